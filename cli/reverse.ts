@@ -57,7 +57,7 @@ export function reverse(app: App, { command, name, given }: Wish): string {
     if (!wanted.includes(key)) throw reject(`\`${name}\` has no parameter \`${key}\``)
     const field = partOf(key)
     if (field && parseSegment(field, encodeSegment(value) ?? '') === undefined) {
-      throw reject(`\`${value}\` is no ${kindOf(key)} as it is written in a URL, and \`${key}\` of \`${name}\` is one`)
+      throw reject(`\`${value}\` is not a valid ${kindOf(key)} in a URL; \`${key}\` of \`${name}\` must be one`)
     }
   }
   const path = app.routes.reverse(name, Object.fromEntries(given))

@@ -1,13 +1,13 @@
 import { stripVTControlCharacters } from 'node:util'
 
-/** What a continued line must at least have room for beside its indent. */
+/** The minimum width of continued lines, without their indent. */
 const MIN_ROOM = 24
 
 /** A source line in the excerpt of a diagnostic, whose carets count its characters. */
 const EXCERPT = /^\s*\d* *\|/
 
 /**
- * Wraps each line at spaces, never inside words; what is longer than a line stays whole. Continued lines are indented: under the last column if the line
+ * Wraps each line at spaces, never inside words; longer words stay whole. Continued lines are indented: under the last column if the line
  * has columns, else by two more spaces than the line.
  * @param width in characters
  */

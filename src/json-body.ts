@@ -37,9 +37,9 @@ export interface JsonBody {
 const BYTE_ORDER_MARK = 0xfeff
 
 /**
- * Reads the bytes of a body as one JSON object, stricter than `JSON.parse`: no key twice, none that reaches a prototype, and bounds
- * on depth and number of keys that are checked in one pass before anything is built. Where `mostItems` is given, the body may be an array
- * of up to so many objects, to each of which the bounds apply; with `within`, it must be an object with this one key, which holds the array.
+ * Reads the bytes of a body as one JSON object, more strictly than `JSON.parse`: no duplicate keys, no keys that reach a prototype, and bounds
+ * on depth and number of keys, all checked in one pass before anything is built. With `mostItems`, the body may be an array
+ * of at most this many objects, each within the bounds; with `within`, it must be an object with this one key, which has the array.
  * @throws Problem `malformed_body`
  */
 export function readJsonBody(bytes: Uint8Array, mostItems?: number, within?: string): JsonBody {

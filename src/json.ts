@@ -2,5 +2,5 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 
 export type JsonSchema = { readonly [keyword: string]: unknown }
 
-/** Names that no member of an object may have: in JavaScript they mean something else. */
+/** Names that no member of an object may have, because JavaScript gives them another meaning. */
 export const FORBIDDEN_NAMES: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])

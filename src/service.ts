@@ -165,7 +165,7 @@ function servedAccess(
   )
 }
 
-/** The routes of an application; paths that none of them takes go to the built-in routes. */
+/** The routes of an application; requests without a route go to the built-in routes. */
 function withBuiltIn(routes: RouteTable, builtIn: readonly Route[]): ServerParts['routes'] {
   const behind = new RouteTable()
   for (const route of builtIn) behind.add(route)
@@ -181,7 +181,7 @@ interface Watch {
   readonly statements: StatementCounts
   readonly budget: SendBudget
   readonly largeReads: LargeReads
-  /** Exports under way, of all versions. */
+  /** Exports in progress, of all versions. */
   readonly slots: { running: number }
   readonly times: Exports['times']
 }

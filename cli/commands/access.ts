@@ -69,14 +69,14 @@ async function showAccess(context: CliContext, { method, path }: Arguments, opti
   return 0
 }
 
-/** Finds the lines of what the configuration says. */
+/** Finds the lines of keys in the configuration. */
 function linesOf({ source, spec }: Application): LineOf {
   const document = readConfig(Buffer.from(source), spec.file)
   if ('locate' in document) return linesIn(document)
   throw new Error('the configuration passed its checks, yet it cannot be read')
 }
 
-/** The routes of plugins and what is built in: `auth.routes` says who may request them. */
+/** The routes of plugins and the built-in routes, which `auth.routes` grants. */
 function otherRoutes({ app, spec }: Application, lineOf: LineOf): readonly RouteAccess[] {
   const named = spec.auth?.routes ?? {}
   const own = [...app.routes].filter((route) => !route.generated && !route.action).map(({ name }) => name)

@@ -65,8 +65,8 @@ function projectName(folder: string): string {
     .replace(/^[^a-z0-9]+/, '')
   throw new Failure(
     2,
-    `\`${name}\` is no name of a project: lower-case letters, digits, \`.\`, \`_\` and \`-\` make one`,
-    [`npm takes no other; for example: snippetctl new ${near || 'my-api'}`],
+    `\`${name}\` is not a valid project name: use lower-case letters, digits, \`.\`, \`_\` and \`-\``,
+    [`npm accepts no others; for example: snippetctl new ${near || 'my-api'}`],
   )
 }
 
@@ -83,6 +83,6 @@ async function refuseFull(folder: string, given: string): Promise<void> {
   const listed =
     there.length > MAX_SHOWN ? [...there.slice(0, MAX_SHOWN), `and ${there.length - MAX_SHOWN} more`] : there
   throw new Failure(2, `\`${given}\` is not empty: ${listed.join(', ')}`, [
-    'nothing was written; name a folder that is not there yet',
+    'nothing was written; name a folder that does not exist yet',
   ])
 }

@@ -85,7 +85,7 @@ async function confirm(
 ): Promise<void> {
   const answer = options.yes ?? (await context.ask(`type ${shown} to replace what is there: `))
   if (answer?.trim() === shown) return
-  throw new Failure(3, `nothing was done: ${shown} holds a database, and that name was not given`, [
-    `say it: snippetctl db restore ${given} --yes ${shown}`,
+  throw new Failure(3, `nothing was done: ${shown} holds a database, and its name was not given`, [
+    `confirm: snippetctl db restore ${given} --yes ${shown}`,
   ])
 }

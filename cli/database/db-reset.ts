@@ -25,8 +25,8 @@ async function reset(context: CliContext, options: ResetOptions): Promise<ExitCo
   if (!existsSync(path)) throw new Failure(2, `there is no embedded database in ${name}`)
   const answer = options.name ?? (await context.ask(`type ${name} to start again without its data: `))
   if (answer?.trim() !== name)
-    throw new Failure(3, `nothing was done: ${name} is the name of the database`, [
-      `say it: snippetctl db reset --name ${name}`,
+    throw new Failure(3, `nothing was done: the name of the database, ${name}, was not given`, [
+      `confirm: snippetctl db reset --name ${name}`,
     ])
   const aside = await putAside(path)
   context.err.line(`moved the old database to ${shownPath(context, aside)}; delete it when you no longer need it`)

@@ -50,7 +50,7 @@ export async function measure(context: CliContext, { spec, planned, on }: Measur
     const failed = measured.find(({ failure }) => failure !== undefined)
     if (failed)
       throw new Failure(1, `a step failed, so those after it were not measured: ${failed.failure}`, [
-        'change the rows that stand in the way, or the configuration',
+        'change the rows that prevent it, or the configuration',
       ])
   } finally {
     await database.close()

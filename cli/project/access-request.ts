@@ -119,7 +119,7 @@ function readAsker(text: string): Asker | undefined {
   const { sub, roles = [], ...claims } = given
   if (sub === undefined) return undefined
   if (typeof sub !== 'string' || !Array.isArray(roles))
-    throw new Failure(2, '--as takes `sub`, a text, and `roles`, a list', ['--as \'{"sub":"ann","roles":["member"]}\''])
+    throw new Failure(2, '--as needs `sub`, a text, and `roles`, a list', ['--as \'{"sub":"ann","roles":["member"]}\''])
   return { subject: sub, roles: (roles as readonly Json[]).map(String), claims }
 }
 

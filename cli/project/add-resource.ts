@@ -104,7 +104,7 @@ function byHand(file: string, resource: UndeclaredResource): Failure {
   const indented = (text: string) => text.replaceAll(/^/gm, '      ')
   return new Failure(
     2,
-    `\`models\` or \`resources\` is no list of lines in \`${file}\`, so nothing can be put at its end`,
+    `\`models\` or \`resources\` is not written in block style in \`${file}\`, so nothing can be appended`,
     [`write it by hand, under \`models\`:\n${indented(models)}\n    and under \`resources\`:\n${indented(resources)}`],
   )
 }

@@ -20,7 +20,7 @@ export function withCallerOptions(command: Command): Command {
   return command
     .addOption(new Option('--subject <text>', 'who the caller is: `$sub` in rules').makeOptionMandatory())
     .option('--role <name...>', 'the roles of the caller')
-    .option('--claim <name=value...>', 'what else is known of the caller; a list is written as JSON')
+    .option('--claim <name=value...>', 'a claim of the caller; a list is written as JSON')
 }
 
 /** @throws Failure 2 for an unusable subject, an unknown role or claim, or a value of another type */

@@ -41,7 +41,7 @@ async function findPackage({ version }: CliContext, folder: string): Promise<Fin
   const text = await readFile(join(folder, 'package-lock.json'), 'utf8').catch(() => '{}')
   const locked = lockedVersion(text)
   if (locked === undefined || locked === version) return ok('snippetctl', version)
-  const message = `${version} runs, and package-lock.json says ${locked}`
+  const message = `${version} is running, but package-lock.json has ${locked}`
   return { check: 'snippetctl', state: 'warn', message, help: ['npm ci', 'run it as: npx snippetctl doctor'] }
 }
 

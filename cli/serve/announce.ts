@@ -57,7 +57,7 @@ export function announce(context: CliContext, { listening, database, workers, lo
     ['Database', database],
     ['Serves', `${count(resources, 'resource')}, ${count(routes, 'route')}   (snippetctl routes)`],
     ...(workers === undefined ? [] : [['Workers', String(workers)]]),
-    ['Auth', auth ? 'what no grant names is denied   (docs/access.md)' : 'none: every route is public'],
+    ['Auth', auth ? 'requests without a grant are denied   (docs/access.md)' : 'none: every route is public'],
     ...(example === undefined ? [] : [['next', `curl -s ${new URL(example, url).href}`]]),
   ]
   line()

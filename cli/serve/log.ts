@@ -68,14 +68,14 @@ function toJson(level: Level, entry: LogEntry): string {
   } catch {
     // A handler can throw anything, a circular object too; the log must not fail because of it.
     const { time, event, request_id } = line as typeof line & { readonly request_id?: unknown }
-    return JSON.stringify({ level, time, event, request_id, msg: 'what was thrown cannot be written as JSON' })
+    return JSON.stringify({ level, time, event, request_id, msg: 'the thrown value cannot be written as JSON' })
   }
 }
 
-/** Those that command a terminal, end a line or turn the direction of a text; a text of ours holds none. */
+/** Characters that control a terminal, end a line or change the direction of text. Our own texts have none. */
 const INVISIBLE = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu
 
-/** The text with such characters written out, as JSON would. */
+/** Escapes these characters, as JSON does. */
 function toVisible(text: string): string {
   return text.replace(INVISIBLE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
@@ -83,7 +83,7 @@ function toVisible(text: string): string {
 /** A chain of causes may lead back to its start. */
 const DEEPEST_CAUSE = 8
 
-/** An error as the log keeps it: with its stack and its causes, which no client ever sees. */
+/** An error for the log, with its stack and its causes, which no client ever sees. */
 export function describeError(error: unknown, depth = 0): Readonly<Record<string, unknown>> {
   if (!(error instanceof Error)) return { msg: String(error) }
   const code = 'code' in error ? { code: error.code } : {}

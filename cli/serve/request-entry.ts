@@ -29,7 +29,7 @@ function toText(value: unknown): string {
   return JSON.stringify(value)
 }
 
-/** Formats times, in ISO 8601. Those of one second share most of their text. */
+/** Formats times in ISO 8601. Times within one second share most of their text. */
 function createClock(): (time: number) => string {
   let second = Number.NaN
   let text = ''

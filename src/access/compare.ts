@@ -9,7 +9,7 @@ export type StoredText = string | null
 
 type Kind = 'number' | 'text' | 'boolean' | 'key'
 
-/** How values of a type compare. Of other types, it is only known whether they are null. */
+/** How values of a type compare. For other types, it is only known whether they are null. */
 const KINDS: Readonly<Record<string, Kind>> = {
   integer: 'number',
   bigint: 'number',
@@ -25,7 +25,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   belongs_to: 'key',
 }
 
-/** How values of a field compare; undefined where that is left to the database. */
+/** How values of a field compare; undefined if only the database knows. */
 export function kindOf({ type, options }: Pick<FieldSpec, 'type' | 'options'>): Kind | undefined {
   return 'collation' in options && options.collation !== undefined ? undefined : KINDS[type.name]
 }
@@ -58,7 +58,7 @@ const COMPARISONS: Readonly<Record<string, Compare>> = {
 /** Lookups that hold for records without a value. */
 const HOLD_FOR_NULL: readonly string[] = ['ne', 'not_in']
 
-/** Whether a comparison holds for a stored value. It is written for what a lookup means, and not for the SQL that the service sends. */
+/** Whether a comparison holds for a stored value. It follows the meaning of the lookup, and shares no code with the SQL of the service. */
 export function compareValue(field: FieldSpec, lookup: Lookup, stored: StoredText, wanted: readonly string[]): Verdict {
   if (lookup.name === 'isnull') return (stored === null) === (first(wanted) === 'true')
   const compare = COMPARISONS[lookup.name]

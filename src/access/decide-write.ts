@@ -11,7 +11,7 @@ type After = Readonly<Record<string, StoredText>>
 interface Candidate {
   readonly grant: GrantSpec
   readonly preset: Readonly<Record<string, StoredText | undefined>>
-  /** The fields that are sent and that it does not name. */
+  /** The fields of the body that it does not name. */
   readonly outside: readonly string[]
 }
 
@@ -47,7 +47,7 @@ export function decideWrite(situation: Situation, asked: Asked): Decision {
   return { status, stored: after, records: seen ? [seen] : [] }
 }
 
-/** A change that sends nothing reads. */
+/** A change without fields only reads. */
 function decideNoChange(situation: Situation, asked: Asked, before: StoredRecord | undefined): Decision {
   const shown = before && shownPart(situation, 'retrieve', before)
   if (shown === 'unknown') return { status: undefined }
@@ -123,7 +123,7 @@ function candidatesFor(
   })
 }
 
-/** Of grants that set different values, the one decides that ignores nothing of what is sent; then one for all records; then the first. */
+/** If grants set different values, prefers a grant that ignores no sent field, then one for all records, then the first. */
 function rankOf({ preset, grant }: Candidate, sent: StoredRecord): number {
   return (Object.keys(sent).some((name) => name in preset) ? 2 : 0) + (grant.rows === undefined ? 0 : 1)
 }
@@ -151,7 +151,7 @@ interface Write {
   readonly chosen: readonly Candidate[]
 }
 
-/** The status of a write that is not done; `none` if it is, undefined if that is not known. */
+/** The status of a rejected write; `none` if it succeeds, undefined if that is not known. */
 function refusal(situation: Situation, write: Write): number | 'none' | undefined {
   const { kind, before, after, sent, chosen } = write
   const { resource, known } = situation
@@ -178,7 +178,7 @@ function refusal(situation: Situation, write: Write): number | 'none' | undefine
   return exists === true ? 'none' : exists === false ? 409 : undefined
 }
 
-/** Whether there is a record that a relation names, if it names one. A new record may name itself, by a key that only the database knows. */
+/** Whether the record that a relation names exists; true if it names none. A new record may name itself, by a key that only the database knows. */
 function isThere({ resource: { model }, known }: Situation, { name, target }: FieldSpec, after: After): Verdict {
   const reference = after[name]
   if (reference == null || target === undefined) return true
@@ -186,7 +186,7 @@ function isThere({ resource: { model }, known }: Situation, { name, target }: Fi
   return found === false && target.table === model.table && after[target.field] === undefined ? undefined : found
 }
 
-/** Whether the caller could retrieve the record that a relation names; true if it may retrieve all, whether there is one or not. */
+/** Whether the caller may retrieve the record that a relation names; true if the caller may retrieve all records, even if it does not exist. */
 function isReachable(
   { spec, asker, known }: Situation,
   { target }: FieldSpec,

@@ -6,7 +6,7 @@ import { type Asked, type Decision, findRecord, grantsOf, showsSome, shownPart, 
 
 /**
  * Decides a request by the grants alone. It shares no code with the statements that the service sends, so that one can be compared with the other:
- * the records of all tables are in memory, and each rule is judged for each record.
+ * the records of all tables are in memory, and each rule is evaluated for each record.
  */
 export function decide(situation: Situation, asked: Asked): Decision {
   const { resource, asker } = situation

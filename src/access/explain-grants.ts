@@ -7,7 +7,7 @@ export interface JudgedGrant {
   readonly grant: GrantSpec
   /** Its place under `access`. */
   readonly index: number
-  /** Whether it is to the caller. */
+  /** Whether it applies to the caller. */
   readonly isToCaller: boolean
   /** `rows` for the stored record, or for the new one. */
   readonly rows: JudgedRule
@@ -19,7 +19,7 @@ export interface JudgedGrant {
   readonly unset: readonly string[]
 }
 
-/** Judges each grant of the requested operation by itself, those to others too. */
+/** Evaluates each grant of the requested operation by itself, including grants to others. */
 export function explainGrants(
   situation: Situation,
   asked: Asked,

@@ -6,10 +6,10 @@ import type { Lookup } from '../lookups/lookup.js'
 import { TEXT } from '../lookups/operands.js'
 import { compareValue, kindOf, type StoredText, type Verdict } from './compare.js'
 
-/** A record as it is stored, by the names of its fields; without those that are not known. */
+/** A stored record, by the names of its fields; without fields whose values are not known. */
 export type StoredRecord = Readonly<Record<string, StoredText>>
 
-/** Who asks, and what the database has. */
+/** The caller, and the contents of the database. */
 export interface Known {
   /** Undefined for a caller who has not signed in. */
   readonly subject: string | undefined

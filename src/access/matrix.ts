@@ -8,7 +8,7 @@ export interface MatrixGrant {
   readonly may: readonly string[]
   /** Undefined for all records. */
   readonly rows: string | undefined
-  /** Undefined if it is as `rows`, or the grant allows no change. */
+  /** Undefined if it is the same as `rows`, or if the grant allows no change. */
   readonly becomes: string | undefined
   /** The fields that it shows or that may be sent: `all`, `all but cost`, or their names. */
   readonly fields: string

@@ -12,7 +12,7 @@ import type { View } from '../resource/resource.js'
 
 /** The grants that apply to one kind of caller. */
 export interface Applicable {
-  /** Those of a resource. */
+  /** The grants of a resource. */
   grants(spec: ResourceSpec): readonly GrantSpec[]
   /** The records of a table that these callers may retrieve, by any resource; undefined for all. */
   retrievable(table: string): Rule | undefined
@@ -33,7 +33,7 @@ export function grantsFor(grants: readonly GrantSpec[], name: string): readonly 
 const isOperation = (name: string): boolean => (OPERATIONS as readonly string[]).includes(name)
 
 /**
- * Makes the resource that callers with some grants see: without the fields that none of them shows, and with what may be asked about the others.
+ * Makes the resource that callers with these grants see: without the fields that no grant shows, and with the parameters that the other fields allow.
  * @param change the operation whose grants changes need
  */
 export function restrict(

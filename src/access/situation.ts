@@ -32,7 +32,7 @@ interface Comparison {
   readonly wanted: readonly string[]
 }
 
-/** What the service must answer. */
+/** The expected response of the service. */
 export interface Decision {
   /** Undefined if it depends on something that is not known. */
   readonly status: number | undefined

@@ -128,7 +128,7 @@ function isOperation(name: string): boolean {
   return (OPERATIONS as readonly string[]).includes(name)
 }
 
-/** Whether a grant to some is to all whom another names. */
+/** Whether a grant applies to everybody that another applies to. */
 function isToAll(one: string, other: string): boolean {
   return one === other || one === ANYONE || (one === SIGNED_IN && other !== ANYONE)
 }

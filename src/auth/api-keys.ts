@@ -11,7 +11,7 @@ export const KEY_PREFIX = 'snk_'
 
 const FORM = /^snk_([0-9a-f]{16})_[A-Za-z0-9_-]{43}$/
 
-/** For how long a verified key is believed without asking the database, in ms. */
+/** How long a verified key is accepted without querying the database, in ms. */
 const MAX_AGE = 10_000
 
 /** A new key, with an identifier that may be shown and a secret of 256 bits. */
@@ -27,7 +27,7 @@ export const keyId = (text: string): string => FORM.exec(text)?.[1] ?? text
 /**
  * Compiles the verification of API keys.
  * @param find reads a key from the primary database, because a replica may not know yet that it was revoked
- * @throws Problem `unauthorized`; `unavailable` if the database cannot be asked
+ * @throws Problem `unauthorized`; `unavailable` if the database cannot be queried
  */
 export function compileKeys(auth: AuthSpec, find: StoredKeys['find']): (key: string) => Promise<Identity> {
   const identities = createIdentities(MAX_AGE)

@@ -1,7 +1,7 @@
 import type { AuthSpec } from '../config/spec.js'
 import type { Json } from '../json.js'
 
-/** The claims of the declared types; a value of another type is as if it were not there. */
+/** Returns the claims whose values have the declared types; other claims are ignored. */
 export function typedClaims({ claims }: AuthSpec, given: (claim: AuthSpec['claims'][number]) => Json | undefined) {
   const found = claims.flatMap((claim): readonly (readonly [string, Json])[] => {
     const value = given(claim)

@@ -19,7 +19,7 @@ const MAX_AGE = 5 * 60_000
 
 /**
  * The whole token is the key, so that no two tokens can share an identity; only its hash is kept.
- * @param maxAge for how long an identity is believed at most, in ms
+ * @param maxAge the maximum time for which an identity is cached, in ms
  */
 export function createIdentities(maxAge = MAX_AGE): Identities {
   let generation = 0

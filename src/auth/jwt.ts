@@ -13,7 +13,7 @@ import { unauthorized } from './unauthorized.js'
 
 /** The seconds by which clocks may differ. */
 const SKEW = 30
-/** Longer tokens are not looked at. */
+/** Longer tokens are rejected unread. */
 const MAX_LENGTH = 8_192
 
 /**
@@ -30,7 +30,7 @@ export function compileJwt(auth: AuthSpec, jwt: JwtSpec): (token: string) => Pro
     const generation = identities.generation()
     const payload = await verify(token, { auth, jwt, keys })
     const identity = identityOf(payload, auth)
-    // A key that its issuer has withdrawn must not serve longer because of an identity that is kept.
+    // A key that its issuer has withdrawn must not stay valid through a cached identity.
     identities.keep(token, identity, Math.min(Number(payload.exp) * 1000, keys.freshUntil()), generation)
     return identity
   }

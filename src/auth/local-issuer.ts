@@ -26,7 +26,7 @@ interface Caller {
   readonly claims: Readonly<Record<string, Json>>
 }
 
-/** Signs a token that says of a caller, where `auth` looks for it, what is known of it. */
+/** Signs a token with everything that is known of a caller, in the claims that `auth` reads. */
 export async function signToken(
   { subject, roles, claims }: Caller,
   { auth, jwt, key, seconds }: { auth: AuthSpec; jwt: JwtSpec; key: SigningKey; seconds: number },

@@ -15,7 +15,7 @@ export interface RequestHead {
   readonly remoteAddress: string | undefined
 }
 
-/** Who a plugin says that a caller is. Roles and claims that the configuration does not have are ignored. */
+/** The caller, according to a plugin. Roles and claims that the configuration does not have are ignored. */
 export interface PluginIdentity {
   readonly subject: string
   readonly roles?: readonly string[]
@@ -31,7 +31,7 @@ export interface Authenticator {
   readonly find: FindIdentity
 }
 
-/** Asks plugins in their order, until one knows the caller. @throws what they throw, and a TypeError for a subject that is none */
+/** Asks plugins in their order, until one knows the caller. @throws what they throw, and a TypeError for an invalid subject */
 export function askPlugins(
   auth: AuthSpec,
   authenticators: readonly Authenticator[],

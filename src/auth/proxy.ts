@@ -8,7 +8,7 @@ import { unauthorized } from './unauthorized.js'
 
 /**
  * Compiles the identities that a proxy sends in headers; undefined where it names nobody.
- * @throws Problem `unauthorized` for its headers from elsewhere, or a subject that is no UTF-8; `malformed_request` for two of them
+ * @throws Problem `unauthorized` for its headers from elsewhere, or a subject that is not UTF-8; `malformed_request` for two of them
  */
 export function compileProxy(auth: AuthSpec, proxy: ProxySpec): (request: IncomingMessage) => Identity | undefined {
   const isProxy = compileRanges(proxy.from)

@@ -7,7 +7,7 @@ export function isRange(text: string): boolean {
   return family !== 0 && (bits === undefined || Number(bits) <= (family === 4 ? 32 : 128))
 }
 
-/** Compiles a test of whether an address of a socket is in one of the ranges; that of a closed socket is in none. */
+/** Compiles a test of whether the address of a socket is in one of the ranges; a closed socket has no address, so it is in none. */
 export function compileRanges(ranges: readonly string[]): (address: string | undefined) => boolean {
   const list = new BlockList()
   for (const range of ranges) {

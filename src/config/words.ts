@@ -10,13 +10,13 @@ export const show = (text: string): string => {
   return `\`${cut.replace(/[\u0000-\u001f]/g, (control) => JSON.stringify(control).slice(1, -1))}\``
 }
 
-/** What a field is called where nobody says: its name, capitalised. */
+/** The default label of a field: its name, capitalised. */
 export const labelOf = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1).replaceAll('_', ' ')
 
 /** A value that should be a name, as text; `String` would fail on a mapping, which has no prototype. */
 export const nameOf = (json: Json): string => (typeof json === 'string' ? json : JSON.stringify(json))
 
-/** What a value is, as a noun: `the text \`no\``, `a list`, `nothing`. */
+/** Describes a value by a noun: `the text \`no\``, `a list`, `nothing`. */
 export const describe = (json: Json): string => {
   if (json === null) return 'empty'
   if (Array.isArray(json)) return 'a list'
@@ -25,25 +25,25 @@ export const describe = (json: Json): string => {
   return `\`${json}\``
 }
 
-/** Words that are spoken as if they began with a consonant, such as `user`, and those that are not, such as `hour`. */
+/** Words that are pronounced with an initial consonant, such as `user`, and words that are not, such as `hour`. */
 const AS_CONSONANT = /^(?:eu|one|once|u(?:ni(?!n)|s[aeiu]|ti|r[aieol]|ku|fo|uid))/
 const AS_VOWEL = /^(?:[aeiou]|h(?:our|onest|onou?r|eir)|x(?:ml|$))/
 
-/** `a` or `an`, as the word that follows is spoken. */
+/** Returns `a` or `an`, by the pronunciation of the word that follows. */
 export const article = (word: string): 'a' | 'an' => {
   const [plain = ''] = /[a-z]+/.exec(word.toLowerCase()) ?? []
   return AS_VOWEL.test(plain) && !AS_CONSONANT.test(plain) ? 'an' : 'a'
 }
 
-/** No name is longer; comparing takes the product of the lengths. */
+/** No name is longer. Comparing two names takes time proportional to the product of their lengths. */
 const LONGEST_NAME = 120
 
-/** Other words for names, such as those of other tools, and the names that each may stand for. */
+/** Other words for names, such as the names in other tools, and the names that each may stand for. */
 export type Synonyms = ReadonlyMap<string, readonly string[]>
 
 const NO_SYNONYMS: Synonyms = new Map()
 
-/** The known name that a given one was probably meant to be. */
+/** Returns the known name that an unknown one was probably meant to be. */
 export const nearest = (
   given: string,
   known: readonly string[],
@@ -58,7 +58,7 @@ export const nearest = (
     .sort((one, other) => one.far - other.far)[0]?.name
 }
 
-/** Whether two neighbouring letters changed places, the most common slip of all. */
+/** Whether two neighbouring letters are swapped, which is the most common typing mistake. */
 const isSwap = (given: string, name: string): boolean => {
   if (given.length !== name.length) return false
   const first = [...given].findIndex((_letter, index) => given[index] !== name[index])
@@ -68,7 +68,7 @@ const isSwap = (given: string, name: string): boolean => {
 
 const MOST_NAMES = 24
 
-/** The help for a name that is not known: the nearest one, or else all there are. `noun` is `key`, `field`, … */
+/** Help for an unknown name: the nearest known one, or else all of them. `noun` is `key`, `field`, … */
 export const suggest = (given: string, known: readonly string[], noun: string, synonyms = NO_SYNONYMS): string[] => {
   const near = nearest(given, known, synonyms)
   if (near !== undefined && synonyms.get(given)?.includes(near))

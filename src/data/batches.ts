@@ -40,7 +40,7 @@ export async function* batchesOf(
     const id = key.map((field) => JSON.stringify(writeCell(field, row[field.name]))).join()
     const known = batch.ids.get(id)
     if (known !== undefined) {
-      refuse([{ line, message: `${namesOf(key)} is that of line ${known}, too; each record may appear only once` }])
+      refuse([{ line, message: `${namesOf(key)} is the same as in line ${known}; each record may appear only once` }])
       continue
     }
     if (
@@ -88,7 +88,7 @@ function readEntry(
   }
 }
 
-/** Without its key, a record would be added again by every run. */
+/** Without its key, every run would add the record again. */
 function keyErrors(row: Row, { model, key }: Pick<Checked, 'model' | 'key'>) {
   const missing = key.filter(({ name }) => row[name] == null)
   const assigned = model.key.filter((field) => field.assigned && !key.includes(field) && Object.hasOwn(row, field.name))

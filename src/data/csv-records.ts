@@ -35,7 +35,7 @@ function readHeader({ cells, line }: CsvRow): readonly string[] {
   const names = cells.map((cell) => cell ?? '')
   const twice = names.find((name, index) => names.indexOf(name) !== index)
   if (twice === undefined) return names
-  throw new UnreadableData(line, `the first row has ${JSON.stringify(twice)} twice; it names each field once`)
+  throw new UnreadableData(line, `the first row has ${JSON.stringify(twice)} twice; each field may be named only once`)
 }
 
 function readRow({ cells, line }: CsvRow, header: readonly string[], model: ModelSpec): EntryOrError {

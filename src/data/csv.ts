@@ -40,9 +40,9 @@ export function createCsvReader() {
       if (character === '"') state = 'closing'
       else cell += character
     } else if (state === 'return' && character !== '\n') {
-      refuse('a carriage return stands alone; in a quoted cell it may')
+      refuse('a carriage return without a line feed is only allowed in a quoted cell')
     } else if (character === '"') {
-      if (state === 'plain') refuse('a quote stands inside a cell that does not start with one')
+      if (state === 'plain') refuse('a quote is only allowed in a cell that starts with one')
       if (state === 'closing') cell += '"'
       state = 'quoted'
     } else if (character === ',') {
@@ -69,7 +69,7 @@ export function createCsvReader() {
     },
     end(): readonly CsvRow[] {
       const rows: CsvRow[] = []
-      if (state === 'quoted') refuse(`the quoted cell that this row, of line ${begun}, has is never closed`)
+      if (state === 'quoted') refuse(`a quoted cell of the row that starts in line ${begun} is never closed`)
       if (state === 'return' || (state === 'start' && cells.length === 0)) return rows
       endCell(state === 'start' ? null : cell)
       endRow(rows)

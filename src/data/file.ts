@@ -45,7 +45,7 @@ export const DATA_FORMATS: readonly string[] = Object.keys(READERS)
 export async function readData(source: DataSource): Promise<readonly Section[]> {
   const reader = READERS[extname(source.file).toLowerCase()]
   if (reader) return reader(source)
-  throw new UnreadableData(1, `the name of the file says no format; known are ${DATA_FORMATS.join(', ')}`)
+  throw new UnreadableData(1, `the file name has no known extension; known formats are ${DATA_FORMATS.join(', ')}`)
 }
 
 async function readDocument(

@@ -42,7 +42,7 @@ function nodeAt(source: Source, from: number, json: Json): DataNode {
       )
       const twice = named.find(([name], index) => named.findIndex(([other]) => other === name) !== index)
       if (twice)
-        throw new UnreadableData(twice[1].line, `the key ${JSON.stringify(twice[0])} stands twice in one object`)
+        throw new UnreadableData(twice[1].line, `the key ${JSON.stringify(twice[0])} appears twice in one object`)
       return named
     },
     items: () =>

@@ -19,7 +19,7 @@ export function readKey(model: ModelSpec, names: readonly string[] | undefined, 
     )
     throw new UnreadableData(
       line,
-      `the key names ${JSON.stringify(name)}, which ${model.name} has not; ${known.join('; ')}`,
+      `the key names ${JSON.stringify(name)}, which is not a field of ${model.name}; ${known.join('; ')}`,
     )
   })
   if (isUnique(model, fields)) return fields

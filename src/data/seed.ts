@@ -52,7 +52,7 @@ class RefusedBatch extends Error {
   readonly refersLater: boolean
 
   constructor({ place, refersLater }: Pick<RefusedBatch, 'place' | 'refersLater'>, cause: unknown) {
-    super('a batch was refused', { cause })
+    super('a batch was rejected', { cause })
     this.place = place
     this.refersLater = refersLater
   }

@@ -5,14 +5,14 @@ import { tableSql } from '../fields/table-name.js'
 import type { StoredRecord } from '../access/judge.js'
 import { type Asked, grantsOf, type Situation } from '../access/situation.js'
 
-/** The most records of a set that are read for one value. */
+/** The maximum number of records of a set that are read for one value. */
 const MAX_MEMBERS = 1000
 
 type Records = Map<string, StoredRecord[]>
 
 /**
- * Reads the records on which the decision of a request depends: the one that it names, those that its rules lead to, and those of sets that have the
- * values of either. Nothing else is read, however large the tables are.
+ * Reads the records on which the decision of a request depends: the requested record, the records that its rules lead to, and records of sets that have
+ * the values of either. Reads nothing else, however large the tables are.
  */
 export async function readForDecision(
   situation: Omit<Situation, 'known'>,

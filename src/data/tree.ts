@@ -32,7 +32,7 @@ export function readSections(root: DataNode): readonly Section[] {
   return root.members().map(([name, node]) => {
     if (Array.isArray(node.json)) return { line: node.line, resource: name, key: undefined, records: recordsOf(node) }
     if (isObject(node.json)) return readSection(node, name, PARTS)
-    throw new UnreadableData(node.line, `under ${JSON.stringify(name)} stands no list of records; ${FORM}`)
+    throw new UnreadableData(node.line, `the value of ${JSON.stringify(name)} is not a list of records; ${FORM}`)
   })
 }
 

@@ -6,7 +6,7 @@ import type { FieldError } from '../problem.js'
 /** The query parameters with their values, in order. `ids[0]=1&ids[1]=2` is one parameter, `ids`. */
 export type QueryParameters = ReadonlyMap<string, readonly string[]>
 
-/** One requested comparison. Several values are alternatives. */
+/** One requested comparison. It has several values if any of them may match. */
 export interface Comparison {
   /** The parameter's name. */
   readonly parameter: string

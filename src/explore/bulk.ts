@@ -4,7 +4,7 @@ import { type Html, html } from './html.js'
 import { inputOf } from './input.js'
 import { badge } from './layout.js'
 
-/** What can be done to several records at once. */
+/** The bulk operations of a list. */
 export function bulkOf({ resource, may }: Seen): readonly ('partial_update' | 'destroy')[] {
   const { operations } = resource.spec.bulk
   return (['partial_update', 'destroy'] as const).filter((name) => operations.includes(name) && may(name))

@@ -13,7 +13,7 @@ export interface Seen {
   readonly runs: (action: string) => boolean
 }
 
-/** What pages show and offer of a resource. */
+/** The parts of a resource that pages show and offer. */
 export function seenBy({ profiles }: Explored, given: Resource, identity: Identity | undefined): Seen {
   const profile = profiles?.(identity)
   const resource = profile?.resource(given) ?? given
@@ -25,7 +25,7 @@ export function seenBy({ profiles }: Explored, given: Resource, identity: Identi
   }
 }
 
-/** The application for one caller: without the resources and routes of which it may use nothing. */
+/** The application for one caller: without resources and routes that the caller cannot use at all. */
 export function exploredBy(explored: Explored, identity: Identity | undefined): Explored {
   const resources = explored.resources.filter((resource) => {
     const { may } = seenBy(explored, resource, identity)
@@ -34,7 +34,7 @@ export function exploredBy(explored: Explored, identity: Identity | undefined): 
   return { ...explored, resources, caller: identity }
 }
 
-/** The paths of routes that belong to no resource, and that the caller may request. */
+/** The paths of routes without a resource that the caller may request. */
 export function pluginPaths({ routes, profiles, auth, caller }: Explored): readonly string[] {
   const profile = profiles?.(caller)
   const isGranted = ({ name }: Route) => !auth || !profile || profile.isAmong(auth.routes[name] ?? [])

@@ -21,7 +21,7 @@ const READS: readonly Method[] = ['GET']
 
 /**
  * The pages of an application: `/`, `/explore` followed by an API path, and `/docs`. They are read-only. Their modules are loaded with the first
- * page. `surround` adds the grants and the middleware of plugins to pages, but not to static files. Who has to sign in is shown how.
+ * page. `surround` adds the grants and the middleware of plugins to pages, but not to static files. Callers who must sign in first get a form.
  */
 export function createExplore(explored: Explored, surround: (page: Handler) => Handler): Pages {
   const load = () => import('./pages.js')

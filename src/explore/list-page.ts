@@ -18,7 +18,7 @@ interface ListAnswer {
   readonly detail: string | undefined
 }
 
-/** What a list page has above its table: search, filters, and what can be done with all records. */
+/** The tools above the table of a list: search, filters, and actions on all records. */
 export function listTools(seen: Seen, { search, detail, answer }: ListAnswer): Html {
   const { spec } = seen.resource
   const asked = { search, detail: answer && answer.status === 400 ? (detail ?? '') : undefined }

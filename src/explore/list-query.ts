@@ -19,12 +19,12 @@ export function sizeParameter(spec: ResourceSpec): string | undefined {
   return featureParameters(spec, 'list').find(({ role }) => role === 'size')?.name
 }
 
-/** The parameter that orders a list; undefined for one that takes no order, or in a dialect. */
+/** The parameter that orders a list; undefined if it has none, and in a dialect. */
 export function orderParameter({ spec }: Resource): QueryParameter | undefined {
   return featureParameters(spec, 'list').find(({ role }) => role === 'order')
 }
 
-/** The names of the parameters that say where a page starts. */
+/** The names of the parameters that set the start of a page. */
 export function pageParameters(spec: ResourceSpec): readonly string[] {
   return featureParameters(spec, 'list').flatMap(({ role, name }) => (role === 'page' ? [name] : []))
 }

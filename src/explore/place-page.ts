@@ -73,7 +73,7 @@ function docsLink({ file }: Explored, { resource, actions }: Place): Html | unde
     : undefined
 }
 
-/** The response with all of a record, which forms need: this one, unless parameters chose what it has. */
+/** The response with the whole record, which forms need: this one, unless parameters selected a part. */
 async function wholeRecord(
   explored: Explored,
   place: Place,

@@ -26,7 +26,7 @@ export function members(explored: Explored, resource: Resource | undefined, reco
   return html`<dl class="record">${rows}</dl>`
 }
 
-/** What refers to this record: lists filtered by it, and those that have no filter for it by name. */
+/** The records that refer to this one: links to lists filtered by it, and the names of lists that have no filter for it. */
 export function referring(
   explored: Explored,
   { spec }: Resource,
@@ -57,12 +57,12 @@ export function referring(
 interface Changed {
   readonly caller: Seen
   readonly record: Members
-  /** The version that changes are of. */
+  /** The version that changes apply to. */
   readonly version: string | undefined
   readonly actions: Offered
 }
 
-/** The buttons and dialogs that run actions on a record, and that change and delete it if nobody else changes it first. */
+/** The buttons and dialogs that run actions on a record, change it and delete it. The latter two fail if somebody else has changed it since. */
 export function changes(explored: Explored, place: Place, { caller, record, version, actions }: Changed) {
   const { resource } = caller
   const { name } = resource.spec

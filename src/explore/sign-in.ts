@@ -3,7 +3,7 @@ import { assetUrl } from './assets.js'
 import { type Html, html } from './html.js'
 import type { Explored } from './place.js'
 
-/** The script that sends the caller's credential. It runs before the page is shown, because the page may be another one for the caller. */
+/** The script that sends the caller's credential. It runs before the page is shown, because the caller may get a different page. */
 export function signInScript({ auth }: Explored): Html | undefined {
   return (
     auth &&

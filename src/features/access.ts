@@ -33,7 +33,7 @@ interface GrantDraft {
   readonly may: readonly string[]
   readonly rows: RuleDraft | undefined
   readonly becomes: RuleDraft | undefined
-  /** Undefined for all. */
+  /** Undefined for all records. */
   readonly fields: ((name: string) => boolean) | undefined
   readonly set: readonly { readonly field: string; readonly value: ValueDraft }[]
 }
@@ -86,7 +86,7 @@ export const access: Feature<AccessSpec, object, Pick<OrderableSpec, 'defaultOrd
 
 const NARROWING: readonly Lookup[] = [exact, isIn]
 
-/** What the rule of a grant narrows lists by: of each combination of conditions, the first that an index serves. */
+/** The conditions by which the rule of a grant narrows lists: of each combination, the first that an index serves. */
 function ruleIndexes(
   { may, rows = [] }: GrantSpec,
   { model, defaultOrder }: Pick<CoreSpec, 'model'> & Pick<OrderableSpec, 'defaultOrder'>,

@@ -6,10 +6,10 @@ import { show } from '../config/words.js'
 import type { Feature } from './feature.js'
 
 export interface BulkSpec {
-  /** What can be done to several records at once. */
+  /** The operations that accept several records. */
   readonly bulk: {
     readonly operations: readonly BulkOperation[]
-    /** How many records one request may be about. */
+    /** The maximum number of records in one request. */
     readonly max: number
   }
 }
@@ -17,7 +17,7 @@ export interface BulkSpec {
 const DEFAULTS = { bulk: [], bulk_max: 100 } as const
 const MAX_AT_ONCE = 1_000
 
-/** `bulk: [create]`: operations on several records with one request, all of it or nothing. */
+/** `bulk: [create]`: operations on several records in one request, all or nothing. */
 export const bulk: Feature<BulkSpec> = {
   keys: {
     bulk: doc(

@@ -12,7 +12,7 @@ import type { JsonSchema } from '../json.js'
 import type { Declared, Feature, Scope } from './feature.js'
 
 export interface ComputedFields {
-  /** What answers show besides, in order; code of a plugin makes it. */
+  /** The computed fields of responses, in order; plugins compute them. */
   readonly computed: readonly ComputedSpec[]
 }
 
@@ -24,7 +24,7 @@ interface ComputedYaml {
 }
 
 const MAX_COMPUTED = 50
-/** Types of which a value is one word of JSON, and that mean something without options. */
+/** Types whose values are one JSON token, and that need no options. */
 const COMPUTED_TYPES = FIELD_TYPES.filter(({ orderable, required = [] }) => orderable && required.length === 0)
 
 const TAKEN: ReadonlyMap<string, string> = new Map([
@@ -32,7 +32,7 @@ const TAKEN: ReadonlyMap<string, string> = new Map([
   [EXPANDED, 'with `expand`, records have a member of that name'],
 ])
 
-/** `computed: { full_title: { from: [title], type: string } }`: fields of answers that a plugin makes of stored ones. */
+/** `computed: { full_title: { from: [title], type: string } }`: response fields that a plugin computes from stored ones. */
 export const computed: Feature<ComputedFields> = {
   keys: {
     computed: doc(
@@ -75,7 +75,7 @@ function computedSchema(): JsonSchema {
   )
 }
 
-/** Reports computed fields whose name is taken, or that are made of what is not there. */
+/** Reports computed fields whose name is taken, or whose sources do not exist. */
 function checkComputed({ path, given }: ResourceDraft, model: ModelDraft, { report }: Scope): void {
   for (const [name, yaml] of membersOf(given('computed'))) {
     const at = [...path, 'computed', name]

@@ -4,7 +4,7 @@ import { doc, oneOfNames } from '../config/schema/parts.js'
 import type { Feature, HeaderDescription, Scope } from './feature.js'
 
 export interface ConcurrencySpec {
-  /** Whether changes must name the version that they are meant for. */
+  /** Whether changes must name the version that they apply to. */
   readonly concurrency: Concurrency
 }
 
@@ -13,7 +13,7 @@ type Concurrency = 'optional' | 'required'
 const DEFAULT: Concurrency = 'optional'
 const CHANGES: readonly Operation[] = ['update', 'partial_update', 'destroy']
 
-/** `concurrency: required`: changes say, by `If-Match`, which version of a record they are meant for. */
+/** `concurrency: required`: changes must name the version of the record in `If-Match`. */
 export const concurrency: Feature<ConcurrencySpec> = {
   keys: {
     concurrency: doc(
@@ -29,7 +29,7 @@ export const concurrency: Feature<ConcurrencySpec> = {
   },
 
   responses({ concurrency: mode }, { operation, bulk }) {
-    // A version is that of one record.
+    // A version belongs to one record.
     if (bulk || operation === 'list' || operation === 'action') return {}
     if (operation === 'create') return { headers: ['ETag'] }
     if (operation === 'retrieve')
@@ -56,7 +56,7 @@ function versions(description: string, required = false): HeaderDescription {
   return { description, required, schema: { type: 'string' } }
 }
 
-/** Reports versions that are asked for where nothing changes, or where no client could learn them. */
+/** Reports required versions where no operation changes records, or where clients cannot learn the version. */
 function checkNeeded(resource: ResourceDraft, { report }: Scope): void {
   if (!resource.has('concurrency') || resource.given('concurrency') !== 'required') return
   const at = { path: [...resource.path, 'concurrency'], part: 'key' } as const

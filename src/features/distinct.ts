@@ -16,7 +16,7 @@ export interface DistinctSpec {
 }
 
 export interface DistinctPlan extends OrderPlan {
-  /** The field whose distinct values are listed, each as a record with this member alone; left out where records are. */
+  /** The field whose distinct values are listed, each as a record with this member alone; left out in lists of records. */
   distinct?: FieldSpec | undefined
 }
 
@@ -27,7 +27,7 @@ const DISTINCT: FieldUse = {
   whyNot: ({ type }) => (type.orderable ? undefined : `the type \`${type.name}\` has no order`),
 }
 
-/** `distinct: [language]`: `?distinct=language` lists the values of the field that occur, instead of the records. */
+/** `distinct: [language]`: `?distinct=language` lists the distinct values of the field instead of the records. */
 export const distinct: Feature<DistinctSpec, DistinctPlan, OrderableSpec> = {
   plainOnly: true,
 

@@ -26,12 +26,12 @@ export interface ExpandSpec {
 }
 
 const MAX_EXPANSIONS = 20
-/** Related records that one request can ask for: each is looked for once for each record. */
+/** The maximum number of relations in one request: each is looked up once for each record. */
 const MAX_EXPANDED = 10
 const RELATIONS = '^[a-z][a-z0-9_]{0,62}(\\.[a-z][a-z0-9_]{0,62}){0,2}$'
 const RELATIONS_HINT = 'an expansion is a relation, or up to three between dots, such as `author.publisher`'
 
-/** `expand: [author]`: records are shown with those that they refer to, where a request asks for them. */
+/** `expand: [author]`: responses include related records if a request names their relations. */
 export const expand: Feature<ExpandSpec, SelectionPlan> = {
   plainOnly: true,
   selects: ['expand'],
@@ -138,7 +138,7 @@ function expandSchema(): JsonSchema {
   }
 }
 
-/** A related record that is declared: its path, its place below `expand`, and what is said of it. */
+/** A declared expansion: its path, its place under `expand`, and its settings. */
 interface Expansion {
   readonly path: string
   readonly place: string | number
@@ -151,14 +151,14 @@ function expansionsOf(given: Json | undefined): readonly Expansion[] {
     : membersOf(given).map(([path, yaml]) => ({ path, place: path, yaml: yaml as Expansion['yaml'] }))
 }
 
-/** What is asked for, and what leads there. */
+/** The requested expansions, and those on the way to them. */
 function prune(expansions: readonly ExpansionSpec[], asked: readonly string[]): readonly ExpansionSpec[] {
   return expansions
     .filter(({ path }) => asked.some((name) => name === path || name.startsWith(`${path}.`)))
     .map((expansion) => ({ ...expansion, expand: prune(expansion.expand, asked) }))
 }
 
-/** The related records that a resource offers: those that it refers to, with those that these refer to. */
+/** The related records that a resource offers, and the records related to these. */
 function buildExpansions(all: readonly Expansion[], declared: Declared): readonly ExpansionSpec[] {
   const below = (start: string, from: ModelSpec): readonly ExpansionSpec[] =>
     all
@@ -186,7 +186,7 @@ function buildExpansions(all: readonly Expansion[], declared: Declared): readonl
   return below('', declared.model)
 }
 
-/** The one that is named, or the only one that shows the model. */
+/** The named resource, or the only one that returns records of the model. */
 function resourceOf(model: ModelSpec, wanted: string | undefined, { resources }: Declared) {
   const reads = (yaml: ResourceYaml) => operationsOf(yaml).some(isReading)
   const found = Object.entries(resources).find(([name, yaml]) =>
@@ -197,7 +197,7 @@ function resourceOf(model: ModelSpec, wanted: string | undefined, { resources }:
   return found
 }
 
-/** Reports related records that cannot be shown. */
+/** Reports related records that cannot be included. */
 function checkExpansions({ path: start, given }: ResourceDraft, model: ModelDraft, context: Scope): void {
   const { report } = context
   const at = [...start, 'expand']
@@ -223,7 +223,7 @@ function checkExpansions({ path: start, given }: ResourceDraft, model: ModelDraf
   }
 }
 
-/** The model that relations lead to. */
+/** The model to which relations lead. */
 function followPath(
   path: string,
   from: ModelDraft,

@@ -7,11 +7,11 @@ export interface ExportSpec {
   readonly exported: boolean
 }
 
-/** The formats of exports, which are also the ends of their paths: `/books/export.csv`. */
+/** The formats of exports, which are also the file extensions of their paths: `/books/export.csv`. */
 export const EXPORT_FORMATS = ['csv', 'json'] as const
 export type ExportFormat = (typeof EXPORT_FORMATS)[number]
 
-/** `export: true`: `GET /books/export.csv` downloads all records that a list finds. */
+/** `export: true`: `GET /books/export.csv` downloads all records that match a list's parameters. */
 export const exporting: Feature<ExportSpec> = {
   plainOnly: true,
 

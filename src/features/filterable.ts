@@ -36,11 +36,11 @@ export interface Condition {
 }
 
 export interface FilterPlan {
-  /** Left out where the request compares nothing. */
+  /** Left out if the request has no filters. */
   where?: readonly Condition[]
 }
 
-/** `filterable: [title]`: lists take a parameter for each lookup of these fields, and show the records of which all of them hold. */
+/** `filterable: [title]`: lists have a parameter for each lookup of these fields, and return the records that match all given ones. */
 export const filterable: Feature<FilterableSpec, FilterPlan, OrderableSpec> = {
   keys: {
     filterable: doc(
@@ -94,7 +94,7 @@ function filterableSchema(): JsonSchema {
   return { type: ['array', 'object'], if: { type: 'array' }, then: listOf({}, { minItems: 0 }), else: long }
 }
 
-/** A filter as clients name it. */
+/** A filter, by the name of its parameter. */
 interface NamedFilter {
   readonly name: string
   readonly field: FieldSpec
@@ -107,7 +107,7 @@ function filtersOf({ filters }: FilterableSpec): readonly NamedFilter[] {
   )
 }
 
-/** What documents, types and pages say of a filter. */
+/** Describes a filter for documents, types and pages. */
 export function describeFilter(
   { name, field, lookup }: NamedFilter,
   { links }: Pick<CoreSpec, 'links'>,
@@ -149,7 +149,7 @@ function indexesOf(
 ): readonly IndexUse[] {
   const help = new Set(lookups.map((lookup) => lookup.index(field)))
   if (!help.has('needed')) return help.has('useful') ? [{ field }] : []
-  // What an index has after a range is in no order any more; after one value it is.
+  // In an index, rows are ordered by the later columns only as long as the earlier ones have one value, which a range has not.
   const order = lookups.includes(exact) ? uniformStart(totalOrder(model, defaultOrder)) : totalOrder(model, [])
   const after = order.map((each) => each.field).filter((each) => each !== field)
   const cost = `no index serves the filter ${show(field.name)}: it reads the whole table`
@@ -170,7 +170,7 @@ const FILTERED: FieldUse = {
   whyNot: () => undefined,
 }
 
-/** Reports what is wrong with the filters of a resource. */
+/** Reports mistakes in the filters of a resource. */
 function checkFilters(resource: ResourceDraft, model: ModelDraft, { report, reserved }: Scope): void {
   const given = resource.given('filterable')
   const isShort = Array.isArray(given)
@@ -199,7 +199,7 @@ function checkFilters(resource: ResourceDraft, model: ModelDraft, { report, rese
   }
 }
 
-/** A field called `title__in` and the lookup `in` of `title` would be one parameter. */
+/** A field called `title__in` would have the same parameter as the lookup `in` of `title`. */
 function ownerOf(name: string, entries: readonly Entry[]): string | undefined {
   if (!name.includes('__')) return undefined
   const owner = entries.find(([other, lookups]) => lookups.some((lookup) => `${other}__${lookup}` === name))

@@ -2,14 +2,14 @@ import { doc, oneOfNames } from '../config/schema/parts.js'
 import type { Feature, HeaderDescription } from './feature.js'
 
 export interface IdempotencySpec {
-  /** How requests with an `Idempotency-Key` are answered; undefined where the header means nothing. */
+  /** The handling of requests with an `Idempotency-Key`; undefined if the header has no meaning. */
   readonly idempotency: Idempotency | undefined
 }
 
 export interface Idempotency {
-  /** Whether there must be a key. */
+  /** Whether the key is required. */
   readonly required: boolean
-  /** How long answers are kept. */
+  /** How long responses are stored. */
   readonly hours: number
 }
 
@@ -17,7 +17,7 @@ const DEFAULTS = { idempotency: 'none', idempotency_hours: 24 } as const
 /** A year. */
 const MAX_HOURS = 8_784
 
-/** `idempotency: optional`: a `POST` with an `Idempotency-Key` is done once, however often it is sent. */
+/** `idempotency: optional`: a `POST` with an `Idempotency-Key` takes effect once, however often it is sent. */
 export const idempotency: Feature<IdempotencySpec> = {
   keys: {
     idempotency: doc(

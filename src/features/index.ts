@@ -44,7 +44,7 @@ export const FEATURES: readonly Feature[] = Object.freeze([
   exporting,
 ])
 
-/** What the features add to the spec of a resource. */
+/** The parts that the features add to the spec of a resource. */
 export interface FeatureSpecs
   extends AccessSpec,
     ComputedFields,
@@ -60,7 +60,7 @@ export interface FeatureSpecs
     PaginationSpec,
     ExportSpec {}
 
-/** What their parameters add to the plan of a list. */
+/** The parts that their parameters add to the plan of a list. */
 export interface FeaturePlans extends SearchPlan, SelectionPlan, DistinctPlan, FilterPlan, OrderPlan {}
 
 /** The schemas of all keys. */
@@ -73,7 +73,7 @@ export const KEY_SYNONYMS: readonly (readonly [key: string, words: readonly stri
   ({ synonyms = {} }) => Object.entries(synonyms),
 )
 
-/** The query parameters that an operation of a resource takes on account of its features, filters first. */
+/** The query parameters that the features add to an operation of a resource, filters first. */
 export function featureParameters(
   spec: CoreSpec & FeatureSpecs,
   operation: Operation,
@@ -85,7 +85,7 @@ export function featureParameters(
   return [...parameters.filter(isFilter), ...parameters.filter((each) => !isFilter(each))]
 }
 
-/** The fields that answers show besides those that are stored. */
+/** The fields of responses that are not stored. */
 export function featureFields(spec: CoreSpec & FeatureSpecs): readonly FieldSpec[] {
   return FEATURES.flatMap((feature) => feature.shows?.(spec) ?? [])
 }
@@ -98,12 +98,12 @@ export function joinedMembers(
   return Object.assign({}, ...FEATURES.map((feature) => feature.joins?.(spec, describe))) as Record<string, JsonSchema>
 }
 
-/** The members of answers that no client sets, besides stored fields. */
+/** The members of responses that clients cannot set, except stored fields. */
 export function unsettableMembers(spec: CoreSpec & FeatureSpecs): readonly string[] {
   return [...featureFields(spec).map(({ name }) => name), ...Object.keys(joinedMembers(spec))]
 }
 
-/** What the features add to the description that OPTIONS answers. */
+/** The members that the features add to the description for OPTIONS. */
 export function featureOptions(spec: CoreSpec & FeatureSpecs): Readonly<Record<string, Json>> {
   return Object.assign({}, ...inEffect(spec).map((feature) => feature.options?.(spec))) as Record<string, Json>
 }
@@ -113,17 +113,17 @@ export function reservedParameters(resource: Pick<ResourceDraft, 'given'>): Read
   return new Set(FEATURES.flatMap((feature) => feature.reserves?.(resource) ?? []))
 }
 
-/** Whether a parameter says where a page starts or how long it is. */
+/** Whether a parameter sets the start or the size of a page. */
 export function placesPage({ role }: QueryParameter): boolean {
   return role === 'page' || role === 'size'
 }
 
-/** Whether a parameter filters lists by a field that the resource declares. */
+/** Whether a parameter filters lists by a field that the resource names. */
 export function isFilter({ role }: QueryParameter): boolean {
   return role === 'filter'
 }
 
-/** What documents say of an operation on account of the features of its resource, beside query parameters. */
+/** The parts that the features of a resource add to the documentation of an operation, besides query parameters. */
 export function featureResponses(
   spec: CoreSpec & FeatureSpecs,
   described: DescribedOperation,
@@ -131,25 +131,25 @@ export function featureResponses(
   return inEffect(spec).flatMap((feature) => feature.responses?.(spec, described) ?? [])
 }
 
-/** How the lists of a resource find or order rows, as far as an index can help. */
+/** The ways in which the lists of a resource find or order rows, as far as an index can help. */
 export function indexUses(spec: CoreSpec & FeatureSpecs): readonly IndexUse[] {
   return spec.operations.includes('list') ? FEATURES.flatMap((feature) => feature.indexes?.(spec) ?? []) : []
 }
 
-/** The parameters by which resources that are in no dialect are asked for parts of records, or for related ones. */
+/** The parameters that select parts of records, or related ones, for resources without a dialect. */
 export const SELECTION: readonly string[] = FEATURES.flatMap(({ selects = [] }) => selects)
 
-/** The parameters of a list that no index can serve, beside its conditions. */
+/** The parameters of a list that no index can serve, besides its conditions. */
 export function unservedParameters(plan: Readonly<FeaturePlans>): readonly string[] {
   return FEATURES.flatMap((feature) => feature.unserved?.(plan) ?? [])
 }
 
-/** What the features add to the spec of a resource at a mount. */
+/** The parts that the features add to the spec of a resource at a mount. */
 export function featuresAtMount(spec: FeatureSpecs, at: MountNames): FeatureSpecs {
   return Object.assign({}, ...FEATURES.map((feature) => feature.mount?.(spec, at))) as FeatureSpecs
 }
 
-/** The parts of a resource's spec that features change for callers who see a part of its fields. */
+/** The parts of a resource's spec that features change for callers who see only some of its fields. */
 export function featuresFor(spec: FeatureSpecs, caller: Visibility): Partial<FeatureSpecs> {
   return Object.assign({}, ...FEATURES.map((feature) => feature.restrict?.(spec, caller))) as Partial<FeatureSpecs>
 }

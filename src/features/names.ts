@@ -3,9 +3,9 @@ import { Problem } from '../problem.js'
 import { quote } from '../resource/query.js'
 
 /**
- * Reads names between commas.
- * @returns them in the order of those that are known
- * @throws Problem `invalid_query` for a name that is not known, and for one that is given twice
+ * Reads names separated by commas.
+ * @returns the names in the order of the known ones
+ * @throws Problem `invalid_query` for an unknown or repeated name
  */
 export function readNames(parameter: string, text: string, known: readonly string[]): readonly string[] {
   const names = text.split(',', known.length + 1)
@@ -20,17 +20,17 @@ export function readNames(parameter: string, text: string, known: readonly strin
   return known.filter((name) => given.has(name))
 }
 
-/** The type of one of some names. */
+/** The TypeScript type of one of several names. */
 export function oneOf(names: readonly string[]): string {
   return names.map((name) => JSON.stringify(name)).join(' | ')
 }
 
-/** The type of one or several of some names. */
+/** The TypeScript type of one or more of several names. */
 export function someOf(names: readonly string[]): string {
   return `${oneOf(names)} | readonly (${oneOf(names)})[]`
 }
 
-/** The type of a value of a field. */
+/** The TypeScript type of a field's values. */
 export function typeOfValue({ type, options }: FieldSpec): string {
   return type.typescriptOf?.(options) ?? type.typescript
 }

@@ -8,7 +8,7 @@ import type { LinkReader } from './feature.js'
 interface Compared {
   readonly parameter: string
   readonly field: FieldSpec
-  /** Parses the value of a relation that is shown as a link; undefined if there are none. */
+  /** Parses the value of a relation that is shown as a link; undefined if the field is not shown as one. */
   readonly readLink: LinkReader | undefined
   readonly maxValues?: number
 }

@@ -18,12 +18,12 @@ export interface OrderableSpec {
   readonly orderable: readonly FieldSpec[]
   /** Without the primary key that is appended to every ordering. */
   readonly defaultOrder: readonly OrderSpec[]
-  /** Where nulls of a field come, by its name; as PostgreSQL has them for any other. */
+  /** The place of nulls by the name of the field; other fields have PostgreSQL's default. */
   readonly nulls: Readonly<Record<string, NullsPlace>>
 }
 
 export interface OrderPlan {
-  /** Left out where the request asks for no order of its own. */
+  /** Left out if the request names no order. */
   order?: readonly OrderSpec[]
 }
 
@@ -32,7 +32,7 @@ const ORDERED: FieldUse = {
   whyNot: ({ type }) => (type.orderable ? undefined : `the type \`${type.name}\` has no order`),
 }
 
-/** `orderable: [title]`, `default_order: [-created_at]`: the orders that lists can have, and the one that they have by themselves. */
+/** `orderable: [title]`, `default_order: [-created_at]`: the orders that requests can choose, and the default. */
 export const orderable: Feature<OrderableSpec, OrderPlan, PaginationSpec> = {
   keys: {
     orderable: doc(
@@ -107,7 +107,7 @@ export const orderable: Feature<OrderableSpec, OrderPlan, PaginationSpec> = {
     const [first] = ownOrder
     // Without a key, every order has all fields: no index serves it.
     if (first === undefined || model.key.length === 0) return []
-    // A list that is not paged is for tables that stay small, and sorts them.
+    // Lists without pages are for tables that stay small, and are sorted.
     if (pagination.style.parameters.length === 0) return [...fields, first.field].map((field) => ({ field }))
     const cost = 'no index serves this order: every page sorts the whole table'
     return [
@@ -134,7 +134,7 @@ function needOf(total: readonly OrderSpec[], asked: Pick<IndexNeed, 'key' | 'pla
   return { ...asked, wanted: { equal: [], order }, best: order.map(({ field }) => field) }
 }
 
-/** Reads one field or several between commas, a leading `-` for descending. */
+/** Reads fields separated by commas; a leading `-` means descending. */
 function compileOrder(spec: CoreSpec & OrderableSpec): (text: string, plan: OrderPlan) => void {
   const choices = new Map<string, OrderSpec>()
   for (const field of spec.orderable) {
@@ -187,7 +187,7 @@ function describeNulls(fields: readonly FieldSpec[], nulls: OrderableSpec['nulls
     .join('')
 }
 
-/** Reports what is wrong with the orders that a resource allows, and with its own. */
+/** Reports mistakes in the orders that a resource allows, and in its default order. */
 function checkOrders(resource: ResourceDraft, model: ModelDraft, { models, report }: Scope): void {
   const { path, given } = resource
   const use = { report, use: ORDERED }
@@ -214,7 +214,7 @@ function checkOrders(resource: ResourceDraft, model: ModelDraft, { models, repor
   }
 }
 
-/** Reports places of nulls that no list has: of a field that is unknown, never null, or that no list is ordered by. */
+/** Reports places of nulls without effect: for a field that is unknown, never null, or not used in any order. */
 function checkNulls({ path, given }: ResourceDraft, model: ModelDraft, { report }: Scope): void {
   const orders = ['orderable', 'default_order']
   const ordered = new Set(orders.flatMap((key) => itemsOf(given(key)).map((term) => fieldOf(nameOf(term)))))

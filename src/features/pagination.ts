@@ -40,7 +40,7 @@ const DEFAULTS = {
 const MAX_PAGE_SIZE = 10_000
 const MAX_OFFSET = 1_000_000_000
 
-/** `pagination: { style: page_number, page_size: 20 }`: how lists are cut into pages. */
+/** `pagination: { style: page_number, page_size: 20 }`: how lists are divided into pages. */
 export const pagination: Feature<PaginationSpec> = {
   keys: {
     pagination: doc(
@@ -73,7 +73,7 @@ export const pagination: Feature<PaginationSpec> = {
     }
   },
 
-  /** Those of every style, so that a resource can have another one later. */
+  /** The settings of every style, so that a resource can change its style later. */
   reserves: () => PAGINATION_STYLES.flatMap(({ parameters }) => parameters),
 
   parameters({ pagination: paging, dialect }) {
@@ -138,13 +138,13 @@ function paginationSchema(): JsonSchema {
 }
 
 const SIZES = ['page_size', 'max_page_size'] as const
-/** What has no effect, by style. */
+/** Settings without effect, by style. */
 const UNUSED: Readonly<Record<string, readonly string[]>> = {
   none: [...SIZES, 'max_offset'],
   cursor: ['max_offset'],
 }
 
-/** Reports sizes that have no effect, and pages that are longer than any may be. */
+/** Reports sizes without effect, and default sizes above the maximum. */
 function checkSizes({ path, given: valueOf }: ResourceDraft, { report }: Scope): void {
   const at = [...path, 'pagination']
   const sound = membersOf(valueOf('pagination')).filter(([key]) => !report.isSpoiled([...at, key]))
@@ -170,7 +170,7 @@ function checkSizes({ path, given: valueOf }: ResourceDraft, { report }: Scope):
   report.add({ code: 'SC304', path: [...at, second], message })
 }
 
-/** Reports what a dialect says otherwise. */
+/** Reports settings that a dialect overrides. */
 function checkInDialect({ path, given, dialect }: ResourceDraft, { report }: Scope): void {
   if (dialect === PLAIN) return
   const paging = new Map(membersOf(given('pagination')))
@@ -186,7 +186,7 @@ function checkInDialect({ path, given, dialect }: ResourceDraft, { report }: Sco
   }
 }
 
-/** It has the type of a count all the same: generators make nothing sensible of a member that is always null. */
+/** Described as a number all the same: client generators cannot use a member that is always null. */
 const UNCOUNTED: JsonSchema = {
   ...COUNT,
   type: ['integer', 'null'],

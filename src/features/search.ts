@@ -11,16 +11,16 @@ import { quote } from '../resource/query.js'
 import type { Feature } from './feature.js'
 
 export interface SearchSpec {
-  /** The fields that lists are searched in; none where they are not. */
+  /** The fields that lists are searched in; empty if lists have no search. */
   readonly search: readonly FieldSpec[]
 }
 
 export interface SearchPlan {
-  /** Left out where nothing is searched for. */
+  /** Left out if the request has no search. */
   search?: Search | undefined
 }
 
-/** Each of the words stands somewhere in one of the fields, in either case. */
+/** Each word must occur in one of the fields, in upper or lower case. */
 export interface Search {
   readonly fields: readonly FieldSpec[]
   readonly words: readonly string[]
@@ -31,7 +31,7 @@ const MAX_FIELDS = 10
 const MAX_CHARACTERS = 200
 const MAX_WORDS = 10
 
-/** What has words is what can be compared as text. */
+/** Types whose values contain words are those that can be compared as text. */
 const isText = (type: FieldType): boolean => type.comparisons.includes('text')
 
 const SEARCHED: FieldUse = {
@@ -42,7 +42,7 @@ const SEARCHED: FieldUse = {
     .join(', ')}`,
 }
 
-/** `search: [title, blurb]`: lists take words, and show the records that have all of them in these fields. */
+/** `search: [title, blurb]`: lists take words, and return the records that have all of them in these fields. */
 export const search: Feature<SearchSpec, SearchPlan> = {
   keys: {
     search: doc(
@@ -74,7 +74,7 @@ export const search: Feature<SearchSpec, SearchPlan> = {
       {
         name,
         on: ['list'],
-        description: `Only records in which every word, in either case, stands somewhere in one of ${names.map((each) => `\`${each}\``).join(', ')}.`,
+        description: `Only records in which every word occurs, in upper or lower case, in one of ${names.map((each) => `\`${each}\``).join(', ')}.`,
         schema: { type: 'string', maxLength: MAX_CHARACTERS },
         typescript: 'string',
         hint: `words in ${names.join(', ')}`,
@@ -96,7 +96,7 @@ export const search: Feature<SearchSpec, SearchPlan> = {
       : {},
 }
 
-/** @returns undefined when there is no word in the text, so that every record matches */
+/** @returns undefined if the text has no word, so that every record matches */
 function readWords(parameter: string, text: string, fields: readonly FieldSpec[]): Search | undefined {
   const name = quote(parameter)
   if ([...text].length > MAX_CHARACTERS)

@@ -2,33 +2,33 @@ import type { CoreSpec, ExpansionSpec } from '../config/core-spec.js'
 import type { ComputedFields } from './computed.js'
 
 export interface SelectionPlan {
-  /** Left out where records are shown whole. Rows always are. */
+  /** Left out if records are shown completely. Rows are always complete. */
   selection?: Selection | undefined
 }
 
-/** What a client asks to see of records, where that is not just what answers show. */
+/** The part of records that a client requests, if it is not the default. */
 export interface Selection {
-  /** The same for the same selection, and for no other. */
+  /** Identifies the selection. */
   readonly key: string
   /** The names of the members; undefined for all. */
   readonly members: ReadonlySet<string> | undefined
-  /** The related records to show beside them. */
+  /** The related records to include. */
   readonly expand: readonly ExpansionSpec[]
 }
 
-/** Adds to what a client asks to see. */
+/** Adds to the selection of a plan. */
 export function select(plan: SelectionPlan, asked: Partial<Omit<Selection, 'key'>>): void {
   const { members, expand = [] } = { ...plan.selection, ...asked }
   const key = `${members === undefined ? '*' : [...members].join()} ${pathsOf(expand).join()}`
   plan.selection = Object.freeze({ key, members, expand })
 }
 
-/** The paths of all related records, each before those that it leads to. */
+/** The paths of all related records, each before the paths that continue it. */
 export function pathsOf(expansions: readonly ExpansionSpec[]): readonly string[] {
   return expansions.flatMap(({ path, expand }) => [path, ...pathsOf(expand)])
 }
 
-/** The names of all that answers show of a record, in order; related records are beside them. */
+/** The names of all members of a record in responses, in order, without related records. */
 export function membersOf({
   url,
   shown,

@@ -6,11 +6,11 @@ import { readNames, someOf } from './names.js'
 import { membersOf, select, type SelectionPlan } from './selection.js'
 
 export interface SparseFieldsSpec {
-  /** Whether clients may ask for some of the members of records. */
+  /** Whether clients may request only some members of records. */
   readonly sparseFields: boolean
 }
 
-/** `sparse_fields: true`: lists and single records are shown with the members that `fields` names. */
+/** `sparse_fields: true`: lists and single records have only the members that the parameter `fields` names. */
 export const sparseFields: Feature<SparseFieldsSpec, SelectionPlan, ComputedFields> = {
   plainOnly: true,
   selects: ['fields'],

@@ -10,7 +10,7 @@ interface Address {
 }
 
 /**
- * An address as PostgreSQL prints it, with the length of the prefix unless that is the whole address; undefined for any
+ * An address as PostgreSQL prints it, with the length of the prefix unless it is a single address; undefined for any
  * other text.
  */
 export function canonicalAddress(text: string): string | undefined {
@@ -20,7 +20,7 @@ export function canonicalAddress(text: string): string | undefined {
   return bits === most ? host : `${host}/${bits}`
 }
 
-/** A network as PostgreSQL prints it, always with the length of its prefix; undefined if bits are set after the prefix. */
+/** A network as PostgreSQL prints it, always with the length of its prefix; undefined if bits after the prefix are set. */
 export function canonicalNetwork(text: string): string | undefined {
   const address = readAddress(text)
   return address && isNetwork(address) ? `${address.host}/${address.bits}` : undefined
@@ -55,7 +55,7 @@ function dotted(words: readonly number[]): string {
   return words.flatMap((word) => [word >> 8, word & 255]).join('.')
 }
 
-/** With the first of the longest runs of zeros left out, and with addresses of IPv4 within IPv6 in their own form. */
+/** Omits the first of the longest runs of zeros, and prints IPv4 addresses within IPv6 in their own form. */
 function printIPv6(words: readonly number[]): string {
   const [at, length] = longestRun(words)
   const isMapped = at === 0 && (length === 6 || (length === 5 && words[5] === 0xffff))

@@ -2,15 +2,15 @@ import { parse } from 'postgres-array'
 import type { Cell, Items } from './cell.js'
 
 /**
- * Parses PostgreSQL's text form of an array, which may have arrays within it.
- * @param read makes an item of its text, which is null for a null
+ * Parses PostgreSQL's text form of an array, which may contain nested arrays.
+ * @param read converts the text of an item; null stands for a null
  * @throws Error for any other text
  */
 export function readArray<Item>(text: string, read: (cell: Cell) => Item): Items<Item> {
   return mapItems(parse(text), read)
 }
 
-/** Maps the items of an array, and of the arrays within it. */
+/** Maps the items of an array, and of arrays within it. */
 export function mapItems<From, To>(items: Items<From>, map: (item: From) => To): Items<To> {
   return items.map((item) => (Array.isArray(item) ? mapItems(item as Items<From>, map) : map(item as From)))
 }

@@ -12,14 +12,14 @@ interface ArrayOptions {
   readonly max?: number
 }
 
-/** More items than an API should have in one record, and fewer than PostgreSQL stores. */
+/** More items than an API should have in one record, but fewer than PostgreSQL can store. */
 const MOST_ITEMS = 1_000_000
 
 const ARRAY = /^(.*)\[\]$/s
 const COLLATE = / collate /
 
 /**
- * The type of lists whose items are values of one other type.
+ * The type of lists whose items are values of another type.
  * @param types the types that items can have
  */
 export function arrayOf(types: readonly FieldType[]): FieldType<Items<unknown>, ArrayOptions> {
@@ -154,7 +154,7 @@ function itemOf({ type, collation, labels }: ExistingColumn): ExistingColumn | u
   return name === undefined ? undefined : { type: name, collation, labels }
 }
 
-/** Others may store null in any array. */
+/** Other programs may store null in any array. */
 function formOf(types: readonly FieldType[], column: ExistingColumn): ColumnForm | undefined {
   const item = itemOf(column)
   if (!item) return undefined
@@ -178,7 +178,7 @@ function literalOf(text: string, form: ColumnForm): Json | undefined {
   return items?.includes(undefined) ? undefined : (items as Json | undefined)
 }
 
-/** The items of a text that is an array; undefined for any other text. */
+/** The items of an array's text; undefined for any other text. */
 function readIfArray<Item>(text: string, read: (cell: Cell) => Item): Items<Item> | undefined {
   try {
     return readArray(text, read)
@@ -220,7 +220,7 @@ function rulesOf(options: ArrayOptions, item: Typed): readonly Rule[] {
   ]
 }
 
-/** `array_position` takes lists of one dimension only. */
+/** `array_position` accepts only one-dimensional arrays. */
 function hasNoNull(column: string): string {
   return `case when array_ndims(${column}) > 1 then false else array_position(${column}, null) is null end`
 }
@@ -232,7 +232,7 @@ function lengthMessage(min: number, max: number | undefined): string | undefined
   return min > 0 ? `must have between ${min} and ${max} items` : `must have at most ${items(max)}`
 }
 
-/** Lists within lists, which no request can send, keep PostgreSQL's text of each item. */
+/** For nested lists, which no request can send, each item is PostgreSQL's text. */
 function selectOf(column: string, { type, options }: Typed): string {
   const item = type.select?.('item', options)
   if (item === undefined) return column

@@ -3,17 +3,17 @@ import type { Typed } from './field-type.js'
 /** PostgreSQL's text form of a value; null is null. */
 export type Cell = string | null
 
-/** A field's value from its cell. */
+/** Converts a cell to the field's value. */
 export function readCell({ type, options }: Typed, cell: Cell | undefined): unknown {
   return cell == null ? null : type.read(cell, options)
 }
 
-/** The cell of a field's value. */
+/** Converts a field's value to a cell. */
 export function writeCell({ type, options }: Typed, value: unknown): Cell {
   return value == null ? null : type.write(value, options)
 }
 
-/** A value as the text of a query parameter; null is null. */
+/** Converts a value to the text of a query parameter; null is null. */
 export function spellCell({ type, options }: Typed, value: unknown): Cell {
   return value == null ? null : (type.spell ?? type.write)(value, options)
 }

@@ -11,7 +11,7 @@ const WIDTH = /^character\((\d+)\)$/
 
 const { typescript, orderable, key, escapes, read, fromJson, write } = textType(true)
 
-/** A text that PostgreSQL pads with spaces. */
+/** Text that PostgreSQL pads with spaces. */
 export const char: FieldType<string, CharOptions> = {
   name: 'char',
   summary:

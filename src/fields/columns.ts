@@ -16,12 +16,12 @@ export function formsOf(column: ExistingColumn): readonly TypedForm[] {
   })
 }
 
-/** The first of them. All of them read checks and defaults in one way. */
+/** The first field type that can describe a column. All of them read checks and defaults in the same way. */
 export function formOf(column: ExistingColumn): TypedForm | undefined {
   return formsOf(column)[0]
 }
 
-/** The numbers that fit in a column of this type, if a counter can fill it. */
+/** The range of numbers that fit in a column of this type, if a counter can fill it. */
 export function countsOf(type: string): ColumnForm['counts'] {
   return formOf({ type, collation: null, labels: null })?.form.counts
 }

@@ -35,7 +35,7 @@ export const date: FieldType<string> = {
   maxBytes: () => 62,
   // `5874897-12-31`
   longest: () => 13,
-  // Not left to the session's DateStyle.
+  // Does not depend on the session's DateStyle.
   select: (column) => shownWithin(column, 'date', `to_char(${column}, 'YYYY-MM-DD')`),
   read: (text) => text,
   parse: (text) => (isDate(text) || isForeignTime(text, 'date') ? text : undefined),

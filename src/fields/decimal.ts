@@ -4,7 +4,7 @@ import { DECIMAL } from './formats.js'
 import { ORDERED } from './integer-type.js'
 
 interface DecimalOptions {
-  /** Neither this nor `scale` in a column that takes any number of digits. */
+  /** Left out, as is `scale`, for a column that takes any number of digits. */
   readonly precision?: number
   readonly scale?: number
   readonly minimum?: number | string
@@ -13,7 +13,7 @@ interface DecimalOptions {
 
 /** Digits of the largest `precision`, and of all values in columns without one: fewer than `numeric` holds. */
 const MOST_DIGITS = 1000
-/** More characters than any filter has use for. */
+/** Longer than any useful filter value. */
 const LONGEST_TEXT = 1100
 const BOUND = { anyOf: [{ type: 'number' }, { type: 'string', pattern: DECIMAL.source }] }
 
@@ -22,7 +22,7 @@ const boundsOf = ({ minimum, maximum }: DecimalOptions) => ({
   maximum: maximum === undefined ? undefined : String(maximum),
 })
 
-/** As PostgreSQL prints it: `12.5` with a scale of 2 is `12.50`, without one `12.5`, and zero has no sign. */
+/** As PostgreSQL prints it: `12.5` with a scale of 2 is `12.50`, and without a scale `12.5`; zero has no sign. */
 const canonical = (text: string, scale: number | undefined): string => {
   const [whole = '', fraction = ''] = text.split('.')
   const padded = fraction.padEnd(scale ?? 0, '0')
@@ -53,7 +53,7 @@ const boundConflict = (option: 'minimum' | 'maximum', value: string | undefined)
 
 const longestOf = ({ precision = MOST_DIGITS }: DecimalOptions): number => precision + 3
 
-/** A decimal number, whose options may say how many digits it has after the point. */
+/** A decimal number; its options may set the number of digits after the point. */
 export const decimal: FieldType<string, DecimalOptions> = {
   name: 'decimal',
   synonyms: ['numeric', 'number'],

@@ -1,4 +1,4 @@
-/** A duration as PostgreSQL stores it: months and days of any length beside each other, because neither has a fixed length. */
+/** A duration as PostgreSQL stores it: months, days and time separately, because months and days have no fixed length. */
 interface Duration {
   readonly months: bigint
   readonly days: bigint
@@ -15,12 +15,12 @@ const LONGEST_COUNT = 2_147_483_647n
 const SECOND = 1_000_000n
 const HOUR = 3600n * SECOND
 
-/** Each count is stored by itself, and versions of PostgreSQL before 15 read no more hours. */
+/** PostgreSQL stores each count separately, and versions before 15 read no more hours. */
 const LIMITS: Duration = { months: LONGEST_COUNT, days: LONGEST_COUNT, microseconds: LONGEST_COUNT * HOUR }
 
 /**
- * The canonical form of an ISO 8601 duration, whose numbers can be negative: whole years, months, days, hours and minutes first,
- * without zeros. Undefined for any other text, and where PostgreSQL says "out of range".
+ * The canonical form of an ISO 8601 duration, whose numbers may be negative: years, months, days, hours and minutes are whole,
+ * and zeros are left out. Undefined for any other text, and where PostgreSQL says "out of range".
  */
 export function canonicalDuration(text: string): string | undefined {
   const duration = readDuration(text)
@@ -66,7 +66,7 @@ function printSeconds(microseconds: bigint): string {
 const PRINTED =
   /^(?:([+-]?\d+) years? ?)?(?:([+-]?\d+) mons? ?)?(?:([+-]?\d+) days? ?)?(?:([+-]?)(\d+):(\d\d):(\d\d)(?:\.(\d{1,6}))?)?$/
 
-/** The same of a text that PostgreSQL prints in its own style: `1 year 2 days -03:04:05.6`. */
+/** Does the same for a text in PostgreSQL's own style: `1 year 2 days -03:04:05.6`. */
 export function durationOfPrinted(text: string): string | undefined {
   const parts = PRINTED.exec(text)
   if (!parts || text === '') return undefined

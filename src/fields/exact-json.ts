@@ -1,9 +1,9 @@
 import { JsonText } from './json-text.js'
 
 /**
- * The JSON text of a value. Unlike `JSON.stringify` it writes a bigint and a stored JSON value with their exact digits, at
+ * Returns the JSON text of a value. Unlike `JSON.stringify` it writes a bigint and a stored JSON value with their exact digits, at
  * any depth.
- * @throws TypeError for what has no JSON text: undefined, a function, a circular structure
+ * @throws TypeError for a value without JSON text: undefined, a function, a circular structure
  */
 export function toJsonText(value: unknown): string {
   const text = stringify(value)
@@ -11,7 +11,7 @@ export function toJsonText(value: unknown): string {
   return text
 }
 
-/** The native writer first: it is several times faster, and refuses exactly what needs the other. */
+/** Tries the native writer first: it is several times faster, and throws exactly for the values that need the other one. */
 function stringify(value: unknown): string | undefined {
   try {
     return JSON.stringify(value)

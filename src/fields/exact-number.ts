@@ -2,12 +2,12 @@ import type { Json } from '../json.js'
 import type { Limits } from './existing-column.js'
 import type { Rule } from './field-type.js'
 
-/** Longer JSON text of an integer is refused: all it can add is zeros. */
+/** Longer JSON text of an integer is rejected: the rest could only be zeros. */
 export const LONGEST_INTEGER = 64
 
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
 
-/** The integer that a JSON number's text stands for (`1e3` is 1000), with every digit; undefined when it is not whole. */
+/** The integer that a JSON number's text means (`1e3` is 1000), with every digit; undefined if it is not an integer. */
 export const exactInteger = (source: string): bigint | undefined => {
   const [, sign, whole, fraction = '', exponent = '0'] = NUMBER.exec(source) ?? []
   if (whole === undefined || source.length > LONGEST_INTEGER) return undefined
@@ -24,18 +24,18 @@ const withoutTrailingZeros = (digits: string): string => {
   return digits.slice(0, end)
 }
 
-/** An integer from its one canonical text: no sign but a minus, no leading zeros. */
+/** Parses an integer from its canonical text: no plus sign, no leading zeros. */
 export const canonicalInteger = (text: string): bigint | undefined =>
   /^(?:0|-?[1-9]\d{0,18})$/.test(text) ? BigInt(text) : undefined
 
-/** A plain decimal as a count of the smallest steps of a column; undefined if it lies between two steps, or is no plain decimal. */
+/** A plain decimal as a number of the smallest steps of a column; undefined if it lies between two steps, or is not a plain decimal. */
 export const toSteps = (text: string, decimals: number): bigint | undefined => {
   const [, sign = '', whole = '', fraction = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text) ?? []
   if (whole === '' || /[1-9]/.test(fraction.slice(decimals))) return undefined
   return BigInt(`${sign}${whole}${fraction.slice(0, decimals).padEnd(decimals, '0')}`)
 }
 
-/** The plain decimal for a count of steps, with all decimals. */
+/** The plain decimal for a number of steps, with all decimals. */
 export const fromSteps = (steps: bigint, decimals: number): string => {
   if (decimals === 0) return String(steps)
   const digits = String(steps < 0n ? -steps : steps).padStart(decimals + 1, '0')
@@ -66,8 +66,8 @@ interface Bounds {
 }
 
 /**
- * The rule that holds a number between bounds, given as SQL would write them; undefined when there is none.
- * It has no schema: types add one, or leave it to `admits`.
+ * The rule that keeps a number within bounds, which are SQL literals; undefined without bounds.
+ * It has no schema: types add one, or validate the range in `admits`.
  */
 export const rangeRule = ({ minimum, maximum }: Bounds, cast: string): Rule | undefined => {
   if (minimum === undefined && maximum === undefined) return undefined
@@ -81,7 +81,7 @@ export const rangeRule = ({ minimum, maximum }: Bounds, cast: string): Rule | un
   }
 }
 
-/** What a client reads of a broken range. */
+/** The message for a value out of range. */
 export const rangeMessage = (minimum: string | undefined, maximum: string | undefined): string => {
   if (maximum === undefined) return `must be at least ${minimum}`
   if (minimum === maximum) return `must be exactly ${maximum}`

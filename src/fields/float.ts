@@ -8,14 +8,14 @@ interface FloatOptions {
   readonly maximum?: number
 }
 
-/** No double needs more digits to be written out in full. */
+/** No double needs more digits in full decimal notation. */
 const LONGEST = 1100
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
-/** What JSON has no number for, and other programs can store. */
+/** Values that JSON numbers cannot express, but other programs can store. */
 const FOREIGN = new Set(['NaN', 'Infinity', '-Infinity'])
 
-/** The nearest number of a column to a JSON number's text; undefined where PostgreSQL says "out of range". */
+/** The nearest number of a column for a JSON number's text; undefined where PostgreSQL says "out of range". */
 const nearest = (text: string, { bits }: FloatOptions): number | undefined => {
   if (text.length > LONGEST) return undefined
   const value = bits === 32 ? nearestSingle(Number(text)) : Number(text)
@@ -23,11 +23,11 @@ const nearest = (text: string, { bits }: FloatOptions): number | undefined => {
   return Number.isFinite(value) && !vanished ? value : undefined
 }
 
-/** The nearest number of 32 bits as PostgreSQL prints it, with as few digits as distinguish it from others: 0.1, not 0.10000000149011612. */
+/** The nearest 32-bit number as PostgreSQL prints it, with the fewest digits that identify it: 0.1, not 0.10000000149011612. */
 const nearestSingle = (value: number): number => {
   const single = Math.fround(value)
   if (single === 0) return single
-  // Nine digits distinguish all.
+  // Nine digits identify every value.
   for (let digits = 1; digits < 9; digits++) {
     const printed = Number(single.toPrecision(digits))
     if (Math.fround(printed) === single) return printed

@@ -1,10 +1,10 @@
 const SPELLING = /^(\d{4,7})-(\d\d)-(\d\d)(?: (\d\d):(\d\d):(\d\d)(?:\.\d{1,6})?(\+00)?)?( BC)?$/
 
-/** The earliest year before Christ that PostgreSQL has from its first day on, and the last years of its types. */
+/** The earliest year BC that PostgreSQL's types have from its first day on, and their last years. */
 const FIRST = 4713
 const LAST = { date: 5_874_897, timestamp: 294_276, timestamptz: 294_276 } as const
 
-/** What bodies can have, by the type of the column. */
+/** The range that bodies can have, by the type of the column. */
 const SHOWN = {
   date: ['0001-01-01', '9999-12-31'],
   timestamp: ['0001-01-01T00:00:00', '9999-12-31T23:59:59.999999'],
@@ -12,8 +12,8 @@ const SHOWN = {
 } as const
 
 /**
- * The SQL of `shown` for times of the years 0001 to 9999, and of PostgreSQL's own spelling for others. The bounds name the
- * type of the column, so that a column of another is one that cannot be compared, rather than a value that cannot be read.
+ * The SQL of `shown` for times of the years 0001 to 9999, and PostgreSQL's own spelling for others. The bounds name the
+ * type of the column, so that a column of another type is reported as not comparable, rather than its value as unreadable.
  */
 export const shownWithin = (column: string, type: keyof typeof SHOWN, shown: string): string => {
   const [first, last] = SHOWN[type].map((bound) => `${type} '${bound}'`)
@@ -21,8 +21,8 @@ export const shownWithin = (column: string, type: keyof typeof SHOWN, shown: str
 }
 
 /**
- * Whether a text is PostgreSQL's own spelling (in its style `ISO`, and UTC) of a time that no body of a request can have,
- * but that other programs can store: `infinity`, `-infinity`, and what lies before the year 0001 or after 9999.
+ * Whether a text is PostgreSQL's own spelling (in its style `ISO`, and UTC) of a time that no request body can have,
+ * but that other programs can store: `infinity`, `-infinity`, and times before the year 0001 or after 9999.
  */
 export const isForeignTime = (text: string, type: keyof typeof LAST): boolean => {
   if (text === 'infinity' || text === '-infinity') return true
@@ -31,7 +31,7 @@ export const isForeignTime = (text: string, type: keyof typeof LAST): boolean =>
   const year = Number(years)
   const inRange = bc === undefined ? year > 9999 && year <= LAST[type] : year > 0 && year <= FIRST
   if (!inRange || (years.length > 4 && years.startsWith('0'))) return false
-  // Days repeat every 400 years, and before the year 1 is that which is counted as 0 here.
+  // Days repeat every 400 years, and the year before year 1 counts as 0 here.
   const cycle = 2000 + ((bc === undefined ? year : 400 * 12 + 1 - year) % 400)
   const days = new Date(Date.UTC(cycle, Number(month), 0)).getUTCDate()
   const isDay = Number(month) >= 1 && Number(month) <= 12 && Number(day) >= 1 && Number(day) <= days

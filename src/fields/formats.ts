@@ -8,24 +8,24 @@ export interface Format {
   readonly validate: (text: string) => boolean
 }
 
-/** Whether PostgreSQL can store a text and give it back unchanged: no U+0000, no half of a surrogate pair. */
+/** Whether PostgreSQL can store a text and return it unchanged: no U+0000, no unpaired surrogate. */
 export const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0')
 
 /** Whether a text is a real day of the years 0001 to 9999, such as `2024-02-29`. */
 export const isDate = (text: string): boolean =>
   /^\d{4}-\d\d-\d\d$/.test(text) && utcTimestamp(`${text}T00:00:00Z`) !== undefined
 
-/** Whether a text is base64 with padding, in the one spelling of its bytes (RFC 4648, sections 3.5 and 4). */
+/** Whether a text is base64 with padding, in the canonical encoding of its bytes (RFC 4648, sections 3.5 and 4). */
 export const isBase64 = (text: string): boolean => Buffer.from(text, 'base64').toString('base64') === text
 
 const format = (validate: (text: string) => boolean): Format => ({ type: 'string', validate })
 
-/** What `decimal` means in a schema: plain digits, one way to write each amount but for trailing zeros. */
+/** The format `decimal` of schemas: plain digits, one spelling for each amount except for trailing zeros. */
 export const DECIMAL = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/
 
 /**
- * The formats that field schemas name, to be registered with Ajv. The standard names are stricter here than in ajv-formats:
- * what they accept, PostgreSQL accepts and keeps exactly.
+ * The formats that field schemas name, for registration with Ajv. The standard names are stricter here than in ajv-formats:
+ * PostgreSQL accepts everything that they accept, and keeps it exactly.
  */
 export const FORMATS: Readonly<Record<string, Format>> = {
   'storable-text': format(isStorable),

@@ -47,8 +47,8 @@ const SCALARS: readonly FieldType[] = [
   cidr,
 ]
 
-/** Every kind of field there is. A new one is a file and a line here. */
+/** All field types. A new one is a file and a line here. */
 export const FIELD_TYPES: readonly FieldType[] = [...SCALARS, arrayOf(SCALARS), json, belongsTo, opaque]
 
-/** The type that stands for `name` after `type:`; undefined when there is none. */
+/** The field type with this name; undefined if there is none. */
 export const fieldType = (name: string): FieldType | undefined => FIELD_TYPES.find((type) => type.name === name)

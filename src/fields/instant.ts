@@ -3,15 +3,15 @@ const FIRST = Date.parse('0001-01-01T00:00:00Z')
 const LAST = Date.parse('9999-12-31T23:59:59Z')
 
 /**
- * The canonical UTC form, with six fractional digits, of an RFC 3339 timestamp; undefined when the text is none, when the day
- * or time does not exist, when it falls outside the years 0001 to 9999 of UTC, or when PostgreSQL, which keeps microseconds
- * and knows no leap second, would have to change it.
+ * The canonical UTC form, with six fractional digits, of an RFC 3339 timestamp. Undefined if the text is not one, if the day
+ * or time does not exist, if it is outside the years 0001 to 9999 in UTC, or if PostgreSQL, which stores microseconds
+ * and no leap seconds, would have to change it.
  */
 export const utcTimestamp = (text: string): string | undefined => {
   const [, local, fraction = '', sign, hours = '0', minutes = '0'] = TIMESTAMP.exec(text) ?? []
   if (local === undefined || Number(hours) > 23 || Number(minutes) > 59) return undefined
   const seconds = Date.parse(`${local}Z`)
-  // Date.parse takes 30 February for 1 March, and 24:00 for the next day.
+  // Date.parse reads 30 February as 1 March, and 24:00 as the next day.
   if (Number.isNaN(seconds) || new Date(seconds).toISOString().slice(0, 19) !== local) return undefined
   const offset = (Number(hours) * 60 + Number(minutes)) * 60_000
   const instant = sign === '+' ? seconds - offset : seconds + offset
@@ -19,5 +19,5 @@ export const utcTimestamp = (text: string): string | undefined => {
   return `${new Date(instant).toISOString().slice(0, 19)}.${fraction.padEnd(6, '0')}Z`
 }
 
-/** The same of a timestamp without an offset. */
+/** Does the same for a timestamp without an offset. */
 export const canonicalLocal = (text: string): string | undefined => utcTimestamp(`${text}Z`)?.slice(0, -1)

@@ -10,7 +10,7 @@ import {
 import type { ColumnForm, ExistingColumn, FilledColumn } from './existing-column.js'
 import type { ComparisonKind, FieldType, Rule } from './field-type.js'
 
-/** The options of `integer` and `bigint`. Digits in a string where YAML or JSON would lose some. */
+/** The options of `integer` and `bigint`; digits in a string if YAML or JSON would lose some. */
 export interface IntegerOptions {
   readonly minimum?: number | string
   readonly maximum?: number | string
@@ -21,10 +21,10 @@ interface Range {
   readonly maximum: bigint
 }
 
-/** The comparisons of everything that has an order and is not text. */
+/** The comparisons of all types that have an order and are not text. */
 export const ORDERED: readonly ComparisonKind[] = ['equality', 'membership', 'order']
 
-/** JavaScript keeps every whole number of so many digits. */
+/** JavaScript keeps every integer of up to this many digits. */
 const SAFE_DIGITS = 15
 
 const BOUND = { anyOf: [{ type: 'integer' }, { type: 'string', pattern: '^(0|-?[1-9][0-9]*)$' }] }
@@ -65,7 +65,7 @@ const rules = (options: IntegerOptions, limits: Range, cast: string): readonly R
     {
       ...rangeRule(narrower, cast),
       name: 'range',
-      // Near 2^63 these are rounded, and `admits` has the last word.
+      // Bounds near 2^63 are rounded here, so `admits` decides.
       schema: { minimum: Number(minimum), maximum: Number(maximum) },
       message: rangeMessage(`${minimum}`, `${maximum}`),
     },
@@ -74,7 +74,7 @@ const rules = (options: IntegerOptions, limits: Range, cast: string): readonly R
 
 const spellBound = (text: string): Json => (Number.isSafeInteger(Number(text)) ? Number(text) : text)
 
-/** How an integer field describes a column. `digits` is how many a default may have, so that none is lost. */
+/** How an integer field describes a column. `digits` is the maximum number of digits of a default, so that none is lost. */
 const integerForm = (limits: Range, digits: number): ColumnForm => ({
   counts: limits,
   comparison: { as: 'number', decimals: 0 },
@@ -83,7 +83,7 @@ const integerForm = (limits: Range, digits: number): ColumnForm => ({
   literal: (text) => (new RegExp(`^-?\\d{1,${digits}}$`).test(text) ? Number(text) : undefined),
 })
 
-/** Everything that `integer` and `bigint` share: the name of the PostgreSQL type and what it can hold tell them apart. */
+/** The common parts of `integer` and `bigint`; they differ in the PostgreSQL type and its range. */
 export const integerType = (cast: string, limits: Range) =>
   ({
     options: { minimum: BOUND, maximum: BOUND },
@@ -94,8 +94,8 @@ export const integerType = (cast: string, limits: Range) =>
     fromColumn: ({ type }: ExistingColumn) =>
       type === cast ? integerForm(limits, Math.min(String(limits.maximum).length, SAFE_DIGITS)) : undefined,
     samples: { columns: /^(?:smallint|integer|bigint)/, texts: ['1', '2', '3', '10', '100', '0', '-1'] },
-    // `always`, because a row that brings its own number does not move the counter on, and a later insert would fail on it; whoever copies
-    // rows on purpose says so by `overriding system value`, and COPY needs no word.
+    // `always`, because a row with a number of its own does not advance the counter, and a later insert would fail; to copy
+    // rows with their numbers, use `overriding system value`, which COPY does not need.
     assigned: {
       key: 'identity',
       sql: 'generated always as identity',
@@ -112,13 +112,13 @@ export const integerType = (cast: string, limits: Range) =>
     longest: () => String(limits.minimum).length,
   }) satisfies Partial<FieldType<never, IntegerOptions>>
 
-/** A value within what a PostgreSQL integer type can hold, from its canonical text. */
+/** Parses the canonical text of a value in the range of a PostgreSQL integer type. */
 export const parseWithin = (text: string, limits: Range): bigint | undefined => {
   const value = canonicalInteger(text)
   return value !== undefined && within(value, limits) ? value : undefined
 }
 
-/** The exact value of a JSON integer that `admits` let through. */
+/** The exact value of a JSON integer that `admits` accepted. */
 export const admitted = (source: string): bigint => {
   const value = exactInteger(source)
   if (value === undefined) throw new Error(`not an integer: ${source}`)

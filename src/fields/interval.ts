@@ -2,7 +2,7 @@ import { canonicalDuration, durationOfPrinted } from './duration.js'
 import type { FieldType } from './field-type.js'
 import { ORDERED } from './integer-type.js'
 
-/** What no body can have, and newer versions of PostgreSQL store. */
+/** A value that no body can have, but that newer versions of PostgreSQL can store. */
 const FOREIGN = ['infinity', '-infinity']
 
 const UNITS_OF_DATE = [
@@ -16,7 +16,7 @@ const UNITS_OF_TIME = [
   ['second', 'S'],
 ] as const
 
-/** SQL: the counts that are not zero, each with its letter. */
+/** SQL: the numbers other than zero, each with its letter. */
 const counts = (column: string, units: typeof UNITS_OF_DATE | typeof UNITS_OF_TIME): string =>
   units
     .map(([unit, letter]) => `nullif(trim_scale(extract(${unit} from ${column})::numeric), 0) || '${letter}'`)
@@ -67,7 +67,7 @@ export const interval: FieldType<string> = {
   select(column) {
     const time = `'T' || nullif(concat(${counts(column, UNITS_OF_TIME)}), '')`
     const shown = `coalesce(nullif(concat('P', ${counts(column, UNITS_OF_DATE)}, ${time}), 'P'), 'PT0S')`
-    // Not left to the session's IntervalStyle.
+    // Does not depend on the session's IntervalStyle.
     return `case when isfinite(${column}) then ${shown} else ${column}::text end`
   },
   read: (text) => text,

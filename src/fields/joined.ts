@@ -3,12 +3,12 @@ import { fail } from '../fail.js'
 import type { FieldType, Typed } from './field-type.js'
 import { describedSchema, valueSchema } from './value-schema.js'
 
-/** The values of the fields that a relation is over, by the names of what they refer to. */
+/** The values of a relation over several fields, by the names of the fields that it refers to. */
 export interface JoinedOptions {
   readonly parts: readonly (Typed & { readonly name: string })[]
 }
 
-/** The member of records that a relation over several fields is: an object of their values. It is only shown, and no field in YAML has this type. */
+/** The member of records that has the values of a relation over several fields, as an object. Responses show it, but no field in YAML has this type. */
 export const joined: FieldType<never, JoinedOptions> = {
   name: 'belongs_to',
   summary: 'The key of a record of another model, which several fields hold.',

@@ -2,7 +2,7 @@ import type { Json } from '../json.js'
 import { type JsonObject, readJsonObject } from '../json-body.js'
 import { isStorable } from './formats.js'
 
-/** A stored JSON value, as handlers see it: its exact text, and the value that JavaScript makes of it. */
+/** A stored JSON value, as handlers see it: its exact text, and its JavaScript value. */
 export class JsonText {
   readonly text: string
 
@@ -15,7 +15,7 @@ export class JsonText {
     return JSON.parse(this.text)
   }
 
-  /** @throws TypeError where `JSON.stringify` would round a number. Replies write `text` instead. */
+  /** @throws TypeError if `JSON.stringify` would round a number. Replies write `text` instead. */
   toJSON(): Json {
     if (isRounded(this.text))
       throw new TypeError('a stored JSON value has numbers that JSON.stringify rounds; use its text')
@@ -23,7 +23,7 @@ export class JsonText {
   }
 }
 
-/** A JSON object that, in a row which changes a record, is merged into what is stored (RFC 7396) in place of replacing it. */
+/** A JSON object that an update merges into the stored value (RFC 7396) instead of replacing it. */
 export class JsonMergePatch extends JsonText {
   #object: JsonObject | undefined
 
@@ -33,10 +33,10 @@ export class JsonMergePatch extends JsonText {
   }
 }
 
-/** Each object of a patch is a select of its own, and planning thousands of them takes seconds. */
+/** Each object of a patch is a separate select, and planning thousands of them takes seconds. */
 const MOST_OBJECTS = 500
 
-/** What is wrong with a merge patch, whatever is stored: the end of a sentence that begins with the field's label. */
+/** The error in a merge patch, whatever is stored: the end of a sentence that begins with the field's label. */
 export function unmergeable({ object }: JsonMergePatch): string | undefined {
   const objects = countObjects(object)
   return objects <= MOST_OBJECTS
@@ -48,7 +48,7 @@ function countObjects({ objects }: JsonObject): number {
   return [...objects.values()].reduce((sum, each) => sum + countObjects(each), 1)
 }
 
-/** Every decimal of so many digits is told apart by a JavaScript number. */
+/** JavaScript numbers distinguish all decimals of up to this many digits. */
 const EXACT_DIGITS = 15
 
 const isRounded = (text: string): boolean =>
@@ -58,14 +58,14 @@ const DEEPEST = 100
 const LONGEST_NUMBER = 1000
 const NUMBERS = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
 
-/** The name of what keeps PostgreSQL's `jsonb` from holding a JSON value; undefined when nothing does. */
+/** The name of the rule of PostgreSQL's `jsonb` that a JSON value breaks; undefined if there is none. */
 export const unstorable = (json: Json, source: string): 'text' | 'depth' | 'numbers' | undefined => {
   const flaw = flawOf(json)
   return flaw ?? (numbersFit(source) ? undefined : 'numbers')
 }
 
 const flawOf = (json: Json): 'text' | 'depth' | undefined => {
-  // A list of what is left to see, not recursion: the value comes from a client.
+  // A list of pending values instead of recursion, because the value comes from a client.
   const left: { readonly value: Json; readonly depth: number }[] = [{ value: json, depth: 0 }]
   for (let next = left.pop(); next; next = left.pop()) {
     const { value, depth } = next
@@ -79,8 +79,8 @@ const flawOf = (json: Json): 'text' | 'depth' | undefined => {
 }
 
 /**
- * `jsonb` writes every number out: `1e99` in full. A few bytes must not become a great answer, so neither one number nor
- * all of them together may grow far beyond what was sent.
+ * `jsonb` writes numbers in full, even `1e99`. A few bytes must not become a huge response, so neither one number nor
+ * all numbers together may grow far beyond the size of the request.
  */
 const numbersFit = (source: string): boolean => {
   let growth = 0

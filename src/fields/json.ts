@@ -2,10 +2,10 @@ import type { Json } from '../json.js'
 import type { FieldType } from './field-type.js'
 import { JsonMergePatch, JsonText, unstorable } from './json-text.js'
 
-/** Handlers may write a plain value, of which JavaScript knows every digit. */
+/** Handlers may write a plain value, whose digits JavaScript knows exactly. */
 function write(value: unknown): string {
   const text = value instanceof JsonText ? value.text : JSON.stringify(value)
-  if (text === undefined) throw new TypeError(`a ${typeof value} is no JSON value, and cannot be stored as one`)
+  if (text === undefined) throw new TypeError(`a ${typeof value} is not a JSON value, so it cannot be stored`)
   return text
 }
 

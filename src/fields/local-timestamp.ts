@@ -15,7 +15,7 @@ const precisionMessage = (precision: number): string =>
     ? 'must not have fractions of a second'
     : `must have at most ${precision} ${precision === 1 ? 'digit' : 'digits'} after the point`
 
-/** A date and a time of day, which is a moment only in a known time zone. */
+/** A date and a time of day; it means a moment only in a known time zone. */
 export const localTimestamp: FieldType<string, LocalTimestampOptions> = {
   name: 'local_timestamp',
   synonyms: ['datetime'],

@@ -7,29 +7,29 @@ type State =
   | { readonly kind: 'anchor'; readonly at: '^' | '$'; readonly next: number }
   | { readonly kind: 'match' }
 
-/** Where in the text a state is reached: at its start, at its end, both (it is empty), or neither. */
+/** Where in the text a state is reached: at the start, at the end, both (the text is empty), or neither. */
 interface Place {
   readonly start: boolean
   readonly end: boolean
 }
 
 /**
- * The automaton that searches a text for a pattern. It never looks back: the states after a character depend on those before it alone.
- * Its sets of states hold those that read a character, the `$` that are passed only at the end, and the state of a match.
+ * An automaton that searches a text for a pattern. It never backtracks: the states after a character depend only on the states before it.
+ * Its sets of states contain only states that read a character, each `$` that is passed only at the end, and the state of a match.
  */
 export interface Automaton {
-  /** The most states that are looked at for one character. */
+  /** The maximum number of states that are examined for one character. */
   readonly steps: number
-  /** How many kinds of characters the pattern tells apart. */
+  /** The number of classes of characters that the pattern distinguishes. */
   readonly classes: number
   /** The classes of the ASCII characters. */
   readonly ascii: Uint16Array
   classOf(codePoint: number): number
   /** The states before the first character. */
   readonly initial: readonly number[]
-  /** The states after one more character of this class; empty when nothing that follows can match. */
+  /** The states after one more character of this class; empty if no continuation can match. */
   advance(from: readonly number[], characterClass: number): readonly number[]
-  /** Whether the text up to here matches, whatever follows. */
+  /** Whether the text so far matches, whatever follows. */
   accepts(from: readonly number[]): boolean
   /** Whether the text matches if it ends here. */
   acceptsAtEnd(from: readonly number[], isEmpty: boolean): boolean
@@ -37,7 +37,7 @@ export interface Automaton {
 
 const MATCH = 0
 
-/** @returns the automaton of a pattern; its size is in proportion to the pattern with the counted repetitions written out */
+/** @returns the automaton of a pattern; its size is proportional to the pattern with its counted repetitions written out */
 export const buildAutomaton = (tree: PatternNode): Automaton => {
   const bounds = classBounds(tree)
   const states: State[] = [{ kind: 'match' }]
@@ -49,7 +49,7 @@ export const buildAutomaton = (tree: PatternNode): Automaton => {
     taken.set(set, takes)
     return takes
   }
-  /** @returns the state that reads what the node matches and goes on to `next` */
+  /** @returns the state that reads a match of the node and continues with `next` */
   const build = (node: PatternNode, next: number): number => {
     if (node.kind === 'set') return add({ kind: 'read', takes: takesOf(node), next })
     if (node.kind === 'anchor') return add({ kind: 'anchor', at: node.at, next })
@@ -102,7 +102,7 @@ export const buildAutomaton = (tree: PatternNode): Automaton => {
   }
 }
 
-/** What can be reached from some states without reading a character. */
+/** The states that can be reached without reading a character. */
 const reachable = (states: readonly State[], from: readonly number[], place: Place): readonly number[] => {
   const visited = new Set<number>()
   const found: number[] = []
@@ -121,7 +121,7 @@ const reachable = (states: readonly State[], from: readonly number[], place: Pla
 
 const INSIDE: Place = { start: false, end: false }
 
-/** The first code point of each class: no set of the pattern tells two characters of one class apart. */
+/** The first code point of each class: no set of the pattern distinguishes two characters of one class. */
 const classBounds = (tree: PatternNode): readonly number[] => {
   const bounds = new Set([0])
   const collect = (node: PatternNode): void => {

@@ -1,6 +1,6 @@
 import { type CharacterSet, type PatternNode, PatternRefusal, type Range } from './pattern-syntax.js'
 
-/** Ways through a pattern that a matcher may have to try at one place in a text. */
+/** The maximum number of paths through a pattern that a matcher may have to try at one place in a text. */
 const MOST_PATHS = 256
 const MOST_POSITIONS = 1000
 const MOST_STEPS = 20_000
@@ -10,16 +10,16 @@ const AMBIGUOUS =
   'a repeated part of the pattern can match the same text in more than one way, which can take very long; each character should tell ' +
   'whether the repetition goes on: `^[a-z]+(-[a-z]+)*$` rather than `^([a-z]+-?)*$`, `^[^@]+@` rather than `.+@`'
 
-/** A character of the pattern, counted repetitions written out (Glushkov's automaton). */
+/** A character of the pattern with its counted repetitions written out (Glushkov's automaton). */
 interface Position {
   readonly ranges: readonly Range[]
-  /** The outermost endless repetition around it. */
+  /** The outermost unbounded repetition around it. */
   readonly loop: Loop | undefined
-  /** What can come next, once for each way of getting there. */
+  /** The characters that can come next, once for each path. */
   readonly next: Position[]
 }
 
-/** One endless repetition; written out twice, it is two of them. */
+/** One unbounded repetition; a repetition that was written out twice counts as two. */
 type Loop = symbol
 
 interface Fragment {
@@ -29,8 +29,8 @@ interface Fragment {
 }
 
 /**
- * Holds a pattern to what a backtracking matcher does in time proportional to the text, from each place it starts at: inside an
- * endless repetition every character decides what comes next, and elsewhere there are few ways to try.
+ * Makes sure that a backtracking matcher needs time proportional to the text, from each place where it starts: inside an
+ * unbounded repetition every character decides what comes next, and elsewhere there are few paths to try.
  * @throws PatternRefusal
  */
 export const refuseCostly = (tree: PatternNode): void => {
@@ -109,7 +109,7 @@ const either = (fragments: readonly Fragment[]): Fragment => {
   }
 }
 
-/** The greatest total weight of positions that take one and the same character. */
+/** The maximum total weight of positions that read the same character. */
 const mostOverlapping = (positions: readonly Position[], weigh: (position: Position) => number): number => {
   const starts = new Set(positions.flatMap(({ ranges }) => ranges.map(([from]) => from)))
   const taking = (codePoint: number) =>
@@ -117,7 +117,7 @@ const mostOverlapping = (positions: readonly Position[], weigh: (position: Posit
   return Math.max(0, ...[...starts].map((start) => taking(start).reduce((sum, position) => sum + weigh(position), 0)))
 }
 
-/** How many ways there are from a position to the end, all reading the same text. */
+/** The number of paths from a position to the end that read the same text. */
 const countPaths = (positions: readonly Position[]): ((position: Position) => number) => {
   const known = new Map<Position | Loop, number>()
   const count = (position: Position): number => {
@@ -128,7 +128,7 @@ const countPaths = (positions: readonly Position[]): ((position: Position) => nu
     known.set(key, Math.max(1, ways))
     return Math.max(1, ways)
   }
-  // Within a repetition every character decides, so the ways are those of its worst exit.
+  // Within a repetition every character decides, so the paths are those of its worst exit.
   const countExits = (loop: Loop): number => {
     const inside = positions.filter((position) => position.loop === loop)
     const exits = new Set(inside.flatMap(({ next }) => next.filter((position) => position.loop !== loop)))

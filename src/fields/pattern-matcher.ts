@@ -1,18 +1,18 @@
 import { type Automaton, buildAutomaton } from './pattern-automaton.js'
 import type { PatternNode } from './pattern-syntax.js'
 
-/** Tells in time linear in the text, whatever the pattern, whether a text has a match. */
+/** Finds out whether a text has a match, in time linear in the text, whatever the pattern. */
 export interface Matcher {
   matches(text: string): boolean
-  /** The most states that are looked at for one character: 1 with a table of all sets of them. */
+  /** The maximum number of states that are examined for one character: 1 with a table of all sets of states. */
   readonly stepsPerCharacter: number
 }
 
-/** The largest table, in entries, and the most steps that are spent on making it. */
+/** The maximum size of the table, in entries, and the maximum number of steps to build it. */
 const MAX_TABLE = 65_536
 const MAX_TABLE_STEPS = 250_000
 
-/** @returns a matcher that looks states up in a table where all of them fit into one, and else follows the states of the automaton */
+/** @returns a matcher that looks states up in a table if all sets of states fit into one, and otherwise follows the states of the automaton */
 export const compileMatcher = (tree: PatternNode): Matcher => {
   const automaton = buildAutomaton(tree)
   const table = buildTable(automaton)
@@ -21,12 +21,12 @@ export const compileMatcher = (tree: PatternNode): Matcher => {
     : { matches: (text) => matchByStates(text, automaton), stepsPerCharacter: automaton.steps }
 }
 
-/** The deterministic automaton: each of its states is a set of states of the other, and 0 is the first. */
+/** The deterministic automaton: each state is a set of states of the other one, and 0 is the first. */
 interface Table {
   readonly automaton: Automaton
-  /** The state that follows, by state times classes plus class. */
+  /** The next state, by state times classes plus class. */
   readonly next: Uint16Array
-  /** Whether the text matches, cannot, or may by what follows. */
+  /** Whether the text matches, cannot match, or depends on what follows. */
   readonly verdicts: Uint8Array
   /** Whether the text matches if it ends here. */
   readonly atEnd: readonly boolean[]

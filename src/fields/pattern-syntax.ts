@@ -1,7 +1,7 @@
-/** Code points from the first to the last, both included. */
+/** A range of code points, including both ends. */
 export type Range = readonly [first: number, last: number]
 
-/** One character out of (or, negated, not out of) some ranges. */
+/** One character from these ranges, or (negated) none of them. */
 export interface CharacterSet {
   readonly kind: 'set'
   readonly ranges: readonly Range[]
@@ -16,7 +16,7 @@ export type PatternNode =
   | { readonly kind: 'choice'; readonly items: readonly PatternNode[] }
   | { readonly kind: 'repeat'; readonly item: PatternNode; readonly min: number; readonly max: number }
 
-/** Why a pattern is not taken; `message` is a sentence for the author of resources.yaml. */
+/** The reason why a pattern is rejected; `message` is a sentence for the author of resources.yaml. */
 export class PatternRefusal extends Error {}
 
 /** PostgreSQL's limit on a counted repetition. */
@@ -43,7 +43,7 @@ const SIGNS: Readonly<Record<string, readonly [number, number]>> = {
   '?': [0, 1],
 }
 
-/** The tree of a pattern. @throws PatternRefusal for anything that JavaScript and PostgreSQL do not share */
+/** Parses a pattern. @throws PatternRefusal for syntax that JavaScript and PostgreSQL do not share */
 export const parsePattern = (text: string): PatternNode => {
   const characters = [...text]
   let at = 0

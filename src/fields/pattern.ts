@@ -3,24 +3,24 @@ import { refuseCostly } from './pattern-cost.js'
 import { compileMatcher, type Matcher } from './pattern-matcher.js'
 import { type CharacterSet, parsePattern, type PatternNode, PatternRefusal } from './pattern-syntax.js'
 
-/** One pattern in two spellings of the same meaning: for a RegExp with the `u` flag (so for JSON Schema), and for `~`. */
+/** One pattern in two equivalent spellings: for a RegExp with the `u` flag (and so for JSON Schema), and for `~`. */
 export interface Pattern {
   readonly javascript: string
   readonly postgres: string
 }
 
-/** Why a pattern is not taken, as a sentence. */
+/** The reason why a pattern is rejected, as a sentence. */
 export interface Refused {
   readonly refusal: string
 }
 
 const LONGEST = 200
 
-/** The most steps that a pattern may need for one text, some tens of milliseconds. */
+/** The maximum number of steps that a pattern may need for one text, which take some tens of milliseconds. */
 const MAX_STEPS = 1_000_000
 
 /**
- * Both spellings of a pattern, or why it is refused: it must mean the same to JavaScript and PostgreSQL, and be quick on any text of at most
+ * Returns both spellings of a pattern, or why it is rejected: it must mean the same in JavaScript and PostgreSQL, and be fast on any text of at most
  * `max` characters.
  */
 export const checkPattern = (text: string, max = Infinity): Pattern | Refused =>
@@ -31,10 +31,10 @@ export const checkPattern = (text: string, max = Infinity): Pattern | Refused =>
     return spell(tree)
   })
 
-/** Both spellings of a pattern that has been checked before. */
+/** Returns both spellings of a pattern that has been checked. */
 export const translatePattern = (text: string): Pattern | Refused => refusing(() => spell(parse(text)))
 
-/** The matcher of a pattern that has been checked before. */
+/** Returns the matcher of a pattern that has been checked. */
 export const matcherOf = (text: string): Matcher => compileMatcher(parse(text))
 
 const refusing = (work: () => Pattern): Pattern | Refused => {
@@ -64,7 +64,7 @@ interface Spelling {
 
 const hex = (codePoint: number, digits: number): string => codePoint.toString(16).padStart(digits, '0')
 
-/** What is neither seen nor safe in a line of text. */
+/** Characters that are invisible or unsafe in a line of text. */
 const INVISIBLE = /[\p{C}\p{Z}]/u
 
 const javascriptCharacter =
@@ -83,7 +83,7 @@ const JAVASCRIPT: Spelling = {
   inside: javascriptCharacter(/[\^\\[\]-]/),
 }
 
-// Numbers mean the same everywhere in an advanced regular expression, and no `?` or quote is left for others to trip over.
+// Numeric escapes mean the same everywhere in an advanced regular expression, and leave no `?` or quote for other parsers to misread.
 const postgresCharacter = (codePoint: number): string => {
   const character = String.fromCodePoint(codePoint)
   if (/[A-Za-z0-9]/.test(character)) return character

@@ -1,14 +1,14 @@
 import type { FieldType, Typed } from './field-type.js'
 
-/** `key` is the type of the field that it refers to, with its options; config fills it in, so that it cannot be written in YAML. */
+/** `key` is the type of the field that it refers to, with its options; the configuration sets it, so that it cannot be written in YAML. */
 export interface RelationOptions {
   readonly model: string
-  /** The field of the other model that it refers to; its primary key when left out. */
+  /** The field of the other model that it refers to; by default its primary key. */
   readonly references?: string
   readonly key: Typed
 }
 
-/** A reference to a record of another model: in every form the value of that record's primary key, or of another unique field. */
+/** A reference to a record of another model: in every form, the value of that record's primary key or of another unique field. */
 export const belongsTo: FieldType<unknown, RelationOptions> = {
   name: 'belongs_to',
   synonyms: ['ref', 'relation', 'foreign_key'],
@@ -27,7 +27,7 @@ export const belongsTo: FieldType<unknown, RelationOptions> = {
   orderable: true,
   key: true,
   escapes: ({ key: { type, options } }) => type.escapes?.(options) ?? false,
-  // A value needs a record to point at; the key's own type has the examples.
+  // A value must refer to an existing record; the key's own type has the examples.
   examples: [],
   examplesOf: ({ key: { type, options } }) => type.examplesOf?.(options) ?? type.examples,
   column: ({ key: { type, options } }) => type.column(options),

@@ -2,7 +2,7 @@ const refuseNul = (text: string): void => {
   if (text.includes('\0')) throw new Error(`U+0000 cannot stand in SQL: ${JSON.stringify(text)}`)
 }
 
-/** A SQL string literal for a text, whatever `standard_conforming_strings` says. @throws Error for U+0000 */
+/** A SQL string literal, independent of `standard_conforming_strings`. @throws Error for U+0000 */
 export const literal = (text: string): string => {
   refuseNul(text)
   const quoted = `'${text.replaceAll("'", "''").replaceAll('\\', '\\\\')}'`

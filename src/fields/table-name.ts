@@ -6,14 +6,14 @@ export interface TableName {
   readonly name: string
 }
 
-/** A part of a table's name: any characters between double quotes, which are doubled inside, or characters without dots and double quotes. */
+/** A part of a table's name: any characters between double quotes, which are doubled inside, or characters other than dots and double quotes. */
 const PART = String.raw`(?:"(?:[^"\u0000]|"")+"|[^".\u0000]+)`
 
 /** A table's name, with the name of its schema before a dot or without. */
 export const TABLE_PATTERN = String.raw`^(?:(${PART})\.)?(${PART})$`
 const TABLE = new RegExp(TABLE_PATTERN, 'u')
 
-/** The characters that a part of a table's name has only between double quotes. */
+/** Characters that are allowed in a part of a table's name only between double quotes. */
 const QUOTED = /[".,*:]/
 
 const unquote = (part: string): string => (part.startsWith('"') ? part.slice(1, -1).replaceAll('""', '"') : part)
@@ -27,18 +27,18 @@ export function readTableName(text: string): TableName | undefined {
   return { schema: schema === undefined ? undefined : unquote(schema), name: unquote(name) }
 }
 
-/** The text that `readTableName` reads, always the same for a table. */
+/** The canonical text of a table's name, which `readTableName` can read. */
 export function spellTableName({ schema, name }: TableName): string {
   return schema === undefined ? spellPart(name) : `${spellPart(schema)}.${spellPart(name)}`
 }
 
-/** A table's name as `spellTableName` spells it; undefined for a text that names no table. */
+/** A table's name in its canonical spelling; undefined for a text that does not name a table. */
 export function canonicalTableName(text: string): string | undefined {
   const name = readTableName(text)
   return name && spellTableName(name)
 }
 
-/** @throws Error for a text that names no table */
+/** @throws Error for a text that does not name a table */
 function partsOf(table: string): TableName {
   const parts = readTableName(table)
   if (!parts) throw new Error(`${JSON.stringify(table)} is not the name of a table`)
@@ -51,7 +51,7 @@ export const bareName = (table: string): string => partsOf(table).name
 /** A table in SQL. */
 export const tableSql = (table: string): string => inSchemaOf(table, bareName(table))
 
-/** The name by which columns of a table are qualified in SQL, also if it is that of a subquery. */
+/** The name that qualifies columns of a table in SQL, even if it is the alias of a subquery. */
 export const tableAlias = (table: string): string => identifier(bareName(table))
 
 /** An index, a sequence or another object in the schema of a table, as SQL. */
@@ -64,8 +64,8 @@ const spelledPart = (part: string): string =>
   `(case when ${part} ~ '[".,*:]' then '"' || replace(${part}, '"', '""') || '"' else ${part}::text end)`
 
 /**
- * SQL: the name of a table as `spellTableName` spells it, from the rows of a table in `pg_class` and of its schema in `pg_namespace`.
- * @param current the schema that is not spelled
+ * SQL: the canonical name of a table, from its row in `pg_class` and its schema's row in `pg_namespace`.
+ * @param current the schema that is left out
  */
 export const spelledTable = (table: string, schema: string, current = 'current_schema()'): string =>
   `(case when ${schema}.nspname = ${current} then '' else ${spelledPart(`${schema}.nspname`)} || '.' end || ${spelledPart(`${table}.relname`)})`

@@ -28,7 +28,7 @@ export const collated = (type: string, collation = 'C'): string => `${type} coll
 export const collationOption = ({ collation }: ExistingColumn) =>
   collation === 'C' ? {} : { collation: collation ?? 'default' }
 
-/** The room in a column of text; undefined when it is not one. PostgreSQL adds blanks to the values of `character(n)`, so it is not. */
+/** The maximum length of a text column; undefined for other columns. `character(n)` is one of these, because PostgreSQL pads its values. */
 export const textColumn = ({
   type,
 }: Pick<ExistingColumn, 'type'>): { readonly room: number | undefined } | undefined => {
@@ -46,7 +46,7 @@ export const servesText = (column: ExistingColumn, longest: number | undefined):
   return text !== undefined && (text.room === undefined || (longest !== undefined && longest <= text.room))
 }
 
-/** How a field describes a column of text. The option `max` is that of a check, or of the type of the column. */
+/** How a field describes a text column. The option `max` comes from a check, or from the type of the column. */
 export const textForm = (column: ExistingColumn, expresses: readonly ('min' | 'max')[]): ColumnForm => {
   const room = textColumn(column)?.room
   return {
@@ -65,7 +65,7 @@ export const textForm = (column: ExistingColumn, expresses: readonly ('min' | 'm
   }
 }
 
-/** The rule that text survives storage; it owns `format`. */
+/** The rule that text can be stored unchanged; it owns `format`. */
 export const STORABLE: Rule = {
   name: 'storable',
   schema: { format: 'storable-text' },
@@ -80,7 +80,7 @@ const lengthMessage = (min: number, max: number | undefined): string => {
   return min > 0 ? `must be between ${min} and ${max} characters` : `must be at most ${characters(max)}`
 }
 
-/** `typed` says that the column's type holds the maximum already. */
+/** `typed` says that the column's type already enforces the maximum. */
 const lengthRule = ({ min = 0, max }: TextOptions, typed: boolean): Rule | undefined => {
   if (min === 0 && max === undefined) return undefined
   const bounds = (column: string) => [
@@ -95,7 +95,7 @@ const lengthRule = ({ min = 0, max }: TextOptions, typed: boolean): Rule | undef
   }
 }
 
-/** The rule of a pattern. It is `admits` that matches it, so only texts of a permitted length are ever searched. */
+/** The rule of a pattern. `admits` matches it, after the length was validated. */
 const patternRule = (pattern: string, said: Partial<Rule> = {}): Rule => {
   const translated = translatePattern(pattern)
   if ('refusal' in translated) throw new Error(`a pattern that was never checked: ${translated.refusal}`)
@@ -109,7 +109,7 @@ const patternRule = (pattern: string, said: Partial<Rule> = {}): Rule => {
   }
 }
 
-/** Made at its first use, because it takes some milliseconds. */
+/** Built at first use, because it takes some milliseconds. */
 const matcher = remember(({ pattern = '' }: TextOptions): Matcher => matcherOf(pattern))
 
 const conflicts = ({ min = 0, max, pattern }: TextOptions) => {
@@ -124,7 +124,7 @@ const conflicts = ({ min = 0, max, pattern }: TextOptions) => {
 
 const TEXTUAL: readonly ComparisonKind[] = ['equality', 'membership', 'text']
 
-/** Everything that `string` and `text` share; they differ in whether the column's type holds the maximum. */
+/** The common parts of `string` and `text`; they differ in whether the column's type enforces the maximum. */
 export const textType = (holdsMaximum: boolean) =>
   ({
     options: {
@@ -160,18 +160,18 @@ export const textType = (holdsMaximum: boolean) =>
     write: (value) => value,
   }) satisfies Partial<FieldType<string, TextOptions>>
 
-/** A format that a standard defines for a whole text. */
+/** A format that a standard defines for the whole text. */
 interface TextFormat {
   readonly max: number
   readonly pattern: string
-  /** What the standard asks beyond the pattern. */
+  /** Further requirements of the standard. */
   readonly isValid?: (text: string) => boolean
   /** The name of the format in JSON Schema. */
   readonly format: string
   readonly message: string
 }
 
-/** Everything that texts of a standard's format share. Filters compare with any text, because other programs can store any. */
+/** The common parts of texts in a standard's format. Filters compare with any text, because other programs can store any. */
 export const formattedText = ({ max, pattern, isValid, format, message }: TextFormat) => {
   const options = { pattern }
   const { comparisons, orderable, key, escapes, read, parse, fromJson, write } = textType(true)

@@ -1,7 +1,7 @@
 import type { FieldType } from './field-type.js'
 import { ORDERED } from './integer-type.js'
 
-/** `partial-time` of RFC 3339, but for a leap second, which PostgreSQL would move to the next minute, and finer fractions, which it would round. */
+/** `partial-time` of RFC 3339, without leap seconds, which PostgreSQL would move to the next minute, and without finer fractions, which it would round. */
 const PATTERN = '^([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,6})?$'
 const TIME = new RegExp(PATTERN)
 
@@ -12,7 +12,7 @@ function canonical(text: string): string {
   return digits === '' ? whole : `${whole}.${digits}`
 }
 
-/** The canonical form of a time; undefined when the text is not one. No body can have midnight at the end of the day, but others can store it. */
+/** The canonical form of a time; undefined if the text is not one. No body can have midnight at the end of the day, but other programs can store it. */
 function parse(text: string): string | undefined {
   return TIME.test(text) || text === '24:00:00' ? canonical(text) : undefined
 }

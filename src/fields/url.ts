@@ -1,11 +1,11 @@
 import type { FieldType } from './field-type.js'
 import { formattedText } from './text-rules.js'
 
-/** The address of a page. */
+/** The URL of a page. */
 export const url: FieldType<string> = {
   ...formattedText({
     max: 2000,
-    // The characters of RFC 3986, which `format: uri` means; the WHATWG parser would take others and repair them.
+    // The characters of RFC 3986, which `format: uri` means; the WHATWG parser would accept others and repair them.
     pattern: "^[Hh][Tt][Tt][Pp][Ss]?://([A-Za-z0-9._~:/?#@!$&'()*+,;=\\[\\]-]|%[0-9A-Fa-f][0-9A-Fa-f])+$",
     isValid: (text) => URL.canParse(text),
     format: 'uri',

@@ -26,7 +26,7 @@ function documented({ type, options }: Typed): JsonSchema {
 
 const OWN_FORMATS: ReadonlySet<unknown> = new Set(['storable-text', 'base64', 'address', 'network', 'signed-duration'])
 
-/** Removes what other programs do not understand: our own formats, and bounds that JavaScript rounds, which the number's format implies. */
+/** Removes keywords that other programs do not understand: our own formats, and bounds that JavaScript rounds, which the number's format implies. */
 function portable(schema: JsonSchema): JsonSchema {
   const kept = Object.entries(schema).filter(([keyword, value]) => {
     if (keyword === 'format') return !OWN_FORMATS.has(value)

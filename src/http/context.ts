@@ -91,7 +91,7 @@ export function makeContext(exchange: Exchange, params: Params, surroundings: Su
   }
   const alone = <T>(records: Records, way: Way, work: (context: Transaction) => Promise<T>): Promise<T> =>
     transact(records, { work, options: undefined, ...way })
-  /** The resource as the caller sees it, and what limits its records. */
+  /** The resource as the caller sees it, and the limits on its records. */
   const limited = (given: Resource, { isService }: Way): readonly [Resource, Bounds | undefined] => {
     if (!profile || !caller || isService) return [given, scopes && { scopes, granted: undefined }]
     const resource = profile.resource(given)
@@ -220,7 +220,7 @@ export function makeContext(exchange: Exchange, params: Params, surroundings: Su
   return around(recordsFor(exchange, surroundings.records), { kind: 'request', isService: false })
 }
 
-/** What a context has of its own; the rest is on its prototype. */
+/** The own members of a context; the others are on its prototype. */
 interface Parts extends Omit<Context, keyof QueryMembers>, WithQueries, WithService, WithExports {
   readonly __proto__: QueryMembers
   readonly [EXCHANGE]: Exchange
@@ -251,7 +251,7 @@ interface Inside {
   readonly options: TransactionOptions | undefined
 }
 
-/** Whether the request is answered by generated code alone, which does not write. */
+/** Whether generated code alone handles the request, and does not write. */
 function isGeneratedRead({ request: { method }, route }: Exchange): boolean {
   return (
     (method === 'GET' || method === 'HEAD') &&

@@ -12,12 +12,12 @@ import { readAhead } from './read-ahead.js'
 
 /** Lists of any length, each read from one snapshot. */
 export interface Exports {
-  /** How many are read at once; each keeps a connection busy. */
+  /** The maximum number of exports at once; each keeps a connection busy. */
   readonly limit: number
-  /** How many characters an export may be ahead of its client. Once all are read, the connection is free. */
+  /** The maximum number of characters that an export may be ahead of its client. Once all records are read, the connection is free. */
   readonly ahead: number
   readonly times: Pick<Limits, 'exportTimeout' | 'exportStallTimeout'>
-  /** Those under way. */
+  /** The exports in progress. */
   readonly slots: { running: number }
   /** Passes the documents of a list to `take`, some at a time. */
   read(
@@ -27,21 +27,21 @@ export interface Exports {
   ): Promise<void>
 }
 
-/** The list to export, and what limits its records. */
+/** The list to export, and the limits on its records. */
 export interface ExportedList {
   readonly resource: Resource
   readonly plan: ListPlan
   readonly bounds: Bounds | undefined
 }
 
-/** Where contexts keep how to export lists; plugins have no use for it. */
+/** The key under which contexts keep their export function; plugins do not need it. */
 export const EXPORT = Symbol('export')
 
 export interface WithExports {
   readonly [EXPORT]: (resource: Resource, plan: ListPlan, form: ExportForm) => AsyncIterable<string>
 }
 
-/** The text of an export: its documents, and what is around them. */
+/** The text of an export: its documents, and the text around them. */
 export interface ExportForm {
   readonly before: string
   readonly between: string
@@ -49,7 +49,7 @@ export interface ExportForm {
   spell(document: string): string
 }
 
-/** Exports keep at most a third of the connections. The embedded database has one, so an export of it ends as soon as memory allows. */
+/** Exports use at most a third of the connections. The embedded database has only one, so it reads as fast as memory allows. */
 function exportBounds({ concurrent, usage }: Pick<Database, 'concurrent' | 'usage'>): Pick<Exports, 'limit' | 'ahead'> {
   if (!concurrent) return { limit: 1, ahead: 16 * 2 ** 20 }
   return { limit: Math.min(MAX_EXPORTS, Math.max(1, Math.floor(usage().max / 3))), ahead: 2 ** 20 }
@@ -59,7 +59,7 @@ const MAX_EXPORTS = 4
 
 interface ExportParts extends Pick<Exports, 'slots' | 'times'> {
   readonly transaction: Database['transaction']
-  /** @throws Problem `unavailable` for a model whose table is another one */
+  /** @throws Problem `unavailable` for a model whose table differs */
   admit(model: ModelSpec): void
   /** Compiles how the lists of a resource are read. */
   reader(resource: Resource): ListReader<string>

@@ -9,7 +9,7 @@ import { notFound } from './operations/request.js'
 import type { Handler, Route } from './route.js'
 import { RouteTable } from './route-table.js'
 
-/** What decides who may request a route. */
+/** The inputs for deciding who may request a route. */
 export interface Guarding {
   readonly auth: AuthSpec
   readonly profiles: Profiles
@@ -19,17 +19,17 @@ export interface Guarding {
   readonly withUsesOf: (route: Route, like: Route) => Route
 }
 
-/** The routes that callers may request, as these callers see them. */
+/** The routes that these callers may request, as they see them. */
 export type RoutesFor = (profile: Profile) => RouteTable
 
 /**
- * Lets requests pass only if a grant allows them: of `access` for those of a resource, of `auth.routes` for others. Each kind of caller has
- * handlers of its own, compiled for what it may see.
+ * Passes requests on only if a grant allows them: grants of `access` for routes of a resource, of `auth.routes` for others. Callers with
+ * different grants have different handlers, compiled for the parts that they may see.
  */
 export function guardRoutes(routes: RouteTable, { auth, profiles, routesOf, withUsesOf }: Guarding): RoutesFor {
   const originals = [...routes]
   const ownRoutes = remember(routesOf)
-  /** Undefined for partial records where callers see too little of them to ask for parts. */
+  /** Undefined for partial records, if callers see too little of them to select parts. */
   const ownRoute = (profile: Profile, route: Route): Route | undefined => {
     const { generated, action } = route
     if (action) return { ...route, action: { ...action, resource: profile.resource(action.resource) } }
@@ -62,7 +62,7 @@ export function guardRoutes(routes: RouteTable, { auth, profiles, routesOf, with
   })
 }
 
-/** Lets requests of a handler pass if `auth.routes` allows what it is called there. */
+/** Passes requests of a handler on if `auth.routes` allows its name there. */
 export function guardHandler(
   { auth, profiles }: Pick<Guarding, 'auth' | 'profiles'>,
   name: string,
@@ -75,7 +75,7 @@ export function guardHandler(
   }
 }
 
-/** The problem of a request that no grant allows to its caller. */
+/** The problem for a caller whose request no grant allows. */
 export function denied(auth: AuthSpec, identity: Identity | undefined): Problem {
   return identity ? new Problem('forbidden', 'no grant allows this to the caller') : unauthorized(auth)
 }

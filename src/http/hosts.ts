@@ -35,7 +35,7 @@ export function compileHosts({ hosts, publicUrl, development, own }: Given): Hos
   }
 }
 
-/** Returns a test whether a `Host`, with any port, is one of these names. */
+/** Returns a function that tests whether a `Host`, with any port, is one of these names. */
 export function compileNames(names: readonly string[]): (host: string) => boolean {
   const exact = new Set(names)
   const endings = names.filter((name) => name.startsWith('*.')).map((name) => name.slice(1))

@@ -8,10 +8,10 @@ import type { Scopes } from '../resource/plan.js'
 import type { Exchange } from './server/exchange.js'
 import type { Context } from './route.js'
 
-/** The members of a context that send queries of plugins. */
+/** The members of a context that send queries for plugins. */
 export type QueryMembers = Pick<Context, 'knex' | 'unscopedKnex' | 'models' | 'service'>
 
-/** Where the queries of a plugin come from. */
+/** Which API a plugin's query comes from. */
 type Origin = 'knex' | 'unscopedKnex' | 'models'
 
 /** Sends queries on the connection of one context. */
@@ -26,15 +26,15 @@ export interface QuerySender {
 /** The queries of plugins on one connection, or in one transaction. */
 export interface RecordQueries {
   readonly knex: CompiledQueries['knex']
-  /** @throws Problem `unavailable` for a model whose table is another one */
+  /** @throws Problem `unavailable` for a model whose table differs */
   models(knex: () => Context['knex']): Context['models']
   run(query: Query, options: QueryOptions): Promise<Result>
 }
 
-/** Where contexts keep what their getters make; plugins have no use for it. */
+/** The key under which contexts keep the results of their getters; plugins do not need it. */
 export const QUERIES = Symbol('queries')
 
-/** The knex and the models of one context, made at first use. */
+/** The knex and the models of one context, created at first use. */
 export class ContextQueries {
   readonly #sender: () => QuerySender
   #knex: Context['knex'] | undefined
@@ -85,12 +85,12 @@ function scoped(origin: Origin, query: Query, scopes: Scopes): Query {
   )
 }
 
-/** What contexts hold, and plugins do not see. */
+/** Members of contexts that are hidden from plugins. */
 export interface WithQueries {
   readonly [QUERIES]: ContextQueries
 }
 
-/** Where contexts keep how to make the one that acts for the service. */
+/** The key under which contexts keep the function that creates the context of the service. */
 export const SERVICE = Symbol('service')
 
 export interface WithService {
@@ -122,7 +122,7 @@ function queriesOf(context: unknown): ContextQueries {
   return (context as WithQueries)[QUERIES]
 }
 
-/** A context with other members. A spread alone would lose the knex and the models, because it copies nothing of a prototype. */
+/** A context with some members replaced. A spread alone would lose the knex and the models, because it does not copy the prototype. */
 export function deriveContext<Given extends Context, Own extends object>(
   context: Given,
   own: Own,
@@ -132,10 +132,10 @@ export function deriveContext<Given extends Context, Own extends object>(
 
 const MAX_LOGGED = 1_000
 
-/** Runs a statement, which the log names if the request ends before it. A statement that took too long stays named. */
+/** Runs a statement; the log names it if the request ends first. A statement that took too long stays named. */
 export async function namedInLog<T>(exchange: Exchange, { text }: Query, run: () => Promise<T>): Promise<T> {
   const statements = (exchange.statements ??= new Set())
-  // Values of requests may stand in it.
+  // It may contain values of requests.
   const statement = { text: text.replaceAll(/'(?:[^']|'')*'/g, "'…'").slice(0, MAX_LOGGED) }
   statements.add(statement)
   try {

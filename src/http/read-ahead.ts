@@ -12,8 +12,8 @@ export interface Ahead {
 export type Put = (piece: string) => Promise<void>
 
 /**
- * Yields what `produce` puts. The producer runs ahead of the reader, so that it ends soon, as far as memory allows; a reader that takes nothing for
- * too long makes it fail. `produce` starts with the first piece that is asked for.
+ * Yields the pieces that `produce` puts. The producer runs ahead of the reader as far as memory allows, so that it ends soon, and fails if the reader
+ * takes nothing for too long. `produce` starts when the first piece is requested.
  */
 export async function* readAhead(
   produce: (put: Put) => Promise<void>,

@@ -81,7 +81,7 @@ export interface Context {
    * no transactions and does not stream. In a request with a scope its queries are rejected, because SQL cannot be limited to the scope.
    */
   readonly knex: Knex
-  /** The same without regard to the scope of the request: its queries see and change all rows. */
+  /** The same, ignoring the scope of the request: its queries see and change all rows. */
   readonly unscopedKnex: Knex
   /**
    * Objection's classes of the models, by name: columns by their own names, and relations by the names of their fields. They work as `knex`

@@ -15,7 +15,7 @@ import type { Operation } from './operations/operation.js'
 import type { AnyReplacement } from './replacement.js'
 import type { FindPlace, Route, RouteOptions } from './route.js'
 
-/** What plugins add to the generated operations of a resource. */
+/** The parts that plugins add to the generated operations of a resource. */
 export interface Additions {
   readonly hooks: readonly { readonly hooks: Hooks; readonly place: FindPlace }[]
   /** Where computed fields are registered. */

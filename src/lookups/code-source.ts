@@ -3,9 +3,9 @@ import type { Typed } from '../fields/field-type.js'
 import type { CodeSource } from './operands.js'
 
 /**
- * How operands that are no text of a query are read for a field.
- * @param needs makes the error of a wrong value: `a list`
- * @param read reads one value; undefined for a wrong one. By default a value as handlers have it
+ * Reads operands for a field that do not come from a query string.
+ * @param needs makes the error for a wrong value: `a list`
+ * @param read reads one value; undefined for a wrong one. By default, a value as handlers have it
  */
 export function codeSource(
   typed: Typed,

@@ -2,7 +2,7 @@ import type { Lookup } from './lookup.js'
 import { MAX_VALUES, ofItems, VALUES } from './operands.js'
 import { itemsLiteral } from './sql.js'
 
-/** All of some items of a list. */
+/** Whether a list has all of these items. */
 export const containsItems: Lookup<readonly unknown[]> = {
   name: 'contains',
   isOffered: ({ comparisons }) => comparisons.includes('items'),

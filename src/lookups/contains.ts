@@ -9,5 +9,5 @@ export const contains: Lookup<string> = {
   sql: matching('like', (text) => `%${text}%`),
   index: () => 'none',
   meaning: 'contains the text, case-sensitive',
-  description: 'has this in it',
+  description: 'contains the text',
 }

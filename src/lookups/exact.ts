@@ -2,7 +2,7 @@ import type { Lookup } from './lookup.js'
 import { VALUE } from './operands.js'
 import { comparing, helpForValues } from './sql.js'
 
-/** The lookup of a parameter that has the name of the field alone. */
+/** The lookup whose parameter is only the name of the field. */
 export const exact: Lookup = {
   name: 'exact',
   isOffered: ({ comparisons }) => comparisons.includes('equality'),

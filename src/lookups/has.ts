@@ -2,7 +2,7 @@ import type { Lookup } from './lookup.js'
 import { ofItems, VALUE } from './operands.js'
 import { itemsLiteral } from './sql.js'
 
-/** One item of a list. */
+/** Whether a list has this item. */
 export const has: Lookup = {
   name: 'has',
   isOffered: ({ comparisons }) => comparisons.includes('items'),

@@ -9,6 +9,6 @@ export const icontains: Lookup<string> = {
   sql: matching('ilike', (text) => `%${text}%`),
   index: () => 'none',
   meaning: 'contains the text, ignoring the case of `A`–`Z`; the case of other letters only with a `collation`',
-  description: 'has this in it, in either case',
+  description: 'contains the text, in upper or lower case',
   proposes: true,
 }

@@ -9,5 +9,5 @@ export const iexact: Lookup<string> = {
   sql: (column, { bind }) => `lower(${column}) = lower(${bind((text) => text)})`,
   index: () => 'none',
   meaning: 'is the text, ignoring case as `icontains` does',
-  description: 'is this, in either case',
+  description: 'is this, in upper or lower case',
 }

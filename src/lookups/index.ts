@@ -20,7 +20,7 @@ import { overlaps } from './overlaps.js'
 import { range } from './range.js'
 import { startswith } from './startswith.js'
 
-/** Every lookup there is. A new one is a file and a line here. */
+/** Every lookup. A new one is a file and a line here. */
 export const LOOKUPS: readonly Lookup[] = [
   exact,
   ne,
@@ -79,7 +79,7 @@ interface Comparison {
   readonly value: unknown
 }
 
-/** The same text for the same comparison, and for no other of the model. */
+/** The same text for equal comparisons, and for no other comparison of the model. */
 export function comparisonText({ field: { name, type, options }, lookup, value }: Comparison): string {
   return JSON.stringify([name, lookup.name, lookup.operand.write(value, (item) => type.write(item, options))])
 }

@@ -9,5 +9,5 @@ export const istartswith: Lookup<string> = {
   sql: matching('ilike', (text) => `${text}%`),
   index: () => 'none',
   meaning: 'begins with the text, ignoring case as `icontains` does',
-  description: 'starts with this, in either case',
+  description: 'starts with this, in upper or lower case',
 }

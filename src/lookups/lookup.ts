@@ -3,8 +3,8 @@ import type { FieldType, Typed } from '../fields/field-type.js'
 import type { Operand } from './operands.js'
 
 /**
- * What an index does for a lookup. `needed`: without it the filter reads the whole table. `useful`: the filter uses it, but finds
- * a page without it. `none`: no index that a file can declare helps.
+ * What an index does for a lookup. `needed`: without an index, the filter reads the whole table. `useful`: the filter uses an index, but finds
+ * a page without it. `none`: no index that the configuration can declare helps.
  */
 export type IndexHelp = 'needed' | 'useful' | 'none'
 
@@ -13,27 +13,27 @@ export interface Bound<Value> {
   readonly field: Typed
   /** The value of this request, for a lookup whose SQL depends on it. */
   readonly value: Value
-  /** Adds a parameter and returns its name, such as `$1`. `cell` makes its text out of the value. */
+  /** Adds a parameter and returns its placeholder, such as `$1`. `cell` converts the value to text. */
   bind(cell: (value: Value) => Cell): string
 }
 
 /** A comparison that a filter makes: one object in one file. */
 export interface Lookup<Value = unknown> {
-  /** The suffix of the field and `__` in a query, and the name in `filterable`. */
+  /** The name in `filterable`, and in a query after the field and `__`. */
   readonly name: string
   /** Whether the fields of a type offer it. */
   isOffered(type: FieldType): boolean
-  /** How the right side is written, in queries and in documents. */
+  /** The format of the right side, in queries and in documents. */
   readonly operand: Operand<Value>
   /** The condition on a column (already quoted). */
   sql(column: string, operand: Bound<Value>): string
-  /** Whether it can hold for records with a value and for records without one in one list. */
+  /** Whether both records with a value and records without one can match it in the same list. */
   readonly mixesNulls?: true
   index(field: Typed): IndexHelp
   /** For the reference, after "The field …". */
   readonly meaning: string
   /** For OpenAPI, after "Only records whose `title` …". */
   readonly description: string
-  /** Whether the beginning of a text finds the records that a person may mean, so that forms can propose them. */
+  /** Whether the beginning of a text finds the records that a person may mean, so that forms can suggest them. */
   readonly proposes?: true
 }

@@ -2,14 +2,14 @@ import type { Lookup } from './lookup.js'
 import { VALUE } from './operands.js'
 import { comparing } from './sql.js'
 
-/** A record without a value has another one. */
+/** A null differs from every value. */
 export const ne: Lookup = {
   name: 'ne',
   isOffered: ({ comparisons }) => comparisons.includes('equality'),
   operand: VALUE,
   sql: comparing('is distinct from'),
   mixesNulls: true,
-  // It excludes one value of many, so walking along the order finds a page.
+  // It excludes one value of many, so reading in order soon finds a page.
   index: () => 'none',
   meaning: 'differs from the value, or is null',
   description: 'differs from this, or is empty',

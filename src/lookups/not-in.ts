@@ -2,7 +2,7 @@ import { arrayLiteral } from '../fields/cell.js'
 import type { Lookup } from './lookup.js'
 import { MAX_VALUES, VALUES } from './operands.js'
 
-/** A record without a value has none of the values. */
+/** A null is none of the values. */
 export const notIn: Lookup<readonly unknown[]> = {
   name: 'not_in',
   isOffered: ({ comparisons }) => comparisons.includes('membership'),
@@ -10,7 +10,7 @@ export const notIn: Lookup<readonly unknown[]> = {
   sql: (column, { bind, field: { type, options } }) =>
     `(${column} <> all(${bind((values) => arrayLiteral(values.map((value) => type.write(value, options))))})) is not false`,
   mixesNulls: true,
-  // It excludes a few values of many, so walking along the order finds a page.
+  // It excludes a few values of many, so reading in order soon finds a page.
   index: () => 'none',
   meaning: `is not one of up to ${MAX_VALUES} comma-separated values, written as for \`in\`, or is null`,
   description: 'is not one of these, or is empty',

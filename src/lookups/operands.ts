@@ -1,30 +1,30 @@
 import type { Json, JsonSchema } from '../json.js'
 import { isStorable } from '../fields/formats.js'
 
-/** The most values that one list takes. */
+/** The maximum number of values in one list. */
 export const MAX_VALUES = 100
 
-/** The facts about a parameter that parsing its operand requires. */
+/** The facts about a parameter that are needed to parse its operand. */
 export interface OperandSource {
-  /** The most values that a list takes. */
+  /** The maximum number of values in a list. */
   readonly maxValues: number
   /** Parses one value of the field. @throws Problem `invalid_query` */
   value(text: string): unknown
-  /** The Problem `invalid_query` about the parameter: `takes true or false`. */
+  /** Makes the Problem `invalid_query` about the parameter: `takes true or false`. */
   problem(message: string): Error
-  /** The same for the items of the field's values, if they are lists. */
+  /** The same for the items of the field's values, if these are lists. */
   readonly items?: OperandSource | undefined
 }
 
 /** How values that code sets are checked. */
 export interface CodeSource {
-  /** The value as the field's type reads it; undefined for any other value, and for null. */
+  /** Reads the value as the field's type does; undefined for any other value, and for null. */
   value(given: unknown): unknown
   /** `of the type \`integer\``. */
   readonly ofType: string
-  /** The error of a wrong value: `needs a list`. */
+  /** Makes the error for a wrong value: `needs a list`. */
   needs(wanted: string): Error
-  /** The same for the items of the field's values, if they are lists. */
+  /** The same for the items of the field's values, if these are lists. */
   readonly items?: CodeSource | undefined
 }
 
@@ -32,21 +32,21 @@ export interface CodeSource {
 export interface Operand<Value = unknown> {
   /** @throws Problem `invalid_query` */
   parse(text: string, source: OperandSource): Value
-  /** Checks what code sets, as in a scope. @throws Error for a value of the wrong type */
+  /** Validates a value set by code, as in a scope. @throws Error for a value of the wrong type */
   check(given: unknown, source: CodeSource): Value
-  /** As JSON, each value of the field by `write`: equal operands are written equally. */
+  /** The operand as JSON, with each value of the field in the form of `write`: equal operands have equal texts. */
   write(value: Value, write: (item: unknown) => Json): Json
   /** For operands of several values. */
   readonly list?: {
     limits(maxValues: number): { readonly minItems?: number; readonly maxItems: number }
-    /** Parses texts that the client separated already. @throws Problem `invalid_query` */
+    /** Parses texts that the client has already separated. @throws Problem `invalid_query` */
     parse(texts: readonly string[], source: OperandSource): Value
   }
   /** The schema of the operand, or of each value of a list, from the schema of a value of the field. */
   schema(value: JsonSchema): JsonSchema
   /** Its type in TypeScript, from the type of a value of the field. */
   typescript(value: string): string
-  /** The texts that it can be, where there are few. */
+  /** The texts that it can be, if there are few. */
   readonly choices?: readonly string[]
   readonly placeholder?: string
 }
@@ -115,7 +115,7 @@ export function parseValues(texts: readonly string[], source: OperandSource): re
   return texts.map((text) => source.value(text))
 }
 
-/** Checks each value that code sets. @throws Error */
+/** Validates each value set by code. @throws Error */
 export function checkValues(given: readonly unknown[], source: CodeSource): readonly unknown[] {
   return given.map((item) => {
     const value = source.value(item)
@@ -124,14 +124,14 @@ export function checkValues(given: readonly unknown[], source: CodeSource): read
   })
 }
 
-/** Values between commas; a comma inside a value is written `\,` and a backslash `\\`. */
+/** Values separated by commas; a comma inside a value is written `\,` and a backslash `\\`. */
 export function splitList(text: string): readonly string[] {
-  // With a comma in front, every value starts with one, an empty first one too.
+  // With a comma in front, every value starts with one, even an empty first one.
   const items = `,${text}`.match(/,(?:\\[\s\S]|[^,\\]|\\$)*/g) ?? []
   return items.map((item) => item.slice(1).replaceAll(/\\([\s\S])/g, '$1'))
 }
 
-/** The same operand for items of a field whose values are lists. */
+/** The same operand for the items of a field whose values are lists. */
 export function ofItems<Value>(operand: Operand<Value>): Operand<Value> {
   const { list } = operand
   return {

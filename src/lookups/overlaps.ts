@@ -2,13 +2,13 @@ import type { Lookup } from './lookup.js'
 import { MAX_VALUES, ofItems, VALUES } from './operands.js'
 import { itemsLiteral } from './sql.js'
 
-/** One of some items of a list, or several. */
+/** Whether a list has at least one of these items. */
 export const overlaps: Lookup<readonly unknown[]> = {
   name: 'overlaps',
   isOffered: ({ comparisons }) => comparisons.includes('items'),
   operand: ofItems(VALUES),
   sql: (column, { bind, field }) => `${column} && ${bind((items) => itemsLiteral(field, items))}`,
   index: () => 'none',
-  meaning: `has one of up to ${MAX_VALUES} items or more, written as for \`in\``,
+  meaning: `has at least one of up to ${MAX_VALUES} items, written as for \`in\``,
   description: 'has at least one of these items',
 }

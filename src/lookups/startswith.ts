@@ -7,7 +7,7 @@ export const startswith: Lookup<string> = {
   isOffered: ({ comparisons }) => comparisons.includes('text'),
   operand: TEXT,
   sql: matching('like', (text) => `${text}%`),
-  // The beginning of a text is a range only where texts are ordered by code point.
+  // The beginning of a text is a range only if texts are ordered by code point.
   index: ({ type, options }) => (type.column(options).endsWith('collate "C"') ? 'needed' : 'none'),
   meaning: 'begins with the text, case-sensitive',
   description: 'starts with this',

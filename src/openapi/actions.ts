@@ -66,7 +66,7 @@ export function describeAction(
 
 type Answers = Readonly<Record<number, ResponseDescription>>
 
-/** Answers that may have these headers. */
+/** Responses that may have these headers. */
 function withHeaders(answers: Answers, names: readonly string[]): Answers {
   if (names.length === 0) return answers
   const headers = Object.fromEntries(names.map((name) => [name, HEADERS[name] ?? fail(`no header is named ${name}`)]))

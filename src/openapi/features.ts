@@ -26,13 +26,13 @@ export interface Subject {
   readonly canConflict: boolean
   /** Whether it returns parts of records. */
   readonly partial?: boolean | undefined
-  /** Whether it is done to several records at once. */
+  /** Whether it applies to several records at once. */
   readonly bulk?: boolean | undefined
   /** The format of a list without pages. */
   readonly exports?: ExportFormat | undefined
 }
 
-/** What a feature adds to the description of an operation. */
+/** The parts that a feature adds to the description of an operation. */
 export interface Addition {
   readonly parameters?: readonly Part[]
   /** The statuses of error responses. */
@@ -43,7 +43,7 @@ export interface Addition {
   readonly answers?: Readonly<Record<number, Part>>
 }
 
-/** Describes what a feature adds to an operation; nothing if the resource does not have it. */
+/** Describes the parts that a feature adds to an operation; empty if the resource does not have it. */
 type Feature = (subject: Subject) => Addition
 
 const featured: Feature = ({ resource: { spec }, operation, partial = false, bulk, exports }) => {

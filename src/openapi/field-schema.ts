@@ -4,7 +4,7 @@ import { comparedSchema, valueSchema } from '../fields/value-schema.js'
 import { describedSchema, LINK } from '../resource/field-schema.js'
 import type { CompileSchema } from '../resource/validator.js'
 
-/** The schemas of fields, with the examples that fit them, as far as they are looked for. */
+/** The schemas of fields, and valid examples if the search for them is enabled. */
 export interface FieldSchemas {
   /** A value in responses. */
   shown(field: FieldSpec, link: boolean): JsonSchema
@@ -62,7 +62,7 @@ function nullable({ nullable }: FieldSpec, schema: JsonSchema): JsonSchema {
   if (!nullable) return schema
   const { type, not, anyOf, ...rest } = schema
   if (Array.isArray(anyOf)) return { ...rest, anyOf: [...(anyOf as readonly unknown[]), { type: 'null' }] }
-  // A schema that accepts any value but null, or null.
+  // A schema that accepts every non-null value, or null.
   if (not !== undefined) return rest
   const values = rest['enum']
   return { type: [type, 'null'], ...rest, ...(Array.isArray(values) && { enum: [...(values as unknown[]), null] }) }

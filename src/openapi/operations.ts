@@ -80,7 +80,7 @@ export function describeGenerated(subject: Subject, names: SchemaNames): Part {
   const parameters = additions.flatMap((addition) => addition.parameters ?? [])
   const refusals = new Set(additions.flatMap((addition) => addition.refusals ?? []))
   const headers = subject.exports ? ['Content-Disposition'] : additions.flatMap((addition) => addition.headers ?? [])
-  // Who may not retrieve records gets no body after a write.
+  // Callers who may not retrieve records get no body after a write.
   const isUnseen = !isReading(subject.operation) && resource.access?.retrieve.parts.length === 0
   const content = isUnseen ? undefined : answerSchema(subject, names)
   const refused = refusing(resource)

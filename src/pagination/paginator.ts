@@ -49,7 +49,7 @@ export interface PageSizes {
   readonly maxPageSize: number
   /** The maximum number of rows to skip for a page that is requested by number. */
   readonly maxOffset: number
-  /** Whether records have a key. Without one, two may agree in the whole order, and a cursor would skip one of them. */
+  /** Whether records have a key. Without one, two records may be equal in the whole order, and a cursor would skip one of them. */
   readonly keyed: boolean
 }
 
@@ -95,7 +95,7 @@ export interface PaginationStyle {
   readonly summary: string
   /** Its query parameters, which no filter can be named after. */
   readonly parameters: readonly string[]
-  /** The one of them that says how long a page is. */
+  /** The parameter for the size of a page. */
   readonly size?: string
   /** The same parameters for documents. */
   describe(sizes: PageSizes): readonly ParameterDescription[]

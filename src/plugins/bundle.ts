@@ -6,7 +6,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { BuildFailure, Loader, Message, Plugin } from 'esbuild'
 import { Unloadable, unloadable } from './unloadable.js'
 
-/** The framework that is running, as plugins import it: there is no second instance. */
+/** The running framework, as plugins import it: there is no second instance. */
 export const FRAMEWORK = import.meta.resolve('snippetctl')
 
 const HOME = dirname(fileURLToPath(import.meta.resolve('snippetctl/package.json')))
@@ -14,7 +14,7 @@ const INTERNALS = [resolve(HOME, 'src'), resolve(HOME, 'dist')]
 const IMPORT_BY_NAME = "the framework's own files are not for plugins to import: import from 'snippetctl'"
 const MOST_MISTAKES = 5
 
-/** What a plugin may consist of. */
+/** The file types that plugins may import. */
 const LOADERS: Readonly<Record<string, Loader>> = {
   '.ts': 'ts',
   '.mts': 'ts',
@@ -24,19 +24,19 @@ const LOADERS: Readonly<Record<string, Loader>> = {
   '.json': 'json',
 }
 
-/** Every file that the bundle depends on, with the hash of its content; null where it depends on there being none. */
+/** Every file that the bundle depends on, with the hash of its content; null if the file must not exist. */
 export type Inputs = Map<string, string | null>
 
-/** The name of some content. */
+/** A name that depends on the content. */
 export const hashOf = (content: string | Uint8Array): string => hash('sha256', content)
 
 const isInside = (folder: string, path: string): boolean => path.startsWith(folder + sep)
 
-/** Whether `path` is a file of the framework; an application that lies within it may use its own folder. */
+/** Whether `path` is a file of the framework; an application inside its folder may use its own folder. */
 const isInternal = (path: string, own: string): boolean =>
   INTERNALS.some((folder) => isInside(folder, path) && !(isInside(folder, own) && isInside(own, path)))
 
-/** How the files of a plugin find each other, and what is noted of each. */
+/** Resolves imports between the files of a plugin, and records each file. */
 const rules = (entry: string, inputs: Inputs): Plugin => ({
   name: 'plugin',
   setup({ onResolve, onLoad }) {
@@ -48,7 +48,7 @@ const rules = (entry: string, inputs: Inputs): Plugin => ({
       if (kind === 'entry-point') return undefined
       const target = resolve(resolveDir, path)
       if (isInternal(target, dirname(entry))) return { errors: [{ text: IMPORT_BY_NAME }] }
-      // As in tsc, `./a.js` in TypeScript is a.ts where there is one: an a.js beside it was compiled some time ago.
+      // As in tsc, `./a.js` in TypeScript means a.ts if that exists: an a.js next to it is an older compiled file.
       const source = target.replace(/\.(m?)js$/, '.$1ts')
       if (source === target || !/\.m?ts$/.test(importer)) return undefined
       if (existsSync(source)) return { path: source }
@@ -61,7 +61,7 @@ const rules = (entry: string, inputs: Inputs): Plugin => ({
       if (loader === undefined) {
         return { errors: [{ text: `plugins may import ${Object.keys(LOADERS).join(', ')} and packages, not ${path}` }] }
       }
-      // The hash is of the very text that is compiled, whatever happens to the file meanwhile.
+      // The hash is of the text that is compiled, even if the file changes in the meantime.
       const contents = await readFile(path, 'utf8')
       inputs.set(path, hashOf(contents))
       const address = `const moduleAddress = ${JSON.stringify(pathToFileURL(path).href)};`
@@ -71,7 +71,7 @@ const rules = (entry: string, inputs: Inputs): Plugin => ({
 })
 
 /**
- * Compiles a plugin and the files it imports into one ES module. Packages, and the framework, stay imports.
+ * Compiles a plugin and the files that it imports into one ES module. Imports of packages and of the framework are kept.
  * @throws Unloadable with the file, line and column of each mistake
  */
 export const bundle = async (entry: string, folder: string): Promise<{ code: string; inputs: Inputs }> => {
@@ -93,7 +93,7 @@ export const bundle = async (entry: string, folder: string): Promise<{ code: str
       sourcemap: 'inline',
       charset: 'utf8',
       define: { 'import.meta.url': 'moduleAddress' },
-      // The result depends on the plugin's files alone, not on a tsconfig.json above them.
+      // The result depends only on the plugin's files, not on a tsconfig.json above them.
       tsconfigRaw: {},
       logLevel: 'silent',
       plugins: [rules(entry, inputs)],
@@ -103,7 +103,7 @@ export const bundle = async (entry: string, folder: string): Promise<{ code: str
     if (!isBuildFailure(failure)) throw failure
     throw new Unloadable(failure.errors.slice(0, MOST_MISTAKES).map(toMistake(folder)), failure)
   } finally {
-    // Its process would otherwise stay for as long as the service runs.
+    // Its process would otherwise run as long as the service.
     await stop()
   }
 }

@@ -5,9 +5,9 @@ import { pathToFileURL } from 'node:url'
 import { bundle, FRAMEWORK, hashOf, type Inputs } from './bundle.js'
 import { unloadable } from './unloadable.js'
 
-/** What was compiled from what. Written beside the result, and read instead of compiling again. */
+/** What a compiled file was made from. Stored next to it, and checked before the source is compiled again. */
 interface Note {
-  /** Everything but the files that the result depends on. */
+  /** Everything that the result depends on, except files. */
   readonly circumstances: string
   readonly inputs: readonly (readonly [path: string, hash: string | null])[]
   readonly output: string
@@ -22,14 +22,14 @@ const FORMAT = 1
  */
 export const importCompiled = async (file: string, folder: string): Promise<unknown> => {
   const compiled = await compiledPlugin(file, folder)
-  // From here on stacks speak of the file's own lines.
+  // From here on, stacks name lines of the source files.
   process.setSourceMapsEnabled(true)
   return await import(pathToFileURL(compiled).href)
 }
 
 /**
- * The compiled form of a plugin, as a path: the one that is kept under `.snippetctl/plugins` in `folder` when every file it
- * was made from is still the same, else a new one. It is named by its content, so another content is another module.
+ * Returns the path of the compiled form of a plugin: the existing one under `.snippetctl/plugins` in `folder` if none of its
+ * source files has changed, otherwise a new one. The name depends on the content, so changed content is a new module.
  * @throws Unloadable
  */
 const compiledPlugin = async (entry: string, folder: string): Promise<string> => {
@@ -46,7 +46,7 @@ const compiledPlugin = async (entry: string, folder: string): Promise<string> =>
     await mkdir(home, { recursive: true })
     await writeWhole(join(home, output), code)
     await writeWhole(noteFile, JSON.stringify({ circumstances, inputs: within(folder, inputs), output, former }))
-    // The former one stays: a process that started just now may have read the old note.
+    // The former file stays: a process that has just started may have read the old note.
     if (note?.former && note.former !== former && note.former !== output)
       await rm(join(home, note.former), { force: true })
   } catch (cause) {
@@ -59,7 +59,7 @@ const compiledPlugin = async (entry: string, folder: string): Promise<string> =>
   return join(home, output)
 }
 
-/** The files that a plugin was made from when it was compiled last, itself first; only itself when that never succeeded. */
+/** The source files of the last compilation, starting with the plugin; only the plugin if it was never compiled. */
 export const compiledFrom = async (entry: string, folder: string): Promise<readonly string[]> => {
   const note = await readNote(noteOf(entry, folder))
   return [...new Set([entry, ...(note?.inputs ?? []).map(([path]) => resolve(folder, path))])]
@@ -71,7 +71,7 @@ const noteOf = (entry: string, folder: string): string =>
 const within = (folder: string, inputs: Inputs): Note['inputs'] =>
   [...inputs].map(([path, hash]) => [relative(folder, path), hash] as const)
 
-/** undefined when there is none, or none that can be read: then the plugin is compiled again. */
+/** Returns undefined if the note is missing or unreadable: then the plugin is compiled again. */
 const readNote = async (file: string): Promise<Note | undefined> => {
   try {
     return JSON.parse(await readFile(file, 'utf8')) as Note

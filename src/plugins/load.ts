@@ -9,7 +9,7 @@ import { compiledFrom, importCompiled } from './compiled.js'
 import { errorPlace } from './place.js'
 import { Unloadable, unloadable } from './unloadable.js'
 
-/** A plugin with the place in resources.yaml that names it. */
+/** A plugin and the place in resources.yaml that names it. */
 export interface LoadedPlugin {
   /** As written. */
   readonly path: string
@@ -18,11 +18,11 @@ export interface LoadedPlugin {
 
 export interface LoadedPlugins {
   readonly plugins: readonly LoadedPlugin[]
-  /** Every plugin that cannot be loaded; the application is complete only when there is none. */
+  /** Every plugin that cannot be loaded; the application is complete only if there is none. */
   readonly refusals: readonly Refusal[]
 }
 
-/** Makes a module of the plugin in `file`, which is there and lies in or below `folder`. */
+/** Imports the plugin in `file`, which exists in or below `folder`. */
 export type ImportModule = (file: string, folder: string) => Promise<unknown>
 
 const EXTENSIONS = ['.ts', '.mts', '.js', '.mjs']
@@ -31,8 +31,8 @@ const PATIENCE_MS = 10_000
 const EXAMPLE = 'export default (app) => { … }'
 
 /**
- * Loads the plugins that a spec names, one after the other, in its order. Those that cannot be loaded are all refused, each at
- * its place in the configuration. A plugin has `patience` milliseconds to load.
+ * Loads the plugins of a spec one after the other, in order. All plugins that cannot be loaded are reported, each at
+ * its place in the configuration. A plugin may take `patience` milliseconds to load.
  */
 export const loadPlugins = async (
   spec: Pick<AppSpec, 'file' | 'plugins'>,
@@ -57,7 +57,7 @@ export const loadPlugins = async (
   return { plugins, refusals }
 }
 
-/** The files of the plugins that a spec names, and of what they import, as far as that is known. */
+/** The known files of the plugins of a spec, including the files that they import. */
 export const pluginFiles = async ({ file, plugins }: Pick<AppSpec, 'file' | 'plugins'>): Promise<readonly string[]> => {
   const folder = dirname(file)
   const files = await Promise.all(plugins.map((path) => compiledFrom(resolve(folder, path), folder)))
@@ -83,7 +83,7 @@ const findFile = async (path: string, folder: string): Promise<string> => {
   return file
 }
 
-/** Help for a path that is right but for its extension. */
+/** Help for a path that is wrong only in its extension. */
 const twins = async (file: string, folder: string): Promise<string[]> => {
   const others = EXTENSIONS.map((extension) => file.slice(0, -extname(file).length) + extension)
   const found = await Promise.all(
@@ -95,7 +95,7 @@ const twins = async (file: string, folder: string): Promise<string[]> => {
     ),
   )
   const names = found.flat().map((other) => `a file with a similar name exists: \`./${relative(folder, other)}\``)
-  return names.length > 0 ? names : [`it was looked for at ${file}`]
+  return names.length > 0 ? names : [`the path resolves to ${file}`]
 }
 
 const within = async <Result>(milliseconds: number, path: string, work: Promise<Result>): Promise<Result> => {
@@ -123,14 +123,14 @@ const registerOf = (module: unknown, path: string): Plugin => {
   ])
 }
 
-/** What the plugin did wrong while it was imported: the error's own words, and the line of the plugin where it came up. */
+/** The error of a plugin during its import: its message, and the line of the plugin where it occurred. */
 const failedImport = (error: unknown, path: string, folder: string): Unloadable => {
   if (!isNativeError(error)) return unloadable(`the plugin \`${path}\` threw ${String(error)} while it was loaded`)
   if ('code' in error && MODULE_NOT_FOUND.has(error.code)) {
     const missing = error.message.replace(/( imported)? from .*|\n.*/s, '')
     return unloadable(
       `the plugin \`${path}\` could not be loaded: ${missing}`,
-      ['install the package beside the configuration'],
+      ['install the package next to the configuration'],
       error,
     )
   }
@@ -142,7 +142,7 @@ const failedImport = (error: unknown, path: string, folder: string): Unloadable 
   )
 }
 
-/** Only the frames of the module itself, not of what imports it. */
+/** Only the frames of the module itself, not of the code that imports it. */
 const placeWhileLoading = ({ stack = '', name, message }: Error, folder: string): string | undefined => {
   const [own = ''] = stack.split(importCompiled.name)
   return errorPlace({ stack: own, name, message }, folder)

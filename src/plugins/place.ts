@@ -4,14 +4,14 @@ import type { FindPlace, Place } from '../http/route.js'
 
 const FRAME = /((?:file:\/\/)?\/[^()\n]*):(\d+):(\d+)\)?$/
 
-/** Where the function that is running now, `callee`, was called from; told later, since that is rarely asked and costs a source map. */
+/** The place from which the running function `callee` was called; resolved on demand, because that is rarely needed and reads a source map. */
 export function callPlace(callee: (...given: never[]) => unknown, configuration: string): FindPlace {
   const call: { readonly stack?: string } = {}
   Error.captureStackTrace(call, callee)
   return () => placeOf(call.stack ?? '', dirname(configuration))
 }
 
-/** Where below the folder of a configuration an error came up, as `plugin.ts:3:9`; undefined when that was elsewhere. */
+/** The place of an error below the folder of a configuration, as `plugin.ts:3:9`; undefined if it occurred elsewhere. */
 export function errorPlace({ stack = '' }: Error, folder: string): string | undefined {
   for (const frame of framesIn(stack)) {
     const place = placeIn(frame, folder)

@@ -16,8 +16,8 @@ import type { LoadedPlugin } from './load.js'
 import { callPlace, errorPlace } from './place.js'
 
 /**
- * Runs a plugin's function. Plugins in JavaScript are held by no compiler, so that everything they give is looked at here.
- * @throws RouteClash, and an Error that names the plugin for anything else that is wrong with what it does
+ * Runs a plugin's function. No compiler checks plugins in JavaScript, so every argument is validated here.
+ * @throws RouteClash, and for any other mistake an Error that names the plugin
  */
 export function registerPlugin({ path, register }: LoadedPlugin, configuration: string, appAt: AppAt): void {
   const state = { open: true }
@@ -28,7 +28,7 @@ export function registerPlugin({ path, register }: LoadedPlugin, configuration: 
   try {
     const result: unknown = register(guard(appAt, requireOpen, configuration))
     if (!isThenable(result)) return
-    // It is refused, so that what becomes of it concerns nobody.
+    // The promise is rejected here, so its result does not matter.
     result.then(ignore, ignore)
     throw new Error(`its function returned a promise; ${IN_TIME}`)
   } catch (error) {
@@ -41,10 +41,9 @@ export function registerPlugin({ path, register }: LoadedPlugin, configuration: 
   }
 }
 
-const IN_TIME =
-  'everything is registered before it returns, and what has to be awaited is awaited at the top of the module'
+const IN_TIME = 'register everything before it returns, and await promises at the top of the module'
 
-/** What takes registrations, of a plugin that called from this place. */
+/** Validates the registrations of a plugin, called from this place. */
 type AppAt = (place: FindPlace) => PluginApp
 
 function guard(appAt: AppAt, requireOpen: (member: keyof PluginApp) => void, configuration: string): PluginApp {
@@ -70,13 +69,13 @@ function guard(appAt: AppAt, requireOpen: (member: keyof PluginApp) => void, con
     action(resource, name, action) {
       requireOpen('action')
       requireAction(`the action ${inspect(name)} of \`${resource}\``, name, action)
-      // What a plugin calls its records is its own affair.
+      // A plugin may name the type of its records as it likes.
       from(guarded.action).action(resource, name, action as Action<object>)
     },
     authenticate(name, find) {
       requireOpen('authenticate')
       requireName('the name of a way to sign in', name)
-      requireFunction(`what authenticates by \`${name}\``, find)
+      requireFunction(`the function that authenticates by \`${name}\``, find)
       app.authenticate(name, find)
     },
     replace(resource, operation, replacement) {
@@ -92,19 +91,19 @@ function guard(appAt: AppAt, requireOpen: (member: keyof PluginApp) => void, con
     compute(resource, field, compute) {
       requireOpen('compute')
       requireFunction(`what computes \`${field}\` of \`${resource}\``, compute)
-      // Which fields it is told of, the compiler has looked at already.
+      // The compiler has already checked which fields it receives.
       from(guarded.compute).compute(resource, field, compute as Computation<Row, never>)
     },
     problems(path, render, schema) {
       requireOpen('problems')
       requirePath('the path of problems()', path)
-      requireFunction(`what renders the problems at ${path}`, render)
+      requireFunction(`the renderer of problems at ${path}`, render)
       app.problems(path, render, schema)
     },
     mount(path, listener, options) {
       requireOpen('mount')
       requirePath('the path of mount()', path)
-      requireFunction(`what is mounted at ${path}`, listener)
+      requireFunction(`the listener mounted at ${path}`, listener)
       requireSiteOptions(`the options of mount(${inspect(path)})`, options)
       app.mount(path, listener, options)
     },
@@ -127,7 +126,7 @@ function guard(appAt: AppAt, requireOpen: (member: keyof PluginApp) => void, con
   return guarded
 }
 
-/** Documents are made when somebody asks for one; what is wrong with a description is said before. */
+/** Documents are built on demand, but mistakes in descriptions are reported here. */
 function requireOperation(what: string, given: unknown): void {
   if (given === undefined) return
   const { summary, responses } = Object(given) as { readonly summary?: unknown; readonly responses?: unknown }

@@ -14,7 +14,7 @@ export function isMapping(given: unknown): given is Readonly<Record<string, unkn
   return typeof given === 'object' && given !== null && !Array.isArray(given)
 }
 
-/** Clients take `.` and `..` away before they send a path, so that nobody could ask for one with them. */
+/** Clients resolve `.` and `..` before they send a path, so such a path could never be requested. */
 export function requirePath(what: string, given: unknown): void {
   const segments = typeof given === 'string' ? given.split('/') : []
   const sound = segments.at(0) === '' && segments.at(-1) === ''

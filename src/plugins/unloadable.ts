@@ -1,10 +1,10 @@
 interface Mistake {
-  /** A sentence that names the file and, where there is one, the line and column. */
+  /** A sentence that names the file and, if known, the line and column. */
   readonly message: string
   readonly help: readonly string[]
 }
 
-/** A plugin that cannot be loaded, with every reason that is known. */
+/** Thrown for a plugin that cannot be loaded, with all known reasons. */
 export class Unloadable extends Error {
   override name = 'Unloadable'
   readonly mistakes: readonly Mistake[]
@@ -15,6 +15,6 @@ export class Unloadable extends Error {
   }
 }
 
-/** The common case: one reason. */
+/** An error with a single reason. */
 export const unloadable = (message: string, help: readonly string[] = [], cause?: unknown): Unloadable =>
   new Unloadable([{ message, help }], cause)

@@ -3,7 +3,7 @@ import { suggest } from '../config/words.js'
 import { PROBLEMS } from '../problem.js'
 import { isMapping, requireFunction, requirePath } from './require.js'
 
-/** @throws Error that says what is wrong with the arguments of `use` */
+/** @throws Error that explains a mistake in the arguments of `use` */
 export function requireUse(given: readonly unknown[]): void {
   const [target, middleware, options] = typeof given[0] === 'function' ? [undefined, ...given] : given
   if (target !== undefined) requireTarget(target)

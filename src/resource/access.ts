@@ -11,20 +11,20 @@ export interface Caller {
   readonly claims: Readonly<Record<string, Json>>
 }
 
-/** What one kind of caller may do with the records of a resource. */
+/** The rights of one kind of caller to the records of a resource. */
 export interface ResourceAccess {
   readonly list: Reading
   readonly retrieve: Reading
   readonly create: readonly GrantSpec[]
   readonly change: readonly GrantSpec[]
   readonly destroy: readonly GrantSpec[]
-  /** The records of each table that the caller may retrieve, by any resource; undefined for all of them. */
+  /** The records of each table that the caller may retrieve, through any resource; undefined for all of them. */
   readonly retrievable: (table: string) => Rule | undefined
 }
 
-/** The records that grants show, and with which fields. */
+/** The records that grants show, and the fields that they show of each. */
 export interface Reading {
-  /** A record has the fields of each part that covers it; a record that none covers is not there. */
+  /** A record has the fields of every part that covers it; a record that no part covers is hidden. */
   readonly parts: readonly ReadingPart[]
 }
 
@@ -45,12 +45,12 @@ export function readingOf(grants: readonly GrantSpec[]): Reading {
   return { parts: [...parts.values()] }
 }
 
-/** The records of which one of two rules holds. */
+/** The records for which at least one of two rules holds. */
 export function eitherRule(one: Rule | undefined, other: Rule | undefined): Rule | undefined {
   return one && other && [...one, ...other]
 }
 
-/** The records that a reading shows; undefined for all. */
+/** The records that grants for reading show; undefined for all. */
 export function visibleRule({ parts }: Reading): Rule | undefined {
   return unionOf(parts)
 }
@@ -65,7 +65,7 @@ function unionOf(parts: readonly ReadingPart[]): Rule | undefined {
   return parts.map(({ rows }) => rows).reduce(eitherRule, NONE)
 }
 
-/** Holds for no record. */
+/** A rule that holds for no record. */
 export const NONE: Rule = []
 
 /** A condition with its value for one caller. */
@@ -73,7 +73,7 @@ export type FilledCondition = Omit<RuleCondition, 'value'> & {
   readonly value: { readonly given: unknown } | Extract<RuleValue, { user: unknown } | { set: unknown }>
 }
 
-/** Fills the variables of a rule. Conditions about claims that the caller does not have, or of another type, do not hold. */
+/** Fills in the variables of a rule. A condition about a claim that the caller lacks, or that has another type, never holds. */
 export function fillRule(rule: Rule, caller: Caller): readonly (readonly FilledCondition[])[] {
   return rule.flatMap((all) => {
     const filled = all.map((condition) => fillCondition(condition, caller))
@@ -104,7 +104,7 @@ function fillCondition(condition: RuleCondition, caller: Caller): FilledConditio
 
 const UNFIT = new Error('the claim is of another type')
 
-/** The value of `$sub` or of a claim; undefined if the caller has none that rules can use. */
+/** The value of `$sub` or of a claim; undefined if the caller has no usable one. */
 function claimOf(
   value: Extract<RuleValue, { subject: true } | { claim: string }>,
   { subject, claims }: Caller,
@@ -114,7 +114,7 @@ function claimOf(
   return claimed !== undefined && isUsable(claimed) ? claimed : undefined
 }
 
-/** JavaScript has rounded larger numbers. */
+/** JavaScript rounds larger numbers. */
 function isUsable(value: Json): boolean {
   if (typeof value === 'string') return isStorable(value)
   if (typeof value === 'number') return !Number.isInteger(value) || Number.isSafeInteger(value)
@@ -132,14 +132,14 @@ export class CallerKey {
   }
 }
 
-/** Where rows keep the names of fields that code of a plugin has set: no grant needs to name them. */
+/** The key under which rows have the names of fields that plugins have set: grants need not name them. */
 const SET_BY_CODE: unique symbol = Symbol('set by code')
 
 interface PartlyByCode {
   readonly [SET_BY_CODE]?: ReadonlySet<string>
 }
 
-/** Notes fields that code of a plugin has set, besides those already noted. */
+/** Records fields that plugins have set, in addition to those recorded before. */
 export function setByCode(row: Row, names: readonly string[]): Row {
   const marked: Row & PartlyByCode = {
     ...row,
@@ -153,7 +153,7 @@ export function isSent(row: Row, name: string): boolean {
   return Object.hasOwn(row, name) && (row as PartlyByCode)[SET_BY_CODE]?.has(name) !== true
 }
 
-/** The value of a preset; undefined if the caller has none of the field's type. */
+/** The value of a preset; undefined if the caller has no value of the field's type. */
 export function presetValue(field: FieldSpec, value: RuleValue, caller: Caller): unknown {
   if ('literal' in value) return value.literal
   if ('set' in value) return undefined

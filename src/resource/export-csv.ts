@@ -4,7 +4,7 @@ import { splitDocument } from './document-members.js'
 import type { ListPlan } from './plan.js'
 import type { Resource } from './resource.js'
 
-/** What an export has as CSV. */
+/** The CSV form of an export. */
 export interface CsvForm {
   readonly header: string
   /** The row of a document. Members that the document lacks are empty. */
@@ -41,16 +41,16 @@ function columnsOf(members: readonly string[], { distinct, selection }: ListPlan
   return selection && selection.expand.length > 0 ? [...wanted, EXPANDED] : wanted
 }
 
-/** Exact numbers are strings in JSON; text that clients choose is compared as text. */
+/** Exact numbers are strings in JSON; only text that clients choose can be a formula. */
 function mayBeNumber(field: FieldSpec | undefined): boolean {
   return field !== undefined && !field.type.comparisons.includes('text')
 }
 
 const NUMBER = /^-?\d+(?:\.\d+)?$/
-/** Spreadsheets evaluate cells that start with these as formulas, also in quotes. */
+/** Spreadsheets evaluate cells that start with these as formulas, even in quotes. */
 const FORMULA = /^[=+\-@\t\r]/
 
-/** The cell of a JSON text: strings as they are, null as nothing, all else as JSON. A text that looks like a formula gets an apostrophe before it. */
+/** The cell for a JSON text: strings unquoted, null as nothing, anything else as JSON. Text that looks like a formula gets an apostrophe before it. */
 function cellOf(json: string | undefined, isNumeric: boolean): CsvCell {
   if (json === undefined || json === 'null') return null
   if (!json.startsWith('"')) return json

@@ -62,7 +62,7 @@ export function compileExport(spec: ResourceSpec, readLink?: LinkReader): (searc
   }
 }
 
-/** The parameters of a request, as far as they say nothing of pages. */
+/** The parameters of a request, without those of pages. */
 interface AskedRecords {
   readonly query: Query
   readonly known: ReadonlySet<string>
@@ -106,7 +106,7 @@ function compileParameters(
 const RANKS: Readonly<Record<ParameterRole, number>> = { page: 0, size: 0, order: 1, filter: 3 }
 const rankOf = ({ role }: QueryParameter): number => (role === undefined ? 2 : RANKS[role])
 
-/** The names of parameters, those that lists in general have before the others. */
+/** The names of parameters, general ones first. */
 function namesInOrder(parameters: readonly QueryParameter<FeaturePlans>[]): readonly string[] {
   return parameters.toSorted((one, other) => rankOf(one) - rankOf(other)).map(({ name }) => name)
 }

@@ -6,7 +6,7 @@ import type { PageEdges, PageStart } from '../pagination/paginator.js'
 export type { Condition } from '../features/filterable.js'
 export type { Selection } from '../features/selection.js'
 
-/** The value of a primary key as handlers see it: that of its field, or an object with the values of all of its fields. */
+/** The value of a primary key as handlers see it: the value of its field, or an object with the values of all its fields. */
 export type Id = bigint | number | string | Readonly<Record<string, unknown>>
 
 /** A stored record as handlers see it, by field name. */

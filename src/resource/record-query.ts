@@ -5,8 +5,8 @@ import type { Selection } from './plan.js'
 import { parseQuery, quote } from './query.js'
 
 /**
- * @returns the parser of the query string of a request for one record, which throws Problem `invalid_query`; undefined for a resource whose
- * records are always shown whole, and by themselves
+ * @returns the parser of query strings for one record, which throws Problem `invalid_query`; undefined for a resource whose
+ * records are always complete and without related records
  */
 export function compileRecordQuery(spec: ResourceSpec): ((search: string) => Selection | undefined) | undefined {
   const parameters = featureParameters(spec, 'retrieve')

@@ -23,9 +23,9 @@ export interface Resource<Name extends string = string> {
   readonly spec: ResourceSpec
   /** The fields of responses, in order. */
   readonly shown: readonly FieldSpec[]
-  /** What the callers of this resource may do; undefined if nothing limits them. */
+  /** The rights of this resource's callers; undefined if nothing limits them. */
   readonly access: ResourceAccess | undefined
-  /** What these callers may send. */
+  /** The members that these callers may send. */
   readonly sendable: Pick<View, 'create' | 'change'> | undefined
   /** The names of all members of responses, in order. */
   readonly members: readonly string[]
@@ -73,7 +73,7 @@ export interface Resource<Name extends string = string> {
   checkValues(values: object): ChangeOf<Name>
 }
 
-/** What some callers may see of a resource, and send to it. */
+/** The parts of a resource that some callers may see and send. */
 export interface View {
   readonly access: ResourceAccess
   readonly create: Sendable
@@ -82,7 +82,7 @@ export interface View {
 
 /** The members of bodies from some callers. */
 export interface Sendable {
-  /** Those that are read. */
+  /** The members that are read. */
   readonly fields: readonly FieldSpec[]
   /** The names of those that callers may set; others are never required. */
   readonly granted: ReadonlySet<string>
@@ -127,7 +127,7 @@ export function compileResource(spec: ResourceSpec, links: Links, compile: Compi
   })
 }
 
-/** Compiles the parser of bodies from some callers: what they may send depends on whether the record is there. */
+/** Compiles the parser of bodies from some callers: the members that they may send depend on whether the record exists. */
 function compileBodies(
   view: View,
   ignored: readonly string[],

@@ -18,7 +18,7 @@ type Of<Name, Which extends Kind, Otherwise> = [Resources] extends [never]
       : Otherwise
     : Otherwise
 
-/** The names of resources, mounts included. */
+/** The names of resources, including those at mounts. */
 export type ResourceName = [Resources] extends [never] ? string : keyof Resources & string
 
 /** A record as handlers see it. */
@@ -61,7 +61,7 @@ export interface BodiesOf<Name> extends Readonly<Record<BodyMode, unknown>> {
 /** The parameters of a list, as values. */
 export type ListParametersOf<Name> = Of<Name, 'filter', ListParameters>
 
-/** The names of routes, those of plugins included. */
+/** The names of routes, including routes of plugins. */
 export type RouteName = [Routes] extends [never] ? string : keyof Routes & string
 
 /** The arguments of a path besides the route's name. */

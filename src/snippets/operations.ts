@@ -49,7 +49,7 @@ export const REFUSED = {
     error: { type: 'string' },
     errors: {
       type: 'object',
-      description: 'What is wrong with each field.',
+      description: 'The error of each field.',
       additionalProperties: { type: 'string' },
     },
   },

@@ -3,7 +3,7 @@ import { relationsOf } from '../db/queries/relations.js'
 import { toPascal } from '../resource/names.js'
 import { type Member, spellComment, spellGiven, spellNames, spellObject, spellRules, spellValue } from './spelling.js'
 
-/** All values of a new record, each optional, but those that identify it. */
+/** The values of a new record, all optional, except those of its key. */
 function spellChange(insert: string, settable: readonly FieldSpec[]): string {
   const key = settable.filter((field) => field.primaryKey).map(({ name }) => name)
   return key.length === 0 ? `Partial<${insert}>` : `Partial<Omit<${insert}, ${spellNames(key)}>>`
@@ -35,7 +35,7 @@ export function nameModel({ name }: ModelSpec, unique: (wanted: string) => strin
   }
 }
 
-/** The records of a model, and everything that is made of their fields. */
+/** The types of a model's records, and all types derived from their fields. */
 export function modelTypes({ name, fields }: ModelSpec, names: ModelNames): readonly string[] {
   const settable = fields.filter((field) => !field.assigned)
   const writable = fields.filter((field) => !field.readOnly && !field.private)
@@ -57,7 +57,7 @@ export function modelTypes({ name, fields }: ModelSpec, names: ModelNames): read
 }
 
 /**
- * The rows of a model, as knex and the classes of `context.models` have them: columns by their own names, and related rows.
+ * The rows of a model, as knex and the classes of `context.models` return them: columns by their own names, and related rows.
  * @param rowOf the type of the rows of another model
  */
 export function rowType(model: ModelSpec, { row }: ModelNames, rowOf: (model: string) => string | undefined): string {

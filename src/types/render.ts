@@ -16,13 +16,13 @@ interface Typed {
   readonly routes: RouteTable
 }
 
-const HEAD = `// Written by \`snippetctl types\` from resources.yaml and its plugins; whatever is changed here is lost the next time.
+const HEAD = `// Written by \`snippetctl types\` from resources.yaml and its plugins; changes to this file are overwritten.
 `
 
 /** The names that the file itself uses. */
 const TAKEN = ['Application', 'Json', 'JsonText', 'Partial', 'Pick', 'Record']
 
-/** The TypeScript file of an application: a type for whatever it names. The same application gives the same text. */
+/** The TypeScript file of an application: a type for everything that it names. It is deterministic. */
 export function renderTypes({ spec, resources, routes }: Typed): string {
   const unique = uniqueNames(TAKEN)
   const named = spec.models.filter((model) => !spec.internal.includes(model))
@@ -67,7 +67,7 @@ function partsOf(
   ]
 }
 
-/** The value of the key's field, or an object with those of all of its fields. */
+/** The value of the key's field, or an object with the values of all its fields. */
 function spellId(model: ModelSpec): string {
   const lone = loneKey(model)
   if (lone) return spellValue(lone)
@@ -84,7 +84,7 @@ function typesOf(names: ModelNames | undefined): readonly Member[] {
   return Object.entries(types).map(([name, type]) => ({ name, type: String(type) }))
 }
 
-/** Of each computed field, the stored ones that it is made of, and what it may be. */
+/** For each computed field, its sources and its type. */
 function spellComputed(computed: readonly ComputedSpec[], record: string): string {
   if (computed.length === 0) return 'Record<never, never>'
   const members = computed.map(({ field, from }) => {
@@ -95,7 +95,7 @@ function spellComputed(computed: readonly ComputedSpec[], record: string): strin
   return spellObject(members, 8)
 }
 
-/** A number is an integer of 64 bits as well. */
+/** Numbers are accepted for 64-bit integers as well. */
 const widened = (value: string): string => value.replace(/^bigint/, 'bigint | number')
 
 function registration(

@@ -4,7 +4,7 @@ import { type Member, spellObject, spellValue } from './spelling.js'
 
 /** The arguments for the path of each named route. Ids are values of records, or text from a URL. */
 export function routeTypes(routes: RouteTable): readonly Member[] {
-  // The first of a name gives it its types.
+  // The first route of a name determines its types.
   const named = new Map([...routes].reverse().map((route) => [route.name, route]))
   return routes.names().map((name) => {
     const route = named.get(name)

@@ -1,7 +1,7 @@
 import type { FieldSpec } from '../config/spec.js'
 import { typeOfValue } from '../features/names.js'
 
-/** A member of a type that is written. */
+/** A member of a generated type. */
 export interface Member {
   readonly name: string
   readonly type: string
@@ -18,17 +18,17 @@ export function spellValue(field: FieldSpec): string {
   return field.nullable ? `${spelled} | null` : spelled
 }
 
-/** A value that code may give for a field: of JSON, plain values too. */
+/** A value that code may set for a field; for JSON, plain values too. */
 export function spellGiven(field: FieldSpec): string {
   return field.type.typescript === JSON_TEXT ? `Json | ${JSON_TEXT}` : spellValue(field)
 }
 
-/** The rules of a field, as people read them. */
+/** The rules of a field, for people. */
 export function spellRules({ type, options, message }: FieldSpec): string {
   return message ?? [...new Set(type.rules(options).map((rule) => rule.message))].join(', ')
 }
 
-/** Any of these names. */
+/** The type of any of these names. */
 export function spellNames(names: readonly string[]): string {
   return names.map((name) => JSON.stringify(name)).join(' | ')
 }
@@ -44,7 +44,7 @@ export function spellObject(members: readonly Member[], indent = 0): string {
   return `{\n${lines.join('\n')}\n${margin}}`
 }
 
-/** A comment that ends where it should, whatever the text. */
+/** A comment that ends in the right place, whatever the text. */
 export function spellComment(text: string): string {
   return `/** ${text.replaceAll('*/', '*\\/').replaceAll(/\s+/g, ' ')} */`
 }

@@ -89,7 +89,7 @@ describe('db backup and db restore', () => {
     for (const more of [[], ['--yes', 'pg']])
       expect(await run('db', 'restore', 'one.tar.gz', ...more)).toMatchObject({
         code: 3,
-        stderr: expect.stringContaining(`= help: say it: snippetctl db restore one.tar.gz --yes ${NAME}\n`),
+        stderr: expect.stringContaining(`= help: confirm: snippetctl db restore one.tar.gz --yes ${NAME}\n`),
       })
     await writeFile(join(project.folder, 'broken.tar.gz'), 'no archive')
     expect(await run('db', 'restore', 'broken.tar.gz', '--yes', NAME)).toMatchObject({

@@ -110,7 +110,7 @@ describe('a file', () => {
   const UTF8 = ['save the file as UTF-8']
   const ESCAPE = ['remove it; inside double quotes it can be written as an escape sequence']
   const invalid = (byte: string, at: number) =>
-    `invalid UTF-8: the byte 0x${byte} at offset ${at} belongs to no character`
+    `invalid UTF-8: the byte 0x${byte} at offset ${at} is not part of a character`
   const hidden = (code: string) => `the character U+${code} is invisible and not allowed`
 
   test.each<[what: string, text: Uint8Array, place: string, message: string, help: readonly string[]]>([

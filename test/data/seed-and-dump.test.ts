@@ -137,7 +137,7 @@ describe('seed', () => {
       what: 'a duplicate record',
       file: 'author.json',
       text: '{"author": [\n {"id": 80, "name": "A"},\n {"id": 80, "name": "B"}\n]}',
-      says: ['author.json:3: `id` is that of line 2, too; each record may appear only once'],
+      says: ['author.json:3: `id` is the same as in line 2; each record may appear only once'],
     },
     {
       what: 'a duplicate record far from the first',

@@ -33,7 +33,7 @@ describe('collations that only the database has', () => {
     const file = await readFile(join(project.folder, 'resources.yaml'), 'utf8')
     expect(
       file,
-    ).toContain(`  # cities: migrations do not make it: the collation german of its column name is not in every database
+    ).toContain(`  # cities: migrations do not make it: the collation german of its column name does not exist in every database
   cities:
     managed: false
     fields:
@@ -45,8 +45,12 @@ describe('collations that only the database has', () => {
     expect(file).toContain('people.town: no relation: migrations do not make towns')
     expect(file).toContain('plain:   { type: text, nullable: true }')
     expect(file).toContain('rank:    { type: text, collation: und-x-icu, nullable: true }')
-    expect(stderr).toContain('left  people.people_name_idx is not recorded: it uses what only this database has')
-    expect(stderr).toContain('left  people.sorted is not recorded: it is computed by what only this database has')
+    expect(stderr).toContain(
+      'left  people.people_name_idx is not recorded: it uses objects that only this database has',
+    )
+    expect(stderr).toContain(
+      'left  people.sorted is not recorded: it is computed by objects that only this database has',
+    )
     const migration = await readFile(join(project.folder, 'migrations', '0001_introspected.sql'), 'utf8')
     expect(migration).not.toMatch(/german|swedish|table "(?:cities|towns)"/)
     expect(migration).toContain(`generated always as (upper((name || '!'::text))) stored`)

@@ -130,7 +130,7 @@ describe('an object that is only in the database', () => {
   test('is listed if the given name is unknown', async () => {
     await run('alter table books add tmp text')
     await expect(adoptDrift(database, folder.path, { object: 'books.title', scratch })).rejects.toMatchObject({
-      errors: ['books.title is nothing that only the database has'],
+      errors: ['books.title does not exist only in the database'],
       help: ['There is: books.tmp'],
     })
     await folder.write('0002_more.sql', '-- up\nselect 1;\n')

@@ -78,7 +78,7 @@ test('another default of a column with an enum is planned', async () => {
 test('a default that is a new choice needs a plan of its own', async () => {
   const { refusals } = await plan(both(['sad', 'ok', 'good'], { default: 'good' }))
   expect(refusals).toEqual([
-    'the default of days.mood is the new choice "good", which an enum of PostgreSQL takes only after the migration that adds it: plan the choice first, and the default in a second plan',
+    'the default of days.mood is the new choice "good", which PostgreSQL accepts in an enum only after the migration that adds it: plan the choice first, and the default in a second plan',
   ])
   await writeMigration(await plan(both(['sad', 'ok', 'good'])), folder.path)
   const second = await plan(both(['sad', 'ok', 'good'], { default: 'good' }))

@@ -74,13 +74,13 @@ test.each<[what: string, up: string, down: string, error: string]>([
     'another statement next to it',
     'create index concurrently a on books (id);\nselect 1;',
     '',
-    '0001_a.sql:3: this statement stands beside `concurrently`, which no transaction takes: give the indexes a migration of their own',
+    '0001_a.sql:3: this statement cannot be in a file with `concurrently`, which runs outside of transactions: write a separate migration for the indexes',
   ],
   [
     'another statement in the down part',
     'select 1;',
     'select 1;\ndrop index concurrently a;',
-    '0001_a.sql:4: this statement stands beside `concurrently`, which no transaction takes: give the indexes a migration of their own',
+    '0001_a.sql:4: this statement cannot be in a file with `concurrently`, which runs outside of transactions: write a separate migration for the indexes',
   ],
   [
     'an index without a name',
@@ -127,7 +127,7 @@ describe('a plan whose indexes are built concurrently', () => {
         code: 0,
         stderr: expect.stringMatching(/^wrote migrations.0002_titles/),
       })
-      expect(stdout).toContain('is built while others write, outside of a transaction')
+      expect(stdout).toContain('is built without blocking writes, outside of a transaction')
       expect(stdout).toContain('books.books_title_idx  not measured, because it cannot be rolled back')
       expect(await runCli(['migrate', 'up'], { cwd: project.folder })).toMatchObject({ code: 0 })
     } finally {

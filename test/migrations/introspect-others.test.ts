@@ -94,7 +94,7 @@ test('every table and view of the schemas has a model', () => {
 test('nothing is left out without being said', () => {
   expect(found.left).toEqual([
     'dogs: records can only be listed: the table has no primary key',
-    'stones: no request can create records: shape takes no null and has no default, and no request sets a point',
+    'stones: no request can create records: shape is not null and has no default, and no request can set a point',
   ])
 })
 
@@ -230,7 +230,7 @@ describe('check --database', () => {
     expect(ofView.filter(([code]) => code === 'SC410')).toEqual([])
     await runSql(database, `insert into dogs values (2, 'dog', 'wuff'), (2, 'dog', 'arf')`)
     expect((await findings(keyed('dogs', 'id'))).filter(([code]) => code === 'SC410')).toEqual([
-      ['SC410', 'dogs', 'the primary key `id` does not identify records: 1 of its values stand in several records'],
+      ['SC410', 'dogs', 'the primary key `id` does not identify records: 1 of its values occur in several records'],
     ])
     await runSql(database, `delete from dogs where bark <> 'woof'`)
   })

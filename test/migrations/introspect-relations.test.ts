@@ -60,7 +60,7 @@ test.each([true, false])(
     expect(found.text).toContain('order_lines: { model: order_lines, fields: [order_id, position] }')
     const unsaid = [
       'deliveries.to_city: no relation: another',
-      'notes.notes_a_b_fkey: no relation: the file cannot say',
+      'notes.notes_a_b_fkey: no relation: the file cannot express',
     ]
     for (const text of unsaid) expect(found.left).toContainEqual(expect.stringContaining(text))
     const kept = 'the foreign key keeps ON UPDATE CASCADE'

@@ -35,12 +35,12 @@ describe('a folder of migrations', () => {
     [
       'a gap',
       { '0001_a.sql': UP, '0003_b.sql': UP, '0004_c.sql': UP },
-      '0003_b.sql stands where number 0002 is missing: numbers start at 0001 and have no gaps',
+      '0003_b.sql comes where number 0002 is missing: numbers start at 0001 and have no gaps',
     ],
     [
       'a first number other than 0001',
       { '0002_a.sql': UP },
-      '0002_a.sql stands where number 0001 is missing: numbers start at 0001 and have no gaps',
+      '0002_a.sql comes where number 0001 is missing: numbers start at 0001 and have no gaps',
     ],
     [
       'a duplicate number',
@@ -50,7 +50,7 @@ describe('a folder of migrations', () => {
     [
       'an invalid name',
       { 'Books.sql': UP },
-      'Books.sql is no name of a migration: 0001_create_books.sql is one, in lower case with four digits',
+      'Books.sql is not a valid name of a migration: use four digits and lower case, as in 0001_create_books.sql',
     ],
     [
       'a missing up part',
@@ -65,12 +65,12 @@ describe('a folder of migrations', () => {
     [
       'a statement before the parts',
       { '0001_a.sql': `select 1;\n${UP}` },
-      '0001_a.sql:1: this statement stands before the line `-- up`',
+      '0001_a.sql:1: this statement comes before the line `-- up`',
     ],
     [
       'a COMMIT',
       { '0001_a.sql': '-- up\nselect 1;\nCommit;\n' },
-      '0001_a.sql:3: `Commit` cannot stand here: a migration runs in one transaction of its own',
+      '0001_a.sql:3: `Commit` is not allowed here: a migration runs in one transaction of its own',
     ],
   ])('is rejected for %s', async (_what, files, says) => {
     const folder = await makeFolder(files)

@@ -356,7 +356,9 @@ create index books_lower on books (lower(title));
   test.each(['', 'Add Title', '../x', 'a-b'])('is not written under the name %j', async (name) => {
     const folder = await makeFolder()
     const failure = await failureOf(writeMigration(await plan(book(), folder.path), folder.path, name))
-    expect(failure).toBe(`${JSON.stringify(name)} is no name of a migration: lower-case letters, digits and _ make one`)
+    expect(failure).toBe(
+      `${JSON.stringify(name)} is not a valid name of a migration: use lower-case letters, digits and _`,
+    )
     expect(await folder.names()).toEqual([])
   })
 

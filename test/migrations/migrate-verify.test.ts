@@ -45,7 +45,7 @@ describe('the schema of a database', () => {
       'alter table books rename title to name',
       [
         'column books.title is missing',
-        'column books.name is not in the configuration, takes no null and has no default: no row can be added',
+        'column books.name is not in the configuration, is not null and has no default: no row can be added',
       ],
     ],
     [
@@ -83,7 +83,7 @@ describe('the schema of a database', () => {
     ],
     [
       'alter table books add must int not null',
-      ['column books.must is not in the configuration, takes no null and has no default: no row can be added'],
+      ['column books.must is not in the configuration, is not null and has no default: no row can be added'],
     ],
   ])('after `%s`: %j', async (change, differences) => {
     await database.query({ text: change, values: [] })

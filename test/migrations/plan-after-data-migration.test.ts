@@ -40,7 +40,7 @@ test('a change that rows of migrations violate is rejected, with advice', async 
   const planned = await planMigration(spec, folder.path, scratch)
   expect(planned.refusals).toEqual([
     expect.stringMatching(
-      /^the rows that the migrations make do not take it: column "place" .* contains null values: write a migration by hand/,
+      /^the rows that the migrations insert prevent it: column "place" .* contains null values: write a migration/,
     ),
   ])
   expect(planned.steps).toMatchObject([{ change: 'change', subject: 'books.place' }])

@@ -36,28 +36,28 @@ test.each<[what: string, from: Models, rows: string, to: Models, says: string]>(
     { ...book({ author_id: NUMBER }), ...author },
     ROWS,
     { ...book({ author: { type: 'belongs_to', model: 'author', nullable: true } }), ...author },
-    '2 of 5 rows refer to a row that is not there',
+    '2 of 5 rows refer to a missing row',
   ],
   [
     'another table that is renamed',
     { ...book({ author_id: NUMBER }), ...author },
     ROWS,
     { ...book({ author: { type: 'belongs_to', model: 'writer', nullable: true } }), ...writer },
-    '2 of 5 rows refer to a row that is not there',
+    '2 of 5 rows refer to a missing row',
   ],
   [
     'a table that the plan creates',
     book({ author_id: NUMBER }),
     'insert into books (author_id) values (1), (null)',
     { ...book({ author: { type: 'belongs_to', model: 'author', nullable: true } }), ...author },
-    '1 of 2 rows refer to a row that is not there',
+    '1 of 2 rows refer to a missing row',
   ],
   [
     'its own table, in a renamed column',
     book({ before: NUMBER }),
     'insert into books (before) values (1), (1), (5), (null)',
     book({ sequel: { type: 'belongs_to', model: 'book', nullable: true, renamed_from: 'before' } }),
-    '1 of 4 rows refer to a row that is not there',
+    '1 of 4 rows refer to a missing row',
   ],
 ])('a foreign key to %s is planned with the number of orphaned rows', async (_what, from, rows, to, says) => {
   const folder = await makeFolder()

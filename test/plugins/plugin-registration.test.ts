@@ -135,12 +135,12 @@ describe('a plugin is rejected by name', () => {
     [
       'a mount without a listener',
       (app) => app.mount('/a/', anything(null)),
-      'what is mounted at /a/ is null; it must be a function',
+      'the listener mounted at /a/ is null; it must be a function',
     ],
     [
       'a problem renderer that is not a function',
       (app) => app.problems('/a/', anything({})),
-      'what renders the problems at /a/ is {}; it must be a function',
+      'the renderer of problems at /a/ is {}; it must be a function',
     ],
     [
       'an unknown method',

@@ -268,7 +268,7 @@ export const BUGS: readonly PlantedBug[] = [
   {
     name: 'an object is adopted with SQL that does not create it',
     file: 'src/migrations/introspect/adopt.ts',
-    search: "if (!isMade({ ...sides, files: up }, object)) return 'a migration cannot say what it is'",
+    search: "if (!isMade({ ...sides, files: up }, object)) return 'a migration cannot describe it'",
     replace: 'isMade({ ...sides, files: up }, object)',
     caughtBy: { file: 'test/migrations/adopted-objects', test: 'a generated column', database: 'local' },
   },

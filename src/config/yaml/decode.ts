@@ -1,7 +1,7 @@
 import type { Diagnostic } from '../diagnostic.js'
 import { createSourceText, type SourceText, textDiagnostic } from './source-text.js'
 
-/** The most bytes that a configuration may have. Readers stop after one byte more. */
+/** The maximum size of a configuration, in bytes. Readers stop one byte later. */
 export const MAX_CONFIG_BYTES = 1024 * 1024
 
 const FOREIGN_MARKS = [
@@ -11,10 +11,10 @@ const FOREIGN_MARKS = [
   { name: 'UTF-16 (big-endian)', bytes: [0xfe, 0xff] },
 ]
 
-/** What no text needs: C0 but for tab and line ends, DEL, C1 but for NEL, half characters, and marks inside the text. */
+/** Characters that no text needs: C0 except tab and line ends, DEL, C1 except NEL, unpaired surrogates, and byte order marks inside the text. */
 const INVISIBLE = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u0084\u0086-\u009f\ufeff\ufffe\uffff]/
 
-/** The text of a configuration file, or the one reason why its bytes are no text. */
+/** Returns the text of a configuration file, or the first reason why its bytes are not text. */
 export const decodeConfig = (bytes: Uint8Array, file: string): SourceText | Diagnostic => {
   const none = createSourceText(file, '')
   if (bytes.length > MAX_CONFIG_BYTES) {
@@ -41,7 +41,7 @@ const decodeUtf8 = (bytes: Uint8Array, stream = false): string | undefined => {
   }
 }
 
-/** Finds the longest decodable start by halving: a longer start never decodes when a shorter one does not. */
+/** Finds the longest decodable start by bisection: if a start does not decode, no longer one does. */
 const invalidByte = (bytes: Uint8Array, file: string): Diagnostic => {
   let good = 0
   let bad = bytes.length + 1
@@ -58,7 +58,7 @@ const invalidByte = (bytes: Uint8Array, file: string): Diagnostic => {
     code: 'SC102',
     from: text.length,
     to: text.length + 1,
-    message: `invalid UTF-8: the byte 0x${byte} at offset ${index} belongs to no character`,
+    message: `invalid UTF-8: the byte 0x${byte} at offset ${index} is not part of a character`,
     help: ['save the file as UTF-8'],
   })
 }

@@ -7,27 +7,27 @@ import { type SourceText, type TextError, textDiagnostic } from './source-text.j
 import { createTokenCheck, END, syntaxWords } from './syntax.js'
 import { show } from '../words.js'
 
-/** The content of a configuration file, not checked yet, with the place of everything in it. */
+/** The unchecked content of a configuration file, with the place of each value. */
 export interface ConfigDocument {
-  /** As it was named. */
+  /** The name as given. */
   readonly file: string
   readonly lines: readonly string[]
   /** Mappings have no prototype. */
   readonly value: Json
-  /** Where the key or the value at a path stands; of a path that is not there, the nearest thing around it. */
+  /** The place of the key or the value at a path; for a missing path, the nearest place around it. */
   locate(path: Path, part: 'key' | 'value'): Range
 }
 
 /** The deepest nesting of lists and mappings. */
 const MAX_DEPTH = 20
-/** Several times what a thousand resources need; bounds the time that a megabyte of brackets and commas takes. */
+/** Several times what a thousand resources need. It bounds the time that a megabyte of brackets and commas can take. */
 const MAX_TOKENS = 600_000
-/** More of these in one file are noise. */
+/** Further errors in one file would not help. */
 const MAX_REFUSED_TOKENS = 1000
 
 type Refuse = (error: TextError) => void
 
-/** The document of a configuration file, or everything that makes its bytes unusable, in file order. */
+/** Parses a configuration file. Returns the document, or every error that makes its bytes unusable, in file order. */
 export const readConfig = (bytes: Uint8Array, file: string): ConfigDocument | Diagnostic[] => {
   const source = decodeConfig(bytes, file)
   if ('code' in source) return [source]
@@ -50,7 +50,7 @@ export const readConfig = (bytes: Uint8Array, file: string): ConfigDocument | Di
 const parse = ({ text, lines, range }: SourceText, refuse: Refuse): Located | undefined => {
   const tokens = scan(text, refuse)
   if (tokens === undefined) return undefined
-  // The library's own look for duplicate keys takes the square of their number.
+  // The library's own check for duplicate keys takes quadratic time.
   const options = { version: '1.2', schema: 'core', uniqueKeys: false, intAsBigInt: true, prettyErrors: false } as const
   const [document, second] = [...new Composer(options).compose(tokens, true, text.length)]
   if (document === undefined) return undefined
@@ -60,7 +60,7 @@ const parse = ({ text, lines, range }: SourceText, refuse: Refuse): Located | un
     refuse({ code: 'SC109', from, to: from + 3, message, help: ['a configuration is one document'] })
   }
   const errors = [...document.errors, ...document.warnings]
-  // Only the first is certain: the others may follow from it.
+  // Only the first error is certain; the others may be consequences.
   const [first] = errors.toSorted((one, other) => one.pos[0] - other.pos[0])
   if (first !== undefined) {
     const from = Math.max(0, Math.min(first.pos[0], text.trimEnd().length - 1))
@@ -75,15 +75,15 @@ const parse = ({ text, lines, range }: SourceText, refuse: Refuse): Located | un
 
 const SCALAR_MARK = '\u001f'
 
-/** The lexer announces a plain scalar by a mark, since its text may look like any other token. */
+/** The lexer marks each plain scalar, because its text may look like any other token. */
 const typeOf = (lexeme: string, previous: string): string => {
   if (lexeme === SCALAR_MARK) return 'scalar-mark'
   return previous === SCALAR_MARK ? 'scalar' : (CST.tokenType(lexeme) ?? '')
 }
 
 /**
- * Reads the text token by token without building values, which needs no recursion. Composing recurses, and at
- * a depth of some thousands that can end the process in a way that no `catch` sees; so the depth is known before.
+ * Reads the text token by token without building values, which needs no recursion. Composing is recursive, and a depth of some
+ * thousands can crash the process without an exception, so the depth is checked first.
  */
 const scan = (text: string, refuse: Refuse): CST.Token[] | undefined => {
   const parser = new Parser()
@@ -96,7 +96,7 @@ const scan = (text: string, refuse: Refuse): CST.Token[] | undefined => {
     refused += 1
     refuse(error)
   }
-  /** Whether the text can be read further. After a mistake of syntax nothing is certain. */
+  /** Whether the text can be read further. After a syntax error nothing is certain. */
   const accept = (type: string, source: string, from: number): boolean => {
     const error = check({ type, source, from })
     if (error === undefined) return true

@@ -1,4 +1,4 @@
-/** What ends a line: LF, CRLF or a lone CR. */
+/** Line ends: LF, CRLF or a lone CR. */
 export const LINE_END = /\r\n|\n|\r/g
 
 /** The lines of a text. */

@@ -1,23 +1,23 @@
 import type { Json } from '../../json.js'
 
-/** Offsets of a stretch of text. */
+/** The offsets of a part of the text. */
 export interface Span {
   readonly from: number
   readonly to: number
 }
 
-/** A value of the document and where it stands; `entries` are the members of a mapping or the items of a list. */
+/** A value of the document and its place; `entries` are the members of a mapping or the items of a list. */
 export interface Located {
   readonly json: Json
   readonly value: Span
-  /** Where the key stands that leads here; of an item, the item itself. */
+  /** The place of the key of this value; for an item of a list, the item itself. */
   readonly key: Span
   readonly entries: ReadonlyMap<string, Located>
 }
 
 export type Path = readonly (string | number)[]
 
-/** What stands at a path, or the nearest thing around it that is there. */
+/** The value at a path, or the nearest existing one around it. */
 export const findLocated = (root: Located, path: Path): Located => {
   let found = root
   for (const step of path) {
@@ -28,7 +28,7 @@ export const findLocated = (root: Located, path: Path): Located => {
   return found
 }
 
-/** The value at a path; undefined when nothing is there. */
+/** The value at a path; undefined if there is none. */
 export const findValue = (root: Json, path: Path): Json | undefined => {
   let found: Json | undefined = root
   for (const step of path) {

@@ -2,12 +2,12 @@ import type { Diagnostic, Position, Range } from '../diagnostic.js'
 import type { DiagnosticCode } from '../diagnostic-codes.js'
 import { LINE_END, linesOf } from './lines.js'
 
-/** The text of a configuration, and where each of its characters stands for a reader. */
+/** The text of a configuration, with the line and column of each offset. */
 export interface SourceText {
   readonly file: string
   readonly text: string
   readonly lines: readonly string[]
-  /** From one offset to another; offsets outside the text are moved to its nearest end. */
+  /** The range between two offsets; offsets outside the text are moved to its nearest end. */
   range(from: number, to: number): Range
 }
 
@@ -33,7 +33,7 @@ export const createSourceText = (file: string, text: string): SourceText => {
   }
 }
 
-/** How many of the ascending numbers are at most `limit`. */
+/** Counts how many of the ascending numbers are at most `limit`. */
 const countUpTo = (numbers: readonly number[], limit: number): number => {
   let low = 0
   let high = numbers.length
@@ -54,7 +54,7 @@ export interface TextError {
   readonly help?: readonly string[]
 }
 
-/** An error at a stretch of the text. */
+/** An error about a part of the text. */
 export const textDiagnostic = (source: SourceText, { from, to, help = [], ...rest }: TextError): Diagnostic => ({
   severity: 'error',
   ...rest,

@@ -24,14 +24,14 @@ const SCALARS = new Set(['scalar', 'single-quoted-scalar', 'double-quoted-scalar
 const BLANK = new Set(['space', 'newline', 'comment', 'scalar-mark'])
 const QUOTE_HELP = 'quote text that contains brackets'
 
-/** A token of the text, and where it stands. */
+/** A token of the text, and its place. */
 export interface Token {
   readonly type: string
   readonly source: string
   readonly from: number
 }
 
-/** What is wrong with a token, or with an earlier one that it shows to be wrong. */
+/** A syntax error in a token, or in an earlier token that this one reveals. */
 type TokenError = Words & { readonly token: Token }
 
 const syntax = (token: Token, message: string, help: string): TokenError => ({
@@ -41,7 +41,7 @@ const syntax = (token: Token, message: string, help: string): TokenError => ({
   help: [help],
 })
 
-/** Finds the bracket or the comma that is the mistake; the library reports what follows from it, often many lines below. */
+/** Finds the bracket or comma that is wrong; the library reports a consequence of it, often many lines below. */
 const createBracketCheck = (): ((token: Token) => TokenError | undefined) => {
   const open: Token[] = []
   let previous = ''
@@ -74,7 +74,7 @@ const createBracketCheck = (): ((token: Token) => TokenError | undefined) => {
   }
 }
 
-/** The type of the token that stands after all others. */
+/** The type of a token after all others. */
 export const END = 'end'
 
 const closingHelp = ({ type }: Token): string =>
@@ -84,8 +84,8 @@ const isOpenQuote = ({ type, source }: Token): boolean =>
   type.endsWith('quoted-scalar') && (source.length < 2 || source.at(-1) !== source[0])
 
 /**
- * Looks at the tokens of one text in order, with one of the type `END` after them: what a configuration must not use, and what cannot be
- * YAML. Undefined when nothing is wrong with a token.
+ * Inspects the tokens of a text in order, followed by a token of the type `END`: reports what a configuration must not use, and what cannot be
+ * YAML. Returns undefined for a token without errors.
  */
 export const createTokenCheck = (): ((token: Token) => TokenError | undefined) => {
   const brackets = createBracketCheck()
@@ -127,7 +127,7 @@ const SYNTAX_WORDS: Readonly<Record<string, { readonly message: string; readonly
   },
 }
 
-/** What to say of an error of the YAML library, by its code. */
+/** The message for an error of the YAML library, by its code. */
 export const syntaxWords = (code: string, message: string): Pick<TextError, 'message' | 'help'> => {
   const words = SYNTAX_WORDS[code]
   const own = message.charAt(0).toLowerCase() + message.slice(1)

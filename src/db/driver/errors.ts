@@ -136,7 +136,7 @@ export function toReferred(error: unknown, referrers: ReadonlyMap<string, string
 }
 
 /**
- * Converts the failure of a deletion to what a client may see. A deletion stores no value, so a value that is rejected is that of another record,
+ * Converts the failure of a deletion to an error for clients. A deletion stores no value, so a rejected value belongs to another record,
  * which the deletion changes by a foreign key or a trigger.
  */
 export function toRemoveFailure(error: unknown, constraintErrors: ConstraintErrors): unknown {
@@ -150,7 +150,7 @@ export function toRemoveFailure(error: unknown, constraintErrors: ConstraintErro
 const UNKNOWN_CHARACTERS = new Set(['22021', '22P05'])
 
 /**
- * Converts the failure of a read to what a request may see. Input from clients was validated against the field types, so a value that does not fit
+ * Converts the failure of a read to an error for clients. Values from clients were validated against the field types, so a value that does not fit
  * its column is a bug of the caller, as is a function that raises an error, and the driver's error is returned.
  */
 export function toReadFailure(error: unknown): unknown {
@@ -161,8 +161,8 @@ export function toReadFailure(error: unknown): unknown {
 }
 
 /**
- * The failure of a statement that a plugin wrote, as a request may see it. A name, a type or a value that does not fit is a bug of the
- * plugin; of a write, a value that cannot be stored is the same problem as that of a generated operation.
+ * Converts the failure of a plugin's statement to an error for clients. A name, a type or a value that does not fit is a bug of the
+ * plugin; a value that a write cannot store is the same problem as in a generated operation.
  */
 export function toStatementFailure(error: unknown, constraintErrors?: ConstraintErrors): unknown {
   if (isMismatch(error)) return driverError(error) ?? error
@@ -183,7 +183,7 @@ function problem({ type, detail }: Meaning, cause: Error, errors: readonly Field
   })
 }
 
-/** Returns the fatal error that a startup failure amounts to; undefined if retrying may help. */
+/** Returns the fatal error for a startup failure; undefined if retrying may help. */
 export function toRefusal(error: unknown): DatabaseRefused | undefined {
   const cause = driverError(error)
   if (cause instanceof DatabaseRefused) return cause

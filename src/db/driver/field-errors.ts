@@ -15,7 +15,7 @@ export interface DriverError extends Error {
 export interface ConstraintErrors {
   /** Without its schema, as the server names it. */
   readonly table: string
-  /** Whether a table, without its schema, is that of another model. */
+  /** Whether a table, named without its schema, belongs to another model. */
   isOther(table: string): boolean
   /** Configured messages by constraint name: constraints of the table, and foreign keys that refer to it. */
   readonly messages: ReadonlyMap<string, string>

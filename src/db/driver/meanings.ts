@@ -22,7 +22,7 @@ export const mismatch = { type: 'unavailable', detail: 'The database does not ma
 export const CONFLICT = 'The change conflicts with another record'
 const conflict = { type: 'conflict', detail: CONFLICT } as const
 export const misfit = { type: 'validation', detail: 'A value cannot be stored' } as const
-/** A trigger, or a rule of a view, refused it. */
+/** A trigger, or a rule of a view, rejected it. */
 export const rejected = { type: 'conflict', detail: 'The database rejected the change' } as const
 export const oversized = { type: 'validation', detail: 'A value is too long to be stored' } as const
 const denied = { ...unavailable, refused: 'check the user, the password and the database in DATABASE_URL' } as const

@@ -21,7 +21,7 @@ export function isDoubtful(error: unknown): boolean {
   return isLost(error) && routineOf(error) !== BEFORE_COMMIT
 }
 
-/** Converts the failure of a commit, or of a statement that is its own transaction, to what a request may see. */
+/** Converts the failure of a commit, or of a statement that is its own transaction, to an error for clients. */
 export function toOutcome(error: unknown): unknown {
   return isDoubtful(error) ? outcomeUnknown(error) : toProblem(error)
 }

@@ -30,7 +30,7 @@ interface Sent {
 }
 
 /**
- * When the server is silent for too long, it is asked to cancel the statement, and its answer is awaited a little longer: only the server knows
+ * When the server is silent for too long, a cancel request is sent, and the answer is awaited a little longer: only the server knows
  * the outcome. One interval checks all statements: a timer for each would be a noticeable part of the cost of a small statement.
  */
 export function createSend(sending: Sending): Send {

@@ -36,7 +36,7 @@ async function unpack(file: string, folder: string): Promise<void> {
     const version = readMember(archive, 'PG_VERSION')?.trim()
     if (version === undefined) throw new Error('it contains no database')
     if (version !== EMBEDDED_MAJOR)
-      throw new Error(`it is of PostgreSQL ${version}, and the embedded database is PostgreSQL ${EMBEDDED_MAJOR}`)
+      throw new Error(`PostgreSQL ${version} wrote it, but the embedded database is PostgreSQL ${EMBEDDED_MAJOR}`)
     const pglite = await startPglite({ dataDir: folder, loadDataDir: new Blob([archive]) })
     await pglite.query('select 1')
     // Counts are estimated from statistics. Types of extensions that are not loaded here fail.
@@ -46,7 +46,7 @@ async function unpack(file: string, folder: string): Promise<void> {
     const reason = types.isNativeError(error) ? error.message : String(error)
     throw new DatabaseRefused(
       `${file} cannot be restored: ${reason}`,
-      ['a file that `snippetctl db backup` has written is right; nothing was changed'],
+      ['nothing was changed; restore a file that `snippetctl db backup` has written'],
       error,
     )
   }

@@ -73,15 +73,15 @@ function isLeftBehind(path: string, directory: string): boolean {
 function uncheckable(path: string, directory: string, holder: Holder | undefined): DatabaseRefused {
   const who = holder ? `process ${holder.pid} on ${holder.host}` : 'an unknown process'
   return new DatabaseRefused(`${directory} is in use by ${who}, which cannot be checked from here`, [
-    `If no process uses the embedded database any more, removing ${path} is right`,
+    `If no process uses the embedded database any more, remove ${path}`,
   ])
 }
 
 function inUse(directory: string, { pid }: Holder): DatabaseInUse {
-  return new DatabaseInUse(`${directory} is in use by process ${pid}, and only one process can have it`, [
+  return new DatabaseInUse(`${directory} is in use by process ${pid}, and only one process can open it`, [
     `stop it, and try again: kill ${pid}`,
-    'or leave it be, if it is `snippetctl serve`: it applies what is added to resources.yaml, and files that come into migrations/ (snippetctl migrate plan --write NAME), as long as they destroy nothing; snippetctl db backup works beside it, too',
-    'or use a server, with which several processes work side by side: DATABASE_URL=postgres://…',
+    'or keep it running if it is `snippetctl serve`: it applies additions to resources.yaml and new files in migrations/ (snippetctl migrate plan --write NAME) that destroy no data; snippetctl db backup works while it runs',
+    'or use a server, which several processes can use at the same time: DATABASE_URL=postgres://…',
   ])
 }
 

@@ -161,7 +161,7 @@ export function createFairQueue({ connections, patience }: FairQueueOptions): Fa
     }
   }
 
-  /** Rejects those that have waited for too long. They wait in the order in which they came. */
+  /** Rejects work that has waited for too long. All work waits in the order in which it came. */
   function expire(): void {
     const before = performance.now() - patience
     for (let count = 0; count < MAX_REJECTED_AT_ONCE; count += 1) {

@@ -11,7 +11,7 @@ export type ModelClasses = Readonly<Record<string, ModelClass<Model>>>
 /** Binds the classes to the knex of a request. `admit` is called for each model before its first use. */
 export type BindModels = (knex: () => Knex, admit: (model: ModelSpec) => void) => ModelClasses
 
-/** Prepares the classes of an application. Objection is loaded at first use, because that takes longer than to load the rest. */
+/** Prepares the classes of an application. Objection is loaded at first use, because loading it takes longer than loading everything else. */
 export function compileModels(specs: readonly ModelSpec[]): BindModels {
   let classes: ReadonlyMap<string, ModelClass<Model>> | undefined
   const byName = new Map(specs.map((spec) => [spec.name, spec]))
@@ -23,7 +23,7 @@ export function compileModels(specs: readonly ModelSpec[]): BindModels {
       return found?.bindKnex(knex()) ?? unknownModel(name, [...byName.keys()])
     }
     return new Proxy<Record<string, ModelClass<Model>>>(Object.create(null) as Record<string, never>, {
-      // Promises and inspectors look for members of their own.
+      // Promises and inspectors read members of their own.
       get: (_target, name) =>
         typeof name === 'symbol' || name === 'then' || name === 'toJSON' ? undefined : bound(name),
       has: (_target, name) => byName.has(String(name)),
@@ -53,7 +53,7 @@ function defineModels(specs: readonly ModelSpec[]): ReadonlyMap<string, ModelCla
       // Called at first use, when all classes are there: models may refer to each other in circles.
       static override relationMappings = () =>
         Object.fromEntries(relations.flatMap((relation) => mappingOf(table, relation)))
-      // Known already, so that no statement asks for it.
+      // Given here, so that Objection does not query the columns.
       static override tableMetadata = () => ({ columns })
       static override fetchTableMetadata = () => Promise.resolve({ columns })
 
@@ -63,7 +63,7 @@ function defineModels(specs: readonly ModelSpec[]): ReadonlyMap<string, ModelCla
         return formatted
       }
 
-      // What the database stores has been validated by it, and `jsonSchema` is not used.
+      // The database has validated stored values, and `jsonSchema` is not used.
       override $validate(json?: Pojo, _options?: ModelOptions): Pojo {
         return json ?? this
       }
@@ -88,7 +88,7 @@ function isJson({ type, options }: FieldSpec): boolean {
   return type.column(options).startsWith('json')
 }
 
-/** A JSON value as its text: arrays would be taken for arrays of PostgreSQL. Expressions of a query stay. */
+/** The text of a JSON value: PostgreSQL would read an array as an array of its own. Expressions of a query stay unchanged. */
 function writeJson({ type, options }: FieldSpec, value: unknown): unknown {
   if (value === null || value === undefined) return value
   if (typeof value === 'object' && ('toKnexRaw' in value || 'toSQL' in value)) return value

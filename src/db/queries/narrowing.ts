@@ -7,25 +7,25 @@ import type { Query } from './query-knex.js'
 import { codeOf, isLocking, kindOf, unknownCalls } from './statement-kind.js'
 
 /**
- * A query of a model, in which every table with a scope has the rows of its scope alone: in its joins, relations and subqueries too. PostgreSQL
- * takes the name of a `with` query before that of the table, and permits no change inside the parentheses.
+ * Limits every table of a query that has a scope to the rows of the scope: in joins, relations and subqueries too. PostgreSQL
+ * resolves a name to a `with` query before a table, and permits no change inside the parentheses.
  * @throws Error for a query that this cannot narrow
  */
 export function narrowQuery({ text, values }: Query, scopes: Scopes): Query {
   if (kindOf(text) === 'write') refuseWrite(text)
   const params = parameters(...values)
   const narrowed = [...scopes].map(([table]) => {
-    // A name with a schema would not be that of the `with` query.
+    // A name with a schema would not refer to the `with` query.
     if (isQualified(text, bareName(table))) refuse(`the query names the table \`${table}\` with its schema`)
     const name = tableAlias(table)
     return `${name} as not materialized (select * from ${tableSql(table)} where true${scopeClause(table, scopes, params)})`
   })
-  // A query in parentheses cannot have a `with` of its own, and one after `from` can.
+  // A query in parentheses cannot have a `with` of its own, but it can follow `from`.
   const query = /^\s*with\b/.test(codeOf(text)) ? `select * from (${text}\n) ${QUERY}` : `(${text}\n)`
   return { text: `with ${narrowed.join(', ')} ${query}`, values: params.values }
 }
 
-/** No table is named so. */
+/** No table has this name. */
 const QUERY = identifier('@query')
 
 function refuseWrite(text: string): never {
@@ -40,7 +40,7 @@ function refuse(reason: string): never {
   throw new Error(`the query of a model cannot be limited to the scope of the request: ${reason}`)
 }
 
-/** Whether a table is named together with a schema: a name before the point that the query gives to no table. */
+/** Whether a table is named together with a schema: by a name before a point that is not an alias in the query. */
 function isQualified(text: string, table: string): boolean {
   const names = [...text.matchAll(NAME)].map(([name]) => name)
   return names.some((name, index) => {

@@ -14,7 +14,7 @@ export interface Query {
 /** Sends a statement of knex. */
 export type SendQuery = (query: Query) => Promise<Result>
 
-/** What knex passes to its client. */
+/** The data that knex passes to its client. */
 interface KnexQuery {
   readonly sql: string
   readonly bindings?: readonly unknown[]
@@ -42,7 +42,7 @@ const silent = { debug: ignore, warn: ignore, error: ignore, deprecate: ignore }
 
 let loaded: Loaded | undefined
 
-/** Loads knex at first use, because that takes longer than to load the rest. */
+/** Loads knex at first use, because loading it takes longer than loading everything else. */
 function load(): Loaded {
   if (loaded) return loaded
   const require = createRequire(import.meta.url)
@@ -55,7 +55,7 @@ function load(): Loaded {
 /** Knex whose statements are sent by `send`, for one request. It opens no connection and no transaction. */
 export function knexOver(send: SendQuery): Knex {
   const { knex, Client } = load()
-  // A version spares knex the question.
+  // With a version, knex does not query the server for it.
   const config: ClientConfig = { client: Client, version: '14', log: silent, send }
   return knex(config)
 }
@@ -99,7 +99,7 @@ function refuseStream(): never {
   throw new Error('knex cannot stream here; read pages by `limit`, or use `batches` of a store')
 }
 
-/** A result as the driver would give it to knex. */
+/** Returns a result in the form that knex expects from the driver. */
 function toResponse({ rows, columns, count, command = '' }: Result): object {
   const readers = columns.map(({ name, dataTypeID }) => [name, readerOf(dataTypeID)] as const)
   const read = (cells: Result['rows'][number]): object =>

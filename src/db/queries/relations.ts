@@ -1,6 +1,6 @@
 import type { ModelRelation, ModelSpec } from '../../config/spec.js'
 
-/** The relations of a model's class. One has its own name, and another only where a column has that one. */
+/** The relations of a model's class. Each has its own name, unless a column has that name. */
 export function relationsOf({ fields, relations }: Pick<ModelSpec, 'fields' | 'relations'>): readonly ModelRelation[] {
   const columns = new Set(fields.map(({ column }) => column))
   return relations.map((relation) => ({

@@ -1,4 +1,4 @@
-/** What a statement does, as far as its text says. A statement of unknown effect counts as `write`. */
+/** The kind of a statement, as far as its text tells. A statement of unknown effect counts as `write`. */
 export type StatementKind = 'read' | 'write'
 
 /** The statements that plugins may send, by their first word. */
@@ -54,7 +54,7 @@ function callsOf(code: string): readonly string[] {
   return [...new Set(names.filter((name) => !PURE.has(name)))]
 }
 
-/** The text without comments, texts and quoted names, in lower case: what is left are words and symbols. */
+/** The text without comments, literals and quoted names, in lower case: only words and symbols remain. */
 export function codeOf(text: string): string {
   return text
     .replaceAll(QUOTED, (found) =>

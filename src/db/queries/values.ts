@@ -15,7 +15,7 @@ const asTime = (zone: string): Read => {
 }
 const asBytes: Read = (text) => Buffer.from(text.slice(2), 'hex')
 
-/** A type of PostgreSQL, the type of its arrays, and how a value is read from its text. Values of other types are texts. */
+/** A type of PostgreSQL, the type of its arrays, and a parser of its texts. Values of other types stay texts. */
 const TYPES: readonly (readonly [oid: number, array: number, read: Read])[] = [
   [16, 1000, (text) => text === 't'],
   [17, 1001, asBytes],
@@ -45,7 +45,7 @@ const READERS: ReadonlyMap<number, Read> = new Map(
   ]),
 )
 
-/** How the cells of a column are read, by the type of the column: as in the records of stores, and arrays of such values. */
+/** The parser of a column's cells, by the type of the column: values as in the records of stores, and arrays of them. */
 export function readerOf(oid: number | undefined): (cell: Cell) => unknown {
   const read = READERS.get(oid ?? 0) ?? asText
   return (cell) => (cell === null ? null : read(cell))

@@ -23,7 +23,7 @@ interface Surroundings {
 /** How the records of a resource leave the database. */
 export interface Projections<Item, Items> {
   readonly projection: Projection<Item, Items>
-  /** That of lists. */
+  /** The projection of lists. */
   readonly listed: Projection<Item, Items>
 }
 

@@ -3,9 +3,9 @@ import { identifier } from '../../fields/sql-literal.js'
 import type { Json } from '../../json.js'
 import type { Connection } from '../database.js'
 
-/** An API key as the database has it, which is not enough to sign in. */
+/** An API key as stored in the database, which is not enough to sign in. */
 export interface StoredKey {
-  /** The part of the key that is no secret: 16 hexadecimal digits. */
+  /** The public part of the key: 16 hexadecimal digits. */
   readonly id: string
   /** The SHA-256 of the whole key, in base64url. */
   readonly digest: string
@@ -24,7 +24,7 @@ export interface StoredKeys {
   find(id: string): Promise<StoredKey | undefined>
   /** All keys, in the order of their creation. */
   list(): Promise<readonly StoredKey[]>
-  /** @param seconds how long the key is valid; undefined for ever */
+  /** @param seconds how long the key is valid; undefined if it never expires */
   add(key: Pick<StoredKey, 'id' | 'digest' | 'subject' | 'roles' | 'claims'>, seconds?: number): Promise<StoredKey>
   /** Revokes a key for good; returns undefined if there is none with this id. */
   revoke(id: string): Promise<StoredKey | undefined>

@@ -7,10 +7,10 @@ import { insideCheck, narrowing, refersTo, RELATED, scopeChecks, scopeClause } f
 import type { Narrow, Projection } from './projections.js'
 import type { Parameters } from './parameters.js'
 
-/** What limits the statements of one request: the scope that plugins set, and the grants to its caller. */
+/** The limits of the statements of one request: the scope that plugins set, and the grants to its caller. */
 export interface Bounds {
   readonly scopes: Scopes | undefined
-  /** Undefined for callers that nothing limits. */
+  /** Undefined if grants do not limit the caller. */
   readonly granted: Granted | undefined
 }
 
@@ -35,7 +35,7 @@ export function visibleClause(
   return rule === undefined ? scoped : `${scoped} and ${ruleSql(rule, tableAlias(table), { ...granted, params })}`
 }
 
-/** The condition under which a record of a list shows a field; undefined if each does. */
+/** The condition under which a record of a list shows a field; undefined if every record does. */
 export function showingClause(
   { table }: ModelSpec,
   { name }: FieldSpec,
@@ -87,7 +87,7 @@ interface Written {
   readonly kept?: (relation: ModelRelation) => string
 }
 
-/** The relations of some fields of which the caller may not retrieve every record. */
+/** The relations among some fields whose records the caller may not all retrieve. */
 export function limitedRelations(
   { relations }: ModelSpec,
   fields: readonly FieldSpec[],

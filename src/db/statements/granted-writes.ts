@@ -11,7 +11,7 @@ import type { Parameters } from './parameters.js'
 import { type Asking, callerKeySql, ruleSql } from './rules.js'
 import { failUnless } from './scope.js'
 
-/** A row to write, with the values that the server sets, and the grants of which one must cover all of it. */
+/** A row to write, with the values that the server sets, and the grants; one of them must cover the whole row. */
 export interface GrantedWrite {
   readonly row: Row
   /** The names of fields whose values are those of the client. */
@@ -19,7 +19,7 @@ export interface GrantedWrite {
   readonly coverings: readonly Covering[]
 }
 
-/** A grant that names all written fields but some, whose values must not change. */
+/** A grant that names all written fields except some, whose values must not change. */
 export interface Covering {
   readonly grant: GrantSpec
   readonly unchanged: readonly FieldSpec[]
@@ -70,7 +70,7 @@ interface Candidate extends Covering {
   readonly ignores: boolean
 }
 
-/** Which grant decides on what the server sets: one that ignores nothing that the client sends, and rather one for all records. */
+/** The grant that decides which values the server sets: it must ignore nothing that the client sends, and grants for all records come first. */
 function rankOf({ ignores, grant }: Candidate): number {
   return (ignores ? 2 : 0) + (grant.rows === undefined ? 0 : 1)
 }
@@ -139,7 +139,7 @@ export function coversBefore({ table }: ModelSpec, { grant, unchanged }: Coverin
   return [...(rule === 'true' ? [] : [rule]), ...same].join(' and ') || 'true'
 }
 
-/** The condition under which one of some grants covers the record before a change; `true` without a parameter if one always does. */
+/** The condition under which one of several grants covers the record before a change; `true` without a parameter if one always does. */
 export function coveredBefore(model: ModelSpec, coverings: readonly Covering[], row: Row, asking: Asking): string {
   if (coverings.some(isUnlimited)) return 'true'
   return anyOf(coverings.map((each) => coversBefore(model, each, row, asking)))
@@ -150,7 +150,7 @@ function isUnlimited({ grant, unchanged }: Covering): boolean {
   return grant.rows === undefined && unchanged.length === 0
 }
 
-/** The condition under which one of some grants covers a record as stored; `true` without a parameter if one always does. */
+/** The condition under which one of several grants covers a record as stored; `true` without a parameter if one always does. */
 export function coveredAfter(
   model: ModelSpec,
   coverings: readonly Covering[],

@@ -32,7 +32,7 @@ export interface Projection<Item, Items> {
   readonly page: PageShape<Items>
   /** Narrows the projection to the fields that a client requests; undefined if it is always complete. `narrow` belongs to one statement. */
   readonly selected?: (selection: Selection, narrow?: Narrow) => Projection<Item, Items>
-  /** The projection of one statement for a caller, to whom not every record shows the same fields. */
+  /** The projection of a statement for a caller who does not see the same fields of every record. */
   readonly within?: (asking: Asking) => Projection<Item, Items>
   /** The projection of a field's distinct values. */
   readonly distinct?: (field: FieldSpec) => Projection<Item, Items>
@@ -60,7 +60,7 @@ export function listProjection<Item, Items>(
 }
 
 /**
- * Projects records to rows for handlers: every stored field by name, including private ones; with grants, those that they show.
+ * @param vary makes the column of a field that not every record shows
  * @param vary makes the column of a field that not every record shows
  */
 export function rowProjection(
@@ -214,7 +214,7 @@ interface DocumentMember extends Member {
   readonly fields: readonly FieldSpec[]
 }
 
-/** How records appear: as the resource exposes them, or nested in a record that refers to them. */
+/** The form of records: as the resource exposes them, or nested in a record that refers to them. */
 interface Shown extends Pick<ResourceSpec, 'model' | 'url' | 'links'> {
   readonly resource: string
   readonly fields: readonly FieldSpec[]
@@ -239,14 +239,14 @@ function documentMembers(
   return [{ name: 'url', fields: model.key, expression }, ...members]
 }
 
-/** The SQL of the object that a relation over several fields is; null if one of them is. */
+/** The SQL of the object for a relation over several fields; null if one of them is null. */
 function joinedValue(parts: readonly RelationPart[]): string {
   const value = documentValue(parts.map(({ field, to }) => ({ name: to.name, expression: wireColumn(field) })))
   const missing = parts.filter(({ field }) => field.nullable).map(({ field }) => `${identifier(field.column)} is null`)
   return missing.length === 0 ? value : `case when not (${missing.join(' or ')}) then ${value} end`
 }
 
-/** How related records appear; `depth` makes table aliases unique. */
+/** The form of related records; `depth` makes table aliases unique. */
 interface Related {
   readonly links: Links
   readonly narrow: Narrow | undefined

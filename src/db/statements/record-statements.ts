@@ -130,7 +130,7 @@ function recordStatements(
     const text = `${update}${boundChecks(model, fieldsOf(row), bounds, { params })}`
     return { text, values: params.values, kind: WRITE, record: id.join('/') }
   }
-  /** A change that one grant must cover: by the record before, and by the record after. */
+  /** A change that one grant must cover: both the record before it and the record after it. */
   const grantedChange = (id: readonly string[], given: Row, only: readonly Precondition[]): Rendered => {
     if (!bounds || !granted) throw new Error('a change without a caller needs no grant')
     const { row, coverings, sent: own } = grantedWrite(model, 'change', given, granted)
@@ -153,7 +153,7 @@ function recordStatements(
       const text = `update ${table} set ${set} where ${where} returning ${returning}${demand(after)}`
       return { text, values: params.values, kind: WRITE, record: id.join('/') }
     }
-    // `returning` knows the record after the change alone.
+    // `returning` knows only the record after the change.
     const keys = model.key.map(({ column }, at) => `${alias}.${identifier(column)} as ${identifier(`@k${at}`)}`)
     const marks = before.map((each, at) => `${each} as ${identifier(`@g${at}`)}`)
     const keeps = relations.map(({ parts }, at) => {

@@ -21,7 +21,7 @@ export function ruleSql(rule: Rule | undefined, owner: string, asking: Asking): 
   return texts.length === 1 ? (texts[0] ?? 'false') : `(${texts.map((text) => `(${text})`).join(' or ')})`
 }
 
-/** Names of tables that no table of a statement has. */
+/** Names that no table of a statement has. */
 const alias = (depth: number): string => identifier(`@rule${depth}`)
 
 function conditionSql(condition: FilledCondition, owner: string, asking: Asking, depth = 1): string {
@@ -42,7 +42,7 @@ function comparisonSql({ field, lookup, value }: FilledCondition, column: string
   const { model, field: of, rows } = value.set
   const name = identifier('@set')
   const found = ruleSql(rows, name, asking)
-  // An array is made once for a statement, and an index can then be asked for its values.
+  // An array is built once for a statement, and an index can then be searched for its values.
   return `${column} = any(array(select ${name}.${identifier(of.column)} from ${tableSql(model.table)} ${name} where ${found}))`
 }
 

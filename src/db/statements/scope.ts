@@ -46,7 +46,7 @@ export function scopeChecks(
 /** An alias that no table can have. */
 export const RELATED = identifier('@related')
 
-/** The condition that a relation is null, or refers to a record of which a condition on the table `RELATED` holds. */
+/** The condition that a relation is null, or refers to a record for which a condition on the table `RELATED` holds. */
 export function refersTo(table: string, { target, parts }: ModelRelation, condition: string): string {
   const references = parts.map(({ field }) => `${table}.${identifier(field.column)}`)
   const missing = references.map((reference) => `${reference} is null or `)

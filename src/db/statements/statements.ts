@@ -26,7 +26,7 @@ export interface Statements extends ListStatements, RecordStatements, BulkStatem
 
 interface Projections {
   readonly projection: Projection<unknown, unknown>
-  /** That of lists. */
+  /** The projection of lists. */
   readonly listed?: Projection<unknown, unknown>
 }
 

@@ -24,7 +24,7 @@ interface Columns {
 }
 
 interface Shape extends Columns {
-  /** The type of each column in the database, as `readColumnTypes` reads it: for an existing one it can be another than the field's own. */
+  /** The type of each column in the database, as `readColumnTypes` reads it: an existing column can have another type than its field. */
   readonly types: ReadonlyMap<string, string>
   /** All models of the configuration. */
   readonly models: readonly ModelSpec[]

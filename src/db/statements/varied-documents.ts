@@ -4,7 +4,7 @@ import { cellColumn } from './columns.js'
 import { type DocumentColumn, documentColumn, type Member, type Vary } from './projections.js'
 import { type Asking, ruleSql } from './rules.js'
 
-/** What a reading is about. */
+/** What a projection reads. */
 interface Read {
   /** The table in statements. */
   readonly owner: string
@@ -57,7 +57,7 @@ interface Case {
   readonly needs: readonly (readonly ReadingPart[])[]
 }
 
-/** Each set of fields that a record can have, larger ones first: the first whose parts cover a record is that of all that do. */
+/** Every set of fields that a record can have, larger sets first: the first set whose parts cover a record has all fields that the record shows. */
 function casesOf(parts: readonly ReadingPart[]): readonly Case[] {
   const cases = new Map<string, { fields: ReadonlySet<string>; needs: ReadingPart[][] }>()
   for (let mask = 1; mask < 1 << parts.length; mask++) {

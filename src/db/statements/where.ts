@@ -6,11 +6,11 @@ import { escapePattern } from '../../lookups/sql.js'
 import type { Parameters } from './parameters.js'
 import { cellColumn } from './columns.js'
 
-/** What limits the rows of a list, beside what the client asks for. */
+/** Limits on the rows of a list, in addition to the request's own conditions. */
 export interface ListLimits {
   /** More conditions, each after `and`; empty if there are none. */
   rows(params: Parameters): string
-  /** The condition under which a row shows a field; undefined if each does. Nothing else can be asked about. */
+  /** The condition under which a row shows a field; undefined if every row does. Hidden values cannot be compared. */
   shows(field: FieldSpec, params: Parameters): string | undefined
 }
 

@@ -98,7 +98,7 @@ export function createAnswering(parts: AnsweringParts): Answering {
 
 const RETRY = { 'Retry-After': '1' }
 const PARTLY_DONE =
-  'The request failed after a part of what it does was stored. Read the records to find out, or send it again with its Idempotency-Key'
+  'The request failed after a part of its changes was stored. Read the records to find out, or send it again with its Idempotency-Key'
 
 /** The problem for the client. If something was stored, it must not suggest that the request can be retried. */
 function toTruth({ stored }: Exchange, error: unknown): Problem {

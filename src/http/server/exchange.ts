@@ -50,7 +50,7 @@ export interface Exchange {
   ending: AbortController | undefined
   /** Values set by middleware for the handlers; created for the first one. */
   values: Map<symbol, unknown> | undefined
-  /** Queries of a plugin that are under way, or that took too long; made for the first of them. */
+  /** Queries of a plugin that are in progress, or that took too long; created for the first one. */
   statements: Set<{ readonly text: string }> | undefined
   /** The plugin code that is running inside a generated operation. */
   code: PluginCode | undefined

@@ -3,16 +3,16 @@
  * database. While other requests are answered, a list also waits for the processor time that the one before it took from them.
  */
 export interface LargeReads {
-  /** Runs a read that is expected to give so many bytes: at once if it is not large. */
+  /** Runs a read that is expected to return this many bytes; at once if it is small. */
   run<T>(bytes: number, read: () => Promise<T>): Promise<T>
-  /** Counts a successful response of so many bytes; small ones are the requests that large reads give way to. */
+  /** Counts a successful response of this many bytes; small ones are the requests that large reads give way to. */
   answered(bytes: number): void
 }
 
 const LARGE_BYTES = 128 * 1024
-/** A slow read keeps the next one waiting for so many ms at most. */
+/** A slow read keeps the next one waiting for at most this many ms. */
 const MAX_WAIT_MS = 100
-/** The longest pause after a read: a multiple of its time, and ms. */
+/** The longest pause after a read: a multiple of its time, and a number of ms. */
 const MAX_PAUSE_RATIO = 7
 const MAX_PAUSE_MS = 250
 

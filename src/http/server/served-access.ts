@@ -7,7 +7,7 @@ import type { Identity } from '../../resource/identity.js'
 import { denied, type RoutesFor } from '../granted-routes.js'
 import type { Method, RouteOptions } from '../route.js'
 
-/** Who callers are, and what they may do. */
+/** Authentication and grants, as the server uses them. */
 export interface ServedAccess {
   readonly auth: AuthSpec
   /** The headers on which responses depend, for `Vary`. */
@@ -18,7 +18,7 @@ export interface ServedAccess {
 }
 
 /**
- * What `OPTIONS` says to a caller about a path.
+ * Returns what `OPTIONS` says to a caller about a path.
  * @throws Problem `unauthorized`, `forbidden` if the caller may request nothing there
  */
 export async function optionsFor(

@@ -15,14 +15,14 @@ export interface Tally {
   time: number
 }
 
-/** What a route did with a caller: 401 is `unauthenticated`, 403 `forbidden`, any other status `allowed`. */
+/** The result of authorization: 401 is `unauthenticated`, 403 `forbidden`, any other status `allowed`. */
 type AccessOutcome = 'allowed' | 'unauthenticated' | 'forbidden'
 
 /** The requests of one route; undefined for requests without a route. */
 export interface RouteTraffic {
   readonly route: Route | undefined
   readonly tallies: readonly (Tally | undefined)[]
-  /** Requests by what became of the caller's right to make them; zeros without `auth`. */
+  /** Requests by the result of authorization; zeros without `auth`. */
   readonly access: Readonly<Record<AccessOutcome, number>>
   /** Counts a finished request. `status` is undefined if no response was begun. */
   count(status: number | undefined, milliseconds: number): void

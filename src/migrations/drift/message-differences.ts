@@ -4,7 +4,7 @@ import { show, suggest } from '../../config/words.js'
 import type { Connection } from '../../db/database.js'
 
 /**
- * A query of one text cell: for each table of the current schema, the names in the errors of a rejected change: those of constraints and unique
+ * A query of one text cell: for each table of the current schema, the names in the errors of rejected changes: names of constraints and unique
  * indexes, and those that triggers give. Errors of `not null` have no name. The indexes of a table with partitions reject nothing themselves: those
  * of the partitions do, which have names of their own.
  */

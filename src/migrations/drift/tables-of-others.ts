@@ -29,7 +29,7 @@ export async function differencesOfOthers(spec: AppSpec, database: Connection): 
   return [...differences, ...unclear]
 }
 
-/** Why the fields of a key do not identify the records that are there; undefined if they do. */
+/** Returns why the fields of a key do not identify the existing records; undefined if they do. */
 async function whyNoKey({ name, table, key }: ModelSpec, database: Connection): Promise<Refusal | undefined> {
   const columns = key.map(({ column }) => identifier(column))
   const isNull = columns.map((column) => `${column} is null`).join(' or ')
@@ -41,7 +41,7 @@ async function whyNoKey({ name, table, key }: ModelSpec, database: Connection): 
   const [[repeated = '0', empty = '0'] = []] = rows
   if (repeated === '0' && empty === '0') return undefined
   const reasons = [
-    ...(repeated === '0' ? [] : [`${repeated} of its values stand in several records`]),
+    ...(repeated === '0' ? [] : [`${repeated} of its values occur in several records`]),
     ...(empty === '0' ? [] : [`it is null in ${empty}`]),
   ]
   const message = `the primary key ${show(key.map((field) => field.name).join(', '))} does not identify records: ${reasons.join(', and ')}`

@@ -6,13 +6,13 @@ import { textColumn } from '../../fields/text-rules.js'
 import { catalogWithViews, type Catalog, type CatalogColumn, type CatalogTable } from '../introspect/catalog.js'
 import { usedTables, type WantedColumn, type WantedConstraint, type WantedTable, wantedTables } from '../plan/sql.js'
 
-/** What the server makes of the types in resources.yaml, and its own order of texts when that is by code point. */
+/** The server's spelling of the types in resources.yaml, and its own order of texts if that is by code point. */
 interface Server {
   readonly types: Readonly<Record<string, string | null>>
   readonly collation: string | null
 }
 
-/** A column that was given another type, even for a moment, is another version of its row in the catalogue. */
+/** A column whose type was changed, even temporarily, has another version of its row in the catalogue. */
 const COLUMNS = `
   select hashtextextended(string_agg(concat_ws(' ', a.attrelid, a.attnum, a.xmin), ',' order by a.attrelid, a.attnum), 0)::text
   from pg_attribute a
@@ -28,7 +28,7 @@ const LIVE = `
     (select 'C' from pg_database d
       where datname = current_database() and datcollate in ('C', 'POSIX') and coalesce(to_jsonb(d) ->> 'datlocprovider', 'c') = 'c')`
 
-/** What of a column differs. */
+/** The part of a column that differs. */
 type Aspect = 'type' | 'nullable' | 'default'
 
 interface ColumnDifference {
@@ -39,7 +39,7 @@ interface ColumnDifference {
 /** A requirement of the configuration that the database does not meet. */
 interface Difference {
   readonly table: string
-  /** The column that differs, and in what; undefined if the table does. */
+  /** The column that differs, and the part of it; undefined if the table differs. */
   readonly column?: { readonly name: string; readonly aspect: Aspect | undefined }
   /** A sentence. */
   readonly text: string
@@ -71,7 +71,7 @@ const tablesOf = (spec: AppSpec): readonly WantedTable[] => [...wantedTables(spe
 interface Inspection {
   /** The tables from which the configuration cannot be served, and why, one sentence for each reason. */
   readonly misfits: ReadonlyMap<string, readonly string[]>
-  /** Differs from that of an earlier inspection if a column was added, altered or dropped since. */
+  /** Changes whenever a column is added, altered or dropped. */
   readonly columns: string
 }
 
@@ -104,7 +104,7 @@ export async function readLacks(spec: AppSpec, database: Connection): Promise<Ot
   return {
     lacks: used.flatMap((table) => {
       const there = tables.get(table.name)
-      // The columns of a view never say that they take no null.
+      // Columns of views are never marked as not null.
       const isView = there?.constraints.length === 0 && there.columns.every(({ nullable }) => nullable)
       return tableDifferences(table, there, server, !isView)
     }),
@@ -113,7 +113,7 @@ export async function readLacks(spec: AppSpec, database: Connection): Promise<Ot
   }
 }
 
-/** What tables need and a schema does not have, the current one when it is not named. */
+/** Returns the requirements of tables that a schema does not meet; by default the current one. */
 export async function findLacks(
   wanted: readonly WantedTable[],
   database: Connection,
@@ -155,7 +155,7 @@ async function readLive(wanted: readonly WantedTable[], database: Connection, sc
   return { live, server, columns: columns ?? '' }
 }
 
-/** @param all whether differences count that no statement would notice */
+/** @param all whether to include differences that no statement would notice */
 function tableDifferences(
   wanted: WantedTable,
   live: CatalogTable | undefined,
@@ -199,7 +199,7 @@ function otherDifferences(wanted: WantedTable, live: CatalogTable): readonly str
       .filter((column) => !names.has(column.name) && !column.nullable && !isFilled(column))
       .map(
         ({ name }) =>
-          `column ${wanted.name}.${name} is not in the configuration, takes no null and has no default: no row can be added`,
+          `column ${wanted.name}.${name} is not in the configuration, is not null and has no default: no row can be added`,
       ),
     ...wanted.constraints
       .filter((constraint) => !isHeld(constraint, live))
@@ -246,7 +246,7 @@ function isWider(live: string, wanted: string): boolean {
   return text !== undefined && (text.room ?? Infinity) >= (wantedText?.room ?? Infinity)
 }
 
-/** Statements can exchange the values of types of one kind. A column may become wider while a server runs that knows the narrow one. */
+/** Statements can exchange values of types of one kind. A column may become wider while a server runs that expects the narrow one. */
 function kindOf(type: string): string {
   if (countsOf(type)) return 'number'
   return textColumn({ type }) ? 'text' : type.replace(/ ?\([\d, ]+\)/, '')
@@ -255,10 +255,10 @@ function kindOf(type: string): string {
 const isFilled = ({ default: value, identity, generated }: CatalogColumn): boolean =>
   value !== null || identity !== null || generated !== null
 
-/** Spaces apart: `numeric(10, 2)` is `numeric(10,2)`. */
+/** Ignores spaces: `numeric(10, 2)` is `numeric(10,2)`. */
 const sameType = (wanted: string, live: string): boolean => wanted.replaceAll(' ', '') === live.replaceAll(' ', '')
 
-/** Keys, because answers depend on the errors they give. What a check forbids is refused before it reaches the database. */
+/** Only keys, because responses depend on their errors. Values that a check forbids are rejected before they reach the database. */
 function isHeld({ kind, columns }: Pick<WantedConstraint, 'kind' | 'columns'>, live: CatalogTable): boolean {
   const same = (others: readonly (string | null)[]) =>
     others.length === columns.length && columns.every((each) => others.includes(each))
@@ -271,7 +271,7 @@ function isHeld({ kind, columns }: Pick<WantedConstraint, 'kind' | 'columns'>, l
   return unique || keys.includes('unique') || keys.includes('primary_key')
 }
 
-/** The parts of `varchar(100)[] collate "C"`; brackets belong to the size. */
+/** The parts of `varchar(100)[] collate "C"`; brackets after the name are part of the size. */
 function readType(type: string): { readonly name: string; readonly size: string; readonly collation: string | null } {
   const [, name = type, size = '', collation = null] =
     /^(.*?)((?:\([\d, ]+\))?(?:\[\])?)(?: collate "(.*)")?$/.exec(type) ?? []

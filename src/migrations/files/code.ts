@@ -35,7 +35,7 @@ function functionOf(module: unknown, file: string, part: 'up' | 'down'): Run {
   if (part === 'up') throw new MigrationError([`${file} exports no function \`up\``], [EXAMPLE])
   throw new MigrationError(
     [`${file} exports no function \`down\`, so that it cannot be reverted`],
-    ['Write what reverts it into a new migration, and apply that'],
+    ['Write a new migration that reverts it, and apply that'],
   )
 }
 
@@ -48,7 +48,7 @@ function lend(session: Connection, file: string, lent: { readonly open: boolean 
       const refuse = (reason: string) => new MigrationError([`${place}: ${reason}`])
       if (!lent.open) throw refuse('a statement was sent after the end of its migration')
       if (TRANSACTION.test(statement.text.trim()))
-        throw refuse(`\`${statement.text}\` cannot stand here: a migration runs in one transaction of its own`)
+        throw refuse(`\`${statement.text}\` is not allowed here: a migration runs in one transaction of its own`)
       try {
         return await session.query(statement)
       } catch (error) {

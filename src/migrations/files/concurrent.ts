@@ -10,7 +10,7 @@ const DROP = new RegExp(
 )
 const WORD = /^((?:create\s+(?:unique\s+)?|drop\s+)index\s+)concurrently\b/is
 
-/** Adds to a statement its effect outside a transaction, if it is one of those. */
+/** Returns a statement with its effect outside a transaction, if it has one. */
 export function readConcurrent(statement: FileStatement): FileStatement {
   const { text: sql } = statement
   if (!WORD.test(sql)) return statement
@@ -44,7 +44,7 @@ export function mixtureErrors(file: string, part: readonly FileStatement[] = [])
     ...nameless,
     ...others.map(
       ({ line }) =>
-        `${file}:${line}: this statement stands beside \`concurrently\`, which no transaction takes: give the indexes a migration of their own`,
+        `${file}:${line}: this statement cannot be in a file with \`concurrently\`, which runs outside of transactions: write a separate migration for the indexes`,
     ),
   ]
 }

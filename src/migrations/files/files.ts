@@ -140,12 +140,12 @@ export function parseMigration(
   const heading = lines.slice(0, marks[0]?.index)
   const before = splitStatements(heading.join('\n'))
   const errors = [
-    ...before.map(({ line }) => `${file}:${line}: this statement stands before the line \`-- up\``),
+    ...before.map(({ line }) => `${file}:${line}: this statement comes before the line \`-- up\``),
     ...[...(up ?? []), ...(down ?? [])]
       .filter((statement) => TRANSACTION.test(statement.text))
       .map(
         ({ text, line }) =>
-          `${file}:${line}: \`${text}\` cannot stand here: a migration runs in one transaction of its own`,
+          `${file}:${line}: \`${text}\` is not allowed here: a migration runs in one transaction of its own`,
       ),
     ...[up, down].flatMap((part) => mixtureErrors(file, part)),
   ]
@@ -189,7 +189,10 @@ function decode(bytes: Uint8Array): string | undefined {
 function nameErrors(names: readonly string[]): readonly string[] {
   return names
     .filter((name) => !NAME.test(stemOf(name)))
-    .map((name) => `${name} is no name of a migration: 0001_create_books.sql is one, in lower case with four digits`)
+    .map(
+      (name) =>
+        `${name} is not a valid name of a migration: use four digits and lower case, as in 0001_create_books.sql`,
+    )
 }
 
 function numberErrors(names: readonly string[]): readonly string[] {
@@ -202,7 +205,7 @@ function numberErrors(names: readonly string[]): readonly string[] {
       return [`${previous} and ${name} have the same number: the later one needs the next`]
     // A gap shifts all later numbers, so it is reported once.
     if (previous !== undefined && Number(number) === Number(numberOf(previous)) + 1) return []
-    return [`${name} stands where number ${expected} is missing: numbers start at 0001 and have no gaps`]
+    return [`${name} comes where number ${expected} is missing: numbers start at 0001 and have no gaps`]
   })
 }
 

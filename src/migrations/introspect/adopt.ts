@@ -75,7 +75,7 @@ async function adopt(
   const sides = await readBoth(database, files, scratch)
   const drift = findDrift(sides).find((each) => each.object === object)
   if (!drift || !('adopt' in drift.repair) || /[\r\n]/.test(object))
-    throw new MigrationError([`${object} is nothing that only the database has`], helpFor(sides))
+    throw new MigrationError([`${object} does not exist only in the database`], helpFor(sides))
   const parts = partsOf(sides, object)
   const known = await reasonAgainst({ sides, object, files, scratch, text: textOf(object, parts) })
   const text = known === undefined ? textOf(object, parts) : knownText(object, known, parts)
@@ -102,7 +102,7 @@ function textOf(object: string, { up, down }: Parts): string {
 /** A file without statements. Its comments tell readers what the database contains. */
 function knownText(object: string, reason: string, { up }: Parts): string {
   const told = [
-    `Others made it, and an empty database cannot: ${reason}`,
+    `Another program made it, and an empty database cannot: ${reason}`,
     'Migrations neither make, compare nor drop it. In the database it is:',
     ...up,
   ].flatMap((text) => text.split(/\r?\n/))
@@ -125,7 +125,7 @@ function reasonAgainst({ sides, object, files, scratch, text }: Claim): Promise<
     try {
       await runStatements(session, migration.file, migration.up)
       const up = await catalogOf(session, FROM)
-      if (!isMade({ ...sides, files: up }, object)) return 'a migration cannot say what it is'
+      if (!isMade({ ...sides, files: up }, object)) return 'a migration cannot describe it'
       await runStatements(session, migration.file, migration.down ?? [])
       return isDeepStrictEqual(await catalogOf(session, FROM), made) ? undefined : 'it cannot be reverted'
     } catch (error) {
@@ -177,7 +177,7 @@ function partsOf(sides: Drifted, object: string): Parts {
   const table = tableSql(made.name)
   const [old, now] = [find(made.columns, name), find(there.columns, name)]
   if (old && now) return changeOf(made.name, old, now)
-  // Where somebody made it by hand as well, it is there already.
+  // It exists already in a database where somebody created it by hand.
   if (now) {
     const { before, definition, after } = remake(made.name, now, now.nullable)
     return {

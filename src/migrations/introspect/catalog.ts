@@ -18,7 +18,7 @@ export interface CatalogColumn {
   readonly type: string
   /** The base type if the column's type is a domain, else null. */
   readonly base: string | null
-  /** Null if it is the default of the type. Not a name but SQL for a collation of another schema: see `collationSql`. */
+  /** Null for the type's default collation. For a collation of another schema it is not a name but SQL: see `collationSql`. */
   readonly collation: string | null
   readonly nullable: boolean
   readonly default: string | null
@@ -27,7 +27,7 @@ export interface CatalogColumn {
   readonly generated: string | null
   /** The name of the sequence that the column owns, by an identity or by `serial`. */
   readonly sequence: string | null
-  /** The values of an enum, in order, also if the column has lists of them. */
+  /** The values of an enum, in order, even if the column is an array of them. */
   readonly labels: readonly string[] | null
 }
 
@@ -51,7 +51,7 @@ export interface CatalogIndex {
   readonly definition: string
 }
 
-/** The schema that is named by `$1`, or the current one. */
+/** The schema named by `$1`, or the current one. */
 const SCHEMA = 'coalesce($1, current_schema())'
 
 /**
@@ -143,13 +143,13 @@ const catalogOf = (which: string): string => `
 
 const CATALOG = catalogOf(`n.nspname = ${SCHEMA} and c.relkind in ('r', 'p')`)
 
-/** The same with views, and with the tables of other schemas that are named by the JSON list in a parameter. */
+/** The same with views, and with the tables of other schemas that the JSON list in a parameter names. */
 export const catalogWithViews = (names: '$2' | '$3'): string =>
   catalogOf(`(n.nspname = ${SCHEMA} or ${spelledTable('c', 'n', SCHEMA)} in (select jsonb_array_elements_text(${names})))
     and c.relkind in ('r', 'p', 'v', 'm', 'f')`)
 
 /**
- * The tables of a schema, by default the current one. Definitions name tables without their schema as long as the
+ * The tables of a schema, by default the current one. Definitions name tables without their schema while
  * session's search path is that schema.
  */
 export async function readCatalog(connection: Connection, schema: string | null = null): Promise<Catalog> {

@@ -21,9 +21,9 @@ const LOOKUPS_OF_ITEMS = [has.name, containsItems.name, overlaps.name]
 const RESERVED = reservedParameters({ given: () => undefined })
 
 /**
- * Chooses the fields that lists can be filtered by: those of columns that an index without a condition begins with, but for a key of one field, which paths
- * name, and lists in an inverted index.
- * @returns also the fields whose names are those of other parameters
+ * Chooses the fields that lists can be filtered by: those whose column is the first of an index without a condition, except a key of one field, which is
+ * part of paths, and lists with an inverted index.
+ * @returns also the fields whose names belong to other parameters
  */
 export function chooseFilters(
   live: CatalogTable,

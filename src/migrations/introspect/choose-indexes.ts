@@ -3,7 +3,7 @@ import { isPlainIndex, isPlainUnique } from './plain-parts.js'
 import { type IndexedField, type IndexSettings, readIndex } from './read-index.js'
 
 /**
- * Chooses the indexes that the model of a table declares. Only migrations make indexes, so those of other tables are not mentioned otherwise.
+ * Chooses the indexes that the model of a table declares. Only migrations create indexes, so other indexes of unmanaged tables are not reported.
  * @param fields the fields of the model, by column
  * @returns also the constraints and indexes of several columns that the model does not describe
  */
@@ -29,7 +29,7 @@ export function chooseIndexes(
       return { part, plain, said: plain ? settingsOf(part.columns, unique) : readIndex(live, part, fields) }
     }),
   ]
-  // A field says by itself that it is unique.
+  // Unique fields are declared as such.
   const listed = parts.flatMap(({ plain, said }) =>
     said && !(plain && said.unique && said.fields.length === 1) ? [said] : [],
   )

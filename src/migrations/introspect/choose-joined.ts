@@ -47,7 +47,7 @@ function withRelations(model: ChosenModel, context: Context): ChosenModel {
   return { ...model, relations, left: [...model.left, ...left] }
 }
 
-/** A relation is called like the other model, if nothing else is. */
+/** A relation has the name of the other model, if that name is free. */
 function wishesOf({ model, fields }: Omit<ChosenRelation, 'name'>): readonly string[] {
   return [model, `${model}_by_${fields.join('_')}`].filter(isRepresentableName)
 }
@@ -68,7 +68,7 @@ function choose(
   if (target.isUnmanageable && !model.isUnmanageable) return `migrations do not make ${target.table}`
   const reason = reasonAgainstRelation(key, live, find(catalog, target.table))
   const reference = readForeignKey(key)
-  if (reason !== undefined || !reference) return reason ?? 'the file cannot say it'
+  if (reason !== undefined || !reference) return reason ?? 'the file cannot express it'
   const pairs = reference.columns.map((column, place) => ({
     own: fieldOf(model, column),
     other: fieldOf(target, reference.key[place] ?? ''),

@@ -7,13 +7,13 @@ import { isPlainIndex, isPlainUnique } from './plain-parts.js'
 /** The columns of the key that a model has; none if its records can only be listed. */
 interface ChosenKey {
   readonly key: readonly string[]
-  /** Why the model has no key, though the table has one. */
+  /** Why the model has no key although the table has one. */
   readonly left: readonly string[]
 }
 
 /**
- * Chooses the primary key of the model for a table: that of the table, if each column has a type whose values have one spelling. A table of others
- * without a primary key has unique columns that are never null instead.
+ * Chooses the primary key of the model for a table: the table's own, if the type of each column has one spelling for each value. For a table of
+ * others without a primary key, chooses unique columns that are never null.
  */
 export function chooseKey(table: CatalogTable, managed: boolean): ChosenKey {
   const { name, columns, constraints } = table
@@ -49,7 +49,7 @@ function isKeyColumn(column: CatalogColumn): boolean {
   return !column.generated && type !== undefined && canBeKey(type, form?.options({}) ?? {}) && !type.readOnly
 }
 
-/** How the database assigns the values of a key's column; undefined if clients give them. */
+/** How the database assigns the values of a key's column; undefined if clients set them. */
 export function assignedBy(column: CatalogColumn): AssignedKey | undefined {
   const assigned = keyTypeOf(column)?.assigned
   return assigned?.fills(column) === true ? assigned.key : undefined

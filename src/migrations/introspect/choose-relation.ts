@@ -17,7 +17,7 @@ export interface RelationContext {
   /** The columns of each new model's table that have a field. */
   readonly shown: ReadonlyMap<string, readonly CatalogColumn[]>
   readonly catalog: Catalog
-  /** The tables that migrations cannot make, though they make others, with the reasons. */
+  /** The tables that migrations cannot make, although they make others, with the reasons. */
   readonly unmanageable: ReadonlyMap<string, string>
 }
 

@@ -20,12 +20,12 @@ export interface ChosenModel {
   readonly name: string
   readonly table: string
   readonly isView: boolean
-  /** Whether migrations cannot make the table, though they make others. */
+  /** Whether migrations cannot make the table, although they make others. */
   readonly isUnmanageable: boolean
   readonly fields: readonly ChosenField[]
   /** The names of the fields of the primary key; none if records can only be listed. */
   readonly key: readonly string[]
-  /** The fields that lists can be filtered by with the indexes that are there. */
+  /** The fields that lists can be filtered by with the existing indexes. */
   readonly filterable: readonly ChosenFilter[]
   /** The operations of its resource. */
   readonly operations: readonly Operation[]
@@ -143,7 +143,7 @@ function reasonOf({ type, generated, identity }: CatalogColumn): string {
   return identity === null ? `no field has the type ${type}` : 'it is a counter, and not the primary key'
 }
 
-/** Whether a field can stand for a column. In a table that migrations make, the default of an opaque column fills it only if no field does. */
+/** Whether a field can describe a column. In a managed table, the default of an opaque column works only without a field. */
 function isShown(column: CatalogColumn, { inspected: { columns }, managed }: Table): boolean {
   if (!managed) return formOf(column) !== undefined
   if (isRepresentable(column)) return true
@@ -152,15 +152,15 @@ function isShown(column: CatalogColumn, { inspected: { columns }, managed }: Tab
   return !isForeign && (column.nullable || column.default === null)
 }
 
-/** Why nobody can create a record; undefined if somebody can. */
+/** Why no request can create a record; undefined if one can. */
 function reasonAgainstCreate(table: Table, columns: readonly CatalogColumn[]): string | undefined {
   const isSet = (column: CatalogColumn) => isShown(column, table) && !isOpaque(column)
   const isFilled = ({ nullable, default: value, identity, generated }: CatalogColumn) =>
     nullable || value !== null || identity !== null || generated
   const blocking = columns.find((column) => !isSet(column) && !isFilled(column))
-  // No field of a managed table says that a trigger fills its column.
+  // Fields of managed tables cannot declare that a trigger fills their column.
   if (!blocking || (fillsNewRows(table.inspected) && !table.managed)) return undefined
-  return `${blocking.name} takes no null and has no default, and no request sets a ${blocking.type}`
+  return `${blocking.name} is not null and has no default, and no request can set a ${blocking.type}`
 }
 
 /** The operations of a table's resource, and the reasons against the others. */
@@ -271,7 +271,7 @@ function chooseModel({ table, chosenKey, columns, fieldless, related, fields }: 
   }
 }
 
-/** A column as statements use it: a domain is its base type, and an order of texts is that of the column. */
+/** A column as statements use it: a domain counts as its base type, and the order of texts is the column's own. */
 export function asUsed(column: CatalogColumn): CatalogColumn {
   return { ...column, type: column.base ?? column.type, collation: null }
 }

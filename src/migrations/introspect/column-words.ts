@@ -3,17 +3,17 @@ import type { ExistingColumn, Limits } from '../../fields/existing-column.js'
 import type { Json } from '../../json.js'
 import { joinLimits, limitsOfType, readDefault } from './constraint-parser.js'
 
-/** What resources.yaml says of a field, in order. */
+/** The settings of a field in resources.yaml, in order. */
 export type Words = readonly (readonly [key: string, value: Json])[]
 
-/** The words for the type of a column, and the limits that they express. */
+/** The settings for the type of a column, and the limits that they express. */
 export interface TypeWords {
   readonly words: Words
   readonly expresses: readonly (keyof Limits)[]
 }
 
 /**
- * Returns the words for the type of a column with checks; undefined if no field type can describe it. Among several types, that of choices
+ * Returns the settings for the type of a column with checks; undefined if no field type can describe it. Among several types, one with choices
  * is the most exact.
  */
 export function wordsForType(column: ExistingColumn, checks: readonly Limits[] = []): TypeWords | undefined {
@@ -25,7 +25,7 @@ export function wordsForType(column: ExistingColumn, checks: readonly Limits[] =
   return found.find(({ expresses }) => expresses.includes('choices')) ?? found[0]
 }
 
-/** Returns the words for the default of a column; undefined if resources.yaml cannot express it. */
+/** Returns the settings for the default of a column; undefined if resources.yaml cannot express it. */
 export function wordsForDefault(sql: string | null, column: ExistingColumn): Words | undefined {
   if (sql === null || sql.startsWith('NULL::')) return []
   const found = readDefault(sql, column)

@@ -20,7 +20,7 @@ export function readCheck(definition: string, column: CatalogColumn): Limits | u
   return limits.every((each) => each !== undefined) ? withoutIdle(joinLimits(limits), comparison) : undefined
 }
 
-/** A maximum length beyond that of the column's type restricts nothing. */
+/** A maximum length above that of the column's type restricts nothing. */
 function withoutIdle(limits: Limits, comparison: Comparison): Limits {
   const { max, ...others } = limits
   const room = comparison.as === 'text' ? comparison.room : undefined
@@ -108,7 +108,7 @@ function rangeOf({ operator, bound }: Bound, decimals: number | 'any' | undefine
   return operator === '<' ? { maximum: fromSteps(steps - 1n, decimals) } : undefined
 }
 
-/** Combines restrictions: the narrowest of each kind. */
+/** Combines restrictions: the narrowest of each kind applies. */
 export function joinLimits(limits: readonly Limits[]): Limits {
   return limits.reduce<Limits>((one, other) => {
     const [minimum, maximum] = [highest(one.minimum, other.minimum), lowest(one.maximum, other.maximum)]
@@ -140,7 +140,7 @@ function isLess(one: string | number, other: string | number): boolean {
     : Number(left) < Number(right)
 }
 
-/** The limits that the type of a column has by itself, besides those of its field. */
+/** The limits that the type of a column has, in addition to those of its field. */
 export function limitsOfType(column: ExistingColumn): Limits {
   return joinLimits(formsOf(column).map(({ form }) => form.limits ?? {}))
 }
@@ -148,7 +148,7 @@ export function limitsOfType(column: ExistingColumn): Limits {
 /** A default that resources.yaml can express: a value, or a function call. */
 export type Default = { readonly call: string } | { readonly literal: Json }
 
-/** Other SQL for functions that a field type calls. */
+/** Other spellings of functions that a field type can call. */
 const SYNONYMS: Readonly<Record<string, string>> = { CURRENT_TIMESTAMP: 'now()', 'transaction_timestamp()': 'now()' }
 
 /** Parses a default; returns undefined if resources.yaml cannot express it. */
@@ -168,7 +168,7 @@ export function readDefault(sql: string, column: ExistingColumn): Default | unde
   return literal === undefined ? undefined : { literal }
 }
 
-/** Whether a constant is written as a value of the column's type or of one like it, whose text form is the same. */
+/** Whether a constant has the column's type or a similar one with the same text form. */
 function isValueOf(column: ExistingColumn, { quoted, casts }: Extract<Expression, { kind: 'value' }>): boolean {
   const comparison = formOf(column)?.form.comparison
   if (comparison?.as === 'text' && !quoted) return false

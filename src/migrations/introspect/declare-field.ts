@@ -37,7 +37,7 @@ function settingsOf({ labels = null, ...column }: UndeclaredColumn): readonly st
 }
 
 /**
- * The changes to a field that make it describe what its column has become.
+ * The changes to a field that make it describe its column as it is now.
  * @returns undefined if no field can describe it
  */
 export function fieldChanges(old: UndeclaredColumn, now: UndeclaredColumn): readonly string[] | undefined {

@@ -2,13 +2,13 @@ import { isRepresentableName } from './representable.js'
 
 const LONGEST = 57
 
-/** Makes the name of a field from that of a column: `displayName` becomes `display_name`. */
+/** Derives the name of a field from the name of a column: `displayName` becomes `display_name`. */
 export const nameOfColumn = (column: string): string => nameOf(column, 'column')
 
-/** Makes the name of a model from that of a table, in the same way. */
+/** Derives the name of a model from the name of a table, in the same way. */
 export const nameOfTable = (table: string): string => nameOf(table, 'table')
 
-/** @param kind the start of a name that could not stand by itself */
+/** @param kind the prefix for names that are otherwise invalid */
 function nameOf(text: string, kind: string): string {
   if (isRepresentableName(text)) return text
   const words = text
@@ -22,13 +22,13 @@ function nameOf(text: string, kind: string): string {
   return isRepresentableName(name) ? name : [kind, name].filter((part) => part !== '').join('_')
 }
 
-/** The name of a field; `clash` is the name that it would have if no other field had it. */
+/** The name of a field; `clash` is its first choice, if another field has it. */
 export interface FieldName {
   readonly name: string
   readonly clash?: string
 }
 
-/** Names the fields of a table by their columns. Columns whose names can stand come first, so that no other takes them. */
+/** Names the fields of a table by their columns. Columns with valid names come first, so that no other field takes these. */
 export function nameFields(
   columns: readonly { readonly column: string; readonly relation: boolean }[],
 ): ReadonlyMap<string, FieldName> {
@@ -51,7 +51,7 @@ function wishesOf(column: string, relation: boolean): readonly string[] {
   return relation && name.endsWith('_id') && isRepresentableName(short) ? [short, name] : [name]
 }
 
-/** The first name that is free, or the last one with a number. */
+/** The first free name, or the last one with a number. */
 export function freeName(wishes: readonly string[], used: ReadonlySet<string>): FieldName {
   const free = wishes.find((wish) => !used.has(wish))
   if (free !== undefined) return { name: free }

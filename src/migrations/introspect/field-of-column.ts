@@ -8,13 +8,13 @@ import { assignedBy } from './choose-key.js'
 import { isOpaque } from './representable.js'
 import { isOnly, isUnique } from './plain-parts.js'
 
-/** A field for a column that is there. */
+/** A field for an existing column. */
 export interface ChosenField {
   readonly name: string
   readonly column: string
-  /** What stands in resources.yaml, in order. */
+  /** The settings in resources.yaml, in order. */
   readonly words: Words
-  /** What the column has and the words do not say. */
+  /** The parts of the column that the settings do not express. */
   readonly left: readonly string[]
 }
 
@@ -31,7 +31,7 @@ interface Role {
   readonly trigger: 'sets' | 'may fill' | undefined
 }
 
-/** Chooses the field for a column that a field can stand for. */
+/** Chooses the field for a column that a field can describe. */
 export function chooseField(
   table: CatalogTable,
   column: CatalogColumn,
@@ -68,7 +68,7 @@ export function chooseField(
   }
 }
 
-/** No migration makes the column, so its collation needs no words. */
+/** No migration makes the column, so its collation need not be declared. */
 function withoutCollation(words: Words): Words {
   return words
     .filter(([word]) => word !== 'collation')
@@ -78,17 +78,17 @@ function withoutCollation(words: Words): Words {
     ])
 }
 
-/** A whole key is assigned where its type has a way, and a part of a key is not, unless the words say otherwise. */
+/** A whole key is assigned by the server if its type can generate values, a part of a key is not; other cases need a setting. */
 function keyWords(key: 'whole' | 'part', column: CatalogColumn, assigned: AssignedKey | undefined): Words {
   if (key === 'part') return assigned ? [['key', assigned]] : []
   const isUsual = assigned !== undefined || keyTypeOf(column)?.assigned === undefined
   return [['primary_key', true], ...(isUsual ? [] : ([['key', 'client']] as const))]
 }
 
-/** A check of which the words would express only a part stays as it is, and they express nothing of it. */
+/** A check that the settings could express only in part stays as it is. */
 function wordsFor(column: CatalogColumn, checks: readonly CatalogConstraint[]): TypeWords {
   const read = checks.flatMap((check) => (check.validated && readCheck(check.definition, column)) || [])
-  // Choices leave no room for other words.
+  // With choices, no other setting applies.
   const simple = read.filter(({ choices, ...others }) => choices === undefined || Object.keys(others).length === 0)
   const all = typeWords(column, simple)
   return typeWords(
@@ -117,7 +117,7 @@ function relationWords({ model, references, onDelete }: NonNullable<Role['relati
   return { words: [['type', 'belongs_to'], ['model', model], ...field, ...action], expresses: [] }
 }
 
-/** The words for a column of somebody else's table that the database fills: by computing it, a counter, a default or a trigger. */
+/** The settings for an unmanaged column that the database fills: by computing it, by a counter, a default or a trigger. */
 function usedDefault(column: CatalogColumn, words: Words, trigger: Role['trigger']): Words {
   const isFilled = isOpaque(column) && !column.nullable && (column.default !== null || trigger !== undefined)
   if (column.generated || column.identity === 'always' || isFilled || trigger === 'sets') return [['generated', true]]
@@ -128,7 +128,7 @@ function usedDefault(column: CatalogColumn, words: Words, trigger: Role['trigger
   return left.length === 0 ? found : ofDatabase
 }
 
-/** A default has to be one of the choices. */
+/** A default must be one of the choices. */
 function defaultWords(column: CatalogColumn, words: Words): Pick<ChosenField, 'words' | 'left'> {
   const found = wordsForDefault(column.default, column)
   const choices = words.find(([key]) => key === 'choices')?.[1]

@@ -2,11 +2,11 @@ import { keyTypeOf } from '../../fields/columns.js'
 import type { Catalog, CatalogColumn, CatalogConstraint, CatalogTable } from './catalog.js'
 import { isOnly, isPlainIndex, isPlainUnique, isUnique } from './plain-parts.js'
 
-/** What a foreign key does, as far as resources.yaml can say it. That keys may change, and when it is checked, are no matter. */
+/** The effect of a foreign key, as far as resources.yaml can express it. `on update` and deferral are ignored. */
 export interface Reference {
   readonly columns: readonly string[]
   readonly target: string
-  /** The columns that it refers to, one for each of its own. */
+  /** The columns that it refers to, one for each of its own columns. */
   readonly key: readonly string[]
   readonly onDelete: 'restrict' | 'cascade' | 'set_null'
 }
@@ -18,7 +18,7 @@ const ON_DELETE: Readonly<Record<string, Reference['onDelete']>> = {
   'SET NULL': 'set_null',
 }
 
-/** Reads a foreign key, with its columns in the order of their names; undefined when it has another action. */
+/** Reads a foreign key, with its columns in the order of their names; undefined if it has another action. */
 export function readForeignKey({
   kind,
   columns,
@@ -35,7 +35,7 @@ export function readForeignKey({
   return onDelete && { columns: pairs.map(({ column }) => column), target, key: pairs.map(({ key }) => key), onDelete }
 }
 
-/** Why no relation can stand for a foreign key, whatever models there are; undefined when one can. */
+/** Why no relation can describe a foreign key, whatever models exist; undefined if one can. */
 export function reasonAgainstRelation(
   key: CatalogConstraint,
   table: CatalogTable,
@@ -43,7 +43,7 @@ export function reasonAgainstRelation(
 ): string | undefined {
   const reference = readForeignKey(key)
   const columns = reference?.columns.flatMap((each) => table.columns.find(({ name }) => name === each) ?? []) ?? []
-  if (!reference || columns.length < reference.columns.length) return `the file cannot say ${key.definition}`
+  if (!reference || columns.length < reference.columns.length) return `the file cannot express ${key.definition}`
   const [own = '', ...others] = reference.key
   const isKey =
     target &&
@@ -62,11 +62,11 @@ export function reasonAgainstRelation(
   }
   if (!key.validated) return 'the foreign key is not valid for all rows'
   return reference.onDelete === 'set_null' && columns.some(({ nullable }) => !nullable)
-    ? 'on delete set null, and it takes no null'
+    ? 'on delete set null, but it is not null'
     : undefined
 }
 
-/** Whether some columns are the primary key, or those of a plain unique constraint or index. */
+/** Whether columns are the primary key, or the columns of a plain unique constraint or index. */
 function isUniqueTogether(table: CatalogTable, columns: readonly string[]): boolean {
   const isAll = (part: CatalogConstraint['columns']) =>
     part.length === columns.length && columns.every((column) => part.includes(column))
@@ -77,7 +77,7 @@ function isUniqueTogether(table: CatalogTable, columns: readonly string[]): bool
   )
 }
 
-/** Whether `references` can name the field of a column. A relation has the values of a key, and is not referred to itself. */
+/** Whether `references` can name the field of a column: it must be unique, and not a relation itself. */
 function isReferable(table: CatalogTable, column: string): boolean {
   return (
     isUnique(table, column) &&
@@ -85,14 +85,14 @@ function isReferable(table: CatalogTable, column: string): boolean {
   )
 }
 
-/** Whether a relation can describe a column that refers to a key: with the key's own type, or with one of the same numbers. */
+/** Whether a relation can describe a column that refers to a key: its type must be the key's own, or an integer type like it. */
 function isOfKeyType(column: CatalogColumn, key: CatalogColumn): boolean {
   const type = keyTypeOf(key)
   if (type === undefined || type !== keyTypeOf(column)) return false
   return type.assigned !== undefined || (column.type === key.type && column.collation === key.collation)
 }
 
-/** Why a primary key cannot be a relation: the keys that it refers to lead back to it, and none would say what type they have. */
+/** Why a primary key cannot be a relation: the keys that it refers to lead back to it, so that none has a type. */
 export function reasonAgainstCircle(key: CatalogConstraint, table: CatalogTable, tables: Catalog): string | undefined {
   if (!isPrimary(table, key.columns)) return undefined
   const seen = new Set<string>()
@@ -105,13 +105,13 @@ export function reasonAgainstCircle(key: CatalogConstraint, table: CatalogTable,
   return undefined
 }
 
-/** Whether these columns are one, and the whole primary key. */
+/** Whether these columns are one column, which is the whole primary key. */
 export function isPrimary({ constraints }: CatalogTable, columns: CatalogConstraint['columns']): boolean {
   const primary = constraints.find(({ kind }) => kind === 'primary_key')
   return columns.length === 1 && isOnly(primary?.columns ?? [], columns[0] ?? '')
 }
 
-/** What a foreign key does besides, and stays as it is. */
+/** Further effects of a foreign key, which stay as they are. */
 export function besidesForeignKey({ definition }: CatalogConstraint): readonly string[] {
   return (
     definition.match(

@@ -28,7 +28,7 @@ export interface InspectedTable {
   readonly triggers: readonly WritingTrigger[]
   /** Whether policies decide which rows a role sees. */
   readonly rowSecurity: boolean
-  /** Whether rows can be inserted, updated and deleted, as far as PostgreSQL says without rules and rights. */
+  /** Whether rows can be inserted, updated and deleted, according to PostgreSQL, without regard to rules and privileges. */
   readonly writable: boolean
   readonly comment: string | null
   readonly columns: readonly InspectedColumn[]
@@ -41,7 +41,7 @@ export interface InspectedTable {
 export interface InspectedColumn {
   readonly name: string
   readonly type: string
-  /** Whether only this database has the type: from an extension, a domain, or in another schema. */
+  /** Whether only this database has the type: it comes from an extension, is a domain, or is in another schema. */
   readonly foreign: boolean
   /** As in the catalogue. */
   readonly collation: string | null

@@ -35,14 +35,14 @@ export interface IntrospectOptions {
   readonly schemas?: readonly string[] | undefined
   /** The tables to introspect, by default all. */
   readonly tables?: readonly string[] | undefined
-  /** Whether to add a resource for each model, and whether it only reads; by default all operations that the table takes. */
+  /** Whether to add a resource for each model, and whether it only reads; by default all operations that the table supports. */
   readonly resources?: 'all' | 'read_only' | 'none' | undefined
   /**
-   * Whether migrations of this project make the tables from now on; the first one records them as they are. By default if a text says so, or if there
-   * are migrations.
+   * Whether migrations of this project make the tables from now on; the first one records them as they are. By default true if the text says so, or
+   * if there are migrations.
    */
   readonly manage?: boolean | undefined
-  /** Whether models that the text has follow the tables of others. */
+  /** Whether existing models follow the tables of others. */
   readonly update?: boolean | undefined
   /** An empty database to test the result in; by default a new one. */
   readonly scratch?: Database
@@ -54,19 +54,19 @@ export interface Introspected {
   readonly text: string
   /** The new models. */
   readonly models: readonly ChosenModel[]
-  /** Changes to models that were there before, one sentence each. */
+  /** Changes to existing models, one sentence each. */
   readonly changes: readonly string[]
   /** The text of the next migration, which creates the tables that no file creates; undefined if there are none. */
   readonly migration: string | undefined
   /** Parts of the database that the files do not describe, one sentence each. */
   readonly left: readonly string[]
-  /** Changes that the next plan would still make; any is a bug of this program. With `update`, differences that are still there. */
+  /** Changes that the next plan would still make; any of them is a bug of this program. With `update`, differences that remain. */
   readonly remaining: readonly string[]
 }
 
 /**
- * Derives models from the current schema of a database, and a first migration if migrations are to make the tables from now on. The result is tested
- * then in an empty database: the migration runs there, and the plan for the models is empty.
+ * Derives models from the current schema of a database, and a first migration if migrations are to make the tables from now on. The result is
+ * then tested in an empty database: the migration runs there, and the plan for the models is empty.
  * @throws MigrationError if migrations are pending, a requested table does not exist, the file cannot be extended, or the result fails the test
  */
 export async function introspect(database: Database, options: IntrospectOptions): Promise<Introspected> {
@@ -98,11 +98,11 @@ export async function introspect(database: Database, options: IntrospectOptions)
 
 interface Found {
   readonly inspected: SchemaInspection
-  /** What the text says; undefined without a text. */
+  /** The content of the text; undefined without a text. */
   readonly spec: AppSpec | undefined
 }
 
-/** Describes tables that others make. */
+/** Describes tables that migrations do not make. */
 async function describeTables(
   database: Database,
   options: IntrospectOptions,
@@ -234,7 +234,7 @@ function renderMigrationFile(statements: readonly string[], { owned, known }: Li
   return `${HEADER}\n${named.join('')}-- up\n\n${up}\n${spellOwned(owned)}`
 }
 
-/** The constraints and indexes of new tables whose names are those that the models generate: from now on, resources.yaml owns them. */
+/** The constraints and indexes of new tables with the names that the models generate: from now on, resources.yaml owns them. */
 function ownedOf(spec: AppSpec, { tables }: SchemaInspection, known: readonly string[]): readonly string[] {
   const wanted = wantedTables(spec).flatMap(({ constraints, indexes }) => [...constraints, ...indexes])
   const names = new Set(wanted.map(({ name }) => name))
@@ -250,7 +250,7 @@ interface Proposed {
   readonly scratch: Database
 }
 
-/** Plans as if the new files were written already. */
+/** Plans as if the new files were already written. */
 async function remainingPlan(spec: AppSpec, { directory, migration, scratch }: Proposed): Promise<readonly string[]> {
   const copy = await mkdtemp(join(tmpdir(), 'introspect-'))
   try {

@@ -6,24 +6,24 @@ type Columns = readonly (string | null)[]
 
 const listOf = (columns: Columns): string => columns.join(', ').replaceAll('"', '')
 
-/** Names can contain commas, so lists of them are not compared as texts. */
+/** Names can contain commas, so lists of names are not compared as texts. */
 export const sameColumns = (columns: Columns, others: Columns): boolean =>
   columns.length === others.length && columns.every((column, at) => column === others[at])
 
-/** Whether a part is of this column alone. */
+/** Whether a part belongs to this column alone. */
 export const isOnly = (columns: Columns, column: string): boolean => sameColumns(columns, [column])
 
-/** Whether a unique constraint is only that. */
+/** Whether a unique constraint is a plain one. */
 export const isPlainUnique = ({ definition, columns }: CatalogConstraint): boolean =>
   definition.replaceAll('"', '') === `UNIQUE (${listOf(columns)})`
 
-/** Whether an index is what `indexes:` makes: a B-tree of columns in their own order. */
+/** Whether an index is like those of `indexes:`: a B-tree of columns in their own order. */
 export function isPlainIndex(table: string, { name, definition, columns }: CatalogIndex, unique?: 'unique'): boolean {
   const plain = `CREATE ${unique ? 'UNIQUE ' : ''}INDEX ${identifier(name)} ON ${tableSql(table)} USING btree (${listOf(columns)})`
   return !columns.includes(null) && definition.replaceAll('"', '') === plain.replaceAll('"', '')
 }
 
-/** Whether a plain unique constraint or index is of this column alone. */
+/** Whether a plain unique constraint or index belongs to this column alone. */
 export function isUnique(table: CatalogTable, column: string): boolean {
   return (
     table.constraints.some((each) => each.kind === 'unique' && isOnly(each.columns, column) && isPlainUnique(each)) ||

@@ -41,7 +41,7 @@ export function readIndex(
   if (using === undefined || where === undefined || (using !== 'btree' && unique !== undefined)) return undefined
   if (!keys.every((key) => key !== undefined)) return undefined
   const ignoresCase = keys.some(({ lowered }) => lowered)
-  // `ignore_case` is for every text of the index.
+  // `ignore_case` applies to every text of the index.
   if (ignoresCase && (using !== 'btree' || keys.some(({ field, lowered }) => lowered !== isText(field))))
     return undefined
   return {
@@ -76,7 +76,7 @@ function readConditions(condition: string, known: Known): Readonly<Record<string
   return Object.keys(where).length === read.length ? where : undefined
 }
 
-/** Reads the conditions that PostgreSQL prints in the same words for the index of the model. */
+/** Reads conditions that PostgreSQL prints the same way for the index of the model. */
 function readCondition(text: string, { columns, fields }: Known): readonly [string, Json] | undefined {
   const [, nullable, not] = NULL_TEST.exec(text) ?? []
   if (nullable !== undefined) {

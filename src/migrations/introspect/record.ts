@@ -41,7 +41,7 @@ export function recordTables(inspected: SchemaInspection, known: readonly string
     left: [
       ...fresh.flatMap(({ name, special }) => (special === null ? [] : [`${name} is not recorded: ${special}`])),
       ...plans.flatMap(({ left }) => left),
-      ...inspected.others.map((other) => `${other} is not looked at`),
+      ...inspected.others.map((other) => `${other} is ignored`),
     ],
     known: plans.flatMap(({ table, known }) => known.map((name) => `${table.name}.${name}`)),
   }
@@ -51,7 +51,7 @@ export function recordTables(inspected: SchemaInspection, known: readonly string
 export function reasonAgainstManaging({ special, columns }: InspectedTable): string | undefined {
   if (special !== null) return special
   const column = columns.find(({ foreign, foreignCollation }) => foreignCollation && !foreign)
-  return column && `the collation ${column.collation} of its column ${column.name} is not in every database`
+  return column && `the collation ${column.collation} of its column ${column.name} does not exist in every database`
 }
 
 interface TablePlan {
@@ -71,7 +71,7 @@ function planTable(table: InspectedTable, made: ReadonlySet<string>): TablePlan 
   const unfilled = columns.filter(({ foreignDefault }) => foreignDefault)
   const there = new Set(columns.map(({ name }) => name))
   const reasonOf = ({ columns: parts, foreign, target }: InspectedPart): string | undefined => {
-    if (foreign) return 'it uses what only this database has'
+    if (foreign) return 'it uses objects that only this database has'
     if (parts.some((column) => column !== null && !there.has(column))) return 'a column of it is not recorded'
     return target !== null && !made.has(target.replaceAll('"', '')) ? `${target} is not recorded` : undefined
   }
@@ -105,7 +105,7 @@ function planTable(table: InspectedTable, made: ReadonlySet<string>): TablePlan 
 
 function reasonAgainstColumn({ type, foreign, generated, foreignDefault }: InspectedColumn): string | undefined {
   if (foreign) return `${type} is a type that only this database has`
-  return generated !== null && foreignDefault ? 'it is computed by what only this database has' : undefined
+  return generated !== null && foreignDefault ? 'it is computed by objects that only this database has' : undefined
 }
 
 function createTable({ table, columns, inside }: TablePlan): string {

@@ -25,7 +25,7 @@ export interface Adoption {
   readonly object: string
   /** The text of the migration. */
   readonly text: string
-  /** The statements that give the object back its form in the files. */
+  /** The statements that restore the object as it is in the files. */
   readonly down: readonly string[]
   /** The column before and after; undefined for constraints and indexes. */
   readonly column: ChangedColumn | undefined
@@ -40,8 +40,8 @@ interface Undone {
 }
 
 /**
- * Rejects an adoption that the next plan would undo, because the configuration says otherwise.
- * @throws MigrationError that names what to write into the configuration first
+ * Rejects an adoption that the next plan would undo because it contradicts the configuration.
+ * @throws MigrationError that names the settings to write first
  */
 export async function rejectIfUndone(adoption: Adoption): Promise<void> {
   const { spec, scratch, files, object, text, column } = adoption
@@ -74,8 +74,8 @@ async function undonePart({ spec, scratch, files, object }: Adoption, after: Com
 }
 
 /**
- * The next plan undoes those attributes of a column that the adoption changes and resources.yaml wants otherwise. Its steps do not tell
- * them apart: another type, which may have been planned before, sets the default as well.
+ * The next plan undoes the attributes of a column that the adoption changes and resources.yaml sets differently. Its steps do not distinguish
+ * them: another type, which may have been planned before, sets the default as well.
  */
 function undoneInColumn(spec: AppSpec, { table, old, now }: ChangedColumn, { to, former }: Comparison): Undone {
   const wantedTable = to.find(({ name }) => former.table(name) === table)

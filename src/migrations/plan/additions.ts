@@ -12,26 +12,26 @@ import type { Step } from '../files/steps.js'
 import { wantedViews } from './views.js'
 import { findLacks } from '../drift/verify.js'
 
-/** A plan of those steps that only add. */
+/** A plan of the steps that only add. */
 export interface Additions extends Plan {
-  /** The steps that do more, which are not part of it. */
+  /** The other steps, which are not part of it. */
   readonly left: readonly Step[]
-  /** Why the configuration cannot be served after the additions alone, one sentence each; none when it can be. */
+  /** Why the configuration cannot be served after the additions alone, one sentence each; empty if it can be. */
   readonly unmet: readonly string[]
-  /** Tables that this change of the configuration leaves without a model. */
+  /** Tables that lose their model by this change of the configuration. */
   readonly orphans: readonly string[]
 }
 
-/** Whether two configurations want the same tables and views. */
+/** Whether two configurations need the same tables and views. */
 export function wantSameTables(one: AppSpec, other: AppSpec): boolean {
   const wants = (spec: AppSpec) => [wantedTables(spec), wantedViews(spec), spec.dropped]
   return isDeepStrictEqual(wants(one), wants(other))
 }
 
 /**
- * Plans what a configuration adds to what the migration files make, and leaves the rest.
- * @param before the configuration before it: a column that this one did not have either is no former name of a new one
- * @param scratch an empty database, which is left as it was
+ * Plans the additions of a configuration to the schema of the migration files, and leaves other changes out.
+ * @param before the previous configuration: a column that it did not have either is not a former name of a new one
+ * @param scratch an empty database, which is left unchanged
  * @throws as `planMigration` does
  */
 export async function planAdditions(
@@ -58,7 +58,7 @@ export async function planAdditions(
   })
 }
 
-/** A table of which columns that were gone before may go: nobody can mean a rename of them. */
+/** A table whose columns that were already unused may be dropped: they cannot be meant as renamed. */
 function forgetting(table: WantedTable, { from }: Compared, known: readonly WantedTable[]): WantedTable {
   const was = find(known, table.name)
   const made = find(from, table.name)
@@ -66,14 +66,14 @@ function forgetting(table: WantedTable, { from }: Compared, known: readonly Want
   return { ...table, dropped: [...table.dropped, ...extra(made.columns, was.columns).map(({ name }) => name)] }
 }
 
-/** What stands in the place of something that must go first stays with it. */
+/** An addition that replaces something that must be dropped first waits with it. */
 function part(steps: readonly Step[]): { readonly taken: readonly Step[]; readonly left: readonly Step[] } {
   const others = new Set(steps.filter((step) => !isAddition(step)).map(({ subject }) => subject))
   const isTaken = (step: Step) => isAddition(step) && !others.has(step.subject)
   return { taken: steps.filter(isTaken), left: steps.filter((step) => !isTaken(step)) }
 }
 
-/** What is added where rows are may fail, and then nothing has changed. A rename has a migration of its own, which somebody names. */
+/** An addition where rows exist may fail, and then nothing has changed. A rename needs a migration that somebody has requested. */
 const isAddition = ({ change, safety }: Step): boolean =>
   (change === 'add' && safety !== 'destructive') || (change === 'change' && safety === 'safe')
 

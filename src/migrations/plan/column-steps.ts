@@ -17,13 +17,13 @@ export function renameColumn(table: string, from: string, to: string): Step {
     detail: `was ${from}`,
     renamed: from,
     ...safe,
-    risk: 'what still runs with the old name fails',
+    risk: 'programs that still use the old name fail',
     up: [rename(from, to)],
     down: [rename(to, from)],
   }
 }
 
-/** @param relation the table as it was before, for counting */
+/** @param relation the former name of the table, for counting */
 export function addColumn(table: string, column: WantedColumn, relation: string): Step {
   const rewrites = column.default?.startsWith('gen_random_uuid') === true
   return {
@@ -49,14 +49,14 @@ function valueless(relation: string) {
   }
 }
 
-/** @param relation the table as it was before, for counting */
+/** @param relation the former name of the table, for counting */
 export function dropColumn(table: string, column: CatalogColumn, relation: string): Step {
   const name = identifier(column.name)
   const filled = column.default !== null || column.identity !== null || column.generated !== null
   const made = remake(table, column, column.nullable || !filled)
   const back = [...made.before, alter(table, `add column ${name} ${made.definition}`), ...made.after]
   const strict = alter(table, `alter column ${name} set not null`)
-  // The values are gone, so that a column that takes no null can be had again only where there is no row.
+  // The values are lost, so a not null column can be restored only in an empty table.
   const empty = block([
     'begin',
     `  if not exists (select from ${tableSql(table)}) then`,
@@ -75,7 +75,7 @@ export function dropColumn(table: string, column: CatalogColumn, relation: strin
   }
 }
 
-/** Everything that follows the name of a column that is there. */
+/** The full definition of an existing column, after its name. */
 export function definitionOf(column: CatalogColumn, nullable: boolean): string {
   const { type, collation, default: value, identity, generated } = column
   const parts = [
@@ -89,15 +89,15 @@ export function definitionOf(column: CatalogColumn, nullable: boolean): string {
   return parts.filter(Boolean).join(' ')
 }
 
-/** SQL that makes a column again, with its counter. */
+/** SQL that creates a column again, with its counter. */
 interface Remade {
   readonly before: readonly string[]
-  /** Everything that follows the name of the column. */
+  /** The full definition of the column, after its name. */
   readonly definition: string
   readonly after: readonly string[]
 }
 
-/** How a column that was there is made again: what `serial` made beside it has gone with it, and a counter keeps its name. */
+/** How to restore a column: the sequence of a `serial` was dropped with it, and counters keep their names. */
 export function remake(table: string, column: CatalogColumn, nullable: boolean): Remade {
   const { name, type, identity, sequence } = column
   const definition = definitionOf(column, nullable)
@@ -143,7 +143,7 @@ export function changeDefault(table: string, from: CatalogColumn, to: CatalogCol
   }
 }
 
-/** Another type or collation, and the default with it, because the old one may be no value of the new type. */
+/** Another type or collation. The default changes with it, because the old one may not be a value of the new type. */
 export function changeType(
   table: string,
   from: CatalogColumn,
@@ -187,7 +187,7 @@ function retype(table: string, { from, to, conversion }: Retyping): readonly str
     ...(from.default === null ? [] : [setDefault(table, free)]),
     alter(table, `alter column ${column} ${conversion.action}`),
     ...(to.default === null ? [] : [setDefault(table, to)]),
-    // The counter of an identity follows its column; that of `serial` would stop where the old type ends.
+    // The counter of an identity follows its column; the counter of a `serial` would stop at the limit of the old type.
     ...(from.sequence !== null && from.identity === null && countsOf(to.type) !== undefined
       ? [`alter sequence ${identifier(from.sequence)} as ${to.type}`]
       : []),

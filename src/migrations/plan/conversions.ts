@@ -3,29 +3,29 @@ import { identifier, literal } from '../../fields/sql-literal.js'
 import { collationSql } from '../introspect/collation.js'
 import { type RowQuery, rowsOf } from './row-query.js'
 
-/** The type of a column as the catalogue spells it. */
+/** The type of a column as spelled in the catalogue. */
 export interface ColumnType {
   readonly type: string
   readonly collation: string | null
 }
 
-/** How a column becomes another type without changing a value: it succeeds exactly, or fails. */
+/** How to convert a column to another type without changing a value: it succeeds exactly, or fails. */
 export interface Conversion {
-  /** Statements before the change, which fail when a value would not survive it. */
+  /** Statements before the change, which fail if a value would change. */
   readonly guards: readonly string[]
-  /** Everything that follows `alter column "name"`. */
+  /** The action after `alter column "name"`. */
   readonly action: string
-  /** Whether every row is written anew while nobody can read the table. */
+  /** Whether every row is rewritten while nobody can read the table. */
   readonly rewrites: boolean
-  /** Counts the values that would not survive; undefined when all do. */
+  /** Counts the values that would change; undefined if none can. */
   readonly misfits: ((relation: string) => RowQuery) | undefined
 }
 
-/** What a conversion of one pair of types knows; anything left out is as for most pairs. */
+/** The details of a conversion between two types; anything left out has the usual value. */
 interface Rule {
   readonly using?: string
   readonly rewrites?: boolean
-  /** Which values do not survive, and how to say so after a number of rows. */
+  /** The condition for values that would change, and how to describe them after a number of rows. */
   readonly misfit?: { readonly where: string; readonly says: string }
 }
 
@@ -43,7 +43,7 @@ const INTEGERS: Readonly<Record<string, readonly [minimum: string, maximum: stri
 }
 const TEXTS = ['text', 'character varying']
 
-/** The pairs of types that need no look at each text, in the order in which they are asked. */
+/** The pairs of types that can be converted without checking each text, in the order in which they are tried. */
 const RULES: readonly Find[] = [
   (_column, from, to) => (spelled(from) === spelled(to) ? { rewrites: false } : undefined),
   (column, from, to) => {
@@ -64,7 +64,7 @@ const RULES: readonly Find[] = [
     if (from.name === 'integer') return EXACT
     const whole = from.name === 'numeric' ? `${column} <> trunc(${column}) or ` : ''
     const where = `${whole}${column} not between ${limits.join(' and ')}`
-    return { misfit: { where, says: `are no ${to.name}` } }
+    return { misfit: { where, says: `are not of the type ${to.name}` } }
   },
   (column, from, to) => {
     if (to.name !== 'numeric' || !(from.name in INTEGERS || from.name === 'numeric')) return undefined
@@ -103,7 +103,7 @@ const longerThan = (text: string, most: number) => ({
   says: `are longer than ${most}`,
 })
 
-/** How the column of a table becomes another type. Pairs that no rule knows go by way of their text. */
+/** How to convert a column of a table. Pairs of types without a rule are converted by way of their text. */
 export function convert(table: string, name: string, from: ColumnType, to: ColumnType): Conversion {
   const column = identifier(name)
   const [old, now] = [partsOf(from.type), partsOf(to.type)]
@@ -129,7 +129,7 @@ function byText(column: string, from: string, to: string): Rule {
   return { using, misfit: { where, says: `have no exact form as ${to}` } }
 }
 
-/** PostgreSQL itself would round a number, and cut blanks off a text that is too long, without a word. */
+/** PostgreSQL itself would silently round a number, and cut blanks off a text that is too long. */
 function guard(table: string, name: string, { where, says }: NonNullable<Rule['misfit']>): string {
   const message = `rows of ${table} have values in ${name} that ${says}, and would be changed`
   const lines = [

@@ -8,7 +8,7 @@ import {
 import { FIELD_TYPES } from '../../fields/index.js'
 import type { CatalogConstraint, CatalogIndex } from '../introspect/catalog.js'
 
-/** The names of all rules for which a table has a check. */
+/** The names of all rules that are checks of a table. */
 const RULES = new Set(
   FIELD_TYPES.flatMap((type) =>
     type.examples.flatMap(({ options }) =>
@@ -22,7 +22,7 @@ type Derive = (table: string, columns: readonly string[], name: string) => boole
 const DERIVED: Readonly<Record<CatalogConstraint['kind'], Derive>> = {
   primary_key: (table, _columns, name) => name === primaryKeyName(table),
   unique: (table, columns, name) => name === uniqueName(table, columns),
-  // Files that do not say what they own come from versions that made none of several columns.
+  // Files without a list of what they own come from versions that made no constraints over several columns.
   foreign_key: (table, columns, name) => columns.length === 1 && name === foreignKeyName(table, columns),
   check: (table, [column = '', ...others], name) =>
     others.length === 0 && [...RULES].some((rule) => name === checkName(table, column, rule)),
@@ -30,7 +30,7 @@ const DERIVED: Readonly<Record<CatalogConstraint['kind'], Derive>> = {
 }
 
 /**
- * Whether a constraint has the name that the generator gives, which is all that tells in files that do not say what they own.
+ * Whether a constraint has the generated name, which is the only evidence in files without a list of what they own.
  * @param columns the names of its columns at the time
  */
 export function isDerivedConstraint(
@@ -41,7 +41,7 @@ export function isDerivedConstraint(
   return DERIVED[kind](table, columns, name)
 }
 
-/** The same of an index. The generator makes none of an expression. */
+/** The same for an index. The generator makes none on expressions. */
 export function isDerivedIndex(table: string, columns: readonly (string | null)[], { name }: CatalogIndex): boolean {
   const named = columns.filter((column) => column !== null)
   return named.length === columns.length && name === indexName(table, named)

@@ -22,20 +22,20 @@ import * as parts from './part-steps.js'
 import type { Step } from '../files/steps.js'
 import * as tables from './table-steps.js'
 
-/** What stands between the tables that the migration files make and those that resources.yaml wants. */
+/** The difference between the tables of the migration files and those of resources.yaml. */
 export interface Difference {
   readonly steps: readonly Step[]
-  /** Changes that are not made by themselves, because it is not clear what is meant: what each is, and what settles it. */
+  /** Changes that are not made because their meaning is unclear: each with the setting that clarifies it. */
   readonly refusals: readonly string[]
-  /** What only the files know, and is left alone. */
+  /** Objects that only the files have, and that are left alone. */
   readonly notes: readonly string[]
 }
 
-/** What is to be compared. */
+/** The schemas to compare. */
 export interface Sides {
-  /** The tables in an order in which they can be made. */
+  /** The tables in an order in which they can be created. */
   readonly wanted: readonly WantedTable[]
-  /** Tables that may go. */
+  /** Tables that may be dropped. */
   readonly dropped: readonly string[]
   /** The catalogue of the files, after the renames of the plan. */
   readonly from: Catalog
@@ -46,8 +46,8 @@ export interface Sides {
 }
 
 /**
- * Compares what the files make with what is wanted. The order of the steps: what stands in the way goes first, then names, then
- * tables and columns, and what ties them together comes last.
+ * Compares the schema of the files with the wanted one. The order of the steps: first drop what is in the way, then rename, then
+ * change tables and columns, and finally add what connects them.
  */
 export function compareSchemas(sides: Sides): Difference {
   const { wanted, from, to } = sides
@@ -87,11 +87,11 @@ function unknownTables({ from, to, dropped }: Sides): readonly string[] {
 interface PartStep {
   readonly step: Step
   readonly points: boolean
-  /** The table that gets a unique constraint by it, to which foreign keys may point then. */
+  /** The table that gets a unique constraint by it, so that foreign keys can refer to it. */
   readonly unique?: string
 }
 
-/** What a foreign key points to can go, or become another type, only after it. */
+/** The target of a foreign key can be dropped or change its type only after the foreign key was dropped. */
 function foreignKeysFirst(parts: readonly PartStep[]): readonly Step[] {
   return [...parts.filter(({ points }) => points), ...parts.filter(({ points }) => !points)].map(({ step }) => step)
 }
@@ -127,12 +127,12 @@ function partsInTheWay(pair: Pair, _index: number, pairs: readonly Pair[]): read
   ]
 }
 
-/** Whether the table takes more without a constraint: it is neither put back nor on a column that goes. */
+/** Whether the table accepts more without a constraint: it is not put back, and its columns stay. */
 function isWeaker({ to, dropped }: Pair, constraint: CatalogConstraint): boolean {
   return !has(to.constraints, constraint.name) && !isOn(dropped, constraint)
 }
 
-/** What is not wanted goes when we made it, and whatever it is when a column of it goes, because it would go with that. */
+/** An unwanted part is dropped if migrations made it. Any part is dropped with its column, because PostgreSQL would do that anyway. */
 function isGone(pair: Pair, part: CatalogConstraint | CatalogIndex): boolean {
   if (isOn(pair.dropped, part)) return true
   return 'kind' in part ? isOurConstraint(pair, part) : isOurIndex(pair, part)
@@ -142,7 +142,7 @@ function isOn(names: ReadonlySet<string>, part: CatalogConstraint | CatalogIndex
   return usesOf(part).some((column) => names.has(column))
 }
 
-/** Whether a constraint must be taken off and put back: a column of it becomes another type, or the table that it points to may go. */
+/** Whether a constraint must be dropped and put back: one of its columns changes its type, or the table that it refers to may be dropped. */
 function isAside(constraint: CatalogConstraint, pair: Pair, pairs: readonly Pair[]): boolean {
   const { kind, name, target, targetColumns } = constraint
   const own = isOn(pair.retyped, constraint)
@@ -216,7 +216,7 @@ function changedColumns({ wanted, from, to, retyped, relation }: Pair): readonly
     })
 }
 
-/** @param isReady whether foreign keys can point to a table that is there */
+/** @param isReady whether foreign keys can refer to an existing table */
 function createdTables(created: readonly WantedTable[], isReady: (table: string) => boolean): readonly Step[] {
   const made = created.map((table, index) => {
     const earlier = new Set(created.slice(0, index).map(({ name }) => name))
@@ -225,7 +225,7 @@ function createdTables(created: readonly WantedTable[], isReady: (table: string)
   return [...made, ...lateForeignKeys(created).map(({ table, constraint }) => addedToNew(table, constraint))]
 }
 
-/** The foreign keys of new tables that point to what other steps make unique. */
+/** The foreign keys of new tables to columns that other steps make unique. */
 function lastForeignKeys(created: readonly WantedTable[], unready: ReadonlySet<string>): readonly PartStep[] {
   return created.flatMap((table) =>
     table.constraints
@@ -243,7 +243,7 @@ function addedToNew(table: WantedTable, constraint: WantedConstraint): Step {
   })
 }
 
-/** What a foreign key points to must be unique before. */
+/** The target of a foreign key must be unique first. */
 function foreignKeysLast(parts: readonly PartStep[]): readonly Step[] {
   return [...parts.filter(({ points }) => !points), ...parts.filter(({ points }) => points)].map(({ step }) => step)
 }
@@ -251,22 +251,22 @@ function foreignKeysLast(parts: readonly PartStep[]): readonly Step[] {
 function addedConstraints(pair: Pair, pairs: readonly Pair[]): readonly PartStep[] {
   const { wanted, from, to, relation } = pair
   const named = new Set(renamedConstraints(pair).map(([, now]) => now.name))
-  // A default gives the new column a value in every row, which may be there twice, or refer to nothing.
+  // A default gives every row the same value in the new column, which may violate a unique constraint or a foreign key.
   const isEmpty = (column: string) => !has(from.columns, column) && find(wanted.columns, column)?.default === undefined
   const stepOf = (constraint: WantedConstraint): Step | undefined => {
     const [old, now] = [find(from.constraints, constraint.name), find(to.constraints, constraint.name)]
     const isNew = constraint.columns.every(isEmpty)
     const target = pairs.find((other) => other.wanted.name === constraint.target)?.relation
-    // Under its own name there may be a constraint on a column that goes.
+    // A constraint with its name may exist on a column that is dropped.
     if (!old || isAside(old, pair, pairs) || isOn(pair.dropped, old))
       return parts.addConstraint(wanted.name, constraint, {
         isNew,
-        // What others made is put back for them.
+        // Constraints that others made are put back for them.
         owned: !old || isOurConstraint(pair, old),
         relation,
         target,
       })
-    // The refusal says what to do about it.
+    // The refusal explains the solution.
     return isSame(old, now) || !isOurConstraint(pair, old)
       ? undefined
       : parts.changeConstraint(wanted.name, { from: old, to: constraint }, { relation, target })

@@ -16,12 +16,12 @@ interface Sides {
 /** Choices that are added to enums. */
 interface EnumChanges {
   readonly steps: readonly Step[]
-  /** Changes that PostgreSQL makes in two transactions only. */
+  /** Changes that PostgreSQL can only make in two transactions. */
   readonly refusals: readonly string[]
 }
 
 /**
- * Adds choices to enums, which writes no row. All fields whose columns have one enum must agree on the choices; otherwise their columns
+ * Adds choices to enums, which rewrites no row. All fields whose columns have the same enum must agree on the choices; otherwise their columns
  * become texts.
  */
 export function enumChanges({ wanted, from, to }: Sides): EnumChanges {
@@ -46,13 +46,13 @@ function refusedDefaults({ added, used }: Widening, to: Catalog): readonly strin
     return choice === undefined
       ? []
       : [
-          `the default of ${table.name}.${column.name} is the new choice ${JSON.stringify(choice)}, which an enum of PostgreSQL takes only after the migration that ` +
+          `the default of ${table.name}.${column.name} is the new choice ${JSON.stringify(choice)}, which PostgreSQL accepts in an enum only after the migration that ` +
             'adds it: plan the choice first, and the default in a second plan',
         ]
   })
 }
 
-/** The choices that a field wants in a column that can stay an enum. */
+/** The choices of a field whose column can stay an enum. */
 function wantedChoices(
   { table, column }: EnumColumn,
   wanted: readonly WantedTable[],
@@ -85,7 +85,7 @@ function addChoices({ type, labels, choices, added, used }: Widening): Step {
     detail: `enum, new choices: ${added.join(', ')}`,
     ...safe,
     up: added.map((choice) => `alter type ${type} add value ${literal(choice)} ${placeOf(choice, choices, labels)}`),
-    // PostgreSQL removes no value of an enum, so another takes its place.
+    // PostgreSQL cannot remove a value of an enum, so the old enum is replaced.
     down: replaceEnum(type, labels, used),
   }
 }

@@ -24,25 +24,25 @@ import { viewSteps } from './view-steps.js'
 import { type CatalogView, createViews, readViews, type WantedView, wantedViews } from './views.js'
 import { findLacks } from '../drift/verify.js'
 
-/** What would bring the migration files to what resources.yaml says. */
+/** The changes that bring the schema of the migration files to that of resources.yaml. */
 export interface Plan extends Difference {
-  /** The text of the next file; undefined when there is nothing to do, or something is refused. */
+  /** The text of the next file; undefined if there is nothing to do, or if something cannot be planned. */
   readonly text: string | undefined
-  /** The text of the file after it, when there are both steps that need a transaction and steps that no transaction takes. */
+  /** The text of a second file, for steps outside of transactions, if there are steps of both kinds. */
   readonly outsideText?: string
-  /** A name for it. */
+  /** A suggested name. */
   readonly name: string
-  /** How many files the plan was made from. */
+  /** The number of files that the plan is based on. */
   readonly files: number
-  /** What was seen when the text was run; undefined with the text. */
+  /** The result of testing the text; undefined without a text. */
   readonly proof: Proof | undefined
 }
 
 /**
- * Compares the migration files with a configuration, in a scratch database that is left as it was. The planned text has been
- * run there, both ways: up gives what is wanted, and down gives back what was.
- * @param scratch left out, one of its own
- * @throws MigrationError when a file cannot be read or run.
+ * Compares the migration files with a configuration, in a scratch database that is left unchanged. The planned text was
+ * tested there in both directions: up produces the wanted schema, and down restores the former one.
+ * @param scratch by default a new one
+ * @throws MigrationError if a file cannot be read or run.
  */
 export async function planMigration(spec: AppSpec, directory: MigrationFolder, scratch?: Database): Promise<Plan> {
   const files = await readMigrations(directory)
@@ -70,21 +70,21 @@ function compare(spec: AppSpec, files: readonly Migration[], scratch: Database):
   })
 }
 
-/** Compares without running the steps, in a scratch database that is left as it was. */
+/** Compares without running the steps, in a scratch database that is left unchanged. */
 export function compareOnly(spec: AppSpec, files: readonly Migration[], scratch: Database): Promise<Comparison> {
   return onBothSides(spec, files, scratch, compareSettled)
 }
 
-/** What is compared once steps have been made: what they own is recorded then. */
+/** The comparison after steps were run, which records what they own. */
 export function after(compared: Compared, steps: readonly Step[]): Compared {
   const { recorded, unrecorded } = compared.owns
   return { ...compared, owns: { recorded: new Set([...recorded, ...ownedBy(steps)]), unrecorded } }
 }
 
 /**
- * Reads what the files make and what a configuration wants, on a scratch database that is left as it was; `work` runs where
- * what the files make is.
- * @throws MigrationError when a file cannot be run, or two parts of the schema would have one name
+ * Reads the schemas of the files and of a configuration, on a scratch database that is left unchanged; `work` runs in the
+ * schema of the files.
+ * @throws MigrationError if a file cannot be run, or if two parts of the schema would have the same name
  */
 export async function onBothSides<T>(
   spec: AppSpec,
@@ -96,7 +96,7 @@ export async function onBothSides<T>(
   const clashes = nameClashes(wanted)
   if (clashes.length > 0) throw new MigrationError(clashes)
   return inScratch(scratch, files, async (session) => {
-    // Undone, because the server has room for so many locks only, and each table that was made takes several.
+    // Rolled back, because each created table takes several locks, and the server has room for a limited number.
     const { to, toViews } = await rolledBack(session, () => buildWanted(session, spec, { wanted, files }))
     const { made: from, owns } = await buildOwned(session, files)
     const known = files.flatMap((file) => file.known)
@@ -105,11 +105,11 @@ export async function onBothSides<T>(
   })
 }
 
-/** Reported for a type for which a kind of index has no operator class. */
+/** The error for a type without an operator class for a kind of index. */
 const UNDEFINED_OBJECT = '42704'
 
 /**
- * Makes what a configuration wants.
+ * Creates the schema of a configuration.
  * @throws MigrationError for an unknown collation, and for a view whose query is wrong or that lacks a column of its model
  */
 async function buildWanted(
@@ -144,7 +144,7 @@ interface Claim {
   readonly isWanted: (catalog: Catalog) => Promise<boolean>
 }
 
-/** Makes a plan of a difference: its text has been run both ways. */
+/** Makes a plan of a difference, and tests its text in both directions. */
 export async function prove(session: Connection, difference: Difference, claim: Claim): Promise<Plan> {
   const { from, files, isWanted } = claim
   const { steps, refusals } = difference
@@ -166,22 +166,22 @@ export async function prove(session: Connection, difference: Difference, claim: 
 }
 
 const rowsRefuse = (message: string): string =>
-  `the rows that the migrations make do not take it: ${message}: write a migration by hand that changes these rows, and plan again`
+  `the rows that the migrations insert prevent it: ${message}: write a migration that changes these rows, and plan again`
 
-/** What is compared. */
+/** The schemas to compare. */
 export interface Compared {
   readonly wanted: readonly WantedTable[]
   readonly dropped: readonly string[]
   readonly from: Catalog
   readonly to: Catalog
-  /** The wanted views, and how the same server describes them. */
+  /** The wanted views, as the same server describes them. */
   readonly views: { readonly wanted: readonly WantedView[]; readonly to: readonly CatalogView[] }
   /** Objects of others that only their database has. */
   readonly known: readonly string[]
   readonly owns: Ownership
 }
 
-/** A difference, and the tables that were wanted for it, in the words of the files. */
+/** A difference, and the wanted tables as the files spell them. */
 export interface Comparison extends Difference {
   readonly to: Catalog
   readonly former: FormerNames
@@ -193,7 +193,7 @@ export async function differ(session: Connection, compared: Compared): Promise<D
   return { steps, refusals, notes }
 }
 
-/** The tables and views that the migration files make. */
+/** The tables and views of the migration files. */
 export interface Schema {
   readonly tables: Catalog
   readonly views: readonly CatalogView[]
@@ -204,7 +204,7 @@ async function readSchema(session: Connection): Promise<Schema> {
 }
 
 /**
- * What steps make of the session's schema of the files, in which definitions have the new names.
+ * The tables after some steps in the schema of the files, where definitions use the new names.
  * @param from its tables before
  */
 async function schemaAfter(session: Connection, from: Catalog, steps: readonly Step[]): Promise<Schema> {
@@ -218,7 +218,7 @@ async function schemaAfter(session: Connection, from: Catalog, steps: readonly S
   })
 }
 
-/** Runs the renames, and adds the choices of enums, for a look at the catalogue that they make. */
+/** Runs the renames and adds the choices of enums, to read the resulting catalogue. */
 async function compareSettled(session: Connection, compared: Compared): Promise<Comparison> {
   const { wanted, dropped, to, views, known, owns } = compared
   const renames = findRenames(wanted, compared.from)
@@ -240,20 +240,20 @@ async function compareSettled(session: Connection, compared: Compared): Promise<
   return { steps: all, refusals: allRefusals, notes, to: target.to, former }
 }
 
-/** What is to be added under the name of an object that others made. */
+/** Additions whose names belong to objects that others made. */
 function knownAlready(steps: readonly Step[], known: readonly string[]): readonly string[] {
   return steps
     .filter(({ change, subject }) => (change === 'add' || change === 'change') && known.includes(subject))
     .map(
       ({ subject }) =>
-        `${subject} is in the database already: others made it, and a migration names it as known; give the new one another name`,
+        `${subject} already exists in the database: another program made it, and a migration lists it as known; give the new one another name`,
     )
 }
 
 /**
- * Writes the planned migration as the next file, or as the next two.
+ * Writes the planned migration as the next file, or as the next two files.
  * @returns their paths
- * @throws MigrationError when there is nothing to write, when the name is none, or when the files changed since the plan.
+ * @throws MigrationError if there is nothing to write, if the name is invalid, or if the files changed since the plan.
  */
 export async function writeMigration(
   plan: Plan,
@@ -262,7 +262,9 @@ export async function writeMigration(
 ): Promise<readonly string[]> {
   if (plan.refusals.length > 0) throw new MigrationError(plan.refusals)
   if (plan.text === undefined)
-    throw new MigrationError(['the migration files make what resources.yaml wants; there is nothing to write'])
+    throw new MigrationError([
+      'the migration files already make the schema of resources.yaml; there is nothing to write',
+    ])
   const { length } = await readMigrations(directory)
   if (length !== plan.files)
     throw new MigrationError(['the migration files changed since the plan was made'], ['Plan again'])
@@ -274,12 +276,12 @@ export async function writeMigration(
 /**
  * Writes a text as the next file of a directory.
  * @returns its path
- * @throws MigrationError when the name is none
+ * @throws MigrationError if the name is invalid
  */
 export async function writeNext(directory: MigrationFolder, name: string, text: string): Promise<string> {
   if (!/^[a-z0-9_]+$/.test(name)) {
     throw new MigrationError([
-      `${JSON.stringify(name)} is no name of a migration: lower-case letters, digits and _ make one`,
+      `${JSON.stringify(name)} is not a valid name of a migration: use lower-case letters, digits and _`,
     ])
   }
   const { length } = await readMigrations(directory)

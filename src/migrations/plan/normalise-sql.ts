@@ -41,7 +41,7 @@ const PRINTED_ALIKE =
 const keyOfDefault = ({ type, collation, default: value }: CatalogColumn): string =>
   JSON.stringify([type, collation, value])
 
-/** A default cannot refer to columns, so each is printed once for all columns of its type: as that of a column of its own, by its key. */
+/** A default cannot refer to columns, so each is printed once for all columns of its type, in a column of its own, by its key. */
 function distinctDefaults(tables: Catalog): ReadonlyMap<string, CatalogColumn> {
   const columns = tables.flatMap(({ columns }) =>
     columns.filter(({ default: value }) => value !== null && !PRINTED_ALIKE.test(value)),
@@ -50,7 +50,7 @@ function distinctDefaults(tables: Catalog): ReadonlyMap<string, CatalogColumn> {
   return new Map([...distinct].map(([key, column], place) => [key, { ...column, name: `default ${place}` }]))
 }
 
-/** A table takes 1600. */
+/** The maximum number of columns of a table. */
 const MOST_COLUMNS = 500
 
 function inChunks<Item>(items: readonly Item[], size: number): readonly (readonly Item[])[] {
@@ -75,7 +75,7 @@ const hasExpressions = ({ columns, constraints, indexes }: CatalogTable): boolea
 const hasExpression = ({ columns, definition }: CatalogTable['indexes'][number]): boolean =>
   columns.includes(null) || / WHERE /.test(definition)
 
-/** Creates a temporary table that hides the real one, at once, or with those expressions that this database can parse. */
+/** Creates a temporary table that hides the real one: as a whole, or with only the expressions that this database can parse. */
 function attempt(table: CatalogTable): readonly string[] {
   const { name, columns, constraints } = table
   const checks = constraints.filter(({ kind }) => kind === 'check')

@@ -2,20 +2,20 @@ import { identifier } from '../../fields/sql-literal.js'
 import type { Connection } from '../../db/database.js'
 
 /**
- * Which constraints and indexes resources.yaml rules over: a plan changes and drops these only. Files say what they make for it. In
- * files that were written before files said so, it is told by names.
+ * Which constraints and indexes resources.yaml owns: a plan changes and drops only these. Files list what they create for it. In
+ * files that are older than these lists, names decide.
  */
 export interface Ownership {
-  /** By the files' own word. */
+  /** According to the lists in files. */
   readonly recorded: ReadonlySet<string>
-  /** Whatever was there before the first file that says what it owns. */
+  /** Objects from before the first file with a list. */
   readonly unrecorded: ReadonlySet<string>
 }
 
 const START = '-- owns: '
 const WIDEST = 120
 
-/** The comment that ends a file: which of its constraints and indexes are made for resources.yaml. */
+/** The comment at the end of a file that lists its constraints and indexes for resources.yaml. */
 export function spellOwned(names: readonly string[]): string {
   const lines: string[] = []
   for (const name of names.map(identifier)) {
@@ -27,7 +27,7 @@ export function spellOwned(names: readonly string[]): string {
   return lines.length === 0 ? `${START}nothing\n` : `${lines.join('\n')}\n`
 }
 
-/** What a file says that it owns; undefined when it says nothing. */
+/** The list in a file; undefined if it has none. */
 export function readOwned(lines: readonly string[]): readonly string[] | undefined {
   const said = lines.filter((line) => line.startsWith(START))
   if (said.length === 0) return undefined

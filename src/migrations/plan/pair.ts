@@ -5,28 +5,28 @@ import { isDerivedConstraint, isDerivedIndex } from './derived.js'
 import type { Ownership } from './ownership.js'
 import type { WantedTable } from './sql.js'
 
-/** What tables and columns were called before the renames of a plan, by their wanted names. */
+/** The names of tables and columns before the renames of a plan, by their wanted names. */
 export interface FormerNames {
   table(name: string): string
   column(table: string, name: string): string
 }
 
-/** One table on both sides, after the renames of the plan. */
+/** One table in both schemas, after the renames of the plan. */
 export interface Pair {
   readonly wanted: WantedTable
   readonly from: CatalogTable
   readonly to: CatalogTable
   readonly former: FormerNames
   readonly owns: Ownership
-  /** Columns whose type or order of texts changes. */
+  /** Columns whose type or collation changes. */
   readonly retyped: ReadonlySet<string>
-  /** Columns that are not wanted any more. */
+  /** Columns that are no longer wanted. */
   readonly dropped: ReadonlySet<string>
-  /** The table as it is before the plan, under the names that it has after: for counting. */
+  /** The table before the plan, under its later names, for counting. */
   readonly relation: string
 }
 
-/** The tables that are on both sides. */
+/** The tables in both schemas. */
 export function pairTables(
   wanted: readonly WantedTable[],
   sides: { readonly from: Catalog; readonly to: Catalog; readonly former: FormerNames; readonly owns: Ownership },
@@ -52,7 +52,7 @@ export function pairTables(
   })
 }
 
-/** Another kind of value, or of order. Whether the server makes it up is another matter. */
+/** Whether the type or the collation differs. Whether the server generates the value is compared separately. */
 export function isRetyped(old: CatalogColumn, now: CatalogColumn): boolean {
   return isOfOneKind(old, now) && (old.type !== now.type || old.collation !== now.collation)
 }
@@ -71,7 +71,7 @@ function relationOf({ name, columns }: CatalogTable, former: FormerNames): strin
 
 type Owned = Pick<Pair, 'wanted' | 'former' | 'owns'>
 
-/** Whether resources.yaml rules over a constraint, under its name of before or of now. */
+/** Whether resources.yaml owns a constraint, by its former or its current name. */
 export function isOurConstraint({ wanted, former, owns }: Owned, constraint: CatalogConstraint): boolean {
   if (owns.recorded.has(constraint.name)) return true
   const columns = constraint.columns.filter((column) => column !== null)
@@ -92,12 +92,12 @@ export function isOurIndex({ wanted, former, owns }: Owned, index: CatalogIndex)
   )
 }
 
-/** The same of either. */
+/** The same for constraints and indexes. */
 export function isOurs(owned: Owned, part: CatalogConstraint | CatalogIndex): boolean {
   return 'kind' in part ? isOurConstraint(owned, part) : isOurIndex(owned, part)
 }
 
-/** The columns without which a part cannot be: also those that stand in an expression of an index. */
+/** The columns that a part needs, including those in expressions of an index. */
 export const usesOf = (part: CatalogConstraint | CatalogIndex): readonly string[] =>
   'uses' in part ? part.uses : part.columns.filter((column) => column !== null)
 
@@ -132,7 +132,7 @@ export function nameless({ definition }: CatalogIndex): string {
   return definition.replace(/ INDEX (?:"(?:[^"]|"")+"|[^" ]+) ON /, ' INDEX ON ')
 }
 
-/** Whether a table loses the unique constraint on columns to which foreign keys point. */
+/** Whether a table loses the unique constraint on columns that foreign keys refer to. */
 export function losesKey({ from, to, dropped }: Pair, columns: readonly string[]): boolean {
   return (
     columns.some((column) => dropped.has(column)) ||

@@ -7,14 +7,14 @@ import { addConstraint as addConstraintSql, type WantedConstraint, type WantedTa
 import { createIndex, indexDefinition, type WantedIndex } from './wanted-indexes.js'
 import { alter, blocking, risky, safe, type Step } from '../files/steps.js'
 
-/** The tables before the plan, under the names of after, for counting. */
+/** The tables before the plan, under their later names, for counting. */
 interface Relations {
   readonly relation: string
-  /** The table that a foreign key points to; undefined when it is new, and has no row yet. */
+  /** The table that a foreign key refers to; undefined if it is new and has no rows yet. */
   readonly target: string | undefined
 }
 
-/** A constraint, an index or a counter that takes the name that follows from a renamed table or column. */
+/** A constraint, an index or a counter whose name follows that of a renamed table or column. */
 export function renamePart(
   kind: 'constraint' | 'index' | 'sequence',
   table: string,
@@ -36,8 +36,8 @@ export function renamePart(
 }
 
 /**
- * @param isNew whether its columns come by the same plan, so that there is no value yet that could break it
- * @param owned whether resources.yaml rules over it
+ * @param isNew whether the same plan adds its columns, so that no existing value can violate it
+ * @param owned whether resources.yaml owns it
  */
 export function addConstraint(
   table: string,
@@ -55,9 +55,9 @@ export function addConstraint(
   }
 }
 
-const BREAKS = 'fails when a row that is there breaks it'
+const BREAKS = 'fails if an existing row violates it'
 
-/** The rows that agree with another in some SQL expressions, none of which is null. */
+/** The rows that have the same values as another row in some SQL expressions, none of which is null. */
 function twins(keys: readonly string[], relation: string, condition = 'true'): RowQuery {
   const present = [...keys.map((key) => `${key} is not null`), condition].join(' and ')
   const each = `select count(*) over (partition by ${keys.join(', ')}) as n from ${relation} where ${present}`
@@ -65,10 +65,10 @@ function twins(keys: readonly string[], relation: string, condition = 'true'): R
   return { sql, says: (count, total) => `${count} of ${total} rows have the same value as another` }
 }
 
-/** The rows that a constraint would refuse. */
+/** The rows that violate a constraint. */
 function breakers(constraint: WantedConstraint, { relation, target }: Relations): { readonly rows?: RowQuery } {
   const columns = constraint.columns.map(identifier)
-  const says = (count: string, total: string) => `${count} of ${total} rows break it`
+  const says = (count: string, total: string) => `${count} of ${total} rows violate it`
   if (constraint.kind === 'check') {
     const where = `not ${constraint.definition.replace(/^check /i, '')}`
     return { rows: { ...rowsOf(relation, where), says } }
@@ -84,12 +84,12 @@ function breakers(constraint: WantedConstraint, { relation, target }: Relations)
     const orphan = `${isSet}${target === undefined ? '' : ` and not exists (${found})`}`
     const own = columns.map((column, place) => `${column} as value${place + 1}`).join(', ')
     const values = rowsOf(`(select ${own} from ${relation}) own`, orphan)
-    return { rows: { ...values, says: (count, total) => `${count} of ${total} rows refer to a row that is not there` } }
+    return { rows: { ...values, says: (count, total) => `${count} of ${total} rows refer to a missing row` } }
   }
   return {}
 }
 
-/** @param isWeaker whether the table takes more from then on */
+/** @param isWeaker whether the table accepts more afterwards */
 export function dropConstraint(table: string, constraint: CatalogConstraint, isWeaker: boolean): Step {
   const { kind } = constraint
   return {
@@ -102,12 +102,11 @@ export function dropConstraint(table: string, constraint: CatalogConstraint, isW
   }
 }
 
-/** What a table takes without a constraint. With such rows `down` fails. */
+/** What a table accepts without a constraint. With such rows `down` fails. */
 const WEAKER: Readonly<Partial<Record<CatalogConstraint['kind'], string>>> & Record<'check' | 'unique', string> = {
-  check: 'weakens the table: values that break it are stored from then on, and `down` fails where there are some',
-  unique: 'weakens the table: equal values are stored from then on, and `down` fails where there are some',
-  foreign_key:
-    'weakens the table: values that refer to nothing are stored from then on, and `down` fails where there are some',
+  check: 'weakens the table: it then accepts values that violate the check, and with such values `down` fails',
+  unique: 'weakens the table: it then accepts equal values, and with such values `down` fails',
+  foreign_key: 'weakens the table: it then accepts values that refer to nothing, and with such values `down` fails',
 }
 
 export function changeConstraint(
@@ -127,7 +126,7 @@ export function changeConstraint(
   }
 }
 
-/** @param relation the table as it was before, for counting */
+/** @param relation the former name of the table, for counting */
 export function addIndex(table: WantedTable, index: WantedIndex, relation: string): Step {
   return {
     change: 'add',
@@ -142,7 +141,7 @@ export function addIndex(table: WantedTable, index: WantedIndex, relation: strin
   }
 }
 
-/** @param isWeaker whether the table takes more from then on, if the index is unique */
+/** @param isWeaker whether the table accepts more afterwards, if the index is unique */
 export function dropIndex(table: string, index: CatalogIndex, isWeaker: boolean): Step {
   return {
     change: 'drop',

@@ -2,7 +2,7 @@ import type { Plan } from './generate.js'
 import { render } from '../files/render.js'
 import { safe, type Step } from '../files/steps.js'
 
-/** The same plan, with the indexes of tables that are there already built while others write, in a file of their own. */
+/** The same plan, with the indexes of existing tables built without blocking writes, in a file of their own. */
 export function planConcurrently(plan: Plan): Plan {
   const steps = plan.steps.map(toOutside)
   const [outside, inside] = [steps.filter((step) => step.outside), steps.filter((step) => !step.outside)]
@@ -19,7 +19,7 @@ function toOutside(step: Step): Step {
     ...step,
     ...(step.up.some((statement) => statement.startsWith('create unique ')) ? {} : safe),
     outside: true,
-    risk: 'is built while others write, outside of a transaction',
+    risk: 'is built without blocking writes, outside of a transaction',
     up: step.up.map(concurrently),
     down: step.down.map(concurrently),
   }

@@ -10,17 +10,17 @@ import { fillTables } from './samples.js'
 import { rolledBack, runStatements, sqlState } from '../run/session.js'
 import { partsOf, type Step } from '../files/steps.js'
 
-/** What was seen when a planned migration was run up, down and up again. */
+/** The result of running a planned migration up, down and up again. */
 export interface Proof {
-  /** How many sample rows went through all of it; none where the steps cannot be made with rows in the tables. */
+  /** The number of sample rows that were migrated; 0 if the steps cannot run with rows in the tables. */
   readonly rows: number
-  /** How many columns were compared, value by value. */
+  /** The number of columns whose values were compared. */
   readonly columns: number
   /** The losses that `down` cannot restore. */
   readonly losses: readonly string[]
 }
 
-/** A planned migration, and what it is to be held against. */
+/** A planned migration, and the schemas to compare its results with. */
 interface Claim {
   readonly text: string
   readonly steps: readonly Step[]
@@ -32,9 +32,9 @@ interface Claim {
 }
 
 /**
- * Runs a text as it will be read from its file: up gives what is wanted, down gives back what was, and up again the same; and
- * the values of every column that no step touches are the same before and after each of them. Nothing of it is kept.
- * @throws MigrationError when one of these does not hold
+ * Runs a text as it will be read from its file: up must produce the wanted schema, down must restore the former one, and up again the wanted one;
+ * and the values of every column that no step changes must be the same before and after. Everything is rolled back.
+ * @throws MigrationError if a check fails
  */
 export async function proveRoundTrip(session: Connection, claim: Claim): Promise<Proof> {
   const migration = parseMigration('plan', 'the planned migration', Buffer.from(claim.text))
@@ -46,8 +46,8 @@ export async function proveRoundTrip(session: Connection, claim: Claim): Promise
 }
 
 /**
- * Tries a text on the rows that the files themselves make, which every new database has. Nothing of it is kept.
- * @returns what the server says when the rows do not take it
+ * Tries a text on the rows that the files insert, which every new database has. Everything is rolled back.
+ * @returns the server's message if the rows prevent the migration
  */
 export async function refusalByRows(session: Connection, text: string, from: Catalog): Promise<string | undefined> {
   const migration = parseMigration('plan', 'the planned migration', Buffer.from(text))
@@ -56,13 +56,13 @@ export async function refusalByRows(session: Connection, text: string, from: Cat
     await rolledBack(session, () => runStatements(session, migration.file, migration.up))
     return undefined
   } catch (error) {
-    // Other errors are those of the plan, and come up again without rows.
+    // Other errors are errors of the plan, and occur without rows as well.
     if (!(error instanceof MigrationError) || !sqlState(error)?.startsWith('23')) return undefined
     return (error.cause as Error).message
   }
 }
 
-/** Rows of migrations are no part of the schema, and a column that was not null comes back so only where there is none. */
+/** Rows of migrations are not part of the schema, and a not null column can only be restored without rows. */
 async function emptyTables(session: Connection, from: Catalog): Promise<void> {
   const full = await tablesWithRows(session, from)
   if (full.length > 0) await session.query({ text: `truncate ${full.map(tableSql).join(', ')} cascade`, values: [] })
@@ -80,20 +80,20 @@ async function goRound(session: Connection, claim: Claim, migration: Migration):
   await runStatements(session, migration.file, migration.up)
   const up = await readSchema()
   if (!(await isWanted(up.tables)))
-    throw new MigrationError(['the planned migration does not lead to what resources.yaml wants'])
+    throw new MigrationError(['the planned migration does not lead to the schema of resources.yaml'])
   await runStatements(session, migration.file, migration.down ?? [])
   if (!isDeepStrictEqual(await readSchema(), before))
-    throw new MigrationError(['the down part of the planned migration does not lead back'])
+    throw new MigrationError(['the down part of the planned migration does not restore the former schema'])
   await runStatements(session, migration.file, migration.up)
   if (!isDeepStrictEqual(await readSchema(), up))
     throw new MigrationError(['the planned migration does not lead to the same schema a second time'])
 }
 
-/** A step that is risky may rightly fail on the samples. Then the way without rows is all that is known. */
+/** A risky step may rightly fail on the samples. Then only the test without rows counts. */
 async function withRows(session: Connection, claim: Claim, migration: Migration): Promise<Omit<Proof, 'losses'>> {
   const untouched = columnsOf(claim)
   try {
-    // Samples refer to each other by chance only.
+    // Samples refer to each other only by chance.
     await session.query({ text: 'set local session_replication_role = replica', values: [] })
     const rows = await fillTables(session, claim.from)
     await session.query({ text: 'set local session_replication_role = origin', values: [] })
@@ -111,13 +111,13 @@ async function withRows(session: Connection, claim: Claim, migration: Migration)
   }
 }
 
-/** A column by the names that it has before and after. */
+/** A column by its former and its later name. */
 interface Followed {
   readonly was: { readonly table: string; readonly column: string }
   readonly is: { readonly table: string; readonly column: string }
 }
 
-/** Every column but those that are dropped or become another type, under both of its names. */
+/** Every column under both of its names, except dropped ones and those whose type changes. */
 function columnsOf({ from, steps }: Claim): readonly Followed[] {
   const tables = new Map(renamesIn(steps, false))
   const columns = new Map(renamesIn(steps, true))
@@ -134,7 +134,7 @@ function columnsOf({ from, steps }: Claim): readonly Followed[] {
   )
 }
 
-/** Pairs of an old name and the new one; of columns, the old one with its table. */
+/** Pairs of an old name and a new one; old names of columns include the table. */
 function renamesIn(steps: readonly Step[], ofColumns: boolean): readonly (readonly [string, string])[] {
   return steps
     .filter(({ change, renamed }) => change === 'rename' && renamed !== undefined)

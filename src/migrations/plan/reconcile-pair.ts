@@ -14,7 +14,7 @@ export interface ReconcilePair {
   readonly dropped: readonly string[]
   /** Whether a part was generated, by its name before or after the renames. */
   readonly isOurs: (part: CatalogConstraint | CatalogIndex) => boolean
-  /** Whether files say that resources.yaml rules over a part. */
+  /** Whether files list a part as owned by resources.yaml. */
   readonly isRecorded: (name: string) => boolean
   /** Returns the name of a column before the renames of the plan. */
   readonly former: (column: string) => string

@@ -27,8 +27,8 @@ interface Sides extends TargetSchema {
 }
 
 /**
- * Adapts the target schema to the existing one, which other tools may have named and written differently. An existing part that does what
- * the configuration wants replaces the wanted part. A part that resources.yaml cannot express is added to the target, so that no plan drops
+ * Adapts the target schema to the existing one, which other tools may have named and written differently. An existing part that satisfies
+ * the configuration replaces the wanted part. A part that resources.yaml cannot express is added to the target, so that no plan drops
  * it.
  */
 export function reconcile({ wanted, from, to, former, owns, dropped }: Sides): TargetSchema {
@@ -55,7 +55,7 @@ function reconcileTable(pair: ReconcilePair): Pick<ReconcilePair, 'wanted' | 'to
   const { from, to } = pair
   const left = leftColumns(pair)
   const columns = [...to.columns.map((column) => reconcileColumn(pair, column)), ...left]
-  // Checks are read by the columns that they were written for.
+  // Checks are parsed with the columns that they were written for.
   const retyped = new Set(both(from.columns, columns).flatMap(([old, now]) => (isRetyped(old, now) ? [now.name] : [])))
   const reconciled = reconcileIndexes(reconcileConstraints(pair, { isLeft, retyped }), isLeft)
   return { wanted: reconciled.wanted, to: { ...reconciled.to, columns } }

@@ -4,16 +4,16 @@ import { collationSql } from '../introspect/collation.js'
 import { both, extra, has, isOfOneKind, isOurConstraint, isOurIndex, type Pair, usesOf } from './pair.js'
 import type { WantedColumn, WantedTable } from './sql.js'
 
-/** What stays undone in one table until somebody says what is meant. */
+/** The changes of one table that are not made until a setting clarifies them. */
 export function refusalsOf(pair: Pair): readonly string[] {
   return [...unclearDrops(pair), ...otherKinds(pair), ...primaryKeyRefusals(pair), ...takenNames(pair)]
 }
 
-/** What somebody else made under the name of something that resources.yaml wants, and that is not the same. */
+/** A different object that somebody else created under a name that resources.yaml needs. */
 function takenNames(pair: Pair): readonly string[] {
   const { wanted, from, to } = pair
   const refuse = (kind: string, name: string, definition: string) =>
-    `${kind} ${name} of ${wanted.name} is made by hand, as ${definition}, and resources.yaml needs the name for another: ` +
+    `${kind} ${name} of ${wanted.name} is made by hand, as ${definition}, and resources.yaml needs the name for a different one: ` +
     'write a migration by hand that renames or drops it'
   const constraints = both(from.constraints, to.constraints).filter(
     ([old, now]) =>
@@ -42,7 +42,7 @@ function unclearDrops(pair: Pair): readonly string[] {
     })
 }
 
-/** Whether a column is dropped beside an addition: that may be a rename, and a wrong guess either way loses values. */
+/** Whether a column is dropped while another is added: that may be a rename, and a wrong guess either way loses values. */
 export function isUnclear(pair: Pair, column: string): boolean {
   return pair.dropped.has(column) && !pair.wanted.dropped.includes(column) && addedTo(pair).length > 0
 }
@@ -78,7 +78,7 @@ function lines(first: string, repairs: readonly (readonly [string, string])[]): 
   return [first, ...repairs.map(([line, means]) => `    ${line.padEnd(width)}   ${means}`)].join('\n')
 }
 
-/** A new table that looks like one that no model has any more: its rows would be out of sight. */
+/** A new table that resembles one without a model: its rows may belong to the new one. */
 export function strandedTables(
   { from, to, dropped }: { readonly from: Catalog; readonly to: Catalog; readonly dropped: readonly string[] },
   created: readonly WantedTable[],
@@ -98,7 +98,7 @@ export function strandedTables(
     })
 }
 
-/** Half of the new columns, the primary key apart. */
+/** Half of the new columns, without the primary key. */
 function isAlike({ columns }: CatalogTable, table: WantedTable): boolean {
   const key = table.constraints.find(({ kind }) => kind === 'primary_key')?.columns ?? []
   const others = table.columns.filter(({ name }) => !key.includes(name))
@@ -112,7 +112,7 @@ function otherKinds({ wanted, from, to }: Pair): readonly string[] {
     .map(
       ([old, now]) =>
         `column ${wanted.name}.${now.name} changes from ${describe(old)} to ${describe(now)}, which could fail or change values: ` +
-        'write a migration by hand that says how',
+        'write the migration by hand',
     )
 }
 
@@ -127,19 +127,17 @@ function describe({ type, collation, identity, generated }: CatalogColumn): stri
 }
 
 /**
- * A name apart is no difference: it is renamed with the table, or somebody gave it on purpose. A key of the table that the model does not have is left
- * alone: records can be listed all the same.
+ * A different name alone is not a difference: the constraint is renamed with the table, or somebody chose the name. A key of the table that the model
+ * does not have is left alone: records can be listed without it.
  */
 function primaryKeyRefusals({ wanted, from, to }: Pair): readonly string[] {
   const [old, now] = [from, to].map(({ constraints }) => constraints.find(({ kind }) => kind === 'primary_key'))
   if (!now || old?.definition === now.definition) return []
   const shown = [old, now].map((key) => (key ? `${key.name} ${key.definition}` : 'none'))
-  return [
-    `the primary key of ${wanted.name} changes from ${shown.join(' to ')}: write a migration by hand that says how`,
-  ]
+  return [`the primary key of ${wanted.name} changes from ${shown.join(' to ')}: write the migration by hand`]
 }
 
-/** What only the files know of one table, and is left alone. */
+/** The objects of one table that only the files have, and that are left alone. */
 export function notesOf(pair: Pair): readonly string[] {
   const { wanted, from, to, dropped } = pair
   const stays = (part: CatalogConstraint | CatalogIndex) => !usesOf(part).some((column) => dropped.has(column))

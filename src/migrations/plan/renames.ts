@@ -8,7 +8,7 @@ import { renameTable } from './table-steps.js'
 /** The renames that resources.yaml declares and the migration files have not made yet. */
 export interface Renames {
   readonly steps: readonly Step[]
-  /** Former names that nothing has, one sentence each. */
+  /** Former names that do not exist, one sentence each. */
   readonly refusals: readonly string[]
   readonly former: FormerNames
 }
@@ -20,7 +20,7 @@ interface Rename {
 }
 
 /**
- * Finds what is to be renamed. What is declared and done already is passed over, so that `renamed_from` may stay in the file.
+ * Finds the pending renames. Renames that the files have made already are ignored, so that `renamed_from` may stay in the file.
  * @param from the catalogue of the migration files
  */
 export function findRenames(wanted: readonly WantedTable[], from: Catalog): Renames {
@@ -70,7 +70,7 @@ function strayColumns(table: WantedTable, old: CatalogTable): readonly string[] 
     )
 }
 
-/** In an empty project there is nothing that could have been renamed. */
+/** In an empty project nothing can have been renamed. */
 function strayTable({ name, formerly }: WantedTable, from: Catalog): readonly string[] {
   if (formerly === undefined || from.length === 0) return []
   const known = from.map((table) => table.name).join(', ')

@@ -21,13 +21,13 @@ export function enumOf({ type }: Pick<CatalogColumn, 'type'>): string {
   return type.replace(/\[\]$/, '')
 }
 
-/** The name of an enum whose type is spelled without a schema. */
+/** The name of an enum, from its type without a schema. */
 export function nameOfEnum(type: string): string {
   return type.startsWith('"') ? type.slice(1, -1).replaceAll('""', '"') : type
 }
 
 /**
- * SQL that makes an enum again with other values. Rows with other values make it fail.
+ * SQL that recreates an enum with other values. It fails if rows have other values.
  * @param type as PostgreSQL spells it, without a schema
  * @param used all columns of the enum
  */
@@ -45,7 +45,7 @@ export function replaceEnum(type: string, labels: readonly string[], used: reado
   ]
 }
 
-/** Its values and its default, which keeps its text. */
+/** The values and the default of a column; the default keeps its text. */
 function retype({ table, column }: EnumColumn, type: string): readonly string[] {
   const name = identifier(column.name)
   const change = (action: string) => alter(table.name, `alter column ${name} ${action}`)
@@ -61,7 +61,7 @@ function retype({ table, column }: EnumColumn, type: string): readonly string[] 
 const isOfEnum = (column: CatalogColumn | undefined, type: string): boolean =>
   column !== undefined && column.labels !== null && enumOf(column) === type
 
-/** The checks and indexes that compare a column with values of the enum, which would stand in the way of another type. */
+/** The checks and indexes that compare a column with values of the enum, which would prevent a change of its type. */
 function partsThatName(type: string, { table, column }: EnumColumn) {
   const isNaming = (part: CatalogTable['constraints'][number] | CatalogTable['indexes'][number]) =>
     usesOf(part).find((name) => isOfEnum(find(table.columns, name), type)) === column.name &&

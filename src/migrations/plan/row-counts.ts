@@ -8,7 +8,7 @@ import type { Step } from '../files/steps.js'
 export interface RowCount {
   /** The number of affected rows; undefined if counting fails on one of them. */
   readonly rows: number | undefined
-  /** How many there are. */
+  /** The total number of rows. */
   readonly of: number | undefined
   /** A phrase: `3 of 1,204 rows are longer than 60`. */
   readonly says: string
@@ -69,7 +69,7 @@ async function countFor(session: Session, { sql, says }: RowQuery): Promise<RowC
     const state = sqlState(error)
     if (state === undefined) throw error
     if (MISSING.includes(state)) return undefined
-    const reason = state.startsWith('22') ? 'of a row that is there' : 'they could not be counted'
+    const reason = state.startsWith('22') ? 'of an existing row' : 'they could not be counted'
     return { rows: undefined, of: undefined, says: `${reason}: ${(error as Error).message}` }
   }
 }

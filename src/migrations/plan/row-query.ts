@@ -1,10 +1,10 @@
-/** How many rows of a database say why a step is not simply safe: one query of two numbers. */
+/** A query that counts the rows because of which a step is not simply safe: it returns two numbers. */
 export interface RowQuery {
-  /** Answers how many rows are meant, and how many there are. */
+  /** Returns the number of affected rows and the total number. */
   readonly sql: string
-  /** The sentence for the two numbers, written with their thousands apart. */
+  /** The sentence for the two numbers, which have thousands separators. */
   readonly says: (count: string, total: string) => string
-  /** The step cannot be made at all when a row is meant. */
+  /** Whether a single affected row makes the step fail. */
   readonly decides?: true
 }
 

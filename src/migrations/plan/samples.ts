@@ -8,8 +8,8 @@ import { attempt } from '../run/session.js'
 const ROWS = 3
 
 /**
- * Puts a few rows into the tables of the current schema, as far as their rules can be met by trying.
- * @returns how many rows there are
+ * Inserts a few rows into the tables of the current schema, as far as trial and error satisfies their rules.
+ * @returns the number of rows
  */
 export async function fillTables(session: Connection, tables: Catalog): Promise<number> {
   let made = 0
@@ -19,7 +19,7 @@ export async function fillTables(session: Connection, tables: Catalog): Promise<
   return made
 }
 
-/** The first rows refer to nothing yet, so foreign keys are looked at by whoever runs this, not here. */
+/** The first rows cannot refer to others yet, so the caller checks foreign keys. */
 async function insertRow(session: Connection, table: CatalogTable, row: number): Promise<boolean> {
   const columns = table.columns.filter(({ generated }) => !generated)
   const choice = new Map(columns.map(({ name }) => [name, row]))
@@ -37,7 +37,7 @@ async function insertRow(session: Connection, table: CatalogTable, row: number):
   return false
 }
 
-/** The row decides which value is taken, and a rule that rejects it asks for the next. */
+/** The row selects the value; if a rule rejects it, the next one is tried. */
 function valueOf({ type, nullable }: CatalogColumn, choice: number): string | undefined {
   const known = FIELD_TYPES.find(({ samples }) => samples?.columns.test(type))?.samples?.texts
   const value = known?.[choice % known.length]

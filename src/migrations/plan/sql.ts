@@ -6,15 +6,15 @@ import type { ExistingColumn } from '../../fields/existing-column.js'
 import { identifier, literal } from '../../fields/sql-literal.js'
 import { createIndex, type WantedIndex, wantedIndexes } from './wanted-indexes.js'
 
-/** A table as resources.yaml wants it, each part with the SQL that makes it. */
+/** A table as resources.yaml describes it, each part with the SQL that creates it. */
 export interface WantedTable {
   readonly name: string
-  /** As resources.yaml calls it. */
+  /** The name in resources.yaml. */
   readonly model: string
-  /** Whether migrations make it. Otherwise only its columns matter, by their types. */
+  /** Whether migrations create it. Otherwise only the types of its columns matter. */
   readonly managed: boolean
   readonly formerly: string | undefined
-  /** Former columns whose values may go. */
+  /** Former columns whose values may be deleted. */
   readonly dropped: readonly string[]
   readonly columns: readonly WantedColumn[]
   readonly constraints: readonly WantedConstraint[]
@@ -23,21 +23,21 @@ export interface WantedTable {
 
 export interface WantedColumn {
   readonly name: string
-  /** As resources.yaml calls it. */
+  /** The name in resources.yaml. */
   readonly field: string
-  /** What it may have been called before, the likeliest first; none when nothing is said of it. */
+  /** Its possible former names, the likeliest first; empty if none is declared. */
   readonly formerly: readonly string[]
   readonly type: string
   /** The SQL of the default, if any. */
   readonly default: string | undefined
   readonly nullable: boolean
-  /** Whether the server has a value for an insert that leaves it out: a default or a counter. */
+  /** Whether the server fills the column if an insert omits it: by a default or a counter. */
   readonly filled: boolean
-  /** The choices of the items, if it has lists of them: no check has these. */
+  /** The choices of its items, if it is a list: no check restricts them. */
   readonly itemChoices: readonly string[] | undefined
   /** Whether an existing column of another type can hold the values. */
   readonly serves: (column: ExistingColumn) => boolean
-  /** Everything that follows the name of the column. */
+  /** The definition after the name of the column. */
   readonly definition: string
 }
 
@@ -48,13 +48,13 @@ export interface WantedConstraint {
   readonly definition: string
   /** The table that a foreign key points to. */
   readonly target: string | undefined
-  /** The columns of it. */
+  /** The columns that it refers to. */
   readonly targetColumns?: readonly string[]
 }
 
 const ON_DELETE = { restrict: 'restrict', cascade: 'cascade', set_null: 'set null' } as const
 
-/** The tables of a configuration, each after those it refers to, as far as they do not refer to each other. */
+/** The tables of a configuration, each after the tables that it refers to, except where tables refer to each other. */
 export function wantedTables({ models: all }: Pick<AppSpec, 'models'>): readonly WantedTable[] {
   const models = all.filter(({ managed }) => managed)
   const named = new Map(models.map((model, place) => [model.name, { model, place }]))
@@ -71,7 +71,7 @@ export function wantedTables({ models: all }: Pick<AppSpec, 'models'>): readonly
   return ordered.map(wantedTable)
 }
 
-/** What a configuration uses of tables that its migrations do not make. */
+/** The parts of unmanaged tables that a configuration uses. */
 export function usedTables({ models }: Pick<AppSpec, 'models'>): readonly WantedTable[] {
   return models
     .filter(({ managed }) => !managed)
@@ -85,7 +85,7 @@ function wantedTable(model: ModelSpec): WantedTable {
     model: model.name,
     managed: true,
     formerly: model.renamedFrom,
-    // A relation stood in the column of its name and `_id`.
+    // Formerly, the column of a relation had its name and `_id`.
     dropped: model.dropped.flatMap((field) => [field, `${field}_id`]),
     columns: model.fields.map(wantedColumn),
     constraints,
@@ -180,8 +180,8 @@ function foreignKeyOf(table: string, relation: ModelRelation): readonly WantedCo
 }
 
 /**
- * The statements that make a table; foreign keys only to tables that exist by then.
- * @param exists whether a foreign key's target is there already; the table itself always is.
+ * The statements that create a table, with foreign keys only to tables that exist by then.
+ * @param exists whether a foreign key's target exists already; the table itself always does.
  */
 export function createTable(table: WantedTable, exists: (target: string) => boolean): readonly string[] {
   const inside = table.constraints.filter(
@@ -197,7 +197,7 @@ export function createTable(table: WantedTable, exists: (target: string) => bool
   ]
 }
 
-/** The statements that make all tables in an empty schema. */
+/** The statements that create all tables in an empty schema. */
 export function createAll(tables: readonly WantedTable[]): readonly string[] {
   const made = new Set<string>()
   const created = tables.flatMap((table) => {
@@ -208,7 +208,7 @@ export function createAll(tables: readonly WantedTable[]): readonly string[] {
   return [...created, ...lateForeignKeys(tables).map(({ table, constraint }) => addConstraint(table.name, constraint))]
 }
 
-/** Tables, keys and indexes share one space of names; what would be made twice there, one sentence each. */
+/** Tables, keys and indexes share one namespace. Returns a sentence for each name that would be used twice. */
 export function nameClashes(tables: readonly WantedTable[]): readonly string[] {
   const named = tables.flatMap(({ name, constraints, indexes }) => [
     { name, owner: `table ${name}` },

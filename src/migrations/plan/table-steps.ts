@@ -19,7 +19,7 @@ export function addTable(table: WantedTable, exists: (target: string) => boolean
   }
 }
 
-/** @param table its foreign keys are dropped by steps of their own, before the tables that they point to */
+/** @param table its foreign keys are dropped by separate steps, before the tables that they refer to */
 export function dropTable(table: CatalogTable): Step {
   const columns = table.columns.map((column) => ({ ...remake(table.name, column, column.nullable), name: column.name }))
   const parts = table.constraints.filter(({ kind }) => kind !== 'foreign_key')
@@ -40,7 +40,7 @@ export function dropTable(table: CatalogTable): Step {
       ...columns.flatMap(({ before }) => before),
       `create table ${tableSql(table.name)} (\n  ${members.join(',\n  ')}\n)`,
       ...columns.flatMap(({ after }) => after),
-      // Whoever makes a table has nothing in it to leave unlooked at.
+      // A new table has no rows to check.
       ...parts.filter(({ validated }) => !validated).map((constraint) => addConstraint(table.name, constraint)),
       ...table.indexes.map(({ definition }) => definition),
     ],
@@ -55,7 +55,7 @@ export function renameTable(from: string, to: string): Step {
     detail: `table, was ${from}`,
     renamed: from,
     ...safe,
-    risk: 'what still runs with the old name fails',
+    risk: 'programs that still use the old name fail',
     up: [rename(from, to)],
     down: [rename(to, from)],
   }

@@ -6,11 +6,11 @@ import { type CatalogView, createView, dropView, inOrder, replaceView, type Want
 /** The views of both sides. */
 interface ViewSides {
   readonly wanted: readonly WantedView[]
-  /** All views that the files make, also those by hand. */
+  /** All views that the files create, including hand-written ones. */
   readonly from: readonly CatalogView[]
-  /** `wanted` in the catalogue of the same server. */
+  /** `wanted`, as the same server describes it. */
   readonly to: readonly CatalogView[]
-  /** The names of what migrations made for resources.yaml. */
+  /** The names of the objects that migrations created for resources.yaml. */
   readonly owned: ReadonlySet<string>
 }
 
@@ -21,7 +21,7 @@ interface ViewSteps {
 }
 
 /**
- * Plans the views. One that reads a column which changes or goes stands in its way: it goes first, and is made again at the end, as are the views
+ * Plans the views. A view that reads a changed or dropped column is dropped first and recreated at the end, and so are the views
  * that read it.
  * @param tables the steps of the tables
  */
@@ -49,7 +49,7 @@ export function viewSteps({ wanted, from, to, owned }: ViewSides, tables: readon
   }
 }
 
-/** Whether PostgreSQL takes a step on a table only without the views that read the table. */
+/** Whether PostgreSQL permits a step on a table only without the views that read the table. */
 function isInTheWay({ up, down }: Step, table: string): boolean {
   const start = `alter table ${tableSql(table)} `
   const isRetyping = (text: string) => text.startsWith(`${start}alter column`) && / type /.test(text)
@@ -58,7 +58,7 @@ function isInTheWay({ up, down }: Step, table: string): boolean {
   return [...up, ...down].some(isRetyping) || up.some(isDropping)
 }
 
-/** Views, and all that read them. */
+/** Views, and all views that read them. */
 function withReaders(views: readonly CatalogView[], all: readonly CatalogView[]): readonly CatalogView[] {
   const readers = all.filter((view) => !views.includes(view) && view.reads.some((name) => has(views, name)))
   return readers.length === 0 ? views : withReaders([...views, ...readers], all)
@@ -86,7 +86,7 @@ function dropStep(view: CatalogView, isMadeAgain: boolean): Step {
   return {
     change: 'drop',
     subject: view.name,
-    detail: isMadeAgain ? 'view, made again at the end' : 'view',
+    detail: isMadeAgain ? 'view, recreated at the end' : 'view',
     ...safe,
     up: [dropView(view)],
     down: [createView(view)],
@@ -97,7 +97,7 @@ function changeStep(view: WantedView, former: CatalogView | undefined): Step {
   return {
     change: 'change',
     subject: view.name,
-    detail: 'view, another query',
+    detail: 'view, new query',
     ...safe,
     owns: [view.name],
     up: [replaceView(view)],

@@ -4,12 +4,12 @@ import { spelledTable, tableSql } from '../../fields/table-name.js'
 import { MigrationError } from '../files/error.js'
 import { splitStatements } from '../files/statements.js'
 
-/** A view as resources.yaml wants it. */
+/** A view as resources.yaml describes it. */
 export interface WantedView {
   readonly name: string
-  /** As resources.yaml calls it. */
+  /** The name in resources.yaml. */
   readonly model: string
-  /** SQL, without a semicolon at its end. */
+  /** SQL, without a semicolon at the end. */
   readonly query: string
 }
 
@@ -18,13 +18,13 @@ export interface CatalogView {
   readonly name: string
   /** The query as PostgreSQL prints it, with names without the schema. */
   readonly query: string
-  /** Each with its name and its type. */
+  /** The name and the type of each column. */
   readonly columns: readonly string[]
   /** The tables and views that it reads. */
   readonly reads: readonly string[]
 }
 
-/** The views of a configuration, each after those that it reads. */
+/** The views of a configuration, each after the views that it reads. */
 export function wantedViews({ models }: Pick<AppSpec, 'models'>): readonly WantedView[] {
   return inOrder(models.flatMap(wantedView), (view, other) => isNamedIn(other.name, view.query))
 }
@@ -33,13 +33,13 @@ function wantedView({ name: model, table: name, view: query }: ModelSpec): reado
   return query === undefined ? [] : [{ name, model, query }]
 }
 
-/** Whether a query may read a relation: a word too many only orders two views that do not need it. */
+/** Whether a query may read a relation. A false positive only affects the order of views. */
 function isNamedIn(name: string, query: string): boolean {
   const word = name.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
   return new RegExp(String.raw`(?<![\w$])${word}(?![\w$])`, 'i').test(query)
 }
 
-/** Orders views so that each comes after those that it reads, as far as they do not read each other. */
+/** Orders views so that each comes after the views that it reads, except where views read each other. */
 export function inOrder<View>(views: readonly View[], reads: (view: View, other: View) => boolean): readonly View[] {
   const visited = new Set<View>()
   const ordered: View[] = []
@@ -58,7 +58,7 @@ export function createView({ name, query }: Pick<WantedView, 'name' | 'query'>):
   return `create view ${tableSql(name)} as\n${query}`
 }
 
-/** SQL that gives a view another query with the same columns. */
+/** SQL that changes the query of a view and keeps its columns. */
 export function replaceView({ name, query }: Pick<WantedView, 'name' | 'query'>): string {
   return `create or replace view ${tableSql(name)} as\n${query}`
 }

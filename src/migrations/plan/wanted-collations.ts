@@ -8,7 +8,7 @@ import type { WantedTable } from './sql.js'
 const CREATES_COLLATION = /^create\s+collation\b/i
 
 /**
- * Creates the collations of the migration files in the schema of what is wanted.
+ * Creates the collations of the migration files in the target schema.
  * @throws MigrationError for fields with a collation that neither the database nor the files have
  */
 export async function prepareCollations(

@@ -4,18 +4,18 @@ import { declaredIndexName, indexName } from '../../config/parse/constraint-name
 import { identifier, literal } from '../../fields/sql-literal.js'
 import { tableSql } from '../../fields/table-name.js'
 
-/** An index as resources.yaml wants it. */
+/** An index as resources.yaml describes it. */
 export interface WantedIndex {
   readonly name: string
-  /** Of a foreign key, and not asked for by the file. */
+  /** Whether it belongs to a foreign key and is not declared in the file. */
   readonly implied: boolean
   readonly unique: boolean
-  /** Whether it has every row, in the order of its columns. */
+  /** Whether it contains every row, in the order of its columns. */
   readonly isPlain: boolean
   readonly columns: readonly string[]
-  /** The SQL of what it compares. */
+  /** The SQL of the indexed expressions. */
   readonly keys: readonly string[]
-  /** The SQL of the condition of its rows; undefined if it has all rows. */
+  /** The SQL of the condition on its rows; undefined if it contains all rows. */
   readonly condition: string | undefined
   /** The kind of the index, if it is not a B-tree. */
   readonly method: string | undefined
@@ -72,7 +72,7 @@ export function createIndex(table: { readonly name: string }, index: WantedIndex
   return `create ${unique ? 'unique ' : ''}index ${identifier(name)} on ${tableSql(table.name)} ${indexDefinition(index)}`
 }
 
-/** Everything that follows the name of the table. */
+/** The definition after the name of the table. */
 export function indexDefinition({ keys, condition, method }: WantedIndex): string {
   const list = `(${keys.join(', ')})`
   return [method && `using ${method}`, list, condition && `where ${condition}`].filter(Boolean).join(' ')

@@ -94,7 +94,7 @@ async function takeLock(
     if (performance.now() > until)
       throw new LockHeld(
         ['another process has been migrating this database for more than 60 seconds'],
-        ['Wait for it to end; a process that was killed holds nothing'],
+        ['Wait for it to end; a killed process holds no lock'],
       )
     await delay(RETRY_INTERVAL_MS)
   }

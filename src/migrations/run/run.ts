@@ -101,7 +101,7 @@ export async function recordMigration(database: Database, directory: MigrationFo
     const file = files.find((each) => each.name === name)
     refuseNewer(statuses, 'write the next migration')
     if (!file || NEXT.up(statuses)?.name !== name)
-      throw new MigrationError([`${name} is not the next migration`], ['Apply what is pending first'])
+      throw new MigrationError([`${name} is not the next migration`], ['Apply pending migrations first'])
     await MIGRATE.up(session, { ...file, up: [], load: undefined }, files)
   })
 }
@@ -172,7 +172,7 @@ async function step(
   if (direction === 'down' && !file.down) {
     throw new MigrationError(
       [`${file.file} has no down part, so that it cannot be reverted`],
-      ['Write what reverts it into a new migration, and apply that'],
+      ['Write a new migration that reverts it, and apply that'],
     )
   }
   const outside = canBuild && isOutside(file[direction])

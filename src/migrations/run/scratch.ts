@@ -87,7 +87,7 @@ export async function replay(session: Connection, files: readonly Migration[]): 
   }
 }
 
-/** `alter type … add value`, perhaps within a block of code. */
+/** `alter type … add value`, possibly within a block of code. */
 const ADDS_VALUE = /\badd\s+value\b/i
 
 const ENUMS = `
@@ -96,7 +96,7 @@ const ENUMS = `
   where t.typtype = 'e' and t.typnamespace = '${FROM}'::regnamespace`
 
 /**
- * Makes each enum again, as far as nothing but columns depends on it: PostgreSQL takes a value that was added to an enum only after the commit,
+ * Recreates each enum that only columns depend on: PostgreSQL accepts a value that was added to an enum only after the commit,
  * and the files are replayed in one transaction.
  */
 async function settleEnums(session: Connection): Promise<void> {
@@ -117,7 +117,7 @@ const isWithoutExtension = (error: unknown): error is MigrationError =>
 
 function withHelp({ errors, cause }: MigrationError): MigrationError {
   const help = [
-    'Migrations are tried in an embedded database, which has only the extensions that come with PostgreSQL itself',
+    'Migrations are tested in an embedded database, which has only the extensions that PostgreSQL itself ships',
     'Name an empty PostgreSQL database whose server has the extension: --scratch URL, or DATABASE_SCRATCH_URL',
   ]
   return new MigrationError(errors, help, cause)
