@@ -28,7 +28,7 @@ export function csvForm(resource: Pick<Resource, 'spec' | 'members' | 'shown' | 
   }
 }
 
-/** The members that some record of a list shows to the caller; others are only in single records. */
+/** The members that some records of a list show to the caller; others appear only in single records. */
 function listedMembers({ members, shown, access }: Pick<Resource, 'members' | 'shown' | 'access'>): readonly string[] {
   if (!access) return members
   const stored = new Set(shown.map(({ name }) => name))
