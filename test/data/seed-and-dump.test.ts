@@ -179,7 +179,7 @@ describe('seed', () => {
       what: 'an unclosed quote',
       file: 'author.csv',
       text: 'id,name\n1,"x\n',
-      says: ['author.csv:3: the quoted cell'],
+      says: ['author.csv:3: a quoted cell of the row that starts in line 2 is never closed'],
     },
     {
       what: 'an invalid line',
@@ -198,7 +198,7 @@ describe('seed', () => {
       what: 'an unknown format',
       file: 'x.xml',
       text: '<a/>',
-      says: ['known are .yaml, .yml, .json, .ndjson, .jsonl, .csv'],
+      says: ['known formats are .yaml, .yml, .json, .ndjson, .jsonl, .csv'],
     },
   ])('rejects $what', async ({ file, text, says }) => {
     before ??= await dumped('author')

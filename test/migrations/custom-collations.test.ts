@@ -41,7 +41,7 @@ describe('collations that only the database has', () => {
       name:  { type: text }
       mayor: { type: text, nullable: true }
 `)
-    expect(file).toContain('migrations do not make it: the collation "other"."swedish" of its column code is not')
+    expect(file).toContain('migrations do not make it: the collation "other"."swedish" of its column code does not')
     expect(file).toContain('people.town: no relation: migrations do not make towns')
     expect(file).toContain('plain:   { type: text, nullable: true }')
     expect(file).toContain('rank:    { type: text, collation: und-x-icu, nullable: true }')

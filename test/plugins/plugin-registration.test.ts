@@ -201,7 +201,7 @@ describe('a plugin is rejected by name', () => {
     })
     expect(errors).toEqual([])
     expect(late).toThrow(
-      /^the plugin `\.\/plugin\.mjs` called route\(\) after its function had returned; everything is/,
+      /^the plugin `\.\/plugin\.mjs` called route\(\) after its function had returned; register everything/,
     )
   })
 })
