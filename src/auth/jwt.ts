@@ -78,8 +78,12 @@ async function verify(token: string, { auth, jwt, keys }: Verifying): Promise<JW
   try {
     return await verifyBy(await keys.current())
   } catch (error) {
-    if (!(error instanceof errors.JWKSNoMatchingKey)) return refuse(error)
-    const newer = await keys.newer()
+    const isUnknown = error instanceof errors.JWKSNoMatchingKey
+    // The issuer may have put another key under the same identifier.
+    const isOther =
+      error instanceof errors.JWSSignatureVerificationFailed || error instanceof errors.JWKSMultipleMatchingKeys
+    if (!isUnknown && !isOther) return refuse(error)
+    const newer = await keys.newer().catch((cause: unknown) => (isUnknown ? Promise.reject(cause as Error) : undefined))
     return newer === undefined ? refuse(error) : verifyBy(newer).catch(refuse)
   }
 }

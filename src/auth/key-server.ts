@@ -1,15 +1,16 @@
+import { setTimeout } from 'node:timers/promises'
 import type { JSONWebKeySet } from 'jose'
 import { Problem } from '../problem.js'
 
 /** The public keys that verify tokens. */
 export interface KeySource {
   /**
-   * The current keys.
+   * The current keys, or the last good ones while newer are fetched.
    * @throws Problem `unavailable` if keys were never fetched, or more than a day ago, and the server does not answer
    */
   current(): Promise<JSONWebKeySet>
   /**
-   * Newer keys, because a token names one that the current ones do not have; undefined if they were fetched a moment ago.
+   * Newer keys, because the current ones do not verify a token; undefined if they were fetched a moment ago.
    * @throws Problem `unavailable` if they cannot be fetched
    */
   newer(): Promise<JSONWebKeySet | undefined>
@@ -18,9 +19,13 @@ export interface KeySource {
 }
 
 const MAX_AGE = 10 * 60_000
+/** Keys are fetched again at this age, while the current ones serve. */
+const REFRESH_AGE = 5 * 60_000
+/** A service that had no requests for a while waits so long for newer keys: one of the last ones may have been withdrawn. */
+const PATIENCE = 1_000
 /** The last keys serve for this long if no newer ones can be fetched. */
 const LAST_GOOD = 24 * 3_600_000
-/** Tokens with unknown keys cause no more fetches than one in this time. */
+/** Tokens that no key verifies cause no more fetches than one in this time. */
 const COOLDOWN = 30_000
 const TIMEOUT = 5_000
 const MAX_BYTES = 256 * 1024
@@ -54,7 +59,11 @@ export function createKeyServer(address: KeyAddress, onChange: () => void): KeyS
   const mayAsk = () => Date.now() - asked >= COOLDOWN
   return {
     async current() {
-      if ((kept === undefined || Date.now() - kept.at >= MAX_AGE) && (mayAsk() || fetching)) await fetchOnce()
+      const age = kept === undefined ? Number.POSITIVE_INFINITY : Date.now() - kept.at
+      if (age >= REFRESH_AGE && mayAsk()) void fetchOnce()
+      if (kept === undefined) await fetching
+      // After a failure, requests do not wait for a server that may be away.
+      else if (age >= MAX_AGE && failure === undefined && fetching) await Promise.race([fetching, setTimeout(PATIENCE)])
       if (kept === undefined || Date.now() - kept.at >= LAST_GOOD) throw unavailable(failure)
       return kept.keys
     },

@@ -1,39 +1,7 @@
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { exportJWK, exportSPKI, generateKeyPair, type JWK, SignJWT } from 'jose'
 import { type Api, startApi } from '../support/api.js'
-
-const AUDIENCE = 'https://api.example'
-
-/** An issuer of tokens on this machine, with its discovery document and keys. */
-interface Issuer {
-  readonly url: string
-  /** Paths that were asked for. */
-  readonly asked: string[]
-  keys: readonly JWK[]
-  /** Whether it answers. */
-  isUp: boolean
-  close(): void
-}
-
-async function startIssuer(): Promise<Issuer> {
-  const server: Server = createServer((request, response) => {
-    issuer.asked.push(request.url ?? '')
-    if (!issuer.isUp) return void response.writeHead(500).end()
-    const found = { issuer: issuer.url, jwks_uri: `${issuer.url}/keys` }
-    response.end(JSON.stringify(request.url === '/keys' ? { keys: issuer.keys } : found))
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const issuer: Issuer = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    asked: [],
-    keys: [],
-    isUp: true,
-    close: () => void server.close(),
-  }
-  return issuer
-}
+import { AUDIENCE, type Issuer, startIssuer } from '../support/issuer.js'
 
 const yamlFor = (issuer: string) => `version: 1
 auth:
@@ -131,6 +99,7 @@ describe('a token that is not valid is 401, on every route', () => {
     },
     '4: a type of key other than the algorithm': () => forged({ alg: 'ES256', kid: 'one' }, 'AAAA'),
     '5: a key id with a path': () => signed({}, { header: { kid: '../../etc/passwd' } }),
+    '5: a key id with SQL': () => signed({}, { header: { kid: "one' or '1'='1" } }),
     '5: a key id of 10 kB': () => signed({}, { header: { kid: 'x'.repeat(10_000) } }),
     '6: a key in the header': async () => {
       const other = await generateKeyPair('RS256')
@@ -139,6 +108,10 @@ describe('a token that is not valid is 401, on every route', () => {
     '6: an address of keys in the header': async () => {
       const other = await generateKeyPair('RS256')
       return signed({}, { header: { kid: 'two', jku: `${issuer.url}/jku` }, key: other.privateKey })
+    },
+    '6: an address of certificates in the header': async () => {
+      const other = await generateKeyPair('RS256')
+      return signed({}, { header: { kid: 'two', x5u: `${issuer.url}/x5u` }, key: other.privateKey })
     },
     '6: a critical extension': () => forged({ alg: 'RS256', kid: 'one', crit: ['b64'], b64: false }, 'AAAA'),
     '9: expired': () => signed({ exp: Math.floor(Date.now() / 1000) - 60 }),
