@@ -29,6 +29,7 @@ export default {
   },
   transform: {
     '/src/config/schema/shape-validator\\.ts$': '<rootDir>/scripts/jest/shape-transformer.mjs',
+    '/src/explore/asset-texts\\.ts$': '<rootDir>/scripts/jest/asset-transformer.mjs',
     '\\.ts$': [
       '@swc/jest',
       {

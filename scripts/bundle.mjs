@@ -7,6 +7,7 @@ import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { buildSync, transformSync } from 'esbuild'
 import { compileShape } from './compile-shape.mjs'
+import { shrinkAssets } from './shrink-assets.mjs'
 
 /** The files that are imported by path; chunks hold the rest. The command, plugins and tests share one instance of the framework. */
 const ENTRIES = [
@@ -27,6 +28,7 @@ if (ENTRIES.every((entry) => existsSync(join(home, entry)))) await bundle()
 
 async function bundle() {
   await writeShape(join(home, 'src', 'config', 'schema'))
+  await writeAssets(join(home, 'src', 'explore', 'asset-texts.js'))
   const before = scriptsIn(home)
   const { metafile } = buildSync({
     absWorkingDir: home,
@@ -77,4 +79,11 @@ async function writeShape(folder) {
   const { code } = transformSync(compileShape({ configSchema, options }), { minify: true, target: 'node20' })
   writeFileSync(join(folder, 'shape-validator.js'), code)
   rmSync(join(folder, 'shape-validator.js.map'), { force: true })
+}
+
+/** Puts the files of Explore in few bytes in place of the module that has them as they were written. */
+async function writeAssets(file) {
+  const { TEXTS } = await import(pathToFileURL(file).href)
+  writeFileSync(file, shrinkAssets(TEXTS))
+  rmSync(`${file}.map`, { force: true })
 }

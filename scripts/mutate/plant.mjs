@@ -67,7 +67,7 @@ function typescriptIn(folder) {
 const JEST = `import usual from './jest.config.js'
 
 // Mutants of the schema reach the validator only where it is compiled while the tests run.
-const transform = Object.entries(usual.transform).filter(([pattern]) => !pattern.includes('shape-validator'))
+const transform = Object.entries(usual.transform).filter(([pattern]) => !/shape-validator|asset-texts/.test(pattern))
 
 export default {
   ...usual,
