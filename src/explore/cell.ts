@@ -1,7 +1,7 @@
-import { type FieldSpec, loneKey } from '../config/spec.js'
-import { detailName } from '../resource/links.js'
+import type { FieldSpec } from '../config/spec.js'
 import { type Exact, isList, isMembers, printJson, textOf } from './exact-json.js'
 import { type Html, html } from './html.js'
+import { referred } from './names.js'
 import { type Explored, ROOT } from './place.js'
 
 /** The maximum length of a value in a table. */
@@ -29,22 +29,19 @@ function plain(value: Exact, text: string): Html {
   return html`<span class="number">${text}</span>`
 }
 
-/** A value that links to another record: a relation, or a link in the response. */
+/** A value that links to another record: a relation, with the name of its record, or a link in the response. */
 function linked(explored: Explored, field: FieldSpec | undefined, value: Exact): Html | undefined {
   if (value === null || (field && !field.target && !field.joined)) return undefined
-  const path = typeof value === 'string' && value.startsWith('/') ? value : pathOf(explored, field, value)
+  const found = referred(explored, field, value)
+  const path = found?.path ?? (typeof value === 'string' && value.startsWith('/') ? value : undefined)
   const match = path === undefined ? undefined : explored.routes.match('GET', path)
-  return match && 'route' in match ? html`<a href="${ROOT + path}">${textOf(value)}</a>` : undefined
-}
-
-function pathOf({ resources, routes }: Explored, field: FieldSpec | undefined, value: Exact): string | undefined {
-  const target = field?.target ?? field?.joined?.target
-  if (!target?.isKey || isList(value)) return undefined
-  const shown = resources.find(({ spec }) => spec.model.name === target.model && spec.operations.includes('retrieve'))
-  if (!shown) return undefined
-  const params = isMembers(value) ? [...value] : [[loneKey(shown.spec.model)?.name ?? '', value] as const]
-  return routes.reverse(
-    detailName(shown.spec.name),
-    Object.fromEntries(params.map(([name, part]) => [name, textOf(part)])),
-  )
+  if (path === undefined || !match || !('route' in match)) return undefined
+  const name = explored.names?.get(path)
+  const key =
+    found && typeof value === 'string' && value === path
+      ? path.slice(found.resource.spec.path.length, -1)
+      : textOf(value)
+  const text =
+    name === undefined ? html`${textOf(value)}` : html`<span dir="auto">${name}</span> <span class="dim">${key}</span>`
+  return html`<a href="${ROOT + path}">${text}</a>`
 }

@@ -57,10 +57,12 @@ interface Deletion {
   readonly list: string | undefined
   readonly what: string
   readonly version?: string | undefined
+  /** What happens to other records. */
+  readonly consequences?: Html | undefined
 }
 
 /** The dialog that deletes a record. */
-export function deletion({ path, list, what, version }: Deletion): Html {
+export function deletion({ path, list, what, version, consequences }: Deletion): Html {
   return dialog({
     id: 'delete',
     title: `Delete ${what}?`,
@@ -69,7 +71,7 @@ export function deletion({ path, list, what, version }: Deletion): Html {
     next: list === undefined ? '/explore/' : ROOT + list,
     action: 'Delete',
     version,
-    fields: html`<p>This cannot be undone.</p>`,
+    fields: html`${consequences}<p>This cannot be undone.</p>`,
   })
 }
 

@@ -1,15 +1,10 @@
-import { featureResponses } from '../features/index.js'
 import type { Context } from '../http/route.js'
 import type { Resource } from '../resource/resource.js'
-import { ask, totalOf } from './ask.js'
+import { countOf, MAX_COUNTED } from './count.js'
 import { type Html, html } from './html.js'
 import { pluginPaths, seenBy } from './caller.js'
 import { badge, layout } from './layout.js'
-import { sizeParameter } from './list-query.js'
 import { curlOf, type Explored, findPlace, ROOT } from './place.js'
-
-/** How many lists are queried for their totals. */
-const MAX_COUNTED = 24
 
 /** The home page: every resource and every route. */
 export async function homePage(explored: Explored, context: Context, origin: string): Promise<string> {
@@ -39,15 +34,6 @@ ${
 <pre tabindex="0">${example !== undefined && `${curlOf(origin + example)}\n`}npx snippetctl routes
 npx snippetctl check</pre>`
   return layout(explored, { title: explored.title, main })
-}
-
-async function countOf(explored: Explored, context: Context, { spec }: Resource): Promise<string | undefined> {
-  const size = sizeParameter(spec)
-  const isCounted = featureResponses(spec, { operation: 'list' }).some(({ headers }) =>
-    headers?.includes('X-Total-Count'),
-  )
-  if (size === undefined || !isCounted || !spec.operations.includes('list')) return undefined
-  return totalOf(await ask(context, explored.routes, { path: spec.path, search: `${size}=1` }))
 }
 
 function resourceRow(explored: Explored, resource: Resource, count: string | undefined): Html {

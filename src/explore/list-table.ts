@@ -3,6 +3,7 @@ import { cell } from './cell.js'
 import { type Exact, isList, isMembers, type Members, printJson, textOf } from './exact-json.js'
 import { type Html, html } from './html.js'
 import { orderedUrl, orderParameter } from './list-query.js'
+import { nameOf } from './names.js'
 import { grouped } from './pager.js'
 import { type Explored, type Place, ROOT, recordRoute } from './place.js'
 import type { Resource } from '../resource/resource.js'
@@ -30,7 +31,6 @@ export function table(explored: Explored, place: Place, { rows, search, resource
   const shown = rows.slice(0, MAX_ROWS)
   const columns = columnsOf(resource, shown)
   const record = recordRoute(explored, place)
-  const label = labelOf(columns, record?.key ?? [])
   const row = (members: Members): Html => {
     const path = record && pathOf(explored, place, record, members)
     const cells = columns.map(({ name, field, isNumeric }) => {
@@ -41,7 +41,7 @@ export function table(explored: Explored, place: Place, { rows, search, resource
         return html`<th scope="row"${attributes}><a href="${ROOT + path}">${textOf(value)}</a></th>`
       return html`<td${attributes}>${cell(explored, field, value)}</td>`
     })
-    return html`<tr>${selects && picker(place, record?.key ?? [], { members, path, label })}${cells}</tr>\n`
+    return html`<tr>${selects && picker(place, record?.key ?? [], { members, path, resource })}${cells}</tr>\n`
   }
   const pick =
     selects &&
@@ -55,22 +55,17 @@ ${rows.length > MAX_ROWS && html`<p class="dim">The first ${grouped(MAX_ROWS)} o
 interface Picked {
   readonly members: Members
   readonly path: string | undefined
-  readonly label: string | undefined
+  readonly resource: Resource | undefined
 }
 
 /** The checkbox of a record, with its key and its name for requests about several records. */
-function picker(place: Place, key: readonly string[], { members, path, label }: Picked): Html {
+function picker(place: Place, key: readonly string[], { members, path, resource }: Picked): Html {
   if (path === undefined) return html`<td class="pick"></td>`
   const id = path.slice(place.path.length, -1)
   const values = new Map(key.map((name) => [name, members.get(name) ?? null]))
-  const text = label === undefined ? '' : textOf(members.get(label) ?? '')
-  const name = text === '' ? id : `${[...text].slice(0, 80).join('')} (${id})`
+  const known = resource && nameOf(resource, members)
+  const name = known === undefined ? id : `${known} (${id})`
   return html`<td class="pick"><input type="checkbox" class="js" data-id="${id}" data-key="${printJson(values, 'line')}" aria-label="Select ${name}" data-name="${name}"></td>`
-}
-
-/** The column by which people know a record: the first text that is no key. */
-function labelOf(columns: readonly Column[], key: readonly string[]): string | undefined {
-  return columns.find(({ name, field }) => field?.type.comparisons.includes('text') && !key.includes(name))?.name
 }
 
 /** The path of a record in a list; undefined if the list does not show its key. */

@@ -13,8 +13,9 @@ import { badge, layout } from './layout.js'
 import { listBody, listTools } from './list-page.js'
 import { withoutEmpty } from './list-query.js'
 import { rowsOf } from './list-table.js'
+import { findNames, nameOf } from './names.js'
 import { collectionOf, type Explored, isRecord, type Place, ROOT, recordRoute } from './place.js'
-import { changes, members, recordOf, referring } from './record-page.js'
+import { changes, members, recordOf, type Referrer, referrersOf, referring } from './record-page.js'
 import { refusal, requestBar } from './request-bar.js'
 import { hasSwaggerUi } from './swagger-ui.js'
 
@@ -34,13 +35,13 @@ interface Parts {
 
 /** The page of an API path: a list, a record, or the response of a plugin. */
 export async function placePage(
-  explored: Explored,
+  all: Explored,
   place: Place,
   { context, origin }: { context: Context; origin: string },
 ): Promise<Shown> {
   const search = withoutEmpty(context.search)
   const reads = place.methods.includes('GET')
-  const answer = reads ? await ask(context, explored.routes, { path: place.path, search }) : undefined
+  const answer = reads ? await ask(context, all.routes, { path: place.path, search }) : undefined
   const url = search === '' ? place.path : `${place.path}?${search}`
   const value = answer && readExact(answer.text)
   const { identity } = context
@@ -49,19 +50,32 @@ export async function placePage(
     answer,
     value,
     identity,
-    whole: await wholeRecord(explored, place, { context, search, answer }),
+    whole: await wholeRecord(all, place, { context, search, answer }),
   }
-  const { buttons, above, body, below } = partsOf(explored, place, seen)
-  const title = titleOf(place)
+  const { resource } = place
+  const caller = resource && seenBy(all, resource, identity)
+  const record = isRecord(place) && answer?.status === 200 ? recordOf(value) : undefined
+  const explored = {
+    ...all,
+    near: resource?.spec.path,
+    names: await findNames({ ...all, near: resource?.spec.path }, context, {
+      resource: caller?.resource,
+      rows: record ? [record] : (rowsOf(value) ?? []),
+    }),
+  }
+  const referrers = resource && record ? await referrersOf(explored, resource, { record, context }) : []
+  const { buttons, above, body, below } = partsOf(explored, place, { ...seen, referrers })
+  const plain = titleOf(place)
+  const title = (record && caller && nameOf(caller.resource, record)) ?? plain
   const script = place.resource && isRecord(place) ? 'explore-record.js' : 'explore-list.js'
-  const main = html`<div class="head"><div>${crumbs(explored, place)}<h1>${title}</h1></div><div class="actions">${buttons}</div></div>
+  const main = html`<div class="head"><div>${crumbs(explored, place, title === plain ? undefined : plain)}<h1 dir="auto">${title}</h1></div><div class="actions">${buttons}</div></div>
 <p class="facts">${place.methods.map((method) => html`${badge(method)} `)}<span class="dim">${place.template} · ${place.source}</span>${docsLink(explored, place)}</p>
 ${above}${answer && requestBar({ origin, url, answer })}
 ${body}
 <noscript><p class="dim">Changing records requires JavaScript: the forms send JSON, like any client.</p></noscript>${below}`
   return {
     status: answer && answer.status >= 400 ? answer.status : 200,
-    text: layout(explored, { title, path: place.path, main, script }),
+    text: layout(explored, { title: title === plain ? title : `${title} · ${plain}`, path: place.path, main, script }),
   }
 }
 
@@ -90,10 +104,11 @@ interface Answered {
   readonly answer: ApiResponse | undefined
   readonly value: Exact | undefined
   readonly identity: Identity | undefined
+  readonly referrers: readonly Referrer[]
 }
 
 function partsOf(explored: Explored, place: Place, seen: Answered): Parts {
-  const { search, answer, value, identity, whole } = seen
+  const { search, answer, value, identity, whole, referrers } = seen
   const { resource } = place
   const refused = answer && answer.status >= 400
   if (!resource) return pluginParts(explored, place, seen)
@@ -104,8 +119,10 @@ function partsOf(explored: Explored, place: Place, seen: Answered): Parts {
     const stored = whole?.status === 200 ? recordOf(readExact(whole.text)) : undefined
     const version = whole?.headers.get('etag')
     const actions = actionsOf(explored, place, identity)
-    const { buttons, dialogs } = stored ? changes(explored, place, { caller, record: stored, version, actions }) : {}
-    const body = html`${members(explored, resource, record)}${referring(explored, resource, { record, identity })}`
+    const { buttons, dialogs } = stored
+      ? changes(explored, place, { caller, record: stored, version, actions, referrers })
+      : {}
+    const body = html`${members(explored, resource, record)}${referring(referrers)}`
     return { buttons, body, below: dialogs }
   }
   const { name } = resource.spec
@@ -191,7 +208,7 @@ function decode(segment: string): string {
   }
 }
 
-function crumbs(explored: Explored, place: Place): Html {
+function crumbs(explored: Explored, place: Place, last: string | undefined): Html {
   const parent = collectionOf(explored, place)
-  return html`<nav class="crumbs" aria-label="Breadcrumb"><a href="/explore/">Explore</a>${parent !== undefined && html` / <a href="${ROOT + parent}">${parent}</a>`}</nav>`
+  return html`<nav class="crumbs" aria-label="Breadcrumb"><a href="/explore/">Explore</a>${parent !== undefined && html` / <a href="${ROOT + parent}">${parent}</a>`}${last !== undefined && ` / ${last}`}</nav>`
 }

@@ -21,6 +21,10 @@ export interface Explored {
   readonly development: boolean
   /** Who reads the page; undefined for a caller who has not signed in. */
   readonly caller?: Identity | undefined
+  /** The names of the records that a page shows, by path. */
+  readonly names?: ReadonlyMap<string, string>
+  /** The path of the resource that a page is about. */
+  readonly near?: string | undefined
 }
 
 /** The root of Explore: the page of `/api/books/` is `/explore/api/books/`. */

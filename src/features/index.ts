@@ -21,6 +21,7 @@ import type {
 } from './feature.js'
 import { filterable, type FilterableSpec, type FilterPlan } from './filterable.js'
 import { idempotency, type IdempotencySpec } from './idempotency.js'
+import { label, type LabelSpec } from './label.js'
 import { orderable, type OrderableSpec, type OrderPlan } from './orderable.js'
 import { pagination, type PaginationSpec } from './pagination.js'
 import { search, type SearchPlan, type SearchSpec } from './search.js'
@@ -42,6 +43,7 @@ export const FEATURES: readonly Feature[] = Object.freeze([
   orderable,
   pagination,
   exporting,
+  label,
 ])
 
 /** The parts that the features add to the spec of a resource. */
@@ -58,7 +60,8 @@ export interface FeatureSpecs
     FilterableSpec,
     OrderableSpec,
     PaginationSpec,
-    ExportSpec {}
+    ExportSpec,
+    LabelSpec {}
 
 /** The parts that their parameters add to the plan of a list. */
 export interface FeaturePlans extends SearchPlan, SelectionPlan, DistinctPlan, FilterPlan, OrderPlan {}

@@ -90,7 +90,7 @@ test('a list has the actions of the list', async () => {
 
 test('the page of an action has its form, with the values of the query', async () => {
   const html = await page('/books/1/cover/?width=7')
-  expect(html).toContain('<h1>Draw a cover</h1>')
+  expect(html).toContain('<h1 dir="auto">Draw a cover</h1>')
   expect(html).toMatch(/name="width"[^>]* value="7"/)
   expect(formsOf(await page('/books/1/lend/'))).toEqual([['POST', '/books/1/lend/']])
   expect(await page('/books/1/lend/', 'ann')).not.toContain('data-open="action')

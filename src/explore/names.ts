@@ -1,0 +1,122 @@
+import { type FieldSpec, loneKey, type TargetSpec } from '../config/spec.js'
+import type { Context } from '../http/route.js'
+import { detailName } from '../resource/links.js'
+import type { Id } from '../resource/plan.js'
+import type { Resource } from '../resource/resource.js'
+import { ask } from './ask.js'
+import { seenBy } from './caller.js'
+import { type Exact, isList, isMembers, type Members, readExact, textOf } from './exact-json.js'
+import type { Explored } from './place.js'
+
+/** The names of records, by their paths. */
+export type Names = ReadonlyMap<string, string>
+
+/** The maximum length of a name. */
+const MAX_NAME = 80
+/** How many records are requested one by one for their names. */
+const MAX_REQUESTED = 25
+
+/** The field by which people know a record: the declared one, or the first text that is not part of the key. */
+export function labelOf({ spec, shown }: Resource): FieldSpec | undefined {
+  const isShown = shown.some(({ name }) => name === spec.labelField?.name)
+  return isShown
+    ? spec.labelField
+    : shown.find(({ type, primaryKey }) => !primaryKey && type.comparisons.includes('text'))
+}
+
+/** The name of a record; undefined if it has none. */
+export function nameOf(resource: Resource, record: Members): string | undefined {
+  const value = record.get(labelOf(resource)?.name ?? '') ?? null
+  const text = value === null ? '' : textOf(value).trim()
+  const [...characters] = text.slice(0, 2 * MAX_NAME)
+  if (text === '') return undefined
+  return characters.length > MAX_NAME ? `${characters.slice(0, MAX_NAME).join('')}…` : text
+}
+
+/** The resource that shows the records of a relation: of several, the one at the path most like that of the page. */
+function exposing({ resources, near = '' }: Explored, { model }: Pick<TargetSpec, 'model'>): Resource | undefined {
+  const found = resources.filter(({ spec }) => spec.model.name === model && spec.operations.includes('retrieve'))
+  return found.toSorted((a, b) => likeness(b.spec.path, near) - likeness(a.spec.path, near))[0]
+}
+
+/** How many characters two paths have in common at their start. */
+function likeness(path: string, other: string): number {
+  const end = [...path].findIndex((character, index) => character !== other[index])
+  return end < 0 ? path.length : end
+}
+
+interface Referred {
+  readonly resource: Resource
+  readonly path: string
+}
+
+/** The record that a relation's value refers to; undefined if no resource shows it. */
+export function referred(explored: Explored, field: FieldSpec | undefined, value: Exact): Referred | undefined {
+  const target = field?.target ?? field?.joined?.target
+  if (!target?.isKey || isList(value) || value === null) return undefined
+  const resource = exposing(explored, target)
+  const path = resource && pathIn(explored, resource, value)
+  return resource && path !== undefined ? { resource, path } : undefined
+}
+
+/** The path of a record with this key, or a link to it. */
+function pathIn({ routes }: Explored, { spec }: Resource, key: Exact): string | undefined {
+  if (typeof key === 'string' && key.startsWith(spec.path)) return key
+  const parts = isMembers(key) ? [...key] : [[loneKey(spec.model)?.name ?? '', key] as const]
+  return routes.reverse(detailName(spec.name), Object.fromEntries(parts.map(([name, part]) => [name, textOf(part)])))
+}
+
+interface Rows {
+  readonly resource: Resource | undefined
+  readonly rows: readonly Members[]
+}
+
+/** Finds the names of the records to which others refer, as far as the caller may see them. */
+export async function findNames(explored: Explored, context: Context, { resource, rows }: Rows): Promise<Names> {
+  const wanted = new Map<Resource, Set<string>>()
+  for (const field of resource?.shown ?? []) {
+    if (!field.target && !field.joined) continue
+    for (const row of rows) {
+      const found = referred(explored, field, row.get(field.name) ?? null)
+      if (!found) continue
+      const paths = wanted.get(found.resource) ?? new Set()
+      wanted.set(found.resource, paths.add(found.path))
+    }
+  }
+  const found = await Promise.all([...wanted].map((each) => namesIn(explored, context, each)))
+  return new Map(found.flat())
+}
+
+type Named = readonly (readonly [path: string, name: string])[]
+
+async function namesIn(
+  explored: Explored,
+  context: Context,
+  [resource, paths]: readonly [Resource, ReadonlySet<string>],
+): Promise<Named> {
+  const seen = seenBy(explored, resource, context.identity)
+  if (!seen.may('retrieve') || !labelOf(seen.resource)) return []
+  const nameAt = (path: string, text: string): Named => {
+    const record = readExact(text)
+    const name = isMembers(record) ? nameOf(seen.resource, record) : undefined
+    return name === undefined ? [] : [[path, name]]
+  }
+  const route = [...explored.routes].find(({ name }) => name === detailName(resource.spec.name))
+  // Code of a plugin decides what its callers see: it is asked like any client asks.
+  if (!route?.generated || route.place || route.uses) {
+    const asked = [...paths].slice(0, MAX_REQUESTED).map(async (path) => {
+      const answer = await ask(context, explored.routes, { path, search: '' })
+      return answer.status === 200 ? nameAt(path, answer.text) : []
+    })
+    return (await Promise.all(asked)).flat()
+  }
+  const ids = [...paths]
+    .map((path) => resource.key.parse(path.slice(resource.spec.path.length, -1)))
+    .filter((id) => id !== undefined)
+  const records = await context.documents(resource).retrieveMany(ids)
+  return records.flatMap(({ id, item }) => nameAt(pathOfId(explored, resource, id), item))
+}
+
+function pathOfId({ routes }: Explored, { spec, key }: Resource, id: Id): string {
+  return routes.reverse(detailName(spec.name), key.params(id)) ?? ''
+}

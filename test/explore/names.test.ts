@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import type { Plugin } from '../../src/index.js'
+import { type Api, startApi } from '../support/api.js'
+
+const YAML = `version: 1
+api: { prefix: "", explore: true }
+auth:
+  roles: { names: [reader, editor] }
+  development: { ann: { roles: [reader] }, eve: { roles: [editor] } }
+  routes: { explore: anyone }
+plugins: [./plugin.mjs]
+models:
+  city:
+    table: cities
+    primary_key: [country, code]
+    fields:
+      country: { type: string, max: 2 }
+      code: { type: string, max: 5 }
+      name: { type: string, max: 50 }
+  author:
+    table: authors
+    fields:
+      id: { type: bigint, primary_key: true }
+      code: { type: string, max: 50 }
+      name: { type: string, max: 200, nullable: true }
+  book:
+    table: books
+    fields:
+      id: { type: bigint, primary_key: true }
+      title: { type: string, max: 100 }
+      author: { type: belongs_to, model: author, on_delete: cascade }
+      editor: { type: belongs_to, model: author, nullable: true, on_delete: set_null }
+      country: { type: string, max: 2, nullable: true }
+      place: { type: string, max: 5, nullable: true }
+    relations: { city: { model: city, fields: [country, place] } }
+resources:
+  city: { model: city, path: /cities/, access: [{ to: editor, may: all }] }
+  author: { model: author, path: /authors/, label_field: name, access: [{ to: editor, may: all }, { to: reader, may: read, rows: { code: a } }] }
+  book:
+    model: book
+    path: /books/
+    filterable: [author]
+    access: [{ to: editor, may: all }, { to: reader, may: read }]
+mounts:
+  - { path: /v2, dialect: plain }
+`
+
+let asked = 0
+const plugin: Plugin = (app) => {
+  app.use({ resource: 'city' }, (_context, next) => {
+    asked += 1
+    return next()
+  })
+}
+
+let api: Api
+beforeAll(async () => {
+  api = await startApi(YAML, { plugin, env: { NODE_ENV: 'development' }, checkResponses: false })
+  const run = (text: string) => api.database.query({ text, values: [] })
+  await run(
+    `insert into authors (code, name) values ('a', 'Ursula <Le Guin>'), ('b', null), ('c', '${'x'.repeat(100)}')`,
+  )
+  await run(`insert into cities values ('it', 'a/b', 'Ersilia')`)
+  await run(`insert into books (title, author_id, editor_id, country, place) values
+    ('The First City', 1, 3, 'it', 'a/b'), ('The Second', 2, null, null, null)`)
+})
+afterAll(() => api.close())
+
+const page = async (path: string, name = 'eve') =>
+  (await api.fetch(`/explore${path}`, { headers: { authorization: `Dev ${name}` } })).text()
+
+describe('a relation', () => {
+  test.each(['/books/', '/books/1/'])('shows the name of its record and its key at %s', async (path) => {
+    const html = await page(path)
+    expect(html).toContain(
+      '<a href="/explore/authors/1/"><span dir="auto">Ursula &lt;Le Guin&gt;</span> <span class="dim">1</span></a>',
+    )
+    expect(html).toContain(`<span dir="auto">${'x'.repeat(80)}…</span>`)
+    expect(html).toContain('<span dir="auto">Ersilia</span>')
+  })
+
+  test('to a record without a name shows its key', async () => {
+    expect(await page('/books/2/')).toContain('<a href="/explore/authors/2/">2</a>')
+  })
+
+  test('names no record that the caller may not see', async () => {
+    expect(await page('/books/', 'ann')).toContain('Ursula')
+    expect(await page('/books/', 'ann')).not.toMatch(/xxx|Ersilia/)
+  })
+
+  test('of a resource with middleware asks as any client does', async () => {
+    const before = asked
+    await page('/books/1/')
+    expect(asked).toBe(before + 1)
+  })
+
+  test('at a mount leads to the record at the mount', async () => {
+    expect(await page('/v2/books/')).toContain('<a href="/explore/v2/authors/1/"><span dir="auto">Ursula')
+  })
+})
+
+describe('the page of a record', () => {
+  test('is titled with its name', async () => {
+    const html = await page('/books/1/')
+    expect(html).toContain('<h1 dir="auto">The First City</h1>')
+    expect(html).toContain('<title>The First City · book 1 · ')
+    expect(html).toContain('<a href="/explore/books/">/books/</a> / book 1</nav>')
+    expect(await page('/authors/2/')).toContain('<h1 dir="auto">author 2</h1>')
+  })
+
+  test('counts what refers to it, and says in the delete dialog what becomes of it', async () => {
+    const html = await page('/authors/1/')
+    expect(html).toContain('<a href="/explore/books/?author=1">book</a> <span class="dim">by author: 1</span>')
+    expect(html).toContain('<h2 id="heading-delete">Delete “Ursula &lt;Le Guin&gt;”?</h2>')
+    expect(html).toContain('<li>1 × book by author: they are deleted too</li>')
+    expect(html).toContain('<li>book by editor: they stay, and refer to nothing then</li>')
+    expect(await page('/authors/3/')).not.toContain('they are deleted too')
+    expect(await page('/cities/it/a%2Fb/')).toContain('by city: the delete is rejected while there are any</li>')
+  })
+})
+
+test('`label_field` must be a field that responses show', async () => {
+  await expect(startApi(YAML.replace('label_field: name', 'label_field: nmae'))).rejects.toThrow('nmae')
+  const hidden = YAML.replace('max: 200, nullable: true', 'max: 200, private: true, nullable: true')
+  await expect(startApi(hidden)).rejects.toThrow('`label_field` cannot be `name`')
+})
