@@ -77,7 +77,7 @@ function offer(
   const fields = input.map((field) => (field.nullable ? { ...field, nullable: false, default: OMITTED } : field))
   const form = html`<dialog id="${id}" aria-labelledby="heading-${id}"><form method="get" action="${ROOT + path}" autocomplete="off">
 <header><h2 id="heading-${id}">${summary}</h2><p class="line">${badge(method)} <code class="url">${path}</code></p></header>
-<div class="fields">${fieldInputs(explored, fields, { id, method: 'POST', ...(asked && { record: asked }) })}</div>
+<div class="fields">${fieldInputs(explored, fields, { id, method, ...(asked && { record: asked }) })}</div>
 <footer><button type="button" class="plain" data-close>Cancel</button> <button class="primary">Run</button></footer></form></dialog>`
   return { button: opener(id, summary, 'plain'), form }
 }

@@ -1,10 +1,12 @@
 import type { FieldSpec } from '../config/spec.js'
 import { featureParameters, isFilter } from '../features/index.js'
 import type { Method } from '../http/route.js'
+import { seenBy } from './caller.js'
 import { type Exact, type Members, printJson, textOf } from './exact-json.js'
 import { type Html, html } from './html.js'
 import { inputOf } from './input.js'
 import { selectOptions, sizeParameter } from './list-query.js'
+import { exposing, labelOf, referred } from './names.js'
 import type { Explored } from './place.js'
 
 interface Inputs {
@@ -48,7 +50,7 @@ ${control(explored, parts)}
 <p class="hint" id="${id}-hint">${inputOf(field).hint + merged}</p><p class="error" id="${id}-error"></p></div>`
 }
 
-function control(explored: Explored, { id, field, value }: FieldInput): Html {
+function control(explored: Explored, { id, field, value, method }: FieldInput): Html {
   const { kind, choices, long, example } = inputOf(field)
   const text = spell(value, kind === 'json')
   const before = value !== undefined && html` data-json="${printJson(value, 'line')}"`
@@ -60,13 +62,37 @@ function control(explored: Explored, { id, field, value }: FieldInput): Html {
     return html`<textarea ${shared} rows="${lines}" spellcheck="false"${kind === 'json' && html` class="code"`}>
 ${text}</textarea>`
   }
-  const proposals = lookup(explored, field, `${id}-list`)
-  const listed = proposals && html` list="${id}-list"`
-  // A relation can also be found by its name.
+  const proposals = lookup(explored, field)
+  if (proposals) {
+    const picked = value === undefined ? undefined : referred(explored, field, value)
+    return html`<div class="picker" data-picker ${proposals}><input ${shared} role="combobox" aria-autocomplete="list" aria-expanded="false" aria-controls="${id}-list" value="${text}" placeholder="key, or words to find it" autocomplete="off"><span class="picked" dir="auto" aria-live="polite">${picked && explored.names?.get(picked.path)}</span>
+<ul id="${id}-list" role="listbox" aria-label="Records for ${field.label}" hidden></ul></div>`
+  }
   const digits = kind === 'number' && !field.target && html` inputmode="decimal"`
-  const type = field.type.input !== undefined && html` type="${field.type.input}"`
-  return html`<input ${shared}${type} value="${text}" placeholder="${example}" autocomplete="off"${listed}${digits}>${proposals}`
+  const native = nativeInput(field, text, method)
+  return html`<input ${shared}${native.attributes} value="${native.text}" placeholder="${example}" autocomplete="off"${digits}>${native.remark && html` <span class="dim">${native.remark}</span>`}`
 }
+
+/** The browser's own input of a type, if it can hold the value: it knows no fractions below a millisecond, and no time zone. */
+function nativeInput({ type, options }: FieldSpec, text: string, method: Method) {
+  const { input } = type
+  const plain = { attributes: undefined, text, remark: undefined }
+  if (input === undefined) return plain
+  if (!/^(?:date|time)/.test(input)) return { ...plain, attributes: html` type="${input}"` }
+  // In a query it is text like any other.
+  if (method === 'GET') return plain
+  const isUniversal = type.rules(options).some(({ schema }) => schema['format'] === 'date-time')
+  const shown = text
+    .replace(/Z$/, '')
+    .replace(/(\.\d*?)0+$/, '$1')
+    .replace(/\.$/, '')
+  if (shown !== '' && !NATIVE.test(shown)) return plain
+  const zone = isUniversal && html` data-zone="Z"`
+  const attributes = html` type="${input}"${input !== 'date' && html` step="1"`}${zone}`
+  return { attributes, text: shown, remark: isUniversal ? 'UTC' : undefined }
+}
+
+const NATIVE = /^(?:\d{4}-\d\d-\d\d)?(?:(?:^|T)\d\d:\d\d:\d\d(?:\.\d{1,3})?)?$/
 
 function spell(value: Exact | undefined, asJson: boolean): string {
   if (value === undefined || value === null) return ''
@@ -84,19 +110,17 @@ function remark(field: FieldSpec): Html | undefined {
   return html` <span class="dim">default ${value}</span>`
 }
 
-/** Suggestions for a relation: the script requests a few records at a time from the API, with the client's own rights. */
-function lookup({ resources }: Explored, { target }: FieldSpec, id: string): Html | undefined {
-  const found =
-    target && resources.find(({ spec }) => spec.model.name === target.model && spec.operations.includes('list'))
+/** Where the script finds the records that a relation can refer to, a few at a time, with the caller's own rights. */
+function lookup(explored: Explored, { target }: FieldSpec): Html | undefined {
+  const found = target && exposing(explored, target, 'list')
   const size = found && sizeParameter(found.spec)
   // Without pages, the list is the proposals. A dialect has parameters of its own.
   if (!found || (size === undefined && found.spec.dialect)) return undefined
-  const { path } = found.spec
+  const { resource } = seenBy(explored, found, explored.caller)
   const finding = featureParameters(found.spec, 'list').filter(({ findsText }) => findsText)
   const search = finding.find((each) => !isFilter(each)) ?? finding[0]
-  const url = size === undefined ? path : `${path}?${size}=10`
-  const isShown = found.shown.some(({ name }) => name === target.field)
-  return isShown
-    ? html`<datalist id="${id}" data-path="${url}" data-key="${target.field}" data-search="${search?.name}"></datalist>`
+  const url = size === undefined ? found.spec.path : `${found.spec.path}?${size}=10`
+  return resource.shown.some(({ name }) => name === target.field)
+    ? html`data-path="${url}" data-key="${target.field}" data-label="${labelOf(resource)?.name}" data-search="${search?.name}"`
     : undefined
 }

@@ -1,4 +1,4 @@
-import { type FieldSpec, loneKey, type TargetSpec } from '../config/spec.js'
+import { type FieldSpec, loneKey, type Operation, type TargetSpec } from '../config/spec.js'
 import type { Context } from '../http/route.js'
 import { detailName } from '../resource/links.js'
 import type { Id } from '../resource/plan.js'
@@ -34,8 +34,12 @@ export function nameOf(resource: Resource, record: Members): string | undefined 
 }
 
 /** The resource that shows the records of a relation: of several, the one at the path most like that of the page. */
-function exposing({ resources, near = '' }: Explored, { model }: Pick<TargetSpec, 'model'>): Resource | undefined {
-  const found = resources.filter(({ spec }) => spec.model.name === model && spec.operations.includes('retrieve'))
+export function exposing(
+  { resources, near = '' }: Explored,
+  { model }: Pick<TargetSpec, 'model'>,
+  operation: Operation = 'retrieve',
+): Resource | undefined {
+  const found = resources.filter(({ spec }) => spec.model.name === model && spec.operations.includes(operation))
   return found.toSorted((a, b) => likeness(b.spec.path, near) - likeness(a.spec.path, near))[0]
 }
 

@@ -18,10 +18,13 @@ export const SCRIPT = String.raw`'use strict'
   const nullOf = (form, { name }) => form.querySelector('[data-null="' + name + '"]') || {}
   const isChanged = (control, asNull) => control.value !== control.first || asNull.checked !== asNull.first
 
+  // Browsers leave out seconds that are zero, and know no time zone.
+  const exactly = ({ type, value, dataset }) => value && /^(date)?time/.test(type) ? value.replace(/(^|T)\d\d:\d\d$/, '$&:00') + (dataset.zone || '') : value
+
   // The JSON text of what a control holds; undefined when it is left out of the body.
   const encode = (control, method, asNull) => {
     const { kind, json } = control.dataset
-    const value = control.value
+    const value = exactly(control)
     const changed = isChanged(control, asNull)
     if (method === 'PATCH' && !changed) return undefined
     if (method === 'PUT' && !changed && json !== undefined) return json
@@ -214,28 +217,6 @@ export const SCRIPT = String.raw`'use strict'
   for (const button of all('[data-copy]')) {
     if (!navigator.clipboard) button.remove()
     else button.addEventListener('click', () => navigator.clipboard.writeText(button.dataset.copy).then(() => say('Copied'), () => say('The browser did not allow it')))
-  }
-
-  // Relations: a few records that fit what is typed, as the API lists them to this client.
-  const propose = async (list, typed) => {
-    const { path, key, search } = list.dataset
-    const url = path + (search && typed ? (path.includes('?') ? '&' : '?') + search + '=' + encodeURIComponent(typed) : '')
-    if (list.asked === url) return
-    list.asked = url
-    const response = await fetch(url)
-    if (!response.ok || list.asked !== url) return
-    const answer = await response.json()
-    const rows = Array.isArray(answer) ? answer : Object.values(answer).find(Array.isArray) || []
-    // A number that is not exact here would be the id of another record.
-    const known = rows.filter((row) => typeof row[key] === 'string' || Number.isSafeInteger(row[key]))
-    list.replaceChildren(...known.map((row) => {
-      const words = Object.entries(row).find(([name, value]) => typeof value === 'string' && name !== 'url' && name !== key)
-      return Object.assign(document.createElement('option'), { value: row[key], textContent: words ? words[1].slice(0, 80) : '' })
-    }))
-  }
-  for (const list of all('datalist[data-path]')) {
-    const input = list.previousElementSibling
-    for (const event of ['focus', 'input']) input.addEventListener(event, () => propose(list, input.value).catch(() => {}))
   }
 
   for (const form of all('form.query')) {

@@ -138,6 +138,19 @@ dialog footer { display: flex; justify-content: flex-end; gap: .5rem; padding: .
   position: fixed; right: 1.25rem; bottom: 1.25rem; margin: 0; background: var(--text); color: var(--bg); padding: .55rem 1rem;
   border-radius: 9px; box-shadow: var(--shadow);
 }
+.picker { position: relative; }
+.picked { font-size: 13px; color: var(--green); }
+[role=listbox] {
+  position: absolute; z-index: 6; top: 2.5rem; left: 0; right: 0; margin: 0; padding: .3rem; list-style: none; max-height: 15rem; overflow: auto;
+  background: var(--card); border: 1px solid var(--line); border-radius: 8px; box-shadow: var(--shadow);
+}
+[role=listbox] li { padding: .3rem .5rem; border-radius: 6px; overflow-wrap: anywhere; }
+[role=option] { cursor: pointer; }
+[role=option]:hover, [role=option][aria-selected=true] { background: var(--blue-bg); }
+@media (max-height: 30rem) {
+  dialog { max-height: calc(100vh - 1rem); }
+  dialog form { display: block; max-height: none; }
+}
 @media (max-width: 48rem) {
   body { grid-template: "top" auto "nav" auto "main" 1fr / minmax(0, 1fr); }
   body > nav { border-right: 0; border-bottom: 1px solid var(--line); padding: .6rem .75rem; max-height: 9rem; overflow: auto; }

@@ -18,6 +18,7 @@ export const date: FieldType<string> = {
     { json: '0001-01-01', text: '0001-01-01', value: '0001-01-01' },
     { json: '9999-12-31', text: '9999-12-31', value: '9999-12-31' },
   ],
+  input: 'date',
   column: () => 'date',
   fromColumn: ({ type }) =>
     type === 'date'

@@ -54,6 +54,7 @@ export const localTimestamp: FieldType<string, LocalTimestampOptions> = {
       options: { precision: 3 },
     },
   ],
+  input: 'datetime-local',
   column: ({ precision }) => (precision === undefined ? 'timestamp' : `timestamp(${precision})`),
   fromColumn({ type }) {
     const [found, digits = '6'] = /^timestamp(?:\(([0-6])\))? without time zone$/.exec(type) ?? []

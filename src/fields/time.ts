@@ -40,6 +40,7 @@ export const time: FieldType<string> = {
     { json: '20:00:00.250', wire: '20:00:00.25', text: '20:00:00.2500', value: '20:00:00.25' },
     { json: '20:20:20.000000', wire: '20:20:20', text: '20:20:20.0', value: '20:20:20' },
   ],
+  input: 'time',
   column: () => 'time',
   fromColumn: ({ type }) =>
     /^time(?:\(6\))? without time zone$/.test(type)

@@ -40,6 +40,7 @@ export const timestamp: FieldType<string> = {
       value: '2024-02-29T23:59:00.100000Z',
     },
   ],
+  input: 'datetime-local',
   column: () => 'timestamptz',
   // A literal default depends on the time zone of the session that it is read in.
   fromColumn: ({ type }) =>

@@ -94,8 +94,8 @@ describe('the forms of a record', () => {
 
   test('take the key of a relation as text, with proposals from a list without pages for scripts (D8)', async () => {
     const html = await page('/books/1/')
-    expect(html).toMatch(/<input id="edit-shelf" name="shelf"[^>]* list="edit-shelf-list"/)
-    expect(html).toContain('<datalist id="edit-shelf-list" data-path="/shelves/" data-key="id"')
+    expect(html).toContain('<div class="picker" data-picker data-path="/shelves/" data-key="id" data-label="name"')
+    expect(html).toMatch(/<input id="edit-shelf" name="shelf"[^>]* role="combobox"/)
   })
 })
 

@@ -1,0 +1,152 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
+import type { BrowserContext, Page } from 'playwright-core'
+import { type Api, startApi } from '../support/api.js'
+import { describeInChromium, findFaults, listenForComplaints, openChromium } from '../support/browser.js'
+
+const YAML = `version: 1
+api: { title: Library, prefix: "", explore: true }
+models:
+  author:
+    table: authors
+    fields: { id: { type: bigint, primary_key: true }, name: { type: string, max: 100 } }
+  book:
+    table: books
+    fields:
+      id: { type: bigint, primary_key: true }
+      author: { type: belongs_to, model: author }
+      isbn: { type: string, min: 4, max: 4 }
+      bought: { type: date, nullable: true }
+      opens: { type: time, nullable: true }
+      due: { type: timestamp, nullable: true }
+      local: { type: local_timestamp, nullable: true }
+resources:
+  author: { model: author, path: /authors/, search: [name] }
+  book: { model: book, path: /books/ }
+`
+
+let api: Api
+let context: BrowserContext
+let page: Page
+let complaints: readonly string[]
+
+const open = (path: string) => page.goto(`${api.url}/explore${path}`)
+const run = (text: string) => api.database.query({ text, values: [] })
+const button = (name: string) => page.getByRole('button', { name, exact: true })
+const input = (name: string) => page.getByLabel(name, { exact: true })
+const author = () => page.getByRole('combobox', { name: 'Author' })
+
+describeInChromium('a form in Chromium', () => {
+  beforeAll(async () => {
+    api = await startApi(YAML, { checkResponses: false })
+    await run(`insert into authors (name) select 'Author ' || n from generate_series(1, 10000) n`)
+    context = await openChromium()
+  })
+
+  afterAll(async () => {
+    await context.close()
+    await api.close()
+  })
+
+  beforeEach(async () => {
+    await run('truncate books restart identity')
+    page = await context.newPage()
+    page.setDefaultTimeout(15_000)
+    complaints = await listenForComplaints(page, api.url, (text) => text.startsWith('Failed to load resource'))
+  })
+
+  afterEach(async () => {
+    await page.close()
+    expect(complaints).toEqual([])
+  })
+
+  test('finds one of 10,000 records with the keyboard, by one request', async () => {
+    await open('/books/')
+    await button('New book').click()
+    let requests = 0
+    page.on('request', (request) => {
+      if (request.url().includes('/authors/')) requests += 1
+    })
+    await page.keyboard.type('9876')
+    await page.getByRole('option', { name: 'Author 9876' }).waitFor()
+    expect(requests).toBe(1)
+    expect(await author().getAttribute('aria-expanded')).toBe('true')
+    expect(await findFaults(page)).toEqual([])
+    await page.keyboard.press('ArrowDown')
+    const active = await author().getAttribute('aria-activedescendant')
+    expect(await page.locator(`#${active}`).getAttribute('aria-selected')).toBe('true')
+    await page.keyboard.press('Enter')
+    expect(await author().inputValue()).toBe('9876')
+    expect(await page.locator('.picked').textContent()).toBe('Author 9876')
+    await page.keyboard.press('Tab')
+    await page.keyboard.type('1234')
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/explore/books/1/')
+    await page.locator('dl.record').getByText('Author 9876').waitFor()
+  })
+
+  test('closes the list of records by Escape, and stays open itself', async () => {
+    await open('/books/')
+    await button('New book').click()
+    await author().click()
+    await page.getByRole('option').first().waitFor()
+    await page.keyboard.press('Escape')
+    expect(await page.getByRole('option').count()).toBe(0)
+    expect(await page.locator('dialog[open]').count()).toBe(1)
+    await page.keyboard.press('ArrowDown')
+    await page.getByRole('option').first().click()
+    expect(await author().inputValue()).toBe('1')
+    await page.keyboard.type('nobody')
+    await page.getByText('No record fits').waitFor()
+    expect(await page.locator('.picked').textContent()).toBe('')
+  })
+
+  test('shows the name of the record that a relation has', async () => {
+    await run(`insert into books (author_id, isbn) values (77, '1234')`)
+    await open('/books/1/')
+    await button('Edit').click()
+    expect(await page.locator('.picked').textContent()).toBe('Author 77')
+  })
+
+  test('has inputs of the browser for dates and times, which lose no digit', async () => {
+    await run(
+      `insert into books (author_id, isbn, opens, due) values (1, '1234', '10:00:00.000001', '2026-01-02T03:04:05Z')`,
+    )
+    await open('/books/1/')
+    await button('Edit').click()
+    expect(await input('Opens').getAttribute('type')).toBeNull()
+    expect(await input('Due').inputValue()).toBe('2026-01-02T03:04:05')
+    await input('Bought').fill('2026-11-21')
+    await input('Due').fill('2026-11-21T10:30')
+    await input('Local').fill('2026-11-21T10:30:15')
+    await button('Save').click()
+    await page.getByRole('status').filter({ hasText: 'Saved' }).waitFor()
+    expect(await (await api.fetch('/books/1/')).json()).toMatchObject({
+      bought: '2026-11-21',
+      opens: '10:00:00.000001',
+      due: '2026-11-21T10:30:00.000000Z',
+      local: '2026-11-21T10:30:15.000000',
+    })
+  })
+
+  test('counts the errors, focuses the first, and says a length that has no room', async () => {
+    await open('/books/')
+    await button('New book').click()
+    await input('Isbn').fill('12345')
+    await button('Create').click()
+    await page.getByText('2 fields to correct').waitFor()
+    expect(await page.evaluate('document.activeElement.id')).toBe('create-author')
+    expect(await page.locator('#create-isbn-error').textContent()).toBe('Isbn must be exactly 4 characters')
+  })
+
+  test('can be used at 400 % zoom', async () => {
+    await page.setViewportSize({ width: 320, height: 256 })
+    await open('/books/')
+    await button('New book').click()
+    for (const part of [author(), input('Local'), button('Create')]) {
+      await part.scrollIntoViewIfNeeded()
+      const box = await part.boundingBox()
+      expect(box && box.y >= 0 && box.y + box.height <= 256 && box.x >= 0 && box.x + box.width <= 320).toBe(true)
+    }
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
+  })
+})
