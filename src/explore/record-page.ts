@@ -56,7 +56,7 @@ export async function referrersOf(
     if ((other.spec.mounted === undefined) !== (spec.mounted === undefined)) return []
     const { resource: seen, may } = seenBy(explored, other, context.identity)
     const shown = may('list') ? seen.shown.map(({ name }) => name) : []
-    const filtered = other.spec.filters.flatMap(({ field, lookups }) => (lookups.includes(exact) ? [field.name] : []))
+    const filtered = other.spec.filters.flatMap(({ name, lookups }) => (lookups.includes(exact) ? [name] : []))
     return other.spec.model.relations.flatMap(({ name, target, parts }) => {
       if (target.model !== spec.model.name) return []
       const query = parts.flatMap(({ field, to }) => {

@@ -139,6 +139,8 @@ export interface ResponseParts {
 export interface IndexUse {
   /** The first field of the index. */
   readonly field: FieldSpec
+  /** The model of the field, if it is not that of the resource. */
+  readonly model?: ModelSpec
   /** Left out if lists do without an index. */
   readonly need?: IndexNeed
 }
@@ -149,6 +151,8 @@ export interface IndexNeed {
   readonly key: string
   /** The place of the field under the key, if the key has a list; left out if the whole key needs the index. */
   readonly place?: number
+  /** The name under the key, if it is not that of the field. */
+  readonly entry?: string
   /** The consequence of a missing index, in one sentence. */
   readonly cost: string
   /** The minimum that an index must serve. */

@@ -1,4 +1,4 @@
-import type { CoreSpec, FieldSpec } from '../config/core-spec.js'
+import type { CoreSpec, FieldSpec, ModelSpec } from '../config/core-spec.js'
 import { totalOrder, uniformStart } from '../config/indexes/coverage.js'
 import type { ModelDraft } from '../config/parse/drafts.js'
 import { checkUsable, type FieldUse, type NamePlace } from '../config/parse/field-names.js'
@@ -18,19 +18,26 @@ import type { Feature, IndexUse, QueryParameter, Scope } from './feature.js'
 import { typeOfValue } from './names.js'
 import { operandSource } from './operand-source.js'
 import type { OrderableSpec } from './orderable.js'
+import { buildPath, checkPath, isWhole, type RelatedRecords, splitPath } from './related-filter.js'
 
 export interface FilterableSpec {
   readonly filters: readonly FilterSpec[]
 }
 
 interface FilterSpec {
+  /** As clients name it: the field, after the relations that lead to it. */
+  readonly name: string
   readonly field: FieldSpec
+  /** The related records that have the field; undefined for a field of the record itself. */
+  readonly related: RelatedRecords | undefined
   readonly lookups: readonly Lookup[]
 }
 
 /** One comparison of a list. `value` is the parsed operand. */
 export interface Condition {
   readonly field: FieldSpec
+  /** The related record of which it must hold; undefined for the record itself. */
+  readonly related?: RelatedRecords | undefined
   readonly lookup: Lookup
   readonly value: unknown
 }
@@ -45,8 +52,8 @@ export const filterable: Feature<FilterableSpec, FilterPlan, OrderableSpec> = {
   keys: {
     filterable: doc(
       filterableSchema(),
-      'The fields that lists can be filtered by: names for exact matches, or a mapping with the lookups of each.',
-      'filterable: [title]\nfilterable: { title: [exact, contains] }',
+      'The fields that lists can be filtered by: names for exact matches, or a mapping with the lookups of each. `author.name` is a field of a related record.',
+      'filterable: [title]\nfilterable: { title: [exact, contains], author.name: [exact] }',
     ),
   },
 
@@ -54,31 +61,52 @@ export const filterable: Feature<FilterableSpec, FilterPlan, OrderableSpec> = {
 
   parse(resource, scope) {
     if (resource.model) checkFilters(resource, resource.model, scope)
-    return ({ field }) => ({
-      filters: entriesOf(resource.given('filterable')).map(([name, lookups]) => ({
-        field: field(name),
-        lookups: lookups.map(
-          (each) => lookupOfType(field(name).type, each) ?? fail(`a lookup that was never checked: ${each}`),
-        ),
-      })),
+    return (declared) => ({
+      filters: entriesOf(resource.given('filterable')).map(([name, lookups]) => {
+        const { field, related } = buildPath(name, declared)
+        return {
+          name,
+          field,
+          related,
+          lookups: lookups.map(
+            (each) => lookupOfType(field.type, each) ?? fail(`a lookup that was never checked: ${each}`),
+          ),
+        }
+      }),
     })
   },
 
   parameters: (spec, readLink) =>
     spec.dialect === undefined
       ? filtersOf(spec).map((filter): QueryParameter<FilterPlan> => {
-          const { name, field, lookup } = filter
-          const source = operandSource({ parameter: name, field, readLink })
+          const { name, field, related, lookup } = filter
+          const source = operandSource({ parameter: name, field, readLink: related ? undefined : readLink })
           return {
             ...describeFilter(filter, spec),
             read(text, plan) {
-              plan.where = [...(plan.where ?? []), { field, lookup, value: lookup.operand.parse(text, source) }]
+              const value = lookup.operand.parse(text, source)
+              plan.where = [...(plan.where ?? []), { field, lookup, value, ...(related && { related }) }]
             },
           }
         })
       : [],
 
-  restrict: ({ filters }, { asks }) => ({ filters: filters.filter(({ field }) => asks(field.name)) }),
+  restrict: ({ filters }, { asks, expansion }) => ({
+    filters: filters.flatMap((filter): readonly FilterSpec[] => {
+      if (filter.related === undefined) return asks(filter.field.name) ? [filter] : []
+      const related = expansion(filter.related)
+      return isWhole(filter.related, related) ? [{ ...filter, related }] : []
+    }),
+  }),
+
+  mount: ({ filters }, at) => {
+    const within = (related: RelatedRecords): RelatedRecords => ({
+      ...related,
+      resource: at.resource(related.resource),
+      expand: related.expand.map(within),
+    })
+    return { filters: filters.map((filter) => ({ ...filter, related: filter.related && within(filter.related) })) }
+  },
 
   options: (spec) =>
     spec.operations.includes('list') && spec.dialect === undefined
@@ -95,25 +123,25 @@ function filterableSchema(): JsonSchema {
 }
 
 /** A filter, by the name of its parameter. */
-interface NamedFilter {
-  readonly name: string
-  readonly field: FieldSpec
+interface NamedFilter extends Omit<FilterSpec, 'lookups'> {
+  /** The name of the filter without its lookup. */
+  readonly path: string
   readonly lookup: Lookup
 }
 
 function filtersOf({ filters }: FilterableSpec): readonly NamedFilter[] {
-  return filters.flatMap(({ field, lookups }) =>
-    lookups.map((lookup) => ({ name: parameterOf(field.name, lookup), field, lookup })),
+  return filters.flatMap(({ name, lookups, ...filter }) =>
+    lookups.map((lookup) => ({ ...filter, name: parameterOf(name, lookup), path: name, lookup })),
   )
 }
 
 /** Describes a filter for documents, types and pages. */
 export function describeFilter(
-  { name, field, lookup }: NamedFilter,
+  { name, path, field, related, lookup }: NamedFilter,
   { links }: Pick<CoreSpec, 'links'>,
 ): Omit<QueryParameter, 'read'> {
   const { operand } = lookup
-  const isLink = field.name in links
+  const isLink = related === undefined && field.name in links
   const compared = comparedSchema(field)
   const schema = operand.schema(isLink ? { anyOf: [compared, LINK] } : compared)
   const type = typeOfValue(field)
@@ -122,7 +150,7 @@ export function describeFilter(
     name,
     on: ['list'],
     role: 'filter',
-    description: `Only records whose \`${field.name}\` ${lookup.description}.`,
+    description: `Only records whose \`${path}\` ${lookup.description}.`,
     ...(operand.list
       ? {
           several: true,
@@ -132,7 +160,7 @@ export function describeFilter(
     typescript: operand.typescript(isLink ? `${type} | string` : type),
     hint: operand.placeholder ?? '',
     ...(choices && { choices }),
-    ...(lookup.proposes && { findsText: true }),
+    ...(lookup.proposes && related === undefined && { findsText: true }),
   }
 }
 
@@ -144,17 +172,28 @@ function choicesOf(field: FieldSpec, lookup: Lookup): readonly string[] | undefi
 
 function indexesOf(
   { model, defaultOrder }: CoreSpec & OrderableSpec,
-  { field, lookups }: FilterSpec,
+  { name, field, related, lookups }: FilterSpec,
   place: number,
 ): readonly IndexUse[] {
   const help = new Set(lookups.map((lookup) => lookup.index(field)))
-  if (!help.has('needed')) return help.has('useful') ? [{ field }] : []
+  const owner = related && { model: ownerOfField(related) }
+  if (!help.has('needed')) return help.has('useful') ? [{ field, ...owner }] : []
+  if (owner) {
+    const cost = `no index serves the filter ${show(name)}: it reads the whole table of ${show(owner.model.name)}`
+    const wanted = { equal: [field], order: [] }
+    return [{ field, ...owner, need: { key: 'filterable', place, entry: name, cost, wanted, best: [field] } }]
+  }
   // In an index, rows are ordered by the later columns only as long as the earlier ones have one value, which a range has not.
   const order = lookups.includes(exact) ? uniformStart(totalOrder(model, defaultOrder)) : totalOrder(model, [])
   const after = order.map((each) => each.field).filter((each) => each !== field)
   const cost = `no index serves the filter ${show(field.name)}: it reads the whole table`
   const wanted = { equal: [field], order: [] }
   return [{ field, need: { key: 'filterable', place, cost, wanted, best: [field, ...after] } }]
+}
+
+/** The model of the last related record. */
+function ownerOfField({ model, expand: [next] }: RelatedRecords): ModelSpec {
+  return next === undefined ? model : ownerOfField(next)
 }
 
 type Entry = readonly [name: string, lookups: readonly string[]]
@@ -171,7 +210,8 @@ const FILTERED: FieldUse = {
 }
 
 /** Reports mistakes in the filters of a resource. */
-function checkFilters(resource: ResourceDraft, model: ModelDraft, { report, reserved }: Scope): void {
+function checkFilters(resource: ResourceDraft, model: ModelDraft, scope: Scope): void {
+  const { report, reserved } = scope
   const given = resource.given('filterable')
   const isShort = Array.isArray(given)
   const entries = entriesOf(given)
@@ -180,7 +220,9 @@ function checkFilters(resource: ResourceDraft, model: ModelDraft, { report, rese
     const path = [...resource.path, 'filterable', isShort ? position : name]
     if (report.isSpoiled(path)) continue
     const place: NamePlace = { path, ...(!isShort && { part: 'key' }) }
-    const field = checkUsable(model, name, place, { report, use: FILTERED })
+    const [relations, last] = splitPath(name)
+    const owning = checkPath(relations, model, place, scope)
+    const field = owning && checkUsable(owning, last, place, { report, use: FILTERED })
     if (field === undefined) continue
     if (taken.has(name)) {
       const message = `a filter cannot be called ${show(name)}: lists use that parameter`

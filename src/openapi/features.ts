@@ -102,13 +102,13 @@ export function describeDialect(spec: ResourceSpec): ListDescription | undefined
 /** The filters that the dialect can express and the resource offers; those for equality can be repeated. */
 function dialectFilters(spec: ResourceSpec, { filters }: ListDescription): readonly Part[] {
   if (!filters) return []
-  return [...lookupsOf(spec).values()].flatMap(({ field, lookups }) =>
-    filters(field.name).flatMap(({ name, lookups: meant }): readonly Part[] => {
+  return [...lookupsOf(spec)].flatMap(([path, { field, related, lookups }]) =>
+    filters(path).flatMap(({ name, lookups: meant }): readonly Part[] => {
       const lookup = meant.find((each) => lookups.has(each))
       if (lookup === undefined) return []
-      const described = queryParameter(describeFilter({ name, field, lookup }, spec))
+      const described = queryParameter(describeFilter({ name, path, field, related, lookup }, spec))
       const list = lookup === exact && lookups.has(isIn) ? VALUES.list : lookup.operand.list
-      return [list ? repeated(described, list.limits(mostValuesOf(spec, field))) : described]
+      return [list ? repeated(described, list.limits(mostValuesOf(spec, { field, related }))) : described]
     }),
   )
 }

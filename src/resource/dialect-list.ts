@@ -53,9 +53,10 @@ export function compileDialectList(
     if (offered !== undefined && lookup !== undefined)
       return toConditions(comparison, {
         field: offered.field,
+        related: offered.related,
         lookup,
-        most: mostValuesOf(spec, offered.field),
-        readLink,
+        most: mostValuesOf(spec, offered),
+        readLink: offered.related ? undefined : readLink,
       })
     if (unknownQuery === 'ignore') return []
     const name = quote(comparison.parameter)
@@ -73,7 +74,9 @@ export function compileDialectList(
     const features: FeaturePlans = {}
     if (asked.search !== undefined) searching?.read?.(asked.search, features)
     const order = readSorting(asked.sorting)
-    const ids = where.find(({ field, lookup }) => field === key && (lookup === isIn || lookup === exact))
+    const ids = where.find(
+      ({ field, related, lookup }) => !related && field === key && (lookup === isIn || lookup === exact),
+    )
     const window = asked.window ?? unpaged
     const isWhole = asked.window === undefined && ids !== undefined
     const page = isWhole ? WHOLE : cut({ spec, dialect, window, cursor: given.get('cursor')?.[0], order })
@@ -122,8 +125,7 @@ function cut({ spec: { pagination }, dialect, window, cursor, order }: Cut): Pag
 }
 
 /** A field that lists can be filtered by. */
-interface Offered {
-  readonly field: FieldSpec
+interface Offered extends Pick<Condition, 'field' | 'related'> {
   readonly lookups: ReadonlySet<Lookup>
 }
 
@@ -131,20 +133,22 @@ interface Offered {
 export function lookupsOf({ filters, model }: ResourceSpec): ReadonlyMap<string, Offered> {
   const equal: readonly Lookup[] = [exact, isIn]
   const key = loneKey(model)
-  const declared = filters.map(({ field, lookups }): [string, Offered] => {
-    const more = lookups.some((each) => equal.includes(each)) || field === key ? equal : []
-    return [field.name, { field, lookups: new Set([...more, ...lookups]) }]
+  const declared = filters.map(({ name, field, related, lookups }): [string, Offered] => {
+    const more = lookups.some((each) => equal.includes(each)) || (!related && field === key) ? equal : []
+    return [name, { field, related, lookups: new Set([...more, ...lookups]) }]
   })
   return new Map([...(key ? [[key.name, { field: key, lookups: new Set(equal) }] as const] : []), ...declared])
 }
 
 /** How many values of a field one parameter of a dialect accepts. */
-export function mostValuesOf({ model }: ResourceSpec, field: FieldSpec): number {
-  return field === loneKey(model) ? MAX_IDS : MAX_VALUES
+export function mostValuesOf(
+  { model }: ResourceSpec,
+  { field, related }: Pick<Condition, 'field' | 'related'>,
+): number {
+  return !related && field === loneKey(model) ? MAX_IDS : MAX_VALUES
 }
 
-interface Meant {
-  readonly field: FieldSpec
+interface Meant extends Pick<Condition, 'field' | 'related'> {
   readonly lookup: Lookup
   readonly most: number
   readonly readLink: LinkReader | undefined
@@ -152,19 +156,25 @@ interface Meant {
 
 function toConditions(
   { parameter, values }: Comparison,
-  { field, lookup, most, readLink }: Meant,
+  { field, related, lookup, most, readLink }: Meant,
 ): readonly Condition[] {
   const texts = [...new Set(values)]
   const [text = '', ...others] = texts
   const source = operandSource({ parameter, field, readLink, maxValues: most })
-  if (lookup === exact && texts.length !== 1) return [{ field, lookup: isIn, value: parseValues(texts, source) }]
+  const condition = (by: Lookup, value: unknown): Condition => ({
+    field,
+    lookup: by,
+    value,
+    ...(related && { related }),
+  })
+  if (lookup === exact && texts.length !== 1) return [condition(isIn, parseValues(texts, source))]
   // "Not one of several values" means different from all of them.
   if (lookup === ne)
-    return parseValues(texts, operandSource({ parameter, field, readLink })).map((value) => ({ field, lookup, value }))
+    return parseValues(texts, operandSource({ parameter, field, readLink })).map((value) => condition(lookup, value))
   const { operand } = lookup
-  if (operand.list) return [{ field, lookup, value: operand.list.parse(values, source) }]
+  if (operand.list) return [condition(lookup, operand.list.parse(values, source))]
   if (others.length > 0) throw new Problem('invalid_query', `the parameter ${quote(parameter)} must have one value`)
-  return [{ field, lookup, value: operand.parse(text, source) }]
+  return [condition(lookup, operand.parse(text, source))]
 }
 
 /** Lists can always be ordered by the primary key, which has an index. */

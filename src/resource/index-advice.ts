@@ -30,7 +30,9 @@ export function adviseIndex(
   model: ModelSpec,
   plan: Readonly<FeaturePlans> & Pick<ListPlan, 'where' | 'order'>,
 ): IndexAdvice {
-  const { where, order } = plan
+  const { order } = plan
+  // Conditions on related records are met by indexes of other tables.
+  const where = plan.where.filter(({ related }) => related === undefined)
   const needs = needsOf(where, order)
   const served =
     isCovered(model, needs) ||

@@ -20,9 +20,9 @@ interface Missing {
 export const checkCoverage = (document: ConfigDocument, spec: AppSpec): readonly Refusal[] =>
   spec.models.flatMap((model) => {
     if (spec.internal.includes(model)) return []
-    const lists = spec.resources.filter((resource) => resource.model === model)
-    const missing = missingIndexes(model, lists.flatMap(needsOf))
-    const used = new Set(lists.flatMap(columnsInUse))
+    const needs = spec.resources.flatMap(needsOf).filter((need) => need.model === model)
+    const missing = missingIndexes(model, needs)
+    const used = new Set(spec.resources.flatMap((resource) => columnsInUse(resource, model)))
     return [
       // A view has no indexes.
       ...(model.view === undefined ? missing.map((each) => missingRefusal(document, each, missing)) : []),
@@ -55,14 +55,17 @@ const missingRefusal = (document: ConfigDocument, { need, fields }: Missing, all
   code: 'SC401',
   ...placeOf(document, need),
   message: need.cost,
-  help: [additionHelp(document, need.resource.model, { fields, all }), ...sizeHelp(need.best)],
+  help: [additionHelp(document, need.model, { fields, all }), ...sizeHelp(need.best)],
 })
 
-const placeOf = (document: ConfigDocument, { resource, key, place, field }: Need): Pick<Refusal, 'path' | 'part'> => {
+const placeOf = (
+  document: ConfigDocument,
+  { resource, key, place, entry, field }: Need,
+): Pick<Refusal, 'path' | 'part'> => {
   const path: Path = ['resources', resource.name, key]
   if (place === undefined) return { path, part: 'value' }
   if (Array.isArray(findValue(document.value, path))) return { path: [...path, place], part: 'value' }
-  return { path: [...path, field.name], part: 'key' }
+  return { path: [...path, entry ?? field.name], part: 'key' }
 }
 
 const flow = (fields: readonly string[]): string => `[${fields.join(', ')}]`

@@ -70,6 +70,7 @@ function limitsOf(model: ModelSpec, bounds: Bounds): ListLimits {
   return {
     rows: (params) => visibleClause(model, bounds, params, 'list'),
     shows: (field, params) => showingClause(model, field, bounds, params),
+    related: (params) => relatedBounds(bounds, params),
   }
 }
 
@@ -186,5 +187,8 @@ function isPage(plan: ListPlan): boolean {
 function isQuick(model: ModelSpec, plan: ListPlan): boolean {
   if (!isPage(plan) || plan.search || plan.distinct || plan.selection?.expand.length) return false
   const equal = plan.where.map(({ field }) => field)
-  return plan.where.every(({ lookup }) => lookup === exact) && isCovered(model, { equal, order: plan.order })
+  return (
+    plan.where.every(({ lookup, related }) => lookup === exact && related === undefined) &&
+    isCovered(model, { equal, order: plan.order })
+  )
 }

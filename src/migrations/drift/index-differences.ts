@@ -28,7 +28,7 @@ export async function indexDifferences(spec: AppSpec, database: Connection): Pro
     if (table === undefined || found === undefined) return [tableMissing(model)]
     const wanted = wantedOf(model, table)
     const own = new Set(table.indexes.map(({ name }) => name))
-    const used = new Set(spec.resources.filter((each) => each.model === model).flatMap(columnsInUse))
+    const used = new Set(spec.resources.flatMap((each) => columnsInUse(each, model)))
     return [
       ...wanted.flatMap((index) => missing(model, index, found)),
       ...found.filter(({ valid }) => !valid).map((index) => notValid(model, index)),
