@@ -1,0 +1,23 @@
+import { expect, test } from '@jest/globals'
+import { startApi } from '../support/api.js'
+
+test('the example of a text key is not the empty text, which no path can have', async () => {
+  const api = await startApi(`version: 1
+models:
+  customer:
+    table: customers
+    fields: { customer_identifier: { type: string, max: 5, primary_key: true }, note: { type: string, max: 5 } }
+resources:
+  customer: { model: customer, path: /customers/ }
+`)
+  try {
+    const { components } = (await (await api.fetch('/openapi.json')).json()) as {
+      components: { schemas: Record<string, { properties: Record<string, { examples: readonly unknown[] }> }> }
+    }
+    const [example] = components.schemas['CustomerCreate']?.properties['customer_identifier']?.examples ?? []
+    expect(example === undefined || String(example).length > 0).toBe(true)
+    expect(components.schemas['CustomerCreate']?.properties['note']?.examples).toEqual(['Note'])
+  } finally {
+    await api.close()
+  }
+})
