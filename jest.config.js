@@ -15,12 +15,14 @@ function hasRoom(folder) {
   }
 }
 
-/** The test runner: ES modules as they are written, TypeScript through swc, one database per worker. */
+/** The test runner: ES modules loaded by Node, TypeScript compiled by swc, one embedded database per worker. */
 export default {
   testEnvironment: '<rootDir>/scripts/jest/environment.mjs',
+  runtime: '<rootDir>/scripts/jest/runtime.cjs',
   testSequencer: '<rootDir>/scripts/jest/sequencer.cjs',
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/\\.snippetctl/'],
+  // The runtime loads modules itself. The rest of this part is for the set-up, `--watch`, and tests of mutants, which use Jest's runtime.
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: {
     '^(\\.{1,2}/.*)\\.js$': '$1',
@@ -28,8 +30,6 @@ export default {
     '^snippetctl/testing$': '<rootDir>/src/testing.ts',
   },
   transform: {
-    '/src/config/schema/shape-validator\\.ts$': '<rootDir>/scripts/jest/shape-transformer.mjs',
-    '/src/explore/asset-texts\\.ts$': '<rootDir>/scripts/jest/asset-transformer.mjs',
     '\\.ts$': [
       '@swc/jest',
       {

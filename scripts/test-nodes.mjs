@@ -16,7 +16,7 @@ const failed = VERSIONS.filter((version) => {
   const program = install(version)
   console.log(`\nNode ${spawnSync(program, ['--version'], { encoding: 'utf8' }).stdout.trim()}`)
   const env = { ...process.env, PATH: `${dirname(program)}${delimiter}${process.env.PATH}` }
-  const jest = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning', 'node_modules/jest/bin/jest.js']
+  const jest = ['--disable-warning=ExperimentalWarning', 'node_modules/jest/bin/jest.js']
   return spawnSync(program, [...jest, ...process.argv.slice(2)], { env, stdio: 'inherit' }).status !== 0
 })
 console.log(failed.length === 0 ? `\npassed: ${VERSIONS.join(', ')}` : `\nfailed: ${failed.join(', ')}`)

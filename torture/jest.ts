@@ -43,11 +43,7 @@ export async function runJest(
   { files, env, home = HOME, name, timeout }: JestWishes,
 ): Promise<Suite> {
   const report = join(arena.folder, `jest-${process.hrtime.bigint()}.json`)
-  const words = [
-    '--experimental-vm-modules',
-    '--disable-warning=ExperimentalWarning',
-    join(home, 'node_modules/jest/bin/jest.js'),
-  ]
+  const words = ['--disable-warning=ExperimentalWarning', join(home, 'node_modules/jest/bin/jest.js')]
   // A failed test may leave something open, which would keep the process running forever.
   const options = [
     '--json',

@@ -1,12 +1,12 @@
 import { writeFileSync } from 'node:fs'
 import { relative } from 'node:path'
-import TestEnvironment from '../jest/environment.mjs'
+import IsolatedEnvironment from '../jest/isolated-environment.mjs'
 
 /** What is reached outside of tests, by hooks. */
 const HOOKS = '(hooks)'
 
 /** The environment of one test file: wakes a mutant for the tests that reach it, until one fails, or notes what each test reaches. */
-export default class MutantEnvironment extends TestEnvironment {
+export default class MutantEnvironment extends IsolatedEnvironment {
   #failed = false
   #task
   #file

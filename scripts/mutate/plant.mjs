@@ -63,15 +63,14 @@ function typescriptIn(folder) {
     .sort()
 }
 
-/** The unchanged tests, in an environment that activates mutants, with a runner that runs selected tests. */
+/** The unchanged tests, in an isolated environment that activates mutants, with a runner that runs selected tests. */
 const JEST = `import usual from './jest.config.js'
 
-// Mutants of the schema reach the validator only where it is compiled while the tests run.
-const transform = Object.entries(usual.transform).filter(([pattern]) => !/shape-validator|asset-texts/.test(pattern))
+// Mutants also are in code that runs when a module is loaded, so each test file loads all modules.
+const { runtime: _shared, ...isolated } = usual
 
 export default {
-  ...usual,
-  transform: Object.fromEntries(transform),
+  ...isolated,
   testEnvironment: '<rootDir>/scripts/mutate/environment.mjs',
   runner: '<rootDir>/scripts/mutate/runner.mjs',
   reporters: [],

@@ -1,8 +1,19 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, existsSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
-import { delimiter, dirname, join } from 'node:path'
+import { delimiter, dirname, join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 
@@ -126,21 +137,51 @@ export function withFullDisk(command: readonly string[], fullAt?: number): [stri
   return ['sh', '-c', 'ulimit -f "$0" && exec "$@"', blocks, ...command]
 }
 
-/** PGlite in each worker's memory, restored from a dump in a quarter of the time of a first start. */
+/** PGlite in each worker's memory, restored from a dump. Making the dump takes seconds, so later runs use it too. */
 export async function embedded(): Promise<TestServer> {
+  const folder = resolve('.snippetctl', 'tests', `pglite-${releaseOf('@electric-sql/pglite')}`)
+  if (!existsSync(folder)) await dumpInto(folder)
+  const version = readFileSync(join(folder, 'version'), 'utf8')
+  return {
+    description: `embedded PGlite (PostgreSQL ${version}); what needs two sessions is skipped`,
+    environment: { SNIPPETCTL_TEST_URL: '', SNIPPETCTL_TEST_DUMP: join(folder, 'dump.tar') },
+    stop: async () => {},
+  }
+}
+
+/** Tests create no databases in PGlite, and the templates for them are a third of its files. */
+const DROP_TEMPLATES = [
+  'update pg_database set datistemplate = false',
+  'drop database template0',
+  'drop database template1',
+  'checkpoint',
+]
+
+async function dumpInto(folder: string): Promise<void> {
   const { PGlite } = await import('@electric-sql/pglite')
   const pglite = await PGlite.create()
+  for (const statement of DROP_TEMPLATES) await pglite.exec(statement)
   const dump = await pglite.dumpDataDir('none')
   const version = await pglite.query<{ server_version: string }>('show server_version')
   await pglite.close()
-  const directory = mkdtempSync(join(tmpdir(), 'snippetctl-test-'))
-  const file = join(directory, 'pglite.tar')
-  writeFileSync(file, Buffer.from(await dump.arrayBuffer()))
-  return {
-    description: `embedded PGlite (PostgreSQL ${version.rows[0]?.server_version}); what needs two sessions is skipped`,
-    environment: { SNIPPETCTL_TEST_URL: '', SNIPPETCTL_TEST_DUMP: file },
-    stop: async () => rmSync(directory, { recursive: true, force: true }),
+  mkdirSync(dirname(folder), { recursive: true })
+  const unfinished = mkdtempSync(`${folder}-`)
+  writeFileSync(join(unfinished, 'dump.tar'), Buffer.from(await dump.arrayBuffer()))
+  writeFileSync(join(unfinished, 'version'), version.rows[0]?.server_version ?? '')
+  try {
+    renameSync(unfinished, folder)
+  } catch (error) {
+    // Another run may have finished first.
+    rmSync(unfinished, { recursive: true })
+    if (!existsSync(folder)) throw error
   }
+}
+
+function releaseOf(name: string): string {
+  const manifest = JSON.parse(readFileSync(resolve('node_modules', name, 'package.json'), 'utf8')) as {
+    version: string
+  }
+  return manifest.version
 }
 
 /** No database, for tests that need none. */
