@@ -14,6 +14,7 @@ import type { Links } from '../resource/links.js'
 import { compileResource, type Resource } from '../resource/resource.js'
 import type { CompileSchema } from '../resource/validator.js'
 import { type Applicable, grantsFor, restrict } from './restrict.js'
+import { spellRights } from './rights.js'
 
 /** The rights of callers with the same roles. */
 export interface Profile {
@@ -21,6 +22,8 @@ export interface Profile {
   isAmong(named: readonly string[]): boolean
   /** Whether some grant allows an operation or an action of a resource. */
   allows(resource: Resource, name: string): boolean
+  /** All their grants as text. */
+  rights(): string
   /** The resource as these callers see it; `change` is the operation whose grants changes need. */
   resource(resource: Resource, change?: Operation): Resource
 }
@@ -80,6 +83,7 @@ function compileProfile(
     resource: (name) => all.find((each) => each.name === name),
   }
   const own = new WeakSet<Resource>()
+  let rights: string | undefined
   const restrictFor = (change: 'update' | 'partial_update') =>
     remember((resource: Resource) => {
       const { spec, view } = restrict(resource.spec, grants(resource.spec), applicable, change)
@@ -89,6 +93,7 @@ function compileProfile(
     })
   const restricted = { update: restrictFor('update'), partial_update: restrictFor('partial_update') }
   return {
+    rights: () => (rights ??= spellRights(all, grants)),
     isAmong: (named) => named.some((name) => names.includes(name)),
     allows: ({ spec }, name) => grantsFor(grants(spec), name).length > 0,
     resource: (resource, change) =>

@@ -14,7 +14,7 @@ import { EXCHANGE, type Exchange } from './server/exchange.js'
 import { once } from './middleware/idempotency.js'
 import type { AfterCommit, Task } from './after-commit.js'
 import { EXPORT, exportList, type Exports, type WithExports } from './exports.js'
-import { askedBy, spellOwner } from './key-owner.js'
+import { askedBy, fingerprintOf, spellOwner } from './key-owner.js'
 import {
   inTransactions,
   isUnknown,
@@ -191,6 +191,7 @@ export function makeContext(exchange: Exchange, params: Params, surroundings: Su
           const own = within(around(inside, { kind: 'inside', isService }), {
             records: inside,
             owner: () => spellOwner(scopes, identity),
+            rights: () => profile && fingerprintOf(profile, identity),
             tasks,
             options,
           })
@@ -247,6 +248,8 @@ interface Inside {
   readonly records: Records
   /** See `spellOwner`. */
   readonly owner: () => string | undefined
+  /** See `fingerprintOf`. */
+  readonly rights: () => string | undefined
   readonly tasks: Task[]
   readonly options: TransactionOptions | undefined
 }
@@ -262,7 +265,7 @@ function isGeneratedRead({ request: { method }, route }: Exchange): boolean {
 }
 
 /** A nested transaction is part of the outer one. */
-function within(context: Context, { records, owner, tasks, options }: Inside): Transaction {
+function within(context: Context, { records, owner, rights, tasks, options }: Inside): Transaction {
   const transaction: Transaction = deriveContext(context, {
     async transaction<T>(work: (context: Transaction) => Promise<T>, wanted?: TransactionOptions) {
       if (wanted?.isolation !== undefined && wanted.isolation !== options?.isolation) {
@@ -274,7 +277,7 @@ function within(context: Context, { records, owner, tasks, options }: Inside): T
     },
     afterCommit: (work: Task) => void tasks.push(work),
     once: async (asked: KeyedRequest, work: () => Promise<Reply>) =>
-      once(records.answers(), askedBy(owner(), asked), work),
+      once(records.answers(), askedBy(owner(), asked, rights()), work),
   })
   return transaction
 }

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import type { Profile } from '../access/profiles.js'
 import type { KeyedRequest } from '../db/records/stored-responses.js'
 import type { Identity } from '../resource/identity.js'
 import type { Scopes } from '../resource/plan.js'
@@ -10,8 +11,18 @@ export function spellOwner(scopes: Scopes | undefined, identity: Identity | unde
   return JSON.stringify([identity.method, identity.subject, scopes ? spellScopes(scopes) : null])
 }
 
-/** Each owner has its own keys. The leading space keeps them apart from the keys that clients send. */
-export function askedBy(owner: string | undefined, asked: KeyedRequest): KeyedRequest {
+/** A fingerprint of what a caller may do: its claims, and the grants to its roles. */
+export function fingerprintOf(profile: Profile, identity: Identity | undefined): string {
+  const claims = Object.entries(identity?.claims ?? {}).toSorted(([one], [other]) => (one < other ? -1 : 1))
+  return hash('sha256', `${JSON.stringify(claims)}\n${profile.rights()}`, 'base64url')
+}
+
+/**
+ * Each owner has its own keys. The leading space keeps them apart from the keys that clients send. `rights` is the fingerprint of what the caller
+ * may do: a stored response may show what it may not see any more.
+ */
+export function askedBy(owner: string | undefined, given: KeyedRequest, rights: string | undefined): KeyedRequest {
+  const asked = rights === undefined ? given : { ...given, rights }
   if (owner === undefined) return asked
   return { ...asked, key: ` ${hash('sha256', `${owner}\n${asked.key}`, 'base64url')}` }
 }

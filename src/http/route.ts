@@ -114,7 +114,7 @@ export interface Transaction extends Context {
   /**
    * Runs `work` once for each key and stores its response in the same transaction. A repeated request gets the stored response, with
    * `Idempotency-Replayed`. Requires a resource with `idempotency`.
-   * @throws Problem `request_in_progress`, `idempotency_key_reused`
+   * @throws Problem `request_in_progress`, `idempotency_key_reused`, `conflict` if the rights of the caller have changed
    */
   once(asked: KeyedRequest, work: () => Promise<Reply>): Promise<Reply>
 }

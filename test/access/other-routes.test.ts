@@ -163,7 +163,7 @@ resources:
 })
 
 describe('what describes the API', () => {
-  test('OPTIONS and OpenAPI have what the caller may do, and the fields that it sees', async () => {
+  test('52: OPTIONS and OpenAPI have what the caller may do, and the fields that it sees', async () => {
     expect(await status(undefined, 'OPTIONS', '/api/tasks/')).toBe(401)
     const { json, headers } = await tasks.as('ann', 'OPTIONS', '/api/tasks/')
     expect(headers.get('allow')).toBe('GET, HEAD, POST, PATCH, DELETE, OPTIONS')

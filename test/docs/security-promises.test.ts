@@ -3,13 +3,16 @@ import { describe, expect, test } from '@jest/globals'
 import { CAMPAIGN } from '../../torture/campaign.js'
 
 const page = readFileSync('SECURITY.md', 'utf8')
-const promises = page
-  .slice(page.indexOf('| Promise |'))
-  .split('\n')
-  .slice(2)
-  .filter((line) => line.startsWith('|'))
-  .map((line) => line.split('|').map((cell) => cell.trim()))
-  .map(([, promise = '', holders = '']) => ({ promise, holders: holders.split(', ') }))
+/** The cells of the table that begins with a heading. */
+const rowsOf = (heading: string): readonly string[][] => {
+  const lines = page.slice(page.indexOf(heading)).split('\n').slice(2)
+  const end = lines.findIndex((line) => !line.startsWith('|'))
+  return lines.slice(0, end < 0 ? undefined : end).map((line) => line.split('|').map((cell) => cell.trim()))
+}
+const promises = rowsOf('| Promise |').map(([, promise = '', holders = '']) => ({
+  promise,
+  holders: holders.split(', '),
+}))
 
 /** Parts of the names of the tests that hold a promise, by the file that SECURITY.md names. */
 const PROOFS: Readonly<Record<string, readonly string[]>> = {
@@ -84,5 +87,26 @@ describe('the promises of SECURITY.md', () => {
   test('have no tests that the page does not name', () => {
     const named = new Set(promises.flatMap(({ holders }) => holders))
     expect(Object.keys(PROOFS).filter((file) => !named.has(`\`test/${file}\``))).toEqual([])
+  })
+})
+
+describe('the attacks of SECURITY.md', () => {
+  const attacks = rowsOf('| | Attack |').flatMap(([, numbers = '', , , files = '']) =>
+    numbers.split(', ').flatMap((each) => {
+      const [first = 0, last = first] = each.split('–').map(Number)
+      return Array.from({ length: last - first + 1 }, (_, at) => ({ number: first + at, files: files.split(', ') }))
+    }),
+  )
+
+  test('are 53', () => {
+    expect(attacks.map(({ number }) => number)).toEqual(Array.from({ length: 53 }, (_, at) => at + 1))
+  })
+
+  test.each(attacks)('$number has a test of this number', ({ number, files }) => {
+    const found = files.filter((file) => {
+      const source = readFileSync(`${file.replaceAll('`', '')}.test.ts`, 'utf8')
+      return new RegExp(`['"\`](?:\\d+ and )*${number}(?: and \\d+)*(?::|',)`, 'm').test(source)
+    })
+    expect([number, found]).not.toEqual([number, []])
   })
 })

@@ -9,6 +9,8 @@ export interface KeyedRequest {
   readonly key: string
   /** A fingerprint of the request, 43 characters long. */
   readonly request: string
+  /** A fingerprint of the rights of its caller, 43 characters long; undefined where nobody has any. */
+  readonly rights?: string
   /** How many hours the response is kept. */
   readonly hours: number
 }
@@ -25,7 +27,8 @@ export interface StoredResponses {
   /**
    * Returns the stored response. Without one, reserves the key until the transaction ends and returns the value to pass to `keep`. If another
    * transaction has reserved the key, waits for its end.
-   * @throws Problem `request_in_progress` if that takes too long, `idempotency_key_reused` if the key belongs to another request
+   * @throws Problem `request_in_progress` if that takes too long, `idempotency_key_reused` if the key belongs to another request, `conflict` if
+   *   the caller had other rights
    */
   claim(asked: KeyedRequest): Promise<StoredResponse | { readonly claim: string }>
   /** Stores a response, and deletes a few that have expired. */
@@ -57,7 +60,8 @@ export function compileStoredResponses({ table: name }: ModelSpec): (connection:
       connection.query({ text: texts[what], values, name: `${name}_${what}` })
 
     return {
-      async claim({ key, request, hours }) {
+      async claim({ key, request: whole, rights, hours }) {
+        const request = fingerprint(whole, rights)
         const claimed = await send('claim', key, request, String(hours)).catch((error: unknown) => {
           throw isLocked(error) ? inProgress(error) : error
         })
@@ -65,6 +69,11 @@ export function compileStoredResponses({ table: name }: ModelSpec): (connection:
         if (claim != null) return { claim }
         const [[first, status, headers, body] = []] = (await send('find', key)).rows
         if (status == null) throw inProgress()
+        if (rights !== undefined && first?.slice(0, HALF) === request.slice(0, HALF) && first !== request) {
+          const detail =
+            'the rights of the caller have changed since this Idempotency-Key was sent first; use a new key'
+          throw new Problem('conflict', detail)
+        }
         if (first !== request) {
           const detail = 'this Idempotency-Key was sent before with another request; a new request needs a new key'
           throw new Problem('idempotency_key_reused', detail)
@@ -77,6 +86,13 @@ export function compileStoredResponses({ table: name }: ModelSpec): (connection:
       },
     }
   }
+}
+
+/** The column has room for 43 characters: half of them, 126 bits of each fingerprint, are enough. */
+const HALF = 21
+
+function fingerprint(request: string, rights: string | undefined): string {
+  return rights === undefined ? request : `${request.slice(0, HALF)}.${rights.slice(0, HALF)}`
 }
 
 function inProgress(cause?: unknown): Problem {
