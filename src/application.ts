@@ -39,7 +39,7 @@ import { type Environment, readSettings, withPublicUrl } from './settings.js'
 /** The compiled application: everything a server needs but a database. Frozen. */
 export interface App {
   readonly spec: AppSpec
-  /** Including those of mounts, each under its own name. */
+  /** Including the resources of mounts, each under its own name. */
   readonly resources: readonly Resource[]
   readonly routes: RouteTable
   readonly mounts: readonly Mount[]

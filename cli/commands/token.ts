@@ -34,10 +34,14 @@ async function printToken(context: CliContext, options: TokenOptions): Promise<E
   const { auth } = await requireSpec(context, options)
   const jwt = auth?.jwt
   if (!auth || !jwt?.keys)
-    throw new Failure(2, 'tokens of this project come from another issuer, whose private key is not here', [
-      'give `auth.jwt` a file of its own, such as `keys: ./keys.json`; this command creates it',
-      'in development, `auth.development` names callers who need no token',
-    ])
+    throw new Failure(
+      2,
+      'tokens of this project come from another issuer, whose private key this project does not have',
+      [
+        'give `auth.jwt` a file of its own, such as `keys: ./keys.json`; this command creates it',
+        'in development, `auth.development` lists callers who need no token',
+      ],
+    )
   const seconds = readDuration(options.for, '--for')
   const caller = readCaller(auth, options)
   if (caller.roles.length > 0 && !auth.rolesFrom)
@@ -49,7 +53,7 @@ async function printToken(context: CliContext, options: TokenOptions): Promise<E
   return 0
 }
 
-/** The private key beside the file of public keys; makes both if there is neither. */
+/** The private key next to the file of public keys; makes both files if neither exists. */
 async function signingKey(
   context: CliContext,
   file: string,

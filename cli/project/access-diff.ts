@@ -27,7 +27,7 @@ interface Read {
   readonly shown: string
 }
 
-/** Compares two configurations. Returns 1 if access widens, but for what is allowed to. */
+/** Compares two configurations. Returns 1 if access widens, except where that is allowed. */
 export async function compareAccess(context: CliContext, options: DiffOptions): Promise<ExitCode> {
   const before = await readFileOf(context, options.diff)
   const after = await readFileOf(context, options.config)
@@ -38,7 +38,7 @@ export async function compareAccess(context: CliContext, options: DiffOptions): 
   )
   const unused = [...allowed].filter((name) => !widened.some(({ what }) => what === name))
   if (unused.length > 0)
-    throw new Failure(2, `--allow-wider names what does not widen: ${unused.join(', ')}`, ['remove it'])
+    throw new Failure(2, `--allow-wider names grants that do not widen: ${unused.join(', ')}`, ['remove it'])
   const rest = widened.filter(({ what }) => !allowed.has(what))
   if (options.json)
     context.out.data(JSON.stringify({ schemaVersion: 1, wider: rest.map((each) => jsonOf(each, before, after)) }))

@@ -30,7 +30,7 @@ interface Request {
   readonly lineOf: LineOf
 }
 
-/** What is printed about a request. */
+/** The explanation of a request. */
 interface Explained {
   readonly operation: string
   readonly status: number | undefined
@@ -133,7 +133,7 @@ function readObject(text: string, option: string): Readonly<Record<string, Json>
     if (typeof value === 'object' && value !== null && !Array.isArray(value))
       return value as Readonly<Record<string, Json>>
   } catch {
-    // The message below says what is needed.
+    // The message below says what the option needs.
   }
   throw new Failure(2, `${option} needs a JSON object, and got \`${text}\``)
 }

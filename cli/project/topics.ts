@@ -53,7 +53,7 @@ export function findTopic(path: string): Topic | undefined {
 /** Whether a word can only be the path of a key, because no generated route has such a name. */
 export const isTopic = (word: string): boolean => Object.hasOwn(propertiesOf(configSchema()), word.split('.')[0] ?? '')
 
-/** Returns the keys of a schema: its own, those of its mapping values, and for a field those of every type. */
+/** Returns the keys of a schema: its own keys, the keys of its mapping values, and for a field the keys of every type. */
 export function keysOf(schema: JsonSchema): Readonly<Record<string, JsonSchema>> {
   const own = Object.assign({}, ...alternativesOf(schema).map(propertiesOf)) as Readonly<Record<string, JsonSchema>>
   const inside = insideOf(schema)

@@ -4,7 +4,7 @@ import type { Level, LogEntry } from './log-entry.js'
 const ESCAPED = /["\\\u0000-\u001f\ud800-\udfff]/
 
 /**
- * Renders entries about requests as JSON documents, as `JSON.stringify` would: every request has one, and its cost is a tenth of that of a small
+ * Renders entries about requests as JSON documents, as `JSON.stringify` would: every request has one, and building it costs a tenth of a small
  * request. `about` is appended to each.
  */
 export function createRequestRenderer(about: Readonly<Record<string, unknown>> = {}) {

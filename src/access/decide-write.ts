@@ -7,7 +7,7 @@ import { every, judgeRule, presetText, some, type StoredRecord } from './judge.j
 /** A record after a write; without the values that only the database knows. */
 type After = Readonly<Record<string, StoredText>>
 
-/** A grant that can cover a write, with what it sets. */
+/** A grant that can cover a write, with the values that it sets. */
 interface Candidate {
   readonly grant: GrantSpec
   readonly preset: Readonly<Record<string, StoredText | undefined>>
@@ -241,7 +241,7 @@ function defaultText(
   return 'literal' in standard ? textOf(standard.literal) : undefined
 }
 
-/** A value of a body as PostgreSQL prints it, for the types whose text is that of JSON. */
+/** A value of a body as PostgreSQL prints it, for types whose text is the same as in JSON. */
 export function textOf(value: Json): StoredText {
   return value === null ? null : String(value)
 }

@@ -10,7 +10,7 @@ type Conjunction = readonly RuleCondition[]
 
 /**
  * Whether every record of one conjunction is also one of the other, as far as that can be proved: each condition of the other must follow from
- * one of the first. The language has no negation, so nothing else is needed for most rules; what is not proved counts as false.
+ * one of the first. The language has no negation, so nothing else is needed for most rules. If it cannot be proved, the result is false.
  */
 export function implies(one: Conjunction, other: Conjunction, same: SameVariable): boolean {
   return other.every((wanted) => one.some((given) => conditionImplies(given, wanted, same)))
@@ -107,7 +107,7 @@ function rangeOf(condition: RuleCondition): { readonly low: Bound; readonly high
   }
 }
 
-/** A condition that stands for a set: its own rows must not have become more. */
+/** The set of a condition must not have gained rows. */
 export function setNarrower(one: SetSpec, other: SetSpec, same: SameVariable): boolean {
   return (
     one.model.table === other.model.table &&

@@ -62,7 +62,7 @@ function judgeCondition(condition: RuleCondition, record: StoredRecord | undefin
   return { ...judged, holds: compareValue(field, lookup, stored, wanted) }
 }
 
-/** The record to which the relations of a condition lead; `none` if there is none, undefined if that is not known. */
+/** The record to which the relations of a condition lead; `none` if it does not exist, undefined if that is not known. */
 function lastRecord(
   { relations }: RuleCondition,
   start: StoredRecord,
@@ -101,13 +101,13 @@ function wantedValues(
   }
   const { model, field: of, rows } = value.set
   const members = known.records(model.table)
-  // A set without conditions is that of no caller: it has no records.
+  // A set without conditions belongs to no caller, so it has no records.
   return members
     ?.filter((record) => judgeRule(rows, record, known).holds === true)
     .flatMap((record) => record[of.name] ?? [])
 }
 
-/** The key of the record that stands for the caller; null if there is none, undefined if that is not known. */
+/** The key of the record that stands for the caller; null if it does not exist, undefined if that is not known. */
 export function callerKey(
   { user: { model, key, match } }: Extract<RuleValue, { user: unknown }>,
   { subject, records }: Known,

@@ -10,7 +10,7 @@ import type { Json } from '../json.js'
 
 /**
  * Reads public keys: a key set (RFC 7517), or public keys and certificates in PEM (RFC 7468).
- * @throws Error that says what is wrong with the file, without its name
+ * @throws Error that describes the mistake in the file, without its name
  */
 export function readKeyFile(file: string): JSONWebKeySet {
   const text = readFileSync(file, 'utf8')

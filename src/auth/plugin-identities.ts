@@ -11,7 +11,7 @@ export interface RequestHead {
   /** The path and the query, as they were sent. */
   readonly url: string
   readonly headers: IncomingHttpHeaders
-  /** The address that is connected: that of a proxy, if there is one. */
+  /** The address of the connected client, or of the proxy in front of the service. */
   readonly remoteAddress: string | undefined
 }
 

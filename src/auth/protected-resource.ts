@@ -9,7 +9,7 @@ export interface ProtectedResource {
   readonly document: Readonly<Record<string, unknown>>
 }
 
-/** The metadata of the service; undefined without `auth.url`. Its path is that of the URL after the well-known one (section 3.1). */
+/** The metadata of the service; undefined without `auth.url`. Its path is the well-known one, followed by the path of the URL (section 3.1). */
 export function protectedResource({ url, jwt, realm }: AuthSpec): ProtectedResource | undefined {
   if (url === undefined) return undefined
   const { origin, pathname } = new URL(url)

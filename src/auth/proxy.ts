@@ -15,7 +15,7 @@ export function compileProxy(auth: AuthSpec, proxy: ProxySpec): (request: Incomi
   return ({ headersDistinct, socket }) => {
     const [subjects = [], roles = []] = [proxy.subject, proxy.roles ?? ''].map((name) => headersDistinct[name])
     if (subjects.length === 0 && roles.length === 0) return undefined
-    // The peer of the connection decides: whoever sends the request chooses each of its headers.
+    // The peer of the connection decides, because clients can choose every header.
     if (!isProxy(socket.remoteAddress)) throw unauthorized(auth, 'only the proxy says who a caller is')
     if (subjects.length > 1 || roles.length > 1)
       throw new Problem('malformed_request', 'the request has more than one header that says who the caller is')

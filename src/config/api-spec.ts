@@ -18,7 +18,7 @@ export interface ApiSpec {
 }
 
 export interface CorsSpec {
-  /** As browsers send them. `*` stands for all, and has no others beside it. */
+  /** As browsers send them. `*` means all, and must be the only one. */
   readonly origins: readonly string[]
   readonly credentials: boolean
   /** In seconds. */

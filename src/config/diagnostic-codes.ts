@@ -202,8 +202,7 @@ export const DIAGNOSTICS = {
   },
   SC330: {
     title: 'Access rules without `auth`',
-    explanation:
-      '`access` names callers and what is known of them, so it needs `auth`, which says how callers sign in.',
+    explanation: '`access` names callers, so it needs `auth`, which says how they sign in.',
   },
   SC331: {
     title: 'Value does not fit the rule',
@@ -213,7 +212,7 @@ export const DIAGNOSTICS = {
   SC332: {
     title: 'Part of a grant without effect',
     explanation:
-      '`becomes` says what a changed record may be, and `set` what a new or changed one has. Other operations have neither.',
+      '`becomes` restricts changed records, and `set` sets values of new or changed ones. Other operations have neither.',
   },
   SC333: {
     title: 'Unknown role or operation',

@@ -9,7 +9,7 @@ import { type EntryOrError, UnreadableData } from './record.js'
 import { readSections, type Section } from './tree.js'
 import { readYamlTree } from './yaml-tree.js'
 
-/** What is needed to read a data file. */
+/** The inputs for reading a data file. */
 export interface DataSource {
   /** The path; its extension determines the format. */
   readonly file: string

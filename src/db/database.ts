@@ -83,7 +83,7 @@ export interface TransactionOptions {
 /** Transaction options, the queue key, and the conditions that end the transaction. */
 export interface InternalTransactionOptions extends TransactionOptions {
   readonly queueKey?: QueueKey
-  /** Reads one snapshot and changes nothing, for as long as it takes: whoever begins the transaction must end it. */
+  /** Reads one snapshot and changes nothing, for any length of time: the caller must end the transaction. */
   readonly snapshot?: boolean
   /**
    * Aborts the transaction: it is rolled back and fails with the signal's reason, the running statement is cancelled, and the connection is closed. A

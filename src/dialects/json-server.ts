@@ -129,7 +129,7 @@ function refuseTogether(own: ReadonlyMap<string, string>, [first = '', ...others
   if (other !== undefined) throw refused(first, `cannot be combined with \`${other}\`, which requests another page`)
 }
 
-/** The response of json-server 1 to a page by number. Its neighbours are those of the `Link` header. */
+/** The response of json-server 1 to a page by number. It has the same neighbours as the `Link` header. */
 function frameNumbered({ window: { offset, size }, total, estimated, next, previous }: Listed): Frame {
   const page = offset / BigInt(size) + 1n
   const pages = Math.ceil(total / size)

@@ -75,7 +75,7 @@ export function toSize(rows: bigint): number {
   return rows > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(rows)
 }
 
-/** A dialect's names for lookups. Of several lookups, the first that a resource offers applies. */
+/** A dialect's names for lookups. If a name means several lookups, the first that the resource offers applies. */
 export type LookupWords = ReadonlyMap<string, readonly Lookup[]>
 
 const NUMBER = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g

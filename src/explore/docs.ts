@@ -82,7 +82,7 @@ export async function docsFile(explored: Explored, context: Context): Promise<Re
   return keptFile({ type, text, edition: editionIn(found, file) }, context)
 }
 
-/** Our own files have an edition each; those of the package have its version. */
+/** Our own files have an edition each; files of the package have its version. */
 function editionIn({ version }: SwaggerUi, name: string): string {
   const own = OURS[name]
   return own === undefined ? version : editionOf(own)

@@ -164,7 +164,7 @@ export const LIST_SCRIPT = String.raw`;(() => {
         try { sessionStorage.setItem('explore-said', name(boxes.length) + (isEdit ? ' changed' : ' deleted')) } catch { /* then the next page says nothing */ }
         location.reload()
       } catch (error) {
-        fail(error instanceof SyntaxError ? 'This is no JSON: ' + error.message : 'There was no answer: ' + error.message)
+        fail(error instanceof SyntaxError ? 'This is not valid JSON: ' + error.message : 'The server did not respond: ' + error.message)
       } finally {
         button.disabled = false
       }

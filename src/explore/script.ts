@@ -37,7 +37,7 @@ export const SCRIPT = String.raw`'use strict'
       JSON.parse(value)
       return value.trim()
     } catch (error) {
-      throw Object.assign(new Error('This is no JSON: ' + error.message), { control })
+      throw Object.assign(new Error('This is not valid JSON: ' + error.message), { control })
     }
   }
 

@@ -34,7 +34,7 @@ export const SIGN_IN_SCRIPT = String.raw`;(() => {
     const problem = await response.json().catch(() => ({}))
     return response.status + ' ' + (problem.detail || response.statusText)
   }
-  // Replaces the page by the one of the caller.
+  // Replaces the page by the caller's version.
   const show = async (credential) => {
     const before = read()
     keep(credential)

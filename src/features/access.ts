@@ -195,7 +195,7 @@ function readTo(to: string, path: Path, { auth, report }: AuthScope): string {
   const known = [ANYONE, SIGNED_IN, ...auth.roles]
   if (!known.includes(to)) {
     const help = suggest(to, known, 'role')
-    report.add({ code: 'SC333', path, message: `${show(to)} is no role of \`auth.roles\``, help })
+    report.add({ code: 'SC333', path, message: `${show(to)} is not a role in \`auth.roles\``, help })
   }
   return to
 }

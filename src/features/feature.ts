@@ -191,7 +191,7 @@ export interface QueryParameter<Plan extends object = object> {
   /** Whether any text finds records, so that pages can make suggestions while a person types. */
   readonly findsText?: true
   /**
-   * Reads the parameter into a plan. Left out for parameters that are read together, such as those of a page.
+   * Reads the parameter into a plan. Left out for parameters that are read together, such as the parameters of pages.
    * @throws Problem `invalid_query`
    */
   read?(text: string, plan: Plan): void

@@ -183,7 +183,7 @@ function indexesOf(
     const wanted = { equal: [field], order: [] }
     return [{ field, ...owner, need: { key: 'filterable', place, entry: name, cost, wanted, best: [field] } }]
   }
-  // In an index, rows are ordered by the later columns only as long as the earlier ones have one value, which a range has not.
+  // An index orders rows by its later columns only while the earlier ones have one value, unlike in a range.
   const order = lookups.includes(exact) ? uniformStart(totalOrder(model, defaultOrder)) : totalOrder(model, [])
   const after = order.map((each) => each.field).filter((each) => each !== field)
   const cost = `no index serves the filter ${show(field.name)}: it reads the whole table`

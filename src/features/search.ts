@@ -31,7 +31,7 @@ const MAX_FIELDS = 10
 const MAX_CHARACTERS = 200
 const MAX_WORDS = 10
 
-/** Types whose values contain words are those that can be compared as text. */
+/** Search applies to types that can be compared as text. */
 const isText = (type: FieldType): boolean => type.comparisons.includes('text')
 
 const SEARCHED: FieldUse = {
@@ -101,7 +101,8 @@ function readWords(parameter: string, text: string, fields: readonly FieldSpec[]
   const name = quote(parameter)
   if ([...text].length > MAX_CHARACTERS)
     throw new Problem('invalid_query', `${name} takes at most ${MAX_CHARACTERS} characters`)
-  if (!isStorable(text)) throw new Problem('invalid_query', `the value of ${name} is no text that a field could hold`)
+  if (!isStorable(text))
+    throw new Problem('invalid_query', `the value of ${name} must not contain U+0000 or an unpaired surrogate`)
   const words = [...new Set(text.split(/\s+/u).filter((word) => word !== ''))]
   if (words.length > MAX_WORDS) throw new Problem('invalid_query', `${name} takes at most ${MAX_WORDS} words`)
   return words.length === 0 ? undefined : { fields, words }

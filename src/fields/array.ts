@@ -200,7 +200,7 @@ function rulesOf(options: ArrayOptions, item: Typed): readonly Rule[] {
     {
       name: 'items',
       schema: { items: orNull(valueSchema(item), options) },
-      message: `must be a list of which each item ${rules.join(', ')}`,
+      message: `must be a list in which each item ${rules.join(', ')}`,
       ...(items.nullable ? {} : { check: hasNoNull }),
     },
     ...(count === undefined

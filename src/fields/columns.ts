@@ -26,7 +26,7 @@ export function countsOf(type: string): ColumnForm['counts'] {
   return formOf({ type, collation: null, labels: null })?.form.counts
 }
 
-/** The field type of a primary key in a column; undefined when there is none. */
+/** The field type for a primary key in a column; undefined if there is none. */
 export function keyTypeOf(column: ExistingColumn): FieldType | undefined {
   return formsOf(column).find(({ type, form }) => canBeKey(type, form.options({}) ?? {}))?.type
 }

@@ -150,7 +150,7 @@ export const decimal: FieldType<string, DecimalOptions> = {
       return [
         {
           option,
-          message: `\`${option}\` needs \`${other}\` beside it; without both, values have any number of digits`,
+          message: `\`${option}\` needs \`${other}\` as well; without both, values have any number of digits`,
         },
       ]
     }

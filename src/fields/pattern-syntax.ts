@@ -95,7 +95,7 @@ export const parsePattern = (text: string): PatternNode => {
     if (character === '^' || character === '$') return { kind: 'anchor', at: character }
     if (character === '\\') return parseEscape()
     if (/[*+?{}\]]/.test(character))
-      refuse(`\`${character}\` at character ${at} stands for itself only as \`\\${character}\``)
+      refuse(`\`${character}\` at character ${at} is matched literally only as \`\\${character}\``)
     return single(storable(code(character)))
   }
 
@@ -131,7 +131,7 @@ export const parsePattern = (text: string): PatternNode => {
 
   const storable = (codePoint: number): number =>
     codePoint === 0 || codePoint > 0x10ffff || (codePoint >= 0xd800 && codePoint <= 0xdfff)
-      ? refuse('U+0000, surrogates and what lies beyond U+10FFFF occur in no text')
+      ? refuse('U+0000, surrogates and code points above U+10FFFF never occur in text')
       : codePoint
 
   const parseClass = (): CharacterSet => {

@@ -1,5 +1,5 @@
 const refuseNul = (text: string): void => {
-  if (text.includes('\0')) throw new Error(`U+0000 cannot stand in SQL: ${JSON.stringify(text)}`)
+  if (text.includes('\0')) throw new Error(`U+0000 is not allowed in SQL: ${JSON.stringify(text)}`)
 }
 
 /** A SQL string literal, independent of `standard_conforming_strings`. @throws Error for U+0000 */

@@ -45,7 +45,7 @@ export function createReadiness({ database, phase, lag, drifted }: Checks): () =
     const away = await probe()
     const tables = drifted()
     return toReadiness([
-      phase() === 'starting' && { check: 'starting', detail: 'the schema of the database has not been looked at yet' },
+      phase() === 'starting' && { check: 'starting', detail: 'the schema of the database has not been checked yet' },
       late > MAX_LAG_MS && { check: 'event_loop', detail: `the event loop is ${Math.round(late)} ms late` },
       away !== undefined && { check: 'database', detail: away },
       tables.length > 0 && {
@@ -69,7 +69,7 @@ function toReadiness(found: readonly (Obstacle | false)[]): Readiness {
   return problems.length === 0 ? READY : { ready: false, problems }
 }
 
-/** Probes the database, once at a time; returns what is wrong. */
+/** Probes the database, once at a time; returns its problems. */
 function createProbe(database: Pick<Database, 'probe'>): () => Promise<string | undefined> {
   let asked: Promise<string | undefined> | undefined
   return () => {

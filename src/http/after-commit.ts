@@ -42,5 +42,7 @@ export function createAfterCommit(log: Log, timeout: number): AfterCommit {
 /** @throws Error if the work has not ended in time; it cannot be stopped and goes on */
 async function inTime(running: unknown, milliseconds: number): Promise<void> {
   if (await endsWithin(running, milliseconds)) return
-  throw new Error(`the after-commit task did not end within ${milliseconds / 1000} seconds; it is no longer waited for`)
+  throw new Error(
+    `the after-commit task did not end within ${milliseconds / 1000} seconds; nothing waits for it any longer`,
+  )
 }

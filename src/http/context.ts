@@ -41,7 +41,7 @@ import type { BodyPolicy, Context, Reply, Transaction } from './route.js'
 import type { Params } from './route-table.js'
 import { queueKeyOf } from './queue-key.js'
 
-/** Access to records; inside a transaction, those of the transaction. */
+/** Access to records; inside a transaction, through the transaction. */
 export interface Records {
   store(resource: Resource, bounds?: Bounds): Store<Row>
   documents(resource: Resource, bounds?: Bounds): Store<string, Uint8Array>

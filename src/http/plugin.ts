@@ -54,7 +54,7 @@ export interface PluginApp {
     operation: Replaced,
     replacement: Replacement<Replaced, Name>,
   ): void
-  /** Runs functions around the writes of a resource's generated operations, after those of earlier calls. */
+  /** Runs functions around the writes of a resource's generated operations, after the functions of earlier calls. */
   hooks<Stored extends object = never, Name extends ResourceName = ResourceName>(
     resource: Name,
     hooks: HooksOf<Name, NoInfer<Stored>>,
@@ -77,7 +77,7 @@ export interface PluginApp {
   use(middleware: Middleware, options?: UseOptions): void
   use(target: UseTarget, middleware: Middleware, options?: UseOptions): void
   /**
-   * Adds a way to sign in, asked after those of `auth` and of earlier calls about requests that have none of their credentials. `find` returns
+   * Adds a way to sign in. It is tried for requests without a credential of `auth` or of earlier calls. `find` returns
    * undefined if the request has no credential of this kind, and throws a Problem `unauthorized` for a wrong one. `name` is the `method` of the identity.
    */
   authenticate(name: string, find: FindIdentity): void

@@ -72,7 +72,7 @@ export class ContextQueries {
 
 function refuseLimited(origin: Origin): never {
   throw new Error(
-    `\`${origin}\` is not limited to what the caller may do; use \`context.store\`, or \`context.service.${origin}\` for a query that may see all records`,
+    `\`${origin}\` is not limited to the rights of the caller; use \`context.store\`, or \`context.service.${origin}\` for a query that may see all records`,
   )
 }
 

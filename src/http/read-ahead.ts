@@ -53,7 +53,7 @@ export async function* readAhead(
   )
   try {
     for (;;) {
-      // What was read before a failure is not worth sending.
+      // Pieces that were read before a failure are not worth sending.
       if (end && 'error' in end) throw end.error
       const piece = pieces.shift()
       if (piece !== undefined) {

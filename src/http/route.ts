@@ -65,7 +65,7 @@ export interface Context {
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
   /** @throws Problem `unsupported_media_type`, `body_too_large` or `malformed_body` */
   body(policy: BodyPolicy): Promise<JsonBody>
-  /** Returns the records of a resource; inside `transaction`, those of the transaction. */
+  /** Returns the records of a resource; inside `transaction`, within the transaction. */
   store<Name extends string>(resource: Resource<Name>): RecordStore<Name>
   /**
    * Narrows a resource's model to the rows that meet all conditions, for the rest of this request: for every store obtained afterwards, including in

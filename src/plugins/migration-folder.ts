@@ -4,7 +4,7 @@ import type { MigrationFolder } from '../migrations/files/files.js'
 import { importCompiled } from './compiled.js'
 import { Unloadable } from './unloadable.js'
 
-/** A folder of migrations. TypeScript is compiled like that of plugins, when it runs. */
+/** A folder of migrations. TypeScript migrations are compiled like plugins, when they run. */
 export function migrationFolder(path: string): MigrationFolder {
   return { path, load: (file) => loadModule(file, dirname(path)) }
 }

@@ -121,7 +121,7 @@ function isUsable(value: Json): boolean {
   return typeof value === 'boolean'
 }
 
-/** A value that statements look up: the key of the record that stands for the caller. */
+/** A value that statements look up: the key of the caller's record. */
 export class CallerKey {
   readonly user: UserSpec
   readonly subject: string

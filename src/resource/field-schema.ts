@@ -11,7 +11,7 @@ export function describedSchema(field: FieldSpec): JsonSchema {
   return isEmptyRefused(field) ? { minLength: 1, ...schema } : schema
 }
 
-/** Whether a field takes no empty text because it is a part of a path. */
+/** Whether a field rejects empty text because it is part of a path. */
 export function isEmptyRefused(field: FieldSpec): boolean {
   return field.primaryKey && !field.target && isEscaped(field)
 }

@@ -44,7 +44,7 @@ export function compileList(spec: ResourceSpec, readLink?: LinkReader): (search:
   return keepRecent(read)
 }
 
-/** Compiles the parser of exports, which have the parameters of lists but those of pages. It throws Problem `invalid_query`. */
+/** Compiles the parser of exports, which have the parameters of lists except those of pages. It throws Problem `invalid_query`. */
 export function compileExport(spec: ResourceSpec, readLink?: LinkReader): (search: string) => ListPlan {
   const featured = featureParameters(spec, 'list', readLink).filter((parameter) => !placesPage(parameter))
   const readParameters = compileParameters(spec, featured, 'an export')
@@ -62,7 +62,7 @@ export function compileExport(spec: ResourceSpec, readLink?: LinkReader): (searc
   }
 }
 
-/** The parameters of a request, without those of pages. */
+/** The parameters of a request, without the parameters of pages. */
 interface AskedRecords {
   readonly query: Query
   readonly known: ReadonlySet<string>

@@ -19,7 +19,7 @@ export interface Precondition {
   readonly wanted: boolean
 }
 
-/** The rows that a request may see and change, by table: those that meet all conditions. A table without an entry is not narrowed. */
+/** The rows that a request may see and change, by table: the rows that meet all conditions. A table without an entry is not narrowed. */
 export type Scopes = ReadonlyMap<string, readonly Condition[]>
 
 /** A parsed list request for the store. `order` ends with the primary key. */

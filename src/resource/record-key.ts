@@ -15,7 +15,7 @@ export interface RecordKey {
   readonly name: string
   /** Parses the end of a record's path, such as `5` or `10248/11`; undefined if it is not in canonical form. */
   parse(path: string): Id | undefined
-  /** Parses path parameters, as they stand in the path; undefined if one is not in canonical form. */
+  /** Parses path parameters, as they appear in the path; undefined if one is not in canonical form. */
   parseParams(params: Readonly<Record<string, string>>): Id | undefined
   /** The path parameters of a record, not encoded. */
   params(id: Id): Readonly<Record<string, string>>

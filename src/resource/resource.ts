@@ -39,17 +39,17 @@ export interface Resource<Name extends string = string> {
   parseId(text: string): IdOf<Name> | undefined
   /**
    * Parses a query string, or parameters as values.
-   * @throws Problem `invalid_query` naming the parameter and what is allowed
+   * @throws Problem `invalid_query` naming the parameter and the allowed values
    */
   parseList(asked: string | ListParametersOf<Name>): ListRequest
   /**
    * Parses the query string of an export.
-   * @throws Problem `invalid_query` naming the parameter and what is allowed
+   * @throws Problem `invalid_query` naming the parameter and the allowed values
    */
   parseExport(search: string): ListPlan
   /**
    * Parses which parts of a record a request selects. If records are always shown whole, the query is ignored.
-   * @throws Problem `invalid_query` naming the parameter and what is allowed
+   * @throws Problem `invalid_query` naming the parameter and the allowed values
    */
   parseSelection(search: string): Selection | undefined
   /** The stored part of a document without computed fields; the entity tag is computed from it. */
@@ -84,7 +84,7 @@ export interface View {
 export interface Sendable {
   /** The members that are read. */
   readonly fields: readonly FieldSpec[]
-  /** The names of those that callers may set; others are never required. */
+  /** The names of the fields that callers may set; other fields are never required. */
   readonly granted: ReadonlySet<string>
   /** Names that are ignored unless they are read, because the server sets their values. */
   readonly ignored: readonly string[]

@@ -45,7 +45,7 @@ export const serverSet = ({ fields }: Pick<ModelSpec, 'fields'>): ReadonlyMap<st
       .map(({ name, assigned, auto }) => [name, assigned ? 'it is the primary key' : `it has \`auto: ${auto}\``]),
   )
 
-/** Compiles the validation of fields that code may set: all but those that the server sets, and none is required. It throws like `compileValues`. */
+/** Compiles the validation of fields that code may set: all fields except server-set ones, and none is required. It throws like `compileValues`. */
 export function readSettable(model: ModelSpec, compile: CompileSchema): ReadValues {
   const reserved = serverSet(model)
   const fields = model.fields

@@ -35,7 +35,7 @@ const grant = (text: string) => messagesOf(AUTH, text)
 
 describe('a mistake in a grant is reported with the file', () => {
   test.each([
-    ['{ to: membr, may: list }', 'SC333: `membr` is no role of `auth.roles`'],
+    ['{ to: membr, may: list }', 'SC333: `membr` is not a role in `auth.roles`'],
     ['{ to: member, may: destroy }', 'SC333: the resource `task` has no operation `destroy`'],
     ['{ to: member, may: list, rows: { ownr: $sub } }', 'SC305: the model `task` has no field `ownr`'],
     [
@@ -106,8 +106,8 @@ resources: { note: { model: note, path: /notes/, operations: 5, access: [{ to: a
 
   test.each([
     ['auth: { roles: { names: [anyone] } }', 'SC304: a role cannot be called `anyone`: that is a word of grants'],
-    ['auth: { routes: { openapi: [everybody] } }', 'SC333: `everybody` is no role of `auth.roles`'],
-    ['auth: { development: { ann: { roles: [boss] } } }', 'SC333: `boss` is no role of `auth.roles`'],
+    ['auth: { routes: { openapi: [everybody] } }', 'SC333: `everybody` is not a role in `auth.roles`'],
+    ['auth: { development: { ann: { roles: [boss] } } }', 'SC333: `boss` is not a role in `auth.roles`'],
     ['auth: { user: { model: usr, match: subject } }', 'SC306: no model is named `usr`'],
     [
       'auth: { user: { model: user, match: name } }',

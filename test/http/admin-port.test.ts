@@ -249,7 +249,7 @@ describe('/readyz', () => {
       body: {
         ready: false,
         problems: [
-          { check: 'starting', detail: 'the schema of the database has not been looked at yet' },
+          { check: 'starting', detail: 'the schema of the database has not been checked yet' },
           { check: 'database', detail: 'The database is not available' },
         ],
       },

@@ -70,7 +70,7 @@ test('such a column is no key, because equal numbers have several spellings', ()
 test('`precision` and `scale` come together', () => {
   const fields = '{ id: { type: integer, primary_key: true }, b: { type: decimal, scale: 2 } }'
   expect(() => specOf(`version: 1\nmodels: { a: { fields: ${fields} } }`)).toThrow(
-    '`scale` needs `precision` beside it; without both, values have any number of digits',
+    '`scale` needs `precision` as well; without both, values have any number of digits',
   )
 })
 

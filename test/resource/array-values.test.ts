@@ -85,10 +85,10 @@ describe('a list', () => {
     [
       { tags: ['a', 'wow!'] },
       'tags',
-      'Tags must be a list of which each item must be a string, must not contain U+0000 or an unpaired surrogate, must be at most 9 characters, must match the pattern ^[^!]*$',
+      'Tags must be a list in which each item must be a string, must not contain U+0000 or an unpaired surrogate, must be at most 9 characters, must match the pattern ^[^!]*$',
     ],
-    [{ counts: [null] }, 'counts', 'Counts must be a list of which each item must be an integer, must be between'],
-    [{ seen: ['yesterday'] }, 'seen', 'Seen must be a list of which each item must be'],
+    [{ counts: [null] }, 'counts', 'Counts must be a list in which each item must be an integer, must be between'],
+    [{ seen: ['yesterday'] }, 'seen', 'Seen must be a list in which each item must be'],
   ])('is rejected as %j', async (body, field, message) => {
     expect(await answer('POST', '/articles/', body)).toMatchObject([
       400,

@@ -105,7 +105,7 @@ describe('a search is rejected', () => {
   test.each([
     ['with more than 200 characters', `search=${'😀'.repeat(201)}`, '`search` takes at most 200 characters'],
     ['with more than 10 words', `search=${'a+b+c+d+e+f+g+h+i+j+k'}`, '`search` takes at most 10 words'],
-    ['with U+0000', 'search=a%00', 'the value of `search` is no text that a field could hold'],
+    ['with U+0000', 'search=a%00', 'the value of `search` must not contain U+0000 or an unpaired surrogate'],
     ['with invalid UTF-8', 'search=%ff', 'is not percent-encoded UTF-8'],
     ['with a duplicate parameter', 'search=a&search=b', 'the parameter `search` is given twice; give it once'],
   ])('%s', async (_what, search, detail) => {

@@ -64,7 +64,7 @@ interface Removed {
   readonly key: string
 }
 
-/** With the comma beside it, or with its line. */
+/** With the adjacent comma, or with its line. */
 function remove(text: string, document: ConfigDocument, { path, keys, key }: Removed): string | undefined {
   const start = document.locate([...path, key], 'key').start.offset
   const { to } = spanOf(text, document, [...path, key])

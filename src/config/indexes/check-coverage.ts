@@ -97,7 +97,7 @@ const sizeHelp = (fields: readonly FieldSpec[]): readonly string[] =>
     ({ name }) => `give ${show(name)} a \`max\` of at most 600 first: an index entry cannot have more than 2.7 kB`,
   )
 
-/** The indexes and unique fields that PostgreSQL rejects some rows for, because a row is too large. */
+/** The indexes and unique fields with rows that are too large for PostgreSQL. */
 const sizeRefusals = (model: ModelSpec): readonly Refusal[] => {
   const path: Path = ['models', model.name]
   const unique = model.fields.filter((field) => field.unique)
@@ -163,6 +163,6 @@ const unusedRefusal = (
 const isStartOf = (index: TableIndex, other: TableIndex): boolean =>
   index.columns.length <= other.columns.length && index.columns.every((column, at) => column === other.columns[at])
 
-/** The index that a relation gets by itself is left out where a declared one starts with its columns. */
+/** Leaves out the automatic index of a relation if a declared index starts with its columns. */
 const isOfRelation = ({ relations }: ModelSpec, { columns, unique }: TableIndex): boolean =>
   !unique && relations.some((relation) => columnsOf(relation).join() === columns.join())

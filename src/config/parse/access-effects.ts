@@ -63,7 +63,7 @@ const takenValues = ({ name, model, access = [] }: ResourceSpec): readonly Refus
 const isToAll = (one: string, other: string): boolean =>
   one === other || one === ANYONE || (one === SIGNED_IN && other !== ANYONE)
 
-/** Deleting a record deletes those that refer to it by `cascade`, whatever their own grants say. */
+/** With `cascade`, deleting a record also deletes the records that refer to it, whatever their own grants say. */
 const reachOf = (
   { models, resources }: AppSpec,
   { name, model }: ResourceSpec,

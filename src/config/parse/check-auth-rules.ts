@@ -17,7 +17,7 @@ const NOTHING: BuildRuleParts = (models) => ({ models, user: undefined, sets: ne
 /** Names of variables that no claim and no set can have. */
 const OWN = ['sub', 'user']
 
-/** Reports what is wrong with `auth.user` and `auth.sets`. */
+/** Reports mistakes in `auth.user` and `auth.sets`. */
 export const checkAuthRules = (
   root: Json,
   { auth, models }: { readonly auth: AuthDraft | undefined; readonly models: Drafts },
@@ -76,7 +76,7 @@ const checkRoles = (root: Json, { roles }: AuthDraft, report: Report): void => {
   const known = [ANYONE, SIGNED_IN, ...roles]
   const check = (name: Json, path: Path, all: readonly string[]) => {
     if (report.isSpoiled(path) || all.includes(nameOf(name))) return
-    const message = `${show(nameOf(name))} is no role of \`auth.roles\``
+    const message = `${show(nameOf(name))} is not a role in \`auth.roles\``
     report.add({ code: 'SC333', path, message, help: suggest(nameOf(name), all, 'role') })
   }
   for (const [route, who] of membersOf(findValue(root, ['auth', 'routes']))) {

@@ -43,7 +43,7 @@ interface FieldContext {
   readonly judge: Judge
 }
 
-/** Reports mistakes within one field, and in what it refers to. */
+/** Reports mistakes within one field, and in its references. */
 export const checkField = (field: FieldDraft, role: FieldRole, { drafts, report, judge }: FieldContext): void => {
   checkPairs(field, report)
   checkKey(field, role, report)
@@ -189,7 +189,7 @@ const checkDefault = (
   if (typeof given === 'object' && given !== null && 'function' in given) {
     if (given.function === 'database') {
       if (!role.isManaged) return
-      const message = `${show(field.name)} cannot have the default of the database: migrations make the column, with the default that stands here`
+      const message = `${show(field.name)} cannot have the default of the database: migrations make the column, with a default that is written here`
       report.add({
         code: 'SC315',
         path: [...path, 'function'],

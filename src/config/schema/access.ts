@@ -12,7 +12,7 @@ const conditions = (): JsonSchema => ({
   maxProperties: 20,
 })
 
-/** The schema of conditions on records: one mapping of which all hold, or a list of them of which one holds. */
+/** The schema of conditions on records: a mapping whose conditions must all hold, or a list of mappings of which one must hold. */
 export const rulesSchema = (): JsonSchema => ({
   type: ['object', 'array'],
   if: { type: 'array' },
@@ -48,7 +48,7 @@ export const accessSchema = (): JsonSchema => ({
       ),
       becomes: doc(
         rulesSchema(),
-        'What a changed record may become; by default as `rows` says.',
+        'The conditions on a changed record; by default those of `rows`.',
         'becomes: { status__in: [open, done] }',
       ),
       fields: doc(

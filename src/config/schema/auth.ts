@@ -3,10 +3,10 @@ import { setsSchema, userSchema } from './access.js'
 import { PUBLIC_URL, PUBLIC_URL_HINT } from './public-url.js'
 import { doc, listOf, mapping, NAMED, named } from './parts.js'
 
-/** Signatures by a key of which the service knows only the public half (RFC 7518, RFC 8037). */
+/** Signatures that the service verifies with a public key (RFC 7518, RFC 8037). */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA']
 
-/** The name of a header (RFC 9110, section 5.1), without those that mean something else. */
+/** The name of a header (RFC 9110, section 5.1), except headers with another meaning. */
 const HEADER: JsonSchema = {
   type: 'string',
   pattern: '^(?![Aa]uthorization$|[Cc]ookie$|[Hh]ost$)[A-Za-z0-9-]{1,100}$',
@@ -119,7 +119,7 @@ export const authSchema = (): JsonSchema =>
           ['type'],
         ),
       ),
-      'What is known of callers beside their roles, as `$name` in rules.',
+      'Facts about callers besides their roles, as `$name` in rules.',
       'claims: { tenant: { type: uuid, from: [org, id] } }',
     ),
     development: doc(

@@ -93,8 +93,8 @@ export function toProblem<E>(error: E, constraintErrors?: ConstraintErrors): E |
 }
 
 /**
- * Finds the constraints that explain a rejected change: those of the table that the server names. If they have no message, it may belong to the model
- * whose record is still referenced, or to the model of which the server names a partition.
+ * Finds the constraints that explain a rejected change: the constraints of the table that the server names. If they have no message, it may belong to
+ * the model whose record is still referenced, or to the model whose partition the server names.
  */
 export function explaining(
   error: unknown,

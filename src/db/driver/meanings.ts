@@ -43,7 +43,7 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   '57P04': unavailable,
   '53': unavailable,
   '58': unavailable,
-  '55000': { type: 'unavailable', detail: 'The database has not prepared what the request reads' },
+  '55000': { type: 'unavailable', detail: 'The database has not prepared an object that the request reads' },
   '25006': { type: 'unavailable', detail: 'The database is read-only at present' },
   '28': denied,
   '3D000': denied,

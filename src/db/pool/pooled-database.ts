@@ -167,7 +167,7 @@ export function poolDatabase({
         signal?.throwIfAborted()
         return await runTransaction(await connect(), work, parts)
       } catch (error) {
-        // What was read of a snapshot may have been passed on.
+        // The caller may already have passed on rows of the snapshot.
         if (snapshot || reruns === MAX_RERUNS || !isTransient(error)) throw error
       } finally {
         queue.leave(granted)

@@ -17,7 +17,7 @@ export interface QueryOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** The queries of the plugins of an application, whose errors are those of generated operations. */
+/** The queries of an application's plugins. Their errors are the same as in generated operations. */
 export interface Queries {
   knex(send: SendQuery): Knex
   readonly models: BindModels

@@ -152,7 +152,7 @@ async function columnsOf(connection: Connection, { table }: ModelSpec): Promise<
   return rows.map(([name, type]) => ({ name: name ?? '', type: type ?? '' }))
 }
 
-/** The columns to copy: those of the source, which may have more than the model. */
+/** The columns to copy: all columns of the source, which may have more than the model. */
 async function sameColumns(from: Connection, to: Connection, model: ModelSpec): Promise<readonly Column[]> {
   const [wanted, there] = [await columnsOf(from, model), await columnsOf(to, model)]
   for (const { name, type } of wanted) {

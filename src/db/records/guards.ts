@@ -100,7 +100,7 @@ function errorsOf(fields: readonly FieldSpec[], kind: keyof typeof BROKEN, messa
 
 /**
  * Builds the messages for deleting a record that is referenced, by constraint name: for public relations, and for constraints with a configured
- * message. Models of which `bounds` hide records are not mentioned.
+ * message. Models with records that `bounds` hide are not mentioned.
  */
 export function referrersOf(
   { resources }: Pick<AppSpec, 'resources'>,

@@ -60,7 +60,7 @@ export async function explainRead(
   const { Plan: plan, 'Execution Time': milliseconds } = explained
   const root = readPlan(plan)
   const ran = root.actual !== undefined
-  // A list leaves the database as one row, which is made of the rows of the page.
+  // The statement of a list returns one row that contains all rows of the page.
   const { estimated, actual } = ('plan' in read && root.steps.find(({ part }) => part === undefined)) || root
   return {
     sql: text,

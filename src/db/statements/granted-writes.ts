@@ -14,7 +14,7 @@ import { failUnless } from './scope.js'
 /** A row to write, with the values that the server sets, and the grants; one of them must cover the whole row. */
 export interface GrantedWrite {
   readonly row: Row
-  /** The names of fields whose values are those of the client. */
+  /** The names of fields whose values the client has sent. */
   readonly sent: ReadonlySet<string>
   readonly coverings: readonly Covering[]
 }
@@ -209,7 +209,7 @@ export function demand(condition: string): string {
   return condition === 'true' ? '' : failUnless(condition, DENIED)
 }
 
-/** Conditions of which one must hold; `true` if one always does. */
+/** Joins conditions by `or`; `true` if one always holds. */
 export function anyOf(conditions: readonly string[]): string {
   if (conditions.includes('true')) return 'true'
   return conditions.length === 0 ? 'false' : `(${conditions.map((each) => `(${each})`).join(' or ')})`

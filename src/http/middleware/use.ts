@@ -5,7 +5,7 @@ import type { Middleware, PlacedMiddleware, Route } from '../route.js'
 import { type RouteTable, splitPath } from '../route-table.js'
 import { surroundHandler } from './plugins.js'
 
-/** The routes that a middleware applies to: those at and below a path, or those of a resource. */
+/** The routes that a middleware applies to: routes at and below a path, or the routes of a resource. */
 export type UseTarget = string | { readonly resource: ResourceName }
 
 export interface UseOptions {

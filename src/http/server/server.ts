@@ -28,7 +28,7 @@ import type { Traffic } from './traffic.js'
 import { createUses, type Uses } from './usage-count.js'
 import { endsWithin } from './ends-within.js'
 
-/** What requests are answered from. */
+/** The application and the records that requests are answered from. */
 export interface Served {
   readonly routes: Pick<RouteTable, 'match' | 'rendererAt' | 'reverse'>
   readonly records: Records

@@ -25,7 +25,7 @@ export interface Drift {
   readonly repair: { readonly adopt: string } | { readonly sql: string }
 }
 
-/** The catalogue of a database, and that of its applied files in a scratch database. */
+/** The catalogue of a database, and the catalogue of its applied files in a scratch database. */
 export interface Drifted {
   readonly files: Catalog
   readonly live: Catalog
@@ -65,7 +65,7 @@ export async function readBoth(
   }
 }
 
-/** PostgreSQL versions print expressions differently, so the scratch database normalises those of both sides. */
+/** PostgreSQL versions print expressions differently, so the scratch database normalises the expressions of both sides. */
 function inOneSpelling(scratch: Database, applied: readonly Migration[], live: Catalog): Promise<Drifted> {
   return onReplayed(scratch, applied, async (session, files) => ({
     files,

@@ -5,8 +5,8 @@ import type { Connection } from '../../db/database.js'
 
 /**
  * A query of one text cell: for each table of the current schema, the names in the errors of rejected changes: names of constraints and unique
- * indexes, and those that triggers give. Errors of `not null` have no name. The indexes of a table with partitions reject nothing themselves: those
- * of the partitions do, which have names of their own.
+ * indexes, and names that triggers give. Errors of `not null` have no name. The indexes of a partitioned table reject nothing themselves: the indexes
+ * of its partitions do, under other names.
  */
 const NAMES = `
   select coalesce(jsonb_object_agg(c.relname, (

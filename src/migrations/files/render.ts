@@ -1,7 +1,7 @@
 import { spellOwned } from '../plan/ownership.js'
 import { partsOf, type Step } from './steps.js'
 
-/** Renders a file with these steps, comments on its losses, and the list of what it owns. */
+/** Renders a file with these steps, comments on its losses, and the list of objects that it owns. */
 export function render(steps: readonly Step[]): string {
   const part = (statements: readonly string[]) => statements.map(renderStatement).join('\n')
   const up = part(steps.flatMap((step) => step.up))

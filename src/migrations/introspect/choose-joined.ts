@@ -12,7 +12,7 @@ interface Context {
   readonly managed: boolean
 }
 
-/** Chooses a model for each table and view, with the relations that stand for foreign keys of several columns. */
+/** Chooses a model for each table and view, with the relations that describe foreign keys of several columns. */
 export function chooseModelsWithRelations(...[inspected, all, options]: Parameters<typeof chooseModels>): Choice {
   const { managed } = options
   const { models, left } = chooseModels(inspected, all, options)

@@ -43,7 +43,7 @@ function isIndexed({ name, constraints, indexes }: CatalogTable, column: string)
   ].some(({ columns: [first] }) => first === column)
 }
 
-/** Chooses the relation that stands for the foreign key of a column. */
+/** Chooses the relation that describes the foreign key of a column. */
 export function chooseRelation(
   column: CatalogColumn,
   { live, managed }: { readonly live: CatalogTable; readonly managed: boolean },

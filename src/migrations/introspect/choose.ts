@@ -78,7 +78,7 @@ interface Table {
   readonly managed: boolean
 }
 
-/** Chooses a model for each table and view. Rows of partitions are those of their table. */
+/** Chooses a model for each table and view. Rows of partitions belong to the partitioned table. */
 export function chooseModels(
   inspected: SchemaInspection,
   catalog: Catalog,
@@ -178,7 +178,7 @@ function operationsOf(table: Table, key: readonly string[], columns: readonly Ca
   return { operations, left: [`${inspected.name}: no request can create records: ${reason}`] }
 }
 
-/** A table with the columns that have a field and those that have none. */
+/** A table with its described columns and the others. */
 interface Sorted {
   readonly table: Table
   readonly chosenKey: ReturnType<typeof chooseKey>

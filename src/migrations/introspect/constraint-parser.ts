@@ -20,7 +20,7 @@ export function readCheck(definition: string, column: CatalogColumn): Limits | u
   return limits.every((each) => each !== undefined) ? withoutIdle(joinLimits(limits), comparison) : undefined
 }
 
-/** A maximum length above that of the column's type restricts nothing. */
+/** A maximum length above the limit of the column's type restricts nothing. */
 function withoutIdle(limits: Limits, comparison: Comparison): Limits {
   const { max, ...others } = limits
   const room = comparison.as === 'text' ? comparison.room : undefined
@@ -140,7 +140,7 @@ function isLess(one: string | number, other: string | number): boolean {
     : Number(left) < Number(right)
 }
 
-/** The limits that the type of a column has, in addition to those of its field. */
+/** The limits that the type of a column has, in addition to the limits of its field. */
 export function limitsOfType(column: ExistingColumn): Limits {
   return joinLimits(formsOf(column).map(({ form }) => form.limits ?? {}))
 }

@@ -21,7 +21,7 @@ export interface InspectedTable {
   /** The reason why it is not an ordinary table; null for an ordinary one. */
   readonly special: string | null
   readonly view: boolean
-  /** Whether it is a partition, whose rows are those of another table. */
+  /** Whether it is a partition, whose rows belong to another table. */
   readonly partition: boolean
   /** The number of rows, as PostgreSQL estimates it; null if it does not know. */
   readonly rows: number | null

@@ -17,7 +17,7 @@ export const isOnly = (columns: Columns, column: string): boolean => sameColumns
 export const isPlainUnique = ({ definition, columns }: CatalogConstraint): boolean =>
   definition.replaceAll('"', '') === `UNIQUE (${listOf(columns)})`
 
-/** Whether an index is like those of `indexes:`: a B-tree of columns in their own order. */
+/** Whether `indexes:` can declare an index: a B-tree of columns in their own order. */
 export function isPlainIndex(table: string, { name, definition, columns }: CatalogIndex, unique?: 'unique'): boolean {
   const plain = `CREATE ${unique ? 'UNIQUE ' : ''}INDEX ${identifier(name)} ON ${tableSql(table)} USING btree (${listOf(columns)})`
   return !columns.includes(null) && definition.replaceAll('"', '') === plain.replaceAll('"', '')

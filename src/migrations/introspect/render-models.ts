@@ -22,7 +22,7 @@ export function renderModel(model: ChosenModel): string {
   ].join('\n')
 }
 
-/** Renders a resource for a model, with every operation that its table takes, or only with those that read. */
+/** Renders a resource for a model, with every operation that its table supports, or only with the reading ones. */
 export function renderResource({ name, operations, filterable }: ChosenModel, readOnly: boolean): string {
   const given = readOnly ? operations.filter(isReading) : operations
   const said = spellOperations(given)

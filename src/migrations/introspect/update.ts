@@ -62,7 +62,7 @@ export async function updateModels(database: Database, current: Current): Promis
   return { text, changes, remaining: [...impossible, ...differences.map(({ message }) => message)] }
 }
 
-/** Makes a change, or the one that stands for it, if the configuration stays valid. */
+/** Makes a change, or its substitute, if the configuration stays valid. */
 function attempt(
   text: string,
   file: string,

@@ -131,7 +131,7 @@ function byText(column: string, from: string, to: string): Rule {
 
 /** PostgreSQL itself would silently round a number, and cut blanks off a text that is too long. */
 function guard(table: string, name: string, { where, says }: NonNullable<Rule['misfit']>): string {
-  const message = `rows of ${table} have values in ${name} that ${says}, and would be changed`
+  const message = `rows of ${table} have values in ${name} that ${says}, so they would change`
   const lines = [
     'begin',
     `  if exists (select from ${tableSql(table)} where ${where}) then`,

@@ -102,7 +102,7 @@ export function dropConstraint(table: string, constraint: CatalogConstraint, isW
   }
 }
 
-/** What a table accepts without a constraint. With such rows `down` fails. */
+/** The effect of dropping a constraint, after which `down` may fail. */
 const WEAKER: Readonly<Partial<Record<CatalogConstraint['kind'], string>>> & Record<'check' | 'unique', string> = {
   check: 'weakens the table: it then accepts values that violate the check, and with such values `down` fails',
   unique: 'weakens the table: it then accepts equal values, and with such values `down` fails',

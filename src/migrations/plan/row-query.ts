@@ -1,4 +1,4 @@
-/** A query that counts the rows because of which a step is not simply safe: it returns two numbers. */
+/** A query that counts the rows that make a step unsafe: it returns two numbers. */
 export interface RowQuery {
   /** Returns the number of affected rows and the total number. */
   readonly sql: string

@@ -14,7 +14,7 @@ interface ViewSides {
   readonly owned: ReadonlySet<string>
 }
 
-/** Steps before those of the tables, and after them. */
+/** Steps before and after the steps of the tables. */
 interface ViewSteps {
   readonly first: readonly Step[]
   readonly last: readonly Step[]

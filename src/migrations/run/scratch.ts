@@ -8,7 +8,7 @@ import { namesIn, type Ownership } from '../plan/ownership.js'
 import { normaliseSql } from '../plan/normalise-sql.js'
 import { enumColumns, enumOf, replaceEnum } from '../plan/replace-enum.js'
 
-/** The schemas in a scratch database: that of the files, and that of resources.yaml. */
+/** The schemas in a scratch database: one for the files, one for resources.yaml. */
 export const FROM = 'made_by_files'
 export const TO = 'wanted'
 
