@@ -73,15 +73,15 @@ export interface Surroundings {
 }
 
 export function createContext(from: Surroundings, lifecycle: Lifecycle): CliContext {
-  const wishes = { env: from.env, noColor: from.argv.includes('--no-color') }
-  const err = createOutput(from.stderr, wishes)
+  const preferences = { env: from.env, noColor: from.argv.includes('--no-color') }
+  const err = createOutput(from.stderr, preferences)
   return Object.freeze({
     ...lifecycle,
     cwd: from.cwd,
     env: from.env,
     envFile: from.envFile,
     version: from.version,
-    out: createOutput(from.stdout, wishes),
+    out: createOutput(from.stdout, preferences),
     err,
     program: from.program,
     parent: from.parent,
@@ -124,9 +124,9 @@ export function shownPath(context: CliContext, file: string): string {
 export function loadConfig(
   context: CliContext,
   options: CommonOptions,
-  judgeDefaults = true,
+  checkDefaults = true,
 ): Promise<LoadedApplication> {
-  return load(context, options, (file) => loadApplication({ file, env: context.env, judgeDefaults }))
+  return load(context, options, (file) => loadApplication({ file, env: context.env, checkDefaults }))
 }
 
 async function load<Loaded extends LoadedApplication | LoadedSpec>(

@@ -1,7 +1,7 @@
 import { type Diagnostic, renderDiagnostics, type Style } from '../src/internal.js'
 import type { Colors, Output } from './output.js'
 
-interface Judged {
+interface FoundDiagnostics {
   readonly diagnostics: readonly Diagnostic[]
   /** The text of the configuration. */
   readonly source: string
@@ -14,7 +14,7 @@ interface FrameOptions {
 }
 
 /** Prints the diagnostics of a configuration with excerpts and carets, and their number last. */
-export function printFrames(to: Output, { diagnostics, source }: Judged, frame: FrameOptions = {}): void {
+export function printFrames(to: Output, { diagnostics, source }: FoundDiagnostics, frame: FrameOptions = {}): void {
   const options = { style: styleWith(to.colors), ...frame }
   to.line(renderDiagnostics(diagnostics, source, options))
 }

@@ -3,7 +3,7 @@ import { Failure } from './failure.js'
 import { similarHelp } from './similar.js'
 
 /** A command with the name of a route and values for the parameters of its path as arguments. */
-interface Wish {
+interface RouteCommand {
   /** The name of the command, for the help. */
   readonly command: string
   readonly name: string
@@ -41,7 +41,7 @@ export function parametersOf(app: App, name: string): readonly string[] {
  * Returns the path of a route.
  * @throws Failure 1 if there is no such route, 2 if the values do not match its parameters
  */
-export function reverse(app: App, { command, name, given }: Wish): string {
+export function reverse(app: App, { command, name, given }: RouteCommand): string {
   const wanted = parametersOf(app, name)
   const [route] = routesOf(app, name)
   // A path parameter of a plugin's route may be any text.

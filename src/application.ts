@@ -17,8 +17,8 @@ import { createValue } from './http/request-value.js'
 import {
   checkAuthenticator,
   checkPath,
-  refuseBulk,
-  refuseExport,
+  rejectBulk,
+  rejectExport,
   requireComputed,
   requireOffered,
   uncomputedFields,
@@ -68,7 +68,7 @@ export type Compiled = { readonly app: App } | { readonly refusals: readonly Ref
 export function compileApp(
   given: AppSpec,
   plugins: readonly LoadedPlugin[],
-  { env, judgeDefaults }: { readonly env: Environment; readonly judgeDefaults: boolean },
+  { env, checkDefaults }: { readonly env: Environment; readonly checkDefaults: boolean },
 ): Compiled {
   const development = env.NODE_ENV !== 'production'
   const refusals: Refusal[] = []
@@ -79,7 +79,7 @@ export function compileApp(
   const closings: Closing[] = []
   const uses: Use[] = []
   const authenticators: Authenticator[] = []
-  const settings = readSettings(spec.settings, env, judgeDefaults)
+  const settings = readSettings(spec.settings, env, checkDefaults)
   const compile = createCompiler()
   const additions = new Map<Resource, Additions>()
   const computations = new Map<Resource, Map<string, Compute>>()
@@ -227,8 +227,8 @@ export function compileApp(
       },
       replace(name, operation, replacement) {
         requireOffered(resource(name), operation)
-        refuseBulk(resource(name), operation)
-        refuseExport(resource(name), operation)
+        rejectBulk(resource(name), operation)
+        rejectExport(resource(name), operation)
         for (const each of exposures(resource(name))) {
           const before = added(each)
           const other = before.replacements.get(operation)

@@ -23,7 +23,7 @@ interface LoadOptions {
   /** How plugin modules are imported; by default, TypeScript is compiled first. */
   readonly importModule?: ImportModule
   /** Whether to validate the defaults of settings, too; the default is true. */
-  readonly judgeDefaults?: boolean
+  readonly checkDefaults?: boolean
 }
 
 /** All mistakes in a configuration, and the text that their positions refer to. */
@@ -71,7 +71,7 @@ export async function loadApplication({
   file,
   env,
   importModule,
-  judgeDefaults = true,
+  checkDefaults = true,
 }: LoadOptions): Promise<LoadedApplication> {
   const read = await readSpec(file)
   if (!('spec' in read)) return { ...read, close: closeOnce([]) }
@@ -79,7 +79,7 @@ export async function loadApplication({
   const { plugins, refusals: unloaded } = await loadPlugins(spec, importModule)
   const refusals = [...checkKeyFile(spec), ...unloaded]
   if (refusals.length > 0) return { ...refuse(locate(document, refusals)), close: closeOnce([]) }
-  const compiled = compileApp(spec, plugins, { env, judgeDefaults })
+  const compiled = compileApp(spec, plugins, { env, checkDefaults })
   if ('refusals' in compiled) {
     const { refusals, close } = compiled
     return { ...refuse(locate(document, refusals)), close }

@@ -27,36 +27,36 @@ export function settingVariable(name: string): string {
 }
 
 /**
- * @param judgeDefaults whether to validate defaults against their schemas; an invalid default is an error of the plugin, which need not be checked at
+ * @param checkDefaults whether to validate defaults against their schemas; an invalid default is an error of the plugin, which need not be checked at
  * every start
  */
 export function readSettings(
   given: Readonly<Record<string, Json>>,
   env: Environment,
-  judgeDefaults: boolean,
+  checkDefaults: boolean,
 ): Settings {
   let made: Ajv2020 | undefined
-  const judge = () => (made ??= new (loadAjv())({ strict: false, strictNumbers: true }))
+  const validator = () => (made ??= new (loadAjv())({ strict: false, strictNumbers: true }))
   const declared = new Set<string>()
   const misfits: Refusal[] = []
 
   return {
     declare(name, schema, fallback) {
       declared.add(name)
-      if (judgeDefaults && !judge().validate(schema, fallback))
-        throw new Error(unfitDefault(name, schema, fallback, judge().errors?.[0]?.message))
+      if (checkDefaults && !validator().validate(schema, fallback))
+        throw new Error(unfitDefault(name, schema, fallback, validator().errors?.[0]?.message))
       const variable = settingVariable(name)
       const override = env[variable]
       const value = override === undefined ? own(given, name) : readVariable(override)
       // An omitted fallback needs no validation, so neither does the same value written out.
       if (value === undefined || isDeepStrictEqual(value, fallback)) return fallback
-      if (judge().validate(schema, value)) return value as typeof fallback
+      if (validator().validate(schema, value)) return value as typeof fallback
       const subject = override === undefined ? `the setting \`${name}\`` : `the environment variable ${variable}`
       misfits.push({
         code: 'SC352',
         part: 'value',
         path: Object.hasOwn(given, name) ? ['settings', name] : ['settings'],
-        message: `${subject} is ${JSON.stringify(value)}: it ${judge().errors?.[0]?.message ?? 'does not fit'}`,
+        message: `${subject} is ${JSON.stringify(value)}: it ${validator().errors?.[0]?.message ?? 'does not fit'}`,
         help: [`its schema is ${JSON.stringify(schema)}, and its default ${JSON.stringify(fallback)}`],
       })
       return fallback

@@ -40,14 +40,14 @@ export async function withConsent<T>(
 
 async function askFor(context: CliContext, { losses }: ConsentNeeded): Promise<readonly string[]> {
   const objects = objectsOf(losses)
-  const told = losses.map(describeLoss)
+  const descriptions = losses.map(describeLoss)
   const flag = `allow exactly this: --allow-destructive=${objects.join(',')}`
   for (const [index, object] of objects.entries()) {
-    if (index === 0 && context.err.terminal) for (const loss of told) context.err.line(`  ! ${loss}`)
+    if (index === 0 && context.err.terminal) for (const loss of descriptions) context.err.line(`  ! ${loss}`)
     const answer = await context.ask(`type ${object} to continue, Ctrl-C to stop: `)
     if (answer?.trim() === object) continue
     if (answer !== undefined) throw new Failure(3, `nothing was done: the answer was not \`${object}\``)
-    throw new Failure(3, `data would be lost, and there is no terminal to ask: ${told.join('; ')}`, [flag])
+    throw new Failure(3, `data would be lost, and there is no terminal to ask: ${descriptions.join('; ')}`, [flag])
   }
   return objects
 }

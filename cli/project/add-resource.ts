@@ -51,13 +51,13 @@ export function addAddResource(add: Command, context: CliContext): void {
     )
 }
 
-interface Wish {
+interface NewResource {
   readonly name: string
   readonly fields: readonly string[]
   readonly options: AddOptions
 }
 
-async function addResource(context: CliContext, { name, fields, options }: Wish): Promise<ExitCode> {
+async function addResource(context: CliContext, { name, fields, options }: NewResource): Promise<ExitCode> {
   const resource = understand(name, fields, options)
   const spec = await requireSpec(context, options)
   refuseTaken(spec, name)

@@ -78,9 +78,9 @@ const toJson = ({ path, schema }: Topic) => ({
 function printTopic({ line, colors }: Output, { path, schema }: Topic): void {
   line(colors.bold(path))
   // The text that editors show, with the example outside its fence.
-  const told = schema['markdownDescription'] ?? schema['description']
-  if (told !== undefined) line()
-  for (const text of String(told ?? '').split('\n')) if (!text.startsWith('```')) line(text)
+  const description = schema['markdownDescription'] ?? schema['description']
+  if (description !== undefined) line()
+  for (const text of String(description ?? '').split('\n')) if (!text.startsWith('```')) line(text)
   const facts = factsOf(schema).map(([name, value]) => [
     name,
     typeof value === 'string' ? value : JSON.stringify(value),

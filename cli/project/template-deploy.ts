@@ -1,17 +1,17 @@
-import type { TemplateFile, Wish } from './template-file.js'
+import type { TemplateFile, ProjectSettings } from './template-file.js'
 
 /** The deployment files of a new project: an image, compose, a proxy and a CI workflow. */
-export function deploymentFiles(wish: Wish): readonly TemplateFile[] {
+export function deploymentFiles(settings: ProjectSettings): readonly TemplateFile[] {
   return [
-    { path: 'Dockerfile', text: dockerfile(wish), what: 'an image of the project' },
+    { path: 'Dockerfile', text: dockerfile(settings), what: 'an image of the project' },
     { path: '.dockerignore', text: DOCKERIGNORE, what: '' },
-    { path: 'compose.yaml', text: compose(wish), what: 'the image with PostgreSQL, and with the proxy' },
+    { path: 'compose.yaml', text: compose(settings), what: 'the image with PostgreSQL, and with the proxy' },
     { path: 'deploy/nginx.conf', text: NGINX, what: 'a proxy that asks for a password' },
     { path: '.github/workflows/check.yml', text: WORKFLOW, what: 'checks every push' },
   ]
 }
 
-const dockerfile = ({ name }: Wish): string => `# docker build -t ${name} .
+const dockerfile = ({ name }: ProjectSettings): string => `# docker build -t ${name} .
 
 FROM node:22-slim AS packages
 WORKDIR /app
@@ -50,7 +50,7 @@ const DOCKERIGNORE = `# Ignores every file, and then allows the files of the ima
 
 const compose = ({
   name,
-}: Wish): string => `# Copy .env.example to .env and set POSTGRES_PASSWORD there. Then:  docker compose up --build
+}: ProjectSettings): string => `# Copy .env.example to .env and set POSTGRES_PASSWORD there. Then:  docker compose up --build
 name: ${name}
 
 x-service: &service

@@ -1,5 +1,5 @@
 /** The settings of a new project. */
-export interface Wish {
+export interface ProjectSettings {
   /** The name of the project, valid for npm. */
   readonly name: string
   /** The version of snippetctl that the project depends on. */

@@ -1,9 +1,9 @@
 import { deploymentFiles } from './template-deploy.js'
-import type { TemplateFile, Wish } from './template-file.js'
+import type { TemplateFile, ProjectSettings } from './template-file.js'
 
 /** The files of a project that depends on this package, in the order in which they are listed. */
-export function templateFiles(wish: Wish): readonly TemplateFile[] {
-  const { empty, language } = wish
+export function templateFiles(settings: ProjectSettings): readonly TemplateFile[] {
+  const { empty, language } = settings
   const plugin = `plugins/books.${language}`
   const example = [
     { path: 'migrations/0001_create_books.sql', text: MIGRATION, what: 'its table' },
@@ -12,24 +12,24 @@ export function templateFiles(wish: Wish): readonly TemplateFile[] {
   return [
     {
       path: 'resources.yaml',
-      text: empty ? emptyConfiguration(wish) : configuration(wish, plugin),
+      text: empty ? emptyConfiguration(settings) : configuration(settings, plugin),
       what: empty ? 'nothing in it yet' : 'one resource, book, with comments',
     },
     ...(empty ? [] : example),
-    { path: 'package.json', text: manifest(wish), what: `depends on snippetctl ${wish.version}` },
+    { path: 'package.json', text: manifest(settings), what: `depends on snippetctl ${settings.version}` },
     { path: 'tsconfig.json', text: TSCONFIG, what: 'for the editor; plugins are compiled without it' },
     { path: '.gitignore', text: GITIGNORE, what: '' },
     { path: '.npmrc', text: NPMRC, what: 'npm runs no scripts of packages' },
     { path: '.env.example', text: ENVIRONMENT, what: 'the variables that are set most' },
-    { path: 'README.md', text: readme(wish), what: '' },
+    { path: 'README.md', text: readme(settings), what: '' },
     { path: '.vscode/extensions.json', text: EXTENSIONS, what: 'the editor completes and checks resources.yaml' },
-    ...deploymentFiles(wish),
+    ...deploymentFiles(settings),
   ]
 }
 
 const head = ({
   name,
-}: Wish): string => `# yaml-language-server: $schema=./node_modules/snippetctl/resources.schema.json
+}: ProjectSettings): string => `# yaml-language-server: $schema=./node_modules/snippetctl/resources.schema.json
 version: 1
 
 api:
@@ -37,11 +37,11 @@ api:
   title: ${JSON.stringify(name)}
 `
 
-const emptyConfiguration = (wish: Wish): string => `${head(wish)}
+const emptyConfiguration = (settings: ProjectSettings): string => `${head(settings)}
 # The first resource:  npx snippetctl add resource book title:string!
 `
 
-const configuration = (wish: Wish, plugin: string): string => `${head(wish)}
+const configuration = (settings: ProjectSettings, plugin: string): string => `${head(settings)}
 plugins:
   - ./${plugin}        # your own routes, next to the generated routes
 
@@ -111,7 +111,7 @@ const asJavaScript = (text: string): string =>
     .replace('type Plugin, ', '')
     .replace('const plugin: Plugin', "/** @type {import('snippetctl').Plugin} */\nconst plugin")
 
-const manifest = ({ name, version }: Wish): string =>
+const manifest = ({ name, version }: ProjectSettings): string =>
   `${JSON.stringify(
     {
       name,
@@ -166,7 +166,7 @@ const EXTENSIONS = `{
 }
 `
 
-const readme = ({ name, empty }: Wish): string => `# ${name}
+const readme = ({ name, empty }: ProjectSettings): string => `# ${name}
 
 A REST API over PostgreSQL, declared in [resources.yaml](resources.yaml).
 

@@ -46,8 +46,8 @@ function follow(schema: JsonSchema, [first, ...rest]: Steps): readonly JsonSchem
 /** Describes the key at a path; returns undefined if there is none. */
 export function findTopic(path: string): Topic | undefined {
   const found = follow(configSchema(), path.split('.'))
-  const told = found.find((each) => each['description'] !== undefined) ?? found[0]
-  return told && { path, schema: told }
+  const described = found.find((each) => each['description'] !== undefined) ?? found[0]
+  return described && { path, schema: described }
 }
 
 /** Whether a word can only be the path of a key, because no generated route has such a name. */

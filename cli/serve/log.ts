@@ -81,14 +81,14 @@ function toVisible(text: string): string {
 }
 
 /** A chain of causes may lead back to its start. */
-const DEEPEST_CAUSE = 8
+const MAX_CAUSES = 8
 
 /** An error for the log, with its stack and its causes, which no client ever sees. */
 export function describeError(error: unknown, depth = 0): Readonly<Record<string, unknown>> {
   if (!(error instanceof Error)) return { msg: String(error) }
   const code = 'code' in error ? { code: error.code } : {}
   const cause =
-    error.cause instanceof Error && depth < DEEPEST_CAUSE ? { cause: describeError(error.cause, depth + 1) } : {}
+    error.cause instanceof Error && depth < MAX_CAUSES ? { cause: describeError(error.cause, depth + 1) } : {}
   return { msg: error.message, ...code, stack: error.stack, ...cause }
 }
 

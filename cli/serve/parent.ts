@@ -38,7 +38,7 @@ export type WorkerMessage =
   | { readonly snippetctl: 'hello' }
   | { readonly snippetctl: 'listening'; readonly listening: Listening }
   | { readonly snippetctl: 'leaving' }
-  | { readonly snippetctl: 'told'; readonly ask: number; readonly value: unknown }
+  | { readonly snippetctl: 'answer'; readonly ask: number; readonly value: unknown }
   | { readonly snippetctl: 'counted'; readonly metrics: Metrics }
 
 /** Messages from the parent: the replies to `hello` and `leaving`, the news that the schema is ready, and queries. */
@@ -104,7 +104,7 @@ export function findParent(): Parent | undefined {
       answers.on('ask', ({ ask, question }: Extract<ParentMessage, { question: Question }>) => {
         // The parent times out if no answer comes.
         answer(question).then(
-          (value) => tell({ snippetctl: 'told', ask, value }),
+          (value) => tell({ snippetctl: 'answer', ask, value }),
           () => {},
         )
       })

@@ -92,7 +92,7 @@ function createQueries(
   worker.on('message', (message: unknown) => {
     if (!isOurs<WorkerMessage>(message)) return
     if (message.snippetctl === 'counted') metrics = message.metrics
-    if (message.snippetctl === 'told') waiting.get(message.ask)?.(message.value)
+    if (message.snippetctl === 'answer') waiting.get(message.ask)?.(message.value)
   })
   return {
     query: async (question) => {

@@ -1,12 +1,12 @@
 import { distance } from 'fastest-levenshtein'
 import type { Json } from '../json.js'
 
-const LONGEST = 60
+const MAX_LENGTH = 60
 
 /** A name or text from the file, in backquotes, cut and without control characters. */
 export const show = (text: string): string => {
   const characters = [...text]
-  const cut = characters.length > LONGEST ? `${characters.slice(0, LONGEST).join('')}…` : text
+  const cut = characters.length > MAX_LENGTH ? `${characters.slice(0, MAX_LENGTH).join('')}…` : text
   return `\`${cut.replace(/[\u0000-\u001f]/g, (control) => JSON.stringify(control).slice(1, -1))}\``
 }
 
@@ -36,7 +36,7 @@ export const article = (word: string): 'a' | 'an' => {
 }
 
 /** No name is longer. Comparing two names takes time proportional to the product of their lengths. */
-const LONGEST_NAME = 120
+const MAX_NAME_LENGTH = 120
 
 /** Other words for names, such as the names in other tools, and the names that each may stand for. */
 export type Synonyms = ReadonlyMap<string, readonly string[]>
@@ -50,7 +50,7 @@ export const nearest = (
   synonyms: Synonyms = NO_SYNONYMS,
 ): string | undefined => {
   const meant = synonyms.get(given)?.find((name) => known.includes(name))
-  if (meant !== undefined || given === '' || given.length > LONGEST_NAME) return meant
+  if (meant !== undefined || given === '' || given.length > MAX_NAME_LENGTH) return meant
   const bound = Math.max(1, Math.floor(given.length / 3))
   return known
     .map((name) => ({ name, far: isSwap(given, name) ? 1 : distance(given.toLowerCase(), name) }))
@@ -66,7 +66,7 @@ const isSwap = (given: string, name: string): boolean => {
   return first >= 0 && swapped === name
 }
 
-const MOST_NAMES = 24
+const MAX_NAMES = 24
 
 /** Help for an unknown name: the nearest known one, or else all of them. `noun` is `key`, `field`, … */
 export const suggest = (given: string, known: readonly string[], noun: string, synonyms = NO_SYNONYMS): string[] => {
@@ -75,7 +75,7 @@ export const suggest = (given: string, known: readonly string[], noun: string, s
     return [`the ${noun} for this is called \`${near}\` here`]
   if (near !== undefined) return [`${article(noun)} ${noun} with a similar name exists: \`${near}\``]
   if (known.length === 0) return [`there are no ${noun}s`]
-  const names = known.slice(0, MOST_NAMES).map((name) => `\`${name}\``)
-  const more = known.length > MOST_NAMES ? ` and ${known.length - MOST_NAMES} more` : ''
+  const names = known.slice(0, MAX_NAMES).map((name) => `\`${name}\``)
+  const more = known.length > MAX_NAMES ? ` and ${known.length - MAX_NAMES} more` : ''
   return [`known: ${names.join(', ')}${more}`]
 }

@@ -19,20 +19,20 @@ const MAX_TEXT_LENGTH = 2 ** 20
 interface Checked {
   readonly model: ModelSpec
   readonly key: readonly FieldSpec[]
-  readonly refuse: (errors: readonly DataError[]) => void
+  readonly reject: (errors: readonly DataError[]) => void
 }
 
-/** Groups the valid records of a section into batches; passes the errors of others to `refuse`. */
+/** Groups the valid records of a section into batches; passes the errors of others to `reject`. */
 export async function* batchesOf(
   entries: AsyncIterable<EntryOrError>,
-  { model, key, refuse }: Checked,
+  { model, key, reject }: Checked,
 ): AsyncIterable<Batch> {
   const read = compileRecord(model)
   let batch = emptyBatch()
   for await (const entry of entries) {
     const record = 'error' in entry ? { errors: [entry.error] } : readEntry(entry, read, { model, key })
     if ('errors' in record) {
-      refuse(record.errors)
+      reject(record.errors)
       continue
     }
     const { row, line } = record
@@ -40,7 +40,7 @@ export async function* batchesOf(
     const id = key.map((field) => JSON.stringify(writeCell(field, row[field.name]))).join()
     const known = batch.ids.get(id)
     if (known !== undefined) {
-      refuse([{ line, message: `${namesOf(key)} is the same as in line ${known}; each record may appear only once` }])
+      reject([{ line, message: `${namesOf(key)} is the same as in line ${known}; each record may appear only once` }])
       continue
     }
     if (

@@ -30,7 +30,7 @@ export function createCsvReader() {
     cells = []
     begun = line
   }
-  const refuse = (message: string): never => {
+  const reject = (message: string): never => {
     throw new UnreadableData(line, message)
   }
 
@@ -40,9 +40,9 @@ export function createCsvReader() {
       if (character === '"') state = 'closing'
       else cell += character
     } else if (state === 'return' && character !== '\n') {
-      refuse('a carriage return without a line feed is only allowed in a quoted cell')
+      reject('a carriage return without a line feed is only allowed in a quoted cell')
     } else if (character === '"') {
-      if (state === 'plain') refuse('a quote is only allowed in a cell that starts with one')
+      if (state === 'plain') reject('a quote is only allowed in a cell that starts with one')
       if (state === 'closing') cell += '"'
       state = 'quoted'
     } else if (character === ',') {
@@ -55,7 +55,7 @@ export function createCsvReader() {
       endCell(state === 'start' ? null : cell)
       state = 'return'
     } else {
-      if (state === 'closing') refuse('text follows the closing quote of a cell')
+      if (state === 'closing') reject('text follows the closing quote of a cell')
       cell += character
       state = 'plain'
     }
@@ -69,7 +69,7 @@ export function createCsvReader() {
     },
     end(): readonly CsvRow[] {
       const rows: CsvRow[] = []
-      if (state === 'quoted') refuse(`a quoted cell of the row that starts in line ${begun} is never closed`)
+      if (state === 'quoted') reject(`a quoted cell of the row that starts in line ${begun} is never closed`)
       if (state === 'return' || (state === 'start' && cells.length === 0)) return rows
       endCell(state === 'start' ? null : cell)
       endRow(rows)

@@ -22,7 +22,7 @@ export interface DataSource {
 }
 
 /** A document is loaded into memory as a whole. */
-const LARGEST_DOCUMENT = 64 * 1024 * 1024
+const MAX_DOCUMENT_BYTES = 64 * 1024 * 1024
 
 type Reader = (source: DataSource) => Promise<readonly Section[]>
 
@@ -55,8 +55,8 @@ async function readDocument(
   const handle = await open(file)
   try {
     const { size } = await handle.stat()
-    if (size > LARGEST_DOCUMENT)
-      throw new UnreadableData(1, `the file has more than ${LARGEST_DOCUMENT} bytes; NDJSON and CSV have no limit`)
+    if (size > MAX_DOCUMENT_BYTES)
+      throw new UnreadableData(1, `the file has more than ${MAX_DOCUMENT_BYTES} bytes; NDJSON and CSV have no limit`)
     const bytes = await handle.readFile()
     onBytes(bytes.length)
     return readSections(parse(bytes))

@@ -46,12 +46,12 @@ const MAX_ERRORS = 100
 class Undo extends Error {}
 
 /** The database rejected a batch without naming the record. */
-class RefusedBatch extends Error {
+class RejectedBatch extends Error {
   readonly place: number
   /** Whether its records may refer to later ones. */
   readonly refersLater: boolean
 
-  constructor({ place, refersLater }: Pick<RefusedBatch, 'place' | 'refersLater'>, cause: unknown) {
+  constructor({ place, refersLater }: Pick<RejectedBatch, 'place' | 'refersLater'>, cause: unknown) {
     super('a batch was rejected', { cause })
     this.place = place
     this.refersLater = refersLater
@@ -70,7 +70,7 @@ export async function seed(database: Database, seeding: Seeding): Promise<Seeded
   try {
     return await attempt(database, seeding, {})
   } catch (error) {
-    if (!(error instanceof RefusedBatch)) throw error
+    if (!(error instanceof RejectedBatch)) throw error
     const later = error.refersLater ? await attemptDeferred(database, seeding) : undefined
     return later ?? attempt(database, seeding, { careful: error.place })
   }
@@ -82,7 +82,7 @@ async function attemptDeferred(database: Database, seeding: Seeding): Promise<Se
     return await attempt(database, seeding, { deferred: true })
   } catch (error) {
     // Deferring requires the privilege to alter the tables; without it, records must precede those that refer to them.
-    if (error instanceof RefusedBatch || error instanceof Problem) return undefined
+    if (error instanceof RejectedBatch || error instanceof Problem) return undefined
     throw error
   }
 }
@@ -110,7 +110,7 @@ function createRun(seeding: Seeding, { careful, deferred }: Way) {
   const state = { bytes: 0, records: 0, batches: 0, errorCount: 0 }
   const resources = new Map<string, SeedCounts>()
   const errors: DataError[] = []
-  const refuse = (found: readonly DataError[]) => {
+  const reject = (found: readonly DataError[]) => {
     state.errorCount += found.length
     errors.push(...found.slice(0, MAX_ERRORS - errors.length))
   }
@@ -145,17 +145,17 @@ function createRun(seeding: Seeding, { careful, deferred }: Way) {
   async function load(connection: Connection, { model, key, resource, records }: Planned): Promise<void> {
     const types = await readColumnTypes(connection, model.table)
     let counts = resources.get(resource) ?? { created: 0, updated: 0, unchanged: 0 }
-    for await (const batch of batchesOf(records(), { model, key, refuse })) {
+    for await (const batch of batchesOf(records(), { model, key, reject })) {
       const place = state.batches++
       const work = { connection, model, models: seeding.spec.models, key, types, batch }
       if (careful !== undefined && place >= careful) {
-        if (state.errorCount < MAX_ERRORS) refuse(await errorsOfEach(work))
-        if (place === careful && state.errorCount === 0) refuse([conflictError(batch)])
+        if (state.errorCount < MAX_ERRORS) reject(await errorsOfEach(work))
+        if (place === careful && state.errorCount === 0) reject([conflictError(batch)])
         continue
       }
       // After an error, only further errors are collected.
       if (state.errorCount > 0) continue
-      counts = add(counts, await write(work, place, refuse))
+      counts = add(counts, await write(work, place, reject))
       state.records += batch.rows.length
       tell()
     }
@@ -183,16 +183,16 @@ interface Work {
 async function write(
   { connection, model, models, key, types, batch }: Work,
   place: number,
-  refuse: (errors: readonly DataError[]) => void,
+  reject: (errors: readonly DataError[]) => void,
 ): Promise<SeedCounts> {
   const { rows, fields, lines } = batch
   try {
     const { created, updated, repeated } = await compileUpsert({ model, models, fields, key, types })(connection, rows)
-    if (repeated !== undefined) refuse([repeatedError(lines[repeated] ?? 0)])
+    if (repeated !== undefined) reject([repeatedError(lines[repeated] ?? 0)])
     return { created, updated, unchanged: rows.length - created - updated }
   } catch (error) {
     if (!isAboutData(error)) throw error
-    throw new RefusedBatch({ place, refersLater: model.relations.length > 0 }, error)
+    throw new RejectedBatch({ place, refersLater: model.relations.length > 0 }, error)
   }
 }
 

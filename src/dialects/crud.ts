@@ -105,10 +105,10 @@ function readSearch(text: string | undefined): readonly Comparison[] {
   return text === undefined ? [] : readConditions(readJson('s', text), 0)
 }
 
-const DEEPEST = 8
+const MAX_DEPTH = 8
 
 function readConditions(json: Json | undefined, depth: number): readonly Comparison[] {
-  if (depth > DEEPEST) throw refused('s', `is nested deeper than ${DEEPEST} levels`)
+  if (depth > MAX_DEPTH) throw refused('s', `is nested deeper than ${MAX_DEPTH} levels`)
   return readMembers('s', json).flatMap(([name, value]) => {
     if (name === '$or') throw refused('s', 'has an `$or`; a list joins its conditions by `$and` only')
     if (name !== '$and') return readMember(name, value)

@@ -22,12 +22,12 @@ export function queryForm(spec: ResourceSpec, { search, detail }: Asked): Html |
   )
   if (dialect || (!wide && shown.length === 0)) return undefined
   const query = new URLSearchParams(search)
-  const fault = faultyIn(query, detail)
-  const inputs = shown.map((each) => input(each, query, fault))
-  const isOpen = shown.some(({ name }) => name === fault?.name)
+  const error = errorIn(query, detail)
+  const inputs = shown.map((each) => input(each, query, error))
+  const isOpen = shown.some(({ name }) => name === error?.name)
   const named = [...(wide ? [wide] : []), ...shown].map(({ name }) => name)
   return html`<form class="query" method="get" action="${ROOT + path}" role="search" aria-label="Filter and order">
-${wide && searchInput(wide, query, fault)}${
+${wide && searchInput(wide, query, error)}${
   shown.length > 0 &&
   html`<details class="menu"${isOpen && html` open`}><summary class="button">+ Filter</summary><div class="panel">${inputs}<p><button class="primary">Apply</button></p></div></details>`
 }${keptInputs(query, [...named, ...pageParameters(spec)])}${wide && html`<button>Search</button>`}
@@ -37,7 +37,7 @@ ${wide && searchInput(wide, query, fault)}${
 /** The filters of a list, each with a link that removes it. */
 export function chips(spec: ResourceSpec, { search, detail }: Asked): Html | undefined {
   const query = new URLSearchParams(search)
-  const fault = faultyIn(query, detail)
+  const error = errorIn(query, detail)
   const page = pageParameters(spec)
   const order = featureParameters(spec, 'list').find(({ role }) => role === 'order')?.name
   const hidden = [...page, order, sizeParameter(spec)]
@@ -46,39 +46,47 @@ export function chips(spec: ResourceSpec, { search, detail }: Asked): Html | und
     for (const each of [name, ...page]) rest.delete(each)
     return listUrl(spec, rest)
   }
-  const active = [...new Set(query.keys())].filter((name) => !hidden.includes(name) || name === fault?.name)
+  const active = [...new Set(query.keys())].filter((name) => !hidden.includes(name) || name === error?.name)
   if (active.length === 0) return undefined
   const links = active.map((name) => {
     const value = query.getAll(name).join(', ')
-    const tone = name === fault?.name ? 'chip wrong' : 'chip'
+    const tone = name === error?.name ? 'chip wrong' : 'chip'
     return html`<li><a class="${tone}" href="${without(name)}" aria-label="Remove ${name}: ${value}"><code>${name}</code> <span>${value}</span> <span aria-hidden="true">×</span></a></li>`
   })
   const clear = active.length > 1 && html`<li><a class="small" href="${ROOT + spec.path}">Clear all</a></li>`
   return html`<ul class="chips" aria-label="Active filters">${links}${clear}</ul>`
 }
 
-interface Fault {
+interface FilterError {
   readonly name: string
   readonly detail: string
 }
 
 /** The parameter that the API rejected: its message names it. */
-function faultyIn(query: URLSearchParams, detail: string | undefined): Fault | undefined {
+function errorIn(query: URLSearchParams, detail: string | undefined): FilterError | undefined {
   if (detail === undefined) return undefined
   const named = [...detail.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name)
   const name = named.find((each) => query.has(each)) ?? [...query.keys()].find((each) => detail.startsWith(`${each} `))
   return name === undefined ? undefined : { name, detail }
 }
 
-function searchInput({ name, hint = name }: QueryParameter, query: URLSearchParams, fault: Fault | undefined): Html {
-  const [marks, message] = marksOf(name, name, fault)
+function searchInput(
+  { name, hint = name }: QueryParameter,
+  query: URLSearchParams,
+  error: FilterError | undefined,
+): Html {
+  const [marks, message] = marksOf(name, name, error)
   return html`<span class="wide"><input id="${name}" name="${name}" type="search" aria-label="${name}" value="${query.get(name) ?? ''}" placeholder="Search: ${hint}" autocomplete="off"${marks}>${message}</span>`
 }
 
-function input({ name, hint, choices, role }: QueryParameter, query: URLSearchParams, fault: Fault | undefined): Html {
+function input(
+  { name, hint, choices, role }: QueryParameter,
+  query: URLSearchParams,
+  error: FilterError | undefined,
+): Html {
   const value = query.get(name) ?? ''
   const id = `filter-${name}`
-  const [marks, message] = marksOf(id, name, fault)
+  const [marks, message] = marksOf(id, name, error)
   const known = !choices || value === '' || choices.includes(value) ? choices : [...choices, value]
   const control = known
     ? html`<select id="${id}" name="${name}"${marks}>${selectOptions(['', ...known], value, role === 'filter' ? 'any' : 'default')}</select>`
@@ -87,10 +95,10 @@ function input({ name, hint, choices, role }: QueryParameter, query: URLSearchPa
 }
 
 /** The attributes of a faulty input, to which browsers scroll, and its message. */
-function marksOf(id: string, name: string, fault: Fault | undefined): readonly [Html | false, Html | false] {
-  if (fault?.name !== name) return [false, false]
+function marksOf(id: string, name: string, error: FilterError | undefined): readonly [Html | false, Html | false] {
+  if (error?.name !== name) return [false, false]
   return [
     html` aria-invalid="true" aria-describedby="${id}-error" autofocus`,
-    html`<span class="error" id="${id}-error">${fault.detail}</span>`,
+    html`<span class="error" id="${id}-error">${error.detail}</span>`,
   ]
 }

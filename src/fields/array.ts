@@ -13,7 +13,7 @@ interface ArrayOptions {
 }
 
 /** More items than an API should have in one record, but fewer than PostgreSQL can store. */
-const MOST_ITEMS = 1_000_000
+const MAX_ITEMS = 1_000_000
 
 const ARRAY = /^(.*)\[\]$/s
 const COLLATE = / collate /
@@ -39,8 +39,8 @@ export function arrayOf(types: readonly FieldType[]): FieldType<Items<unknown>, 
         type: 'object',
         description: 'The type of the items and its options; `nullable: true` if items can be null.',
       },
-      min: { type: 'integer', minimum: 0, maximum: MOST_ITEMS, description: 'The minimum number of items.' },
-      max: { type: 'integer', minimum: 1, maximum: MOST_ITEMS, description: 'The maximum number of items.' },
+      min: { type: 'integer', minimum: 0, maximum: MAX_ITEMS, description: 'The minimum number of items.' },
+      max: { type: 'integer', minimum: 1, maximum: MAX_ITEMS, description: 'The maximum number of items.' },
     },
     required: ['items'],
     itemTypes: types,

@@ -10,7 +10,7 @@ interface BinaryOptions {
 const BASE64 = '^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?$'
 
 /** The longest value that PostgreSQL stores. */
-const MOST_BYTES = 1_073_741_823
+const MAX_BYTES = 1_073_741_823
 
 const bytesIn = (base64: string): number => Buffer.byteLength(base64, 'base64')
 const charactersFor = (bytes: number): number => 4 * Math.ceil(bytes / 3)
@@ -21,7 +21,7 @@ export const binary: FieldType<string, BinaryOptions> = {
   synonyms: ['bytea', 'blob', 'bytes', 'base64'],
   summary:
     'Bytes, such as a small image or a digest: a string in base64 (RFC 4648, section 4), with padding and without line breaks.',
-  options: { max: { type: 'integer', minimum: 1, maximum: MOST_BYTES, description: 'The most bytes of a value.' } },
+  options: { max: { type: 'integer', minimum: 1, maximum: MAX_BYTES, description: 'The most bytes of a value.' } },
   documented: () => ({ contentEncoding: 'base64' }),
   documentedRules: () => ({ pattern: BASE64 }),
   typescript: 'string',

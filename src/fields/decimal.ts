@@ -12,9 +12,9 @@ interface DecimalOptions {
 }
 
 /** Digits of the largest `precision`, and of all values in columns without one: fewer than `numeric` holds. */
-const MOST_DIGITS = 1000
+const MAX_DIGITS = 1000
 /** Longer than any useful filter value. */
-const LONGEST_TEXT = 1100
+const MAX_TEXT_LENGTH = 1100
 const BOUND = { anyOf: [{ type: 'number' }, { type: 'string', pattern: DECIMAL.source }] }
 
 const boundsOf = ({ minimum, maximum }: DecimalOptions) => ({
@@ -40,7 +40,7 @@ const digitsPattern = ({ precision, scale }: DecimalOptions): string => {
 const digits = (count: number): string => `${count} ${count === 1 ? 'digit' : 'digits'}`
 
 const digitsMessage = ({ precision, scale }: DecimalOptions): string => {
-  if (precision === undefined || scale === undefined) return `must have at most ${digits(MOST_DIGITS)}`
+  if (precision === undefined || scale === undefined) return `must have at most ${digits(MAX_DIGITS)}`
   if (scale === 0) return `must have at most ${digits(precision)}, none of them after a point`
   if (scale === precision) return `must have 0 before the point and at most ${digits(scale)} after it`
   return `must have at most ${digits(precision - scale)} before the point and at most ${digits(scale)} after it`
@@ -51,7 +51,7 @@ const boundConflict = (option: 'minimum' | 'maximum', value: string | undefined)
     ? []
     : [{ option, message: `${value} is not kept exactly by YAML; in quotes, digits and a point, it is` }]
 
-const longestOf = ({ precision = MOST_DIGITS }: DecimalOptions): number => precision + 3
+const longestOf = ({ precision = MAX_DIGITS }: DecimalOptions): number => precision + 3
 
 /** A decimal number; its options may set the number of digits after the point. */
 export const decimal: FieldType<string, DecimalOptions> = {
@@ -177,7 +177,7 @@ export const decimal: FieldType<string, DecimalOptions> = {
   parse(text, { scale }) {
     // No body can have it, but other programs can store it.
     if (text === 'NaN') return text
-    return DECIMAL.test(text) && text.length <= LONGEST_TEXT ? canonical(text, scale) : undefined
+    return DECIMAL.test(text) && text.length <= MAX_TEXT_LENGTH ? canonical(text, scale) : undefined
   },
   fromJson: (json, _source, { scale }) => canonical(String(json), scale),
   write: (value) => value,

@@ -11,12 +11,12 @@ const DATE = `(?:${NUMBER}Y)?(?:${NUMBER}M)?(?:${NUMBER}W)?(?:${NUMBER}D)?`
 const TIME = `(?:T(?:${NUMBER}H)?(?:${NUMBER}M)?(?:${SECONDS}S)?)?`
 const DURATION = new RegExp(`^P${DATE}${TIME}$`)
 
-const LONGEST_COUNT = 2_147_483_647n
+const MAX_COUNT_DIGITS = 2_147_483_647n
 const SECOND = 1_000_000n
 const HOUR = 3600n * SECOND
 
 /** PostgreSQL stores each count separately, and versions before 15 read no more hours. */
-const LIMITS: Duration = { months: LONGEST_COUNT, days: LONGEST_COUNT, microseconds: LONGEST_COUNT * HOUR }
+const LIMITS: Duration = { months: MAX_COUNT_DIGITS, days: MAX_COUNT_DIGITS, microseconds: MAX_COUNT_DIGITS * HOUR }
 
 /**
  * The canonical form of an ISO 8601 duration, whose numbers may be negative: years, months, days, hours and minutes are whole,

@@ -3,18 +3,18 @@ import type { Limits } from './existing-column.js'
 import type { Rule } from './field-type.js'
 
 /** Longer JSON text of an integer is rejected: the rest could only be zeros. */
-export const LONGEST_INTEGER = 64
+export const MAX_INTEGER_LENGTH = 64
 
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
 
 /** The integer that a JSON number's text means (`1e3` is 1000), with every digit; undefined if it is not an integer. */
 export const exactInteger = (source: string): bigint | undefined => {
   const [, sign, whole, fraction = '', exponent = '0'] = NUMBER.exec(source) ?? []
-  if (whole === undefined || source.length > LONGEST_INTEGER) return undefined
+  if (whole === undefined || source.length > MAX_INTEGER_LENGTH) return undefined
   const digits = withoutTrailingZeros(`${whole}${fraction}`)
   if (!/[1-9]/.test(digits)) return 0n
   const zeros = Number(exponent) + whole.length - digits.length
-  if (zeros < 0 || zeros > LONGEST_INTEGER) return undefined
+  if (zeros < 0 || zeros > MAX_INTEGER_LENGTH) return undefined
   return BigInt(`${sign}${digits}${'0'.repeat(zeros)}`)
 }
 

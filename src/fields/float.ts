@@ -9,7 +9,7 @@ interface FloatOptions {
 }
 
 /** No double needs more digits in full decimal notation. */
-const LONGEST = 1100
+const MAX_DIGITS = 1100
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
 /** Values that JSON numbers cannot express, but other programs can store. */
@@ -17,7 +17,7 @@ const FOREIGN = new Set(['NaN', 'Infinity', '-Infinity'])
 
 /** The nearest number of a column for a JSON number's text; undefined where PostgreSQL says "out of range". */
 const nearest = (text: string, { bits }: FloatOptions): number | undefined => {
-  if (text.length > LONGEST) return undefined
+  if (text.length > MAX_DIGITS) return undefined
   const value = bits === 32 ? nearestSingle(Number(text)) : Number(text)
   const vanished = value === 0 && /[1-9]/.test(text.replace(/e.*/i, ''))
   return Number.isFinite(value) && !vanished ? value : undefined
@@ -114,7 +114,7 @@ export const float: FieldType<number, FloatOptions> = {
     const { minimum = -Infinity, maximum = Infinity } = options
     return value < minimum || value > maximum ? 'range' : undefined
   },
-  maxBytes: () => LONGEST,
+  maxBytes: () => MAX_DIGITS,
   // `-0.0000012345678901234567`
   longest: () => 25,
   read: Number,

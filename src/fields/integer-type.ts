@@ -3,7 +3,7 @@ import {
   boundOptions,
   canonicalInteger,
   exactInteger,
-  LONGEST_INTEGER,
+  MAX_INTEGER_LENGTH,
   rangeMessage,
   rangeRule,
 } from './exact-number.js'
@@ -108,7 +108,7 @@ export const integerType = (cast: string, limits: Range) =>
       if (value === undefined) return 'type'
       return within(value, rangeOf(options, limits)) ? undefined : 'range'
     },
-    maxBytes: () => LONGEST_INTEGER,
+    maxBytes: () => MAX_INTEGER_LENGTH,
     longest: () => String(limits.minimum).length,
   }) satisfies Partial<FieldType<never, IntegerOptions>>
 

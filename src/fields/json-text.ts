@@ -34,14 +34,14 @@ export class JsonMergePatch extends JsonText {
 }
 
 /** Each object of a patch is a separate select, and planning thousands of them takes seconds. */
-const MOST_OBJECTS = 500
+const MAX_OBJECTS = 500
 
 /** The error in a merge patch, whatever is stored: the end of a sentence that begins with the field's label. */
 export function unmergeable({ object }: JsonMergePatch): string | undefined {
   const objects = countObjects(object)
-  return objects <= MOST_OBJECTS
+  return objects <= MAX_OBJECTS
     ? undefined
-    : `has ${objects} objects to be merged, and at most ${MOST_OBJECTS} can be; replace it by PUT`
+    : `has ${objects} objects to be merged, and at most ${MAX_OBJECTS} can be; replace it by PUT`
 }
 
 function countObjects({ objects }: JsonObject): number {
@@ -54,8 +54,8 @@ const EXACT_DIGITS = 15
 const isRounded = (text: string): boolean =>
   [...withoutStrings(text).matchAll(NUMBERS)].some(([number]) => number.replaceAll(/[^0-9]/g, '').length > EXACT_DIGITS)
 
-const DEEPEST = 100
-const LONGEST_NUMBER = 1000
+const MAX_DEPTH = 100
+const MAX_NUMBER_LENGTH = 1000
 const NUMBERS = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
 
 /** The name of the rule of PostgreSQL's `jsonb` that a JSON value breaks; undefined if there is none. */
@@ -71,7 +71,7 @@ const flawOf = (json: Json): 'text' | 'depth' | undefined => {
     const { value, depth } = next
     if (typeof value === 'string' && !isStorable(value)) return 'text'
     if (typeof value !== 'object' || value === null) continue
-    if (depth === DEEPEST) return 'depth'
+    if (depth === MAX_DEPTH) return 'depth'
     if (!Array.isArray(value) && !Object.keys(value).every(isStorable)) return 'text'
     for (const each of Object.values(value)) left.push({ value: each, depth: depth + 1 })
   }
@@ -86,7 +86,7 @@ const numbersFit = (source: string): boolean => {
   let growth = 0
   for (const [number] of withoutStrings(source).matchAll(NUMBERS)) {
     const length = writtenOut(number)
-    if (length > LONGEST_NUMBER) return false
+    if (length > MAX_NUMBER_LENGTH) return false
     growth += Math.max(0, length - number.length)
   }
   return growth <= 8 * source.length + 65_536

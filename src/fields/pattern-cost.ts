@@ -1,9 +1,9 @@
 import { type CharacterSet, type PatternNode, PatternRefusal, type Range } from './pattern-syntax.js'
 
 /** The maximum number of paths through a pattern that a matcher may have to try at one place in a text. */
-const MOST_PATHS = 256
-const MOST_POSITIONS = 1000
-const MOST_STEPS = 20_000
+const MAX_PATHS = 256
+const MAX_POSITIONS = 1000
+const MAX_STEPS = 20_000
 const LAST_CODE_POINT = 0x10ffff
 
 const AMBIGUOUS =
@@ -33,14 +33,14 @@ interface Fragment {
  * unbounded repetition every character decides what comes next, and elsewhere there are few paths to try.
  * @throws PatternRefusal
  */
-export const refuseCostly = (tree: PatternNode): void => {
+export const rejectCostly = (tree: PatternNode): void => {
   const { positions, first } = buildAutomaton(tree)
   for (const position of positions) {
     if (position.loop && mostOverlapping(position.next, () => 1) > 1) throw new PatternRefusal(AMBIGUOUS)
   }
-  if (mostOverlapping(first, countPaths(positions)) > MOST_PATHS) {
+  if (mostOverlapping(first, countPaths(positions)) > MAX_PATHS) {
     throw new PatternRefusal(
-      `the pattern can match the same text in more than ${MOST_PATHS} ways, which can take very long`,
+      `the pattern can match the same text in more than ${MAX_PATHS} ways, which can take very long`,
     )
   }
 }
@@ -51,7 +51,7 @@ const buildAutomaton = (tree: PatternNode) => {
 
   const connect = (from: readonly Position[], to: readonly Position[]): void => {
     steps += from.length * to.length
-    if (steps > MOST_STEPS) throw new PatternRefusal('the pattern is too large once its repetitions are written out')
+    if (steps > MAX_STEPS) throw new PatternRefusal('the pattern is too large once its repetitions are written out')
     for (const position of from) position.next.push(...to)
   }
   const join = (left: Fragment, right: Fragment): Fragment => {
@@ -71,7 +71,7 @@ const buildAutomaton = (tree: PatternNode) => {
   }
   const addPosition = (node: CharacterSet, loop: Loop | undefined): Fragment => {
     const position: Position = { ranges: rangesOf(node), loop, next: [] }
-    if (positions.push(position) > MOST_POSITIONS)
+    if (positions.push(position) > MAX_POSITIONS)
       throw new PatternRefusal('the pattern is too large once its repetitions are written out')
     return { empty: false, first: [position], last: [position] }
   }

@@ -20,7 +20,7 @@ export type PatternNode =
 export class PatternRefusal extends Error {}
 
 /** PostgreSQL's limit on a counted repetition. */
-const MOST_REPEATS = 255
+const MAX_REPEATS = 255
 
 const code = (character: string): number => character.codePointAt(0) ?? 0
 const set = (ranges: readonly Range[], negated = false): CharacterSet => ({ kind: 'set', ranges, negated })
@@ -50,7 +50,7 @@ export const parsePattern = (text: string): PatternNode => {
   const peek = (): string => characters[at] ?? ''
   const rest = (length: number): string => characters.slice(at, at + length).join('')
   const take = (): string => characters[at++] ?? ''
-  const refuse = (message: string): never => {
+  const reject = (message: string): never => {
     throw new PatternRefusal(message)
   }
 
@@ -68,7 +68,7 @@ export const parsePattern = (text: string): PatternNode => {
     while (at < characters.length && peek() !== '|' && peek() !== ')') items.push(parseRepeat())
     return items.length > 0
       ? { kind: 'sequence', items }
-      : refuse('the pattern has an alternative or a group with nothing in it')
+      : reject('the pattern has an alternative or a group with nothing in it')
   }
 
   const parseRepeat = (): PatternNode => {
@@ -76,14 +76,14 @@ export const parsePattern = (text: string): PatternNode => {
     const [whole, sign, least, comma, most] = QUANTIFIER.exec(rest(9)) ?? []
     if (whole === undefined) return item
     at += whole.length
-    if (item.kind === 'anchor') refuse(`\`${item.at}\` cannot be repeated`)
+    if (item.kind === 'anchor') reject(`\`${item.at}\` cannot be repeated`)
     if (/^[*+?{]/.test(peek()))
-      refuse(`\`${whole}${peek()}\`: lazy, possessive and doubled quantifiers are not supported`)
+      reject(`\`${whole}${peek()}\`: lazy, possessive and doubled quantifiers are not supported`)
     const counted = [Number(least), comma === undefined ? Number(least) : Number(most ?? Infinity)] as const
     const [min, max] = SIGNS[sign ?? ''] ?? counted
-    if (max < min || max === 0) refuse(`\`${whole}\` asks for at least ${min} and at most ${max}`)
-    if (min > MOST_REPEATS || (max > MOST_REPEATS && max !== Infinity))
-      refuse(`\`${whole}\` repeats more than ${MOST_REPEATS} times`)
+    if (max < min || max === 0) reject(`\`${whole}\` asks for at least ${min} and at most ${max}`)
+    if (min > MAX_REPEATS || (max > MAX_REPEATS && max !== Infinity))
+      reject(`\`${whole}\` repeats more than ${MAX_REPEATS} times`)
     return { kind: 'repeat', item, min, max }
   }
 
@@ -95,16 +95,16 @@ export const parsePattern = (text: string): PatternNode => {
     if (character === '^' || character === '$') return { kind: 'anchor', at: character }
     if (character === '\\') return parseEscape()
     if (/[*+?{}\]]/.test(character))
-      refuse(`\`${character}\` at character ${at} is matched literally only as \`\\${character}\``)
+      reject(`\`${character}\` at character ${at} is matched literally only as \`\\${character}\``)
     return single(storable(code(character)))
   }
 
   const parseGroup = (): PatternNode => {
     if (rest(2) === '?:') at += 2
     else if (peek() === '?')
-      refuse(`\`(${rest(2)}\`: look-around and named groups are not supported; groups are \`(…)\` and \`(?:…)\``)
+      reject(`\`(${rest(2)}\`: look-around and named groups are not supported; groups are \`(…)\` and \`(?:…)\``)
     const inside = parseChoice()
-    return take() === ')' ? inside : refuse('a group is not closed')
+    return take() === ')' ? inside : reject('a group is not closed')
   }
 
   const parseEscape = (): CharacterSet => {
@@ -115,7 +115,7 @@ export const parsePattern = (text: string): PatternNode => {
     if (control !== undefined) return single(control)
     if (character === 'u') return single(storable(parseCodePoint()))
     if (PUNCTUATION.test(character)) return single(code(character))
-    return refuse(
+    return reject(
       /[0-9]/.test(character)
         ? `\`\\${character}\`: back references are not supported`
         : `\`\\${character}\` is not supported; the escapes are \\d \\D \\w \\W \\s \\S \\t \\n \\r \\f \\v \\uXXXX and \\ before punctuation`,
@@ -124,14 +124,14 @@ export const parsePattern = (text: string): PatternNode => {
 
   const parseCodePoint = (): number => {
     const [whole, four, braced] = /^(?:([0-9a-fA-F]{4})|\{([0-9a-fA-F]{1,6})\})/.exec(rest(8)) ?? []
-    if (whole === undefined) return refuse('`\\u` needs four hexadecimal digits, or up to six in braces')
+    if (whole === undefined) return reject('`\\u` needs four hexadecimal digits, or up to six in braces')
     at += whole.length
     return Number.parseInt(four ?? braced ?? '', 16)
   }
 
   const storable = (codePoint: number): number =>
     codePoint === 0 || codePoint > 0x10ffff || (codePoint >= 0xd800 && codePoint <= 0xdfff)
-      ? refuse('U+0000, surrogates and code points above U+10FFFF never occur in text')
+      ? reject('U+0000, surrogates and code points above U+10FFFF never occur in text')
       : codePoint
 
   const parseClass = (): CharacterSet => {
@@ -140,7 +140,7 @@ export const parsePattern = (text: string): PatternNode => {
     const ranges: Range[] = []
     while (peek() !== ']') ranges.push(...parseMember())
     at += 1
-    return ranges.length > 0 ? set(ranges, negated) : refuse('`[]` holds no character')
+    return ranges.length > 0 ? set(ranges, negated) : reject('`[]` holds no character')
   }
 
   const parseMember = (): readonly Range[] => {
@@ -151,23 +151,23 @@ export const parsePattern = (text: string): PatternNode => {
     const last = parseClassAtom()
     const [[from, ...more], [to, ...others]] = [ends(first), ends(last)]
     if (from === undefined || to === undefined || more.length + others.length > 0)
-      return refuse(`\`${characters.slice(start, at).join('')}\`: a range needs a character at each end`)
-    return to < from ? refuse('a range in `[…]` ends before it starts') : [[from, to]]
+      return reject(`\`${characters.slice(start, at).join('')}\`: a range needs a character at each end`)
+    return to < from ? reject('a range in `[…]` ends before it starts') : [[from, to]]
   }
 
   const ends = ({ ranges }: CharacterSet): readonly number[] =>
     ranges.flatMap(([from, to]) => (from === to ? [from] : [from, to]))
 
   const parseClassAtom = (): CharacterSet => {
-    if (at >= characters.length) refuse('`[` is not closed')
+    if (at >= characters.length) reject('`[` is not closed')
     if (/^\[[:.=]/.test(rest(2)))
-      refuse(`\`${rest(2)}\`: POSIX classes are not supported; write the ranges out, or \`\\[\``)
+      reject(`\`${rest(2)}\`: POSIX classes are not supported; write the ranges out, or \`\\[\``)
     const character = take()
     if (character !== '\\') return single(storable(code(character)))
     const escaped = parseEscape()
-    return escaped.negated ? refuse('\\D, \\W and \\S are not supported inside `[…]`') : escaped
+    return escaped.negated ? reject('\\D, \\W and \\S are not supported inside `[…]`') : escaped
   }
 
   const tree = parseChoice()
-  return at < characters.length ? refuse('`)` closes no group') : tree
+  return at < characters.length ? reject('`)` closes no group') : tree
 }

@@ -1,5 +1,5 @@
 import { isStorable } from './formats.js'
-import { refuseCostly } from './pattern-cost.js'
+import { rejectCostly } from './pattern-cost.js'
 import { compileMatcher, type Matcher } from './pattern-matcher.js'
 import { type CharacterSet, parsePattern, type PatternNode, PatternRefusal } from './pattern-syntax.js'
 
@@ -14,7 +14,7 @@ export interface Refused {
   readonly refusal: string
 }
 
-const LONGEST = 200
+const MAX_LENGTH = 200
 
 /** The maximum number of steps that a pattern may need for one text, which take some tens of milliseconds. */
 const MAX_STEPS = 1_000_000
@@ -24,20 +24,20 @@ const MAX_STEPS = 1_000_000
  * `max` characters.
  */
 export const checkPattern = (text: string, max = Infinity): Pattern | Refused =>
-  refusing(() => {
+  rejecting(() => {
     const tree = parse(text)
-    refuseCostly(tree)
-    refuseSlow(compileMatcher(tree), max)
+    rejectCostly(tree)
+    rejectSlow(compileMatcher(tree), max)
     return spell(tree)
   })
 
 /** Returns both spellings of a pattern that has been checked. */
-export const translatePattern = (text: string): Pattern | Refused => refusing(() => spell(parse(text)))
+export const translatePattern = (text: string): Pattern | Refused => rejecting(() => spell(parse(text)))
 
 /** Returns the matcher of a pattern that has been checked. */
 export const matcherOf = (text: string): Matcher => compileMatcher(parse(text))
 
-const refusing = (work: () => Pattern): Pattern | Refused => {
+const rejecting = (work: () => Pattern): Pattern | Refused => {
   try {
     return work()
   } catch (error) {
@@ -48,7 +48,8 @@ const refusing = (work: () => Pattern): Pattern | Refused => {
 
 const parse = (text: string): PatternNode => {
   const length = [...text].length
-  if (length > LONGEST) throw new PatternRefusal(`the pattern has ${length} characters; at most ${LONGEST} are allowed`)
+  if (length > MAX_LENGTH)
+    throw new PatternRefusal(`the pattern has ${length} characters; at most ${MAX_LENGTH} are allowed`)
   if (!isStorable(text)) throw new PatternRefusal('the pattern contains U+0000 or an unpaired surrogate')
   return parsePattern(text)
 }
@@ -115,7 +116,7 @@ const writeSet = ({ ranges, negated }: CharacterSet, { outside, inside }: Spelli
   return `[${negated ? '^' : ''}${members.join('')}]`
 }
 
-const refuseSlow = ({ stepsPerCharacter }: Matcher, max: number): void => {
+const rejectSlow = ({ stepsPerCharacter }: Matcher, max: number): void => {
   if (stepsPerCharacter === 1 || stepsPerCharacter * max <= MAX_STEPS) return
   const most = Math.floor(MAX_STEPS / stepsPerCharacter)
   throw new PatternRefusal(

@@ -16,7 +16,7 @@ export interface TextOptions {
 }
 
 /** The longest `varchar`. */
-const LONGEST = 10_485_760
+const MAX_VARCHAR = 10_485_760
 
 /** A PostgreSQL collation by name, for every type that is stored as text. */
 export const COLLATION: JsonSchema = { type: 'string', pattern: '^[A-Za-z0-9_.@-]{1,63}$' }
@@ -128,8 +128,8 @@ const TEXTUAL: readonly ComparisonKind[] = ['equality', 'membership', 'text']
 export const textType = (holdsMaximum: boolean) =>
   ({
     options: {
-      min: { type: 'integer', minimum: 0, maximum: LONGEST },
-      max: { type: 'integer', minimum: 1, maximum: LONGEST },
+      min: { type: 'integer', minimum: 0, maximum: MAX_VARCHAR },
+      max: { type: 'integer', minimum: 1, maximum: MAX_VARCHAR },
       pattern: { type: 'string', minLength: 1, maxLength: 200 },
       collation: COLLATION,
     },

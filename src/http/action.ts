@@ -166,7 +166,7 @@ interface ActionResult {
 
 /** Validates the return value of an action against its declared output, so that clients can rely on documents and types. */
 function responder(resource: Resource, what: string, output: ActionDescription['output'], compile: CompileSchema) {
-  const judge = typeof output === 'object' ? compileValues(output, what, compile) : undefined
+  const validate = typeof output === 'object' ? compileValues(output, what, compile) : undefined
 
   const run = async (returned: unknown, context: Context, id: Id | undefined): Promise<ActionResult> => {
     if (output !== 'record' || id === undefined) return { returned, text: undefined }
@@ -175,12 +175,12 @@ function responder(resource: Resource, what: string, output: ActionDescription['
   }
   const reply = ({ returned, text }: ActionResult): Reply => {
     if (text !== undefined) return { status: 200, text }
-    if (judge === undefined) {
+    if (validate === undefined) {
       return returned === undefined ? { status: 204 } : fail(`${what} returned a value, but declares no output`)
     }
     if (typeof returned !== 'object' || returned === null) fail(`${what} must return an object`)
     try {
-      return { status: 200, body: { ...emptied(output), ...judge(returned) } }
+      return { status: 200, body: { ...emptied(output), ...validate(returned) } }
     } catch (error) {
       if (!(error instanceof Problem)) throw error
       const errors = error.errors.map(({ message }) => message).join('; ')

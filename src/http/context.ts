@@ -19,7 +19,7 @@ import {
   inTransactions,
   isUnknown,
   limitTransaction,
-  refuseLate,
+  rejectLate,
   type Transactional,
   watchStores,
   withRequest,
@@ -122,7 +122,7 @@ export function makeContext(exchange: Exchange, params: Params, surroundings: Su
   }
   const limitFor = (kind: Kind) => {
     if (kind === 'later') return limitTransaction(surroundings.handlerTimeout)
-    refuseLate(exchange, surroundings.enforce)
+    rejectLate(exchange, surroundings.enforce)
     return withRequest(exchange, surroundings)
   }
   const around = (records: Records, way: Way): Context => {

@@ -20,7 +20,7 @@ interface Limit {
 export type Enforce = Deadlines['enforce']
 
 /** @throws Problem `timeout` if no more work may start, because a write after the response would contradict it */
-export function refuseLate(exchange: Exchange, enforce: Enforce): void {
+export function rejectLate(exchange: Exchange, enforce: Enforce): void {
   enforce(exchange)
   const { expired, overdue, ending } = exchange
   if (expired) throw ending?.signal.reason ?? answeredBefore()
@@ -158,7 +158,7 @@ async function watched<Result>(
   write: () => Promise<Result>,
   hasChanged: (result: Result) => boolean,
 ): Promise<Result> {
-  refuseLate(exchange, enforce)
+  rejectLate(exchange, enforce)
   exchange.writes += 1
   try {
     const result = await write()

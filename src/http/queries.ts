@@ -64,13 +64,13 @@ export class ContextQueries {
     return queries.knex(async (query) => {
       const kind = kindOf(query.text)
       const narrow = scopes()
-      if (isLimited && origin !== 'unscopedKnex') refuseLimited(origin)
+      if (isLimited && origin !== 'unscopedKnex') rejectLimited(origin)
       return run(narrow ? scoped(origin, query, narrow) : query, { kind, scopes: narrow })
     })
   }
 }
 
-function refuseLimited(origin: Origin): never {
+function rejectLimited(origin: Origin): never {
   throw new Error(
     `\`${origin}\` is not limited to the rights of the caller; use \`context.store\`, or \`context.service.${origin}\` for a query that may see all records`,
   )

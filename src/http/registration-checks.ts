@@ -22,7 +22,7 @@ export function requireOffered({ spec }: Resource, operation: Operation): void {
 }
 
 /** A bulk request would bypass the replacement for single records. */
-export function refuseBulk({ spec }: Resource, operation: Operation): void {
+export function rejectBulk({ spec }: Resource, operation: Operation): void {
   if (!spec.bulk.operations.some((each) => each === operation)) return
   throw new Error(
     `\`${operation}\` of \`${spec.name}\` accepts several records at once, which would bypass the replacement; remove it from \`bulk\``,
@@ -30,7 +30,7 @@ export function refuseBulk({ spec }: Resource, operation: Operation): void {
 }
 
 /** An export would bypass the replacement for lists. */
-export function refuseExport({ spec }: Resource, operation: Operation): void {
+export function rejectExport({ spec }: Resource, operation: Operation): void {
   if (operation !== 'list' || !spec.exported) return
   throw new Error(`lists of \`${spec.name}\` are exported, which would bypass the replacement; remove \`export\``)
 }

@@ -98,24 +98,24 @@ export function decodeCursor(text: string, order: readonly Ordered[]): PageStart
     const item = texts[index]
     if (item === null && field.nullable) return null
     const value = typeof item === 'string' ? field.type.parse(item, field.options) : undefined
-    return value ?? refuse()
+    return value ?? reject()
   })
-  if (texts.length !== order.length) return refuse()
+  if (texts.length !== order.length) return reject()
   if (direction === 'after') return { after: values }
   if (direction === 'before') return { before: values }
-  return refuse()
+  return reject()
 }
 
 function parts(text: string): readonly unknown[] {
   try {
     const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString())
-    return Array.isArray(value) ? value : refuse()
+    return Array.isArray(value) ? value : reject()
   } catch (cause) {
-    return refuse(cause)
+    return reject(cause)
   }
 }
 
-function refuse(cause?: unknown): never {
+function reject(cause?: unknown): never {
   throw new Problem('invalid_query', 'the parameter `cursor` was not issued by this list; start again without it', {
     cause,
   })

@@ -12,7 +12,7 @@ export const FRAMEWORK = import.meta.resolve('snippetctl')
 const HOME = dirname(fileURLToPath(import.meta.resolve('snippetctl/package.json')))
 const INTERNALS = [resolve(HOME, 'src'), resolve(HOME, 'dist')]
 const IMPORT_BY_NAME = "the framework's own files are not for plugins to import: import from 'snippetctl'"
-const MOST_MISTAKES = 5
+const MAX_MISTAKES = 5
 
 /** The file types that plugins may import. */
 const LOADERS: Readonly<Record<string, Loader>> = {
@@ -101,7 +101,7 @@ export const bundle = async (entry: string, folder: string): Promise<{ code: str
     return { code: outputFiles[0]?.text ?? '', inputs }
   } catch (failure) {
     if (!isBuildFailure(failure)) throw failure
-    throw new Unloadable(failure.errors.slice(0, MOST_MISTAKES).map(toMistake(folder)), failure)
+    throw new Unloadable(failure.errors.slice(0, MAX_MISTAKES).map(toMistake(folder)), failure)
   } finally {
     // Its process would otherwise run as long as the service.
     await stop()

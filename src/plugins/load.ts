@@ -27,17 +27,17 @@ export type ImportModule = (file: string, folder: string) => Promise<unknown>
 
 const EXTENSIONS = ['.ts', '.mts', '.js', '.mjs']
 const MODULE_NOT_FOUND: ReadonlySet<unknown> = new Set(['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND'])
-const PATIENCE_MS = 10_000
+const LOAD_TIMEOUT_MS = 10_000
 const EXAMPLE = 'export default (app) => { … }'
 
 /**
  * Loads the plugins of a spec one after the other, in order. All plugins that cannot be loaded are reported, each at
- * its place in the configuration. A plugin may take `patience` milliseconds to load.
+ * its place in the configuration. A plugin may take `timeout` milliseconds to load.
  */
 export const loadPlugins = async (
   spec: Pick<AppSpec, 'file' | 'plugins'>,
   importModule: ImportModule = importCompiled,
-  patience: number = PATIENCE_MS,
+  timeout: number = LOAD_TIMEOUT_MS,
 ): Promise<LoadedPlugins> => {
   const folder = dirname(spec.file)
   const plugins: LoadedPlugin[] = []
@@ -45,7 +45,7 @@ export const loadPlugins = async (
   for (const [index, path] of spec.plugins.entries()) {
     try {
       const file = await findFile(path, folder)
-      const module = await within(patience, path, importModule(file, folder))
+      const module = await within(timeout, path, importModule(file, folder))
       plugins.push({ path, register: registerOf(module, path) })
     } catch (error) {
       const { mistakes } = error instanceof Unloadable ? error : failedImport(error, path, folder)

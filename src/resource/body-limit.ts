@@ -2,7 +2,7 @@ import type { Refusal } from '../config/parse/refusal.js'
 import type { AppSpec, FieldSpec } from '../config/spec.js'
 
 const ENVELOPE_BYTES = 4096
-const SMALLEST_LIMIT = 1024 * 1024
+const MIN_LIMIT = 1024 * 1024
 
 /** Whether clients may write a field. */
 export function isWritable(field: FieldSpec): boolean {
@@ -14,7 +14,7 @@ export function isWritable(field: FieldSpec): boolean {
  * at most `most`. Unbounded fields are not counted.
  */
 export function bodyLimit(fields: readonly FieldSpec[], most: number, records = 1): number {
-  return Math.min(most, Math.max(SMALLEST_LIMIT, records * longestRecord(fields)))
+  return Math.min(most, Math.max(MIN_LIMIT, records * longestRecord(fields)))
 }
 
 function longestRecord(fields: readonly FieldSpec[]): number {

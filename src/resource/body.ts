@@ -5,7 +5,7 @@ import { JsonMergePatch, unmergeable } from '../fields/json-text.js'
 import type { JsonBody } from '../json-body.js'
 import { type FieldError, Problem } from '../problem.js'
 import { valueSchema } from '../fields/value-schema.js'
-import { isEmptyRefused } from './field-schema.js'
+import { rejectsEmpty } from './field-schema.js'
 import { isWritable } from './body-limit.js'
 import type { Row } from './plan.js'
 import { quote } from './query.js'
@@ -112,7 +112,7 @@ function compileMember(field: FieldSpec, readLink: LinkReader, compile: CompileS
     const source = body.source(field.name)
     const refused = field.type.admits?.(json, source, field.options)
     if (refused !== undefined) return fail(rules.find((rule) => rule.name === refused))
-    if (json === '' && isEmptyRefused(field))
+    if (json === '' && rejectsEmpty(field))
       return { broken: `${field.label} must not be empty, because it is part of the record's address` }
     const { type, options } = field
     const changed = mode === 'update' ? type.patch?.(json, source, options) : undefined

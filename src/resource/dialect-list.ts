@@ -14,7 +14,7 @@ import type { Ordered, PageRequest, Parameters } from '../pagination/paginator.j
 import { refused } from '../dialects/parameters.js'
 import { Problem } from '../problem.js'
 import { operandSource } from '../features/operand-source.js'
-import { keepRecent, type ListRequest, refuseLong, spellLinks } from './list.js'
+import { keepRecent, type ListRequest, rejectLong, spellLinks } from './list.js'
 import type { Condition } from './plan.js'
 import { type Pair, parsePairs, quote } from './query.js'
 
@@ -81,7 +81,7 @@ export function compileDialectList(
     const isWhole = asked.window === undefined && ids !== undefined
     const page = isWhole ? WHOLE : cut({ spec, dialect, window, cursor: given.get('cursor')?.[0], order })
     const kept = spellKept(pairs, dialect)
-    refuseLong(kept, page.linkLength)
+    rejectLong(kept, page.linkLength)
     const { start, limit, keyset } = page
     const plan = Object.freeze({ ...features, where, order, start, limit, keyset, total } as const)
     const links: ListRequest['links'] = (edges) => spellLinks(kept, page.links(edges))

@@ -8,10 +8,10 @@ export const LINK: JsonSchema = { type: 'string', format: 'uri-reference' }
 /** The schema of a field's values, except null, for documents. */
 export function describedSchema(field: FieldSpec): JsonSchema {
   const schema = describedValue(field)
-  return isEmptyRefused(field) ? { minLength: 1, ...schema } : schema
+  return rejectsEmpty(field) ? { minLength: 1, ...schema } : schema
 }
 
 /** Whether a field rejects empty text because it is part of a path. */
-export function isEmptyRefused(field: FieldSpec): boolean {
+export function rejectsEmpty(field: FieldSpec): boolean {
   return field.primaryKey && !field.target && isEscaped(field)
 }

@@ -28,7 +28,7 @@ export function compileList(spec: ResourceSpec, readLink?: LinkReader): (search:
     const { query, known, asked, order } = readParameters(text)
     const { start, limit, keyset, links, linkLength } = style.read(query, order, spec.pagination)
     const kept = spellKept(query, (name) => known.has(name) && !paging.has(name))
-    refuseLong(kept, linkLength)
+    rejectLong(kept, linkLength)
     const plan = Object.freeze({
       ...asked,
       where: asked.where ?? [],
@@ -137,7 +137,7 @@ function spellKept(query: Query, isKept: (name: string) => boolean): string {
 }
 
 /** A link in a response must be short enough to be requested. */
-export function refuseLong({ length }: string, linkLength: number): void {
+export function rejectLong({ length }: string, linkLength: number): void {
   const room = MAX_LINK_LENGTH - linkLength
   if (linkLength === 0 || length <= room) return
   throw new Problem(

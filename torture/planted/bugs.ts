@@ -328,8 +328,8 @@ export const BUGS: readonly PlantedBug[] = [
   {
     name: 'one unclosed brace causes many errors',
     file: 'src/config/yaml/document.ts',
-    search: "return words.code !== 'SC114' && refused < MAX_REFUSED_TOKENS",
-    replace: 'return refused < MAX_REFUSED_TOKENS',
+    search: "return words.code !== 'SC114' && rejected < MAX_REJECTED_TOKENS",
+    replace: 'return rejected < MAX_REJECTED_TOKENS',
     caughtBy: { file: 'test/config/yaml-syntax-mistakes', test: 'an unclosed', database: 'local' },
   },
   {
@@ -393,8 +393,8 @@ export const BUGS: readonly PlantedBug[] = [
   {
     name: 'a body of many records has no limit',
     file: 'src/resource/body-limit.ts',
-    search: 'return Math.min(most, Math.max(SMALLEST_LIMIT, records * longestRecord(fields)))',
-    replace: 'return Math.max(SMALLEST_LIMIT, most > 0 ? records * longestRecord(fields) : 0)',
+    search: 'return Math.min(most, Math.max(MIN_LIMIT, records * longestRecord(fields)))',
+    replace: 'return Math.max(MIN_LIMIT, most > 0 ? records * longestRecord(fields) : 0)',
     caughtBy: { file: 'test/http/body-limits', test: 'above the configured limit', database: 'local' },
   },
   {

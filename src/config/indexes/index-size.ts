@@ -1,18 +1,18 @@
 import type { FieldSpec } from '../spec.js'
 
 /** The largest entry of a B-tree in bytes, without its overhead. PostgreSQL rejects rows that need more. */
-const LARGEST_ENTRY = 2_700
+const MAX_ENTRY_BYTES = 2_700
 /** The largest row of any index, whatever its kind. */
-const LARGEST_ROW = 8_191
+const MAX_ROW_BYTES = 8_191
 
 /** The maximum number of bytes of a value in the database. Its JSON text can be three times as long, because of escapes. */
 const bytesOf = ({ type, options }: FieldSpec): number => (type.maxBytes(options) ?? Number.POSITIVE_INFINITY) / 3
 
 /** The fields whose values may make a row too large for an index on all of these fields; empty if every row fits. */
-export const outgrowing = (fields: readonly FieldSpec[]): readonly FieldSpec[] => largerThan(LARGEST_ENTRY, fields)
+export const outgrowing = (fields: readonly FieldSpec[]): readonly FieldSpec[] => largerThan(MAX_ENTRY_BYTES, fields)
 
 /** The fields whose values may make a row too large for any index. */
-export const outgrowingAny = (fields: readonly FieldSpec[]): readonly FieldSpec[] => largerThan(LARGEST_ROW, fields)
+export const outgrowingAny = (fields: readonly FieldSpec[]): readonly FieldSpec[] => largerThan(MAX_ROW_BYTES, fields)
 
 const largerThan = (limit: number, fields: readonly FieldSpec[]): readonly FieldSpec[] => {
   const sum = fields.reduce((bytes, field) => bytes + bytesOf(field), 0)
@@ -22,6 +22,6 @@ const largerThan = (limit: number, fields: readonly FieldSpec[]): readonly Field
 /** The `max` with which the too large fields fit into an index, at up to four bytes for a character. */
 export const fittingMax = (fields: readonly FieldSpec[], large: readonly FieldSpec[]): number => {
   const others = fields.filter((field) => !large.includes(field))
-  const room = others.reduce((bytes, field) => bytes - bytesOf(field), LARGEST_ENTRY)
+  const room = others.reduce((bytes, field) => bytes - bytesOf(field), MAX_ENTRY_BYTES)
   return Math.floor((room / large.length - 1) / 4)
 }

@@ -149,20 +149,20 @@ const readVariable = (
   { field, typed, lookup, path }: ValuePlace,
   { models, auth, report, inSet = false }: RuleScope,
 ): ValueDraft | undefined => {
-  const refuse = (message: string, ...help: readonly string[]) => {
+  const reject = (message: string, ...help: readonly string[]) => {
     report.add({ code: 'SC331', path, message, help: [...help] })
     return undefined
   }
   const differ = (kind: string | undefined) =>
     kind !== undefined && kind !== kindOf(typed)
-      ? refuse(`${show(field.name)} is of the type \`${field.type.name}\`, and ${show(`$${variable}`)} is a ${kind}`)
+      ? reject(`${show(field.name)} is of the type \`${field.type.name}\`, and ${show(`$${variable}`)} is a ${kind}`)
       : { variable }
-  if (lookup.operand.choices !== undefined) return refuse(`the lookup \`${lookup.name}\` takes true or false`)
+  if (lookup.operand.choices !== undefined) return reject(`the lookup \`${lookup.name}\` takes true or false`)
   if (variable === 'sub') return differ('string')
   if (variable === 'user') {
     if (auth.user === undefined)
-      return refuse('`$user` needs `auth.user`, which says which record stands for the caller')
-    if (lookup !== exact) return refuse('`$user` is one value; compare it without a lookup')
+      return reject('`$user` needs `auth.user`, which says which record stands for the caller')
+    if (lookup !== exact) return reject('`$user` is one value; compare it without a lookup')
     const [key] = models.get(auth.user.model)?.key ?? []
     return differ(key && kindOf({ type: key.type, options: {} }))
   }
@@ -170,13 +170,13 @@ const readVariable = (
   if (claim !== undefined) return differ(kindOf({ type: claim, options: {} }))
   const set = inSet ? undefined : auth.sets.get(variable)
   if (set !== undefined) {
-    if (lookup !== isIn) return refuse(`${show(`$${variable}`)} is a set; compare by \`${field.name}__in\``)
+    if (lookup !== isIn) return reject(`${show(`$${variable}`)} is a set; compare by \`${field.name}__in\``)
     const values = models.get(set.model)?.fields.get(set.field)
     const known = values && typedOf(values, models)
     return differ(known && kindOf(known))
   }
   const known = ['sub', ...(auth.user ? ['user'] : []), ...auth.claims.keys(), ...(inSet ? [] : auth.sets.keys())]
-  return refuse(`there is no variable ${show(`$${variable}`)}`, ...suggest(variable, known, 'variable'))
+  return reject(`there is no variable ${show(`$${variable}`)}`, ...suggest(variable, known, 'variable'))
 }
 
 /** Builds the conditions of a rule whose mistakes have been reported. */

@@ -12,10 +12,10 @@ import { describe, show } from '../words.js'
 import type { FieldYaml } from '../schema/yaml-shape.js'
 
 /** Whether a value is valid by a schema of our own. */
-export type Judge = (schema: JsonSchema, value: Json) => boolean
+export type ValidateValue = (schema: JsonSchema, value: Json) => boolean
 
 /** Compiles each schema once, however many fields have it. */
-export const createJudge = (): Judge => {
+export const createValidator = (): ValidateValue => {
   const known = new Map<string, ValidateFunction>()
   let ajv: Ajv2020 | undefined
   return (schema, value) => {
@@ -40,11 +40,11 @@ export interface FieldRole {
 interface FieldContext {
   readonly drafts: Drafts
   readonly report: Report
-  readonly judge: Judge
+  readonly validate: ValidateValue
 }
 
 /** Reports mistakes within one field, and in its references. */
-export const checkField = (field: FieldDraft, role: FieldRole, { drafts, report, judge }: FieldContext): void => {
+export const checkField = (field: FieldDraft, role: FieldRole, { drafts, report, validate }: FieldContext): void => {
   checkPairs(field, report)
   checkKey(field, role, report)
   checkGenerated(field, role, report)
@@ -58,7 +58,7 @@ export const checkField = (field: FieldDraft, role: FieldRole, { drafts, report,
     report.add({ code: 'SC304', path: [...field.path, laterOf(field, option, report)], message })
   }
   if (conflicts.length === 0 && !field.type.readOnly && field.yaml.default !== undefined)
-    checkDefault(field, options, { role, report, judge })
+    checkDefault(field, options, { role, report, validate })
 }
 
 const checkGenerated = ({ name, path, yaml }: FieldDraft, { isManaged }: FieldRole, report: Report): void => {
@@ -182,7 +182,7 @@ const fits = (call: keyof typeof DEFAULT_FUNCTIONS, type: FieldType): boolean =>
 const checkDefault = (
   field: FieldDraft,
   options: object,
-  { role, report, judge }: Omit<FieldContext, 'drafts'> & { readonly role: FieldRole },
+  { role, report, validate }: Omit<FieldContext, 'drafts'> & { readonly role: FieldRole },
 ): void => {
   const { default: given = null, nullable = false } = field.yaml
   const path = [...field.path, 'default']
@@ -211,7 +211,7 @@ const checkDefault = (
     report.add({ code: 'SC314', path, part: 'key', message, help: ['give a value, or add `nullable: true`'] })
     return
   }
-  const broken = brokenRule(field.type, options, given, judge)
+  const broken = brokenRule(field.type, options, given, validate)
   if (broken === undefined) return
   const message = `the default of ${show(field.name)} ${broken}; got ${describe(given)}`
   report.add({ code: 'SC314', path, message, help: help(given, broken) })
@@ -221,9 +221,14 @@ const help = (given: Json, broken: string): string[] =>
   typeof given === 'number' && broken.includes('string') ? [`in quotes it is text: \`"${given}"\``] : []
 
 /** The message of the first rule that a literal breaks. */
-export const brokenRule = (type: FieldType, options: object, given: Json, judge: Judge): string | undefined => {
+export const brokenRule = (
+  type: FieldType,
+  options: object,
+  given: Json,
+  validate: ValidateValue,
+): string | undefined => {
   const rules = type.rules(options)
-  const failed = rules.find(({ schema }) => !judge(schema, given))
+  const failed = rules.find(({ schema }) => !validate(schema, given))
   if (failed !== undefined) return failed.message
   const name = type.admits?.(given, JSON.stringify(given), options)
   return name === undefined ? undefined : (rules.find((rule) => rule.name === name)?.message ?? 'breaks a rule')

@@ -6,7 +6,7 @@ import type { IndexMethod } from '../core-spec.js'
 import { type IndexMapping, type IndexYaml, itemsOf, membersOf } from '../schema/yaml-shape.js'
 import { describe, show } from '../words.js'
 import { findValue, type Path } from '../yaml/located.js'
-import { brokenRule, type Judge } from './check-fields.js'
+import { brokenRule, type ValidateValue } from './check-fields.js'
 import { type Drafts, type ModelDraft, typedOf } from './drafts.js'
 import { checkFieldName } from './field-names.js'
 import { readComparison, UnfitValue } from './index-conditions.js'
@@ -15,7 +15,7 @@ import type { Report } from './report.js'
 interface IndexContext {
   readonly drafts: Drafts
   readonly report: Report
-  readonly judge: Judge
+  readonly validate: ValidateValue
 }
 
 /** Reports mistakes in the indexes of a model. */
@@ -53,7 +53,7 @@ interface MappingContext extends IndexContext {
 }
 
 const checkMapping = (model: ModelDraft, index: IndexMapping, { at, ...context }: MappingContext): void => {
-  const { drafts, report, judge } = context
+  const { drafts, report, validate } = context
   const unique = index.unique === true
   if (index.message !== undefined && !unique) {
     const help = ['add `unique: true`, or remove it']
@@ -89,7 +89,7 @@ const checkMapping = (model: ModelDraft, index: IndexMapping, { at, ...context }
     }
   }
   for (const [name, value] of membersOf(findValue(index as unknown as Json, ['where'])))
-    checkCondition(model, { name, value, path: [...at, 'where', name] }, { drafts, report, judge })
+    checkCondition(model, { name, value, path: [...at, 'where', name] }, { drafts, report, validate })
 }
 
 const isCompared = ({ type }: Typed): boolean => type.comparisons.includes('equality')
@@ -118,14 +118,14 @@ interface ConditionPlace {
 }
 
 const checkCondition = (model: ModelDraft, { name, value, path }: ConditionPlace, context: IndexContext): void => {
-  const { drafts, report, judge } = context
+  const { drafts, report, validate } = context
   const [fieldName, lookup] = splitParameter(name, (each) => model.fields.has(each))
   if (!checkFieldName(model, fieldName, { path, part: 'key' }, report)) return
   const field = model.fields.get(fieldName)
   const typed = field && typedOf(field, drafts)
   if (!field || !typed || report.isDoubtful(field.path)) return
   try {
-    const rule = (given: Json) => brokenRule(typed.type, typed.options, given, judge)
+    const rule = (given: Json) => brokenRule(typed.type, typed.options, given, validate)
     if (readComparison(typed, { lookup, value }, rule)) return
     const message = `the type \`${typed.type.name}\` of ${show(fieldName)} has no lookup \`${lookup}\``
     const help = [

@@ -3,7 +3,7 @@ import type { Json } from '../../json.js'
 import type { Path } from '../yaml/located.js'
 import { ANSWERS } from './answers-model.js'
 import { KEYS } from './keys-model.js'
-import { checkField, createJudge } from './check-fields.js'
+import { checkField, createValidator } from './check-fields.js'
 import { checkRelations } from './check-relations.js'
 import { checkIndexes } from './check-indexes.js'
 import { checkFormerFields, checkFormerTables } from './check-former.js'
@@ -14,7 +14,7 @@ import type { Report } from './report.js'
 import { show } from '../words.js'
 import { itemsOf, membersOf } from '../schema/yaml-shape.js'
 
-const LONGEST_NAME = 63
+const MAX_NAME_BYTES = 63
 
 /** Reserved tables, and their purposes. The index and the sequence of the journal have names that begin with its name. */
 const OURS: readonly (readonly [name: RegExp, purpose: string])[] = [
@@ -27,7 +27,7 @@ const OURS: readonly (readonly [name: RegExp, purpose: string])[] = [
 export const checkModels = (root: Json, drafts: Drafts, report: Report): void => {
   const owners = checkTables(root, drafts, report)
   checkFormerTables(root, owners, report)
-  const judge = createJudge()
+  const validate = createValidator()
   for (const model of drafts.values()) {
     if (model === undefined) continue
     for (const field of model.fields.values())
@@ -35,14 +35,14 @@ export const checkModels = (root: Json, drafts: Drafts, report: Report): void =>
         checkField(
           field,
           { isKey: model.keyNames.has(field.name), isWhole: model.keyNames.size === 1, isManaged: model.isManaged },
-          { drafts, report, judge },
+          { drafts, report, validate },
         )
     checkPrimaryKey(root, model, report)
     checkView(root, model, report)
     checkColumns(model, report)
     checkFormerFields(root, model, report)
     checkRelations(model, drafts, report)
-    checkIndexes(root, model, { drafts, report, judge })
+    checkIndexes(root, model, { drafts, report, validate })
     checkMessageTexts(root, model, report)
   }
 }
@@ -82,8 +82,8 @@ const checkSchema = (table: string, model: ModelDraft | undefined, path: Path, r
   if (!parts) return
   for (const name of [parts.schema ?? '', parts.name]) {
     const length = Buffer.byteLength(name)
-    if (length <= LONGEST_NAME) continue
-    const help = [`PostgreSQL keeps ${LONGEST_NAME}`]
+    if (length <= MAX_NAME_BYTES) continue
+    const help = [`PostgreSQL keeps ${MAX_NAME_BYTES}`]
     report.add({ code: 'SC318', path, message: `the name ${show(name)} has ${length} bytes`, help })
   }
   if (parts.schema === undefined || model?.isOurs !== true) return
@@ -186,10 +186,10 @@ const checkColumns = (model: ModelDraft, report: Report): void => {
       report.add({ ...place, code: 'SC310', message, help: [help] })
     }
     const length = Buffer.byteLength(column)
-    if (length > LONGEST_NAME) {
+    if (length > MAX_NAME_BYTES) {
       const unit = given ? 'bytes' : 'characters'
       const message = `the column of ${show(field.name)} has ${length} ${unit}`
-      const help = given ? `PostgreSQL keeps ${LONGEST_NAME}` : `a relation's name has at most ${LONGEST_NAME - 3}`
+      const help = given ? `PostgreSQL keeps ${MAX_NAME_BYTES}` : `a relation's name has at most ${MAX_NAME_BYTES - 3}`
       report.add({ ...place, code: 'SC318', message, help: [help] })
     }
   }

@@ -6,7 +6,7 @@ import { isPlain } from '../core-spec.js'
 import { columnsOf, type FieldSpec, type IndexSpec, type ModelSpec } from '../spec.js'
 
 /** PostgreSQL truncates longer names silently, so that two of them could become the same. */
-const LONGEST = 63
+const MAX_NAME_BYTES = 63
 
 /** The fields that a constraint guards, by their names in the model, and its kind. */
 export interface ConstrainedFields {
@@ -85,9 +85,9 @@ export function fieldsOf({ fields }: Pick<ModelSpec, 'fields'>, columns: readonl
 
 /** Shortens a name deterministically: its beginning, and a hash of the whole name. */
 function shorten(name: string): string {
-  if (Buffer.byteLength(name) <= LONGEST) return name
+  if (Buffer.byteLength(name) <= MAX_NAME_BYTES) return name
   const hash = createHash('sha256').update(name).digest('hex').slice(0, 8)
   let start = name
-  while (Buffer.byteLength(start) > LONGEST - hash.length - 1) start = [...start].slice(0, -1).join('')
+  while (Buffer.byteLength(start) > MAX_NAME_BYTES - hash.length - 1) start = [...start].slice(0, -1).join('')
   return `${start}_${hash}`
 }

@@ -23,9 +23,9 @@ const MAX_DEPTH = 20
 /** Several times what a thousand resources need. It bounds the time that a megabyte of brackets and commas can take. */
 const MAX_TOKENS = 600_000
 /** Further errors in one file would not help. */
-const MAX_REFUSED_TOKENS = 1000
+const MAX_REJECTED_TOKENS = 1000
 
-type Refuse = (error: TextError) => void
+type Reject = (error: TextError) => void
 
 /** Parses a configuration file. Returns the document, or every error that makes its bytes unusable, in file order. */
 export const readConfig = (bytes: Uint8Array, file: string): ConfigDocument | Diagnostic[] => {
@@ -47,8 +47,8 @@ export const readConfig = (bytes: Uint8Array, file: string): ConfigDocument | Di
   }
 }
 
-const parse = ({ text, lines, range }: SourceText, refuse: Refuse): Located | undefined => {
-  const tokens = scan(text, refuse)
+const parse = ({ text, lines, range }: SourceText, reject: Reject): Located | undefined => {
+  const tokens = scan(text, reject)
   if (tokens === undefined) return undefined
   // The library's own check for duplicate keys takes quadratic time.
   const options = { version: '1.2', schema: 'core', uniqueKeys: false, intAsBigInt: true, prettyErrors: false } as const
@@ -57,7 +57,7 @@ const parse = ({ text, lines, range }: SourceText, refuse: Refuse): Located | un
   if (second !== undefined) {
     const from = second.range[0]
     const message = 'a second document starts here'
-    refuse({ code: 'SC109', from, to: from + 3, message, help: ['a configuration is one document'] })
+    reject({ code: 'SC109', from, to: from + 3, message, help: ['a configuration is one document'] })
   }
   const errors = [...document.errors, ...document.warnings]
   // Only the first error is certain; the others may be consequences.
@@ -66,11 +66,11 @@ const parse = ({ text, lines, range }: SourceText, refuse: Refuse): Located | un
     const from = Math.max(0, Math.min(first.pos[0], text.trimEnd().length - 1))
     const { line } = range(from, from).start
     const to = Math.min(first.pos[1], from + (lines[line - 1]?.length ?? 0))
-    refuse({ code: 'SC114', from, to, ...syntaxWords(first.code, first.message) })
+    reject({ code: 'SC114', from, to, ...syntaxWords(first.code, first.message) })
   }
   if (errors.length > 0 || second !== undefined) return undefined
   const whole = { from: 0, to: 0 }
-  return locateNode(document.contents, whole, refuse)
+  return locateNode(document.contents, whole, reject)
 }
 
 const SCALAR_MARK = '\u001f'
@@ -85,16 +85,16 @@ const typeOf = (lexeme: string, previous: string): string => {
  * Reads the text token by token without building values, which needs no recursion. Composing is recursive, and a depth of some
  * thousands can crash the process without an exception, so the depth is checked first.
  */
-const scan = (text: string, refuse: Refuse): CST.Token[] | undefined => {
+const scan = (text: string, reject: Reject): CST.Token[] | undefined => {
   const parser = new Parser()
   const tokens: CST.Token[] = []
   let previous = ''
   let count = 0
-  let refused = 0
+  let rejected = 0
   const check = createTokenCheck()
   const stop = (error: TextError) => {
-    refused += 1
-    refuse(error)
+    rejected += 1
+    reject(error)
   }
   /** Whether the text can be read further. After a syntax error nothing is certain. */
   const accept = (type: string, source: string, from: number): boolean => {
@@ -103,7 +103,7 @@ const scan = (text: string, refuse: Refuse): CST.Token[] | undefined => {
     const { token, ...words } = error
     const length = token.type.endsWith('quoted-scalar') ? 1 : token.source.length
     stop({ ...words, from: token.from, to: token.from + length })
-    return words.code !== 'SC114' && refused < MAX_REFUSED_TOKENS
+    return words.code !== 'SC114' && rejected < MAX_REJECTED_TOKENS
   }
   // YAML takes a lone CR as a line end, the library does not.
   for (const lexeme of new Lexer().lex(text.replace(/\r(?!\n)/g, '\n'))) {
@@ -125,7 +125,7 @@ const scan = (text: string, refuse: Refuse): CST.Token[] | undefined => {
   }
   if (!accept(END, '', parser.offset)) return undefined
   for (const token of parser.end()) tokens.push(token)
-  return refused > 0 ? undefined : tokens
+  return rejected > 0 ? undefined : tokens
 }
 
 const depth = (stack: readonly CST.Token[]): number => stack.filter(CST.isCollection).length
@@ -136,31 +136,31 @@ const spanOf = (node: ParsedNode | null, fallback: Span): Span => {
   return from === to ? fallback : { from, to }
 }
 
-const locateNode = (node: ParsedNode | null, key: Span, refuse: Refuse): Located => {
+const locateNode = (node: ParsedNode | null, key: Span, reject: Reject): Located => {
   const value = spanOf(node, key)
-  if (isMap(node)) return locateMapping(node.items, { key, value }, refuse)
+  if (isMap(node)) return locateMapping(node.items, { key, value }, reject)
   if (isSeq(node)) {
-    const items = node.items.map((item) => locateNode(item, spanOf(item, value), refuse))
+    const items = node.items.map((item) => locateNode(item, spanOf(item, value), reject))
     const entries = new Map(items.map((item, index) => [String(index), item]))
     return { json: items.map((item) => item.json), key, value, entries }
   }
-  const json = isScalar(node) ? toJson(node, value, refuse) : null
+  const json = isScalar(node) ? toJson(node, value, reject) : null
   return { json, key, value, entries: new Map() }
 }
 
 const locateMapping = (
   pairs: readonly Pair<ParsedNode, ParsedNode | null>[],
   spans: { readonly key: Span; readonly value: Span },
-  refuse: Refuse,
+  reject: Reject,
 ): Located => {
   const json: Record<string, Json> = Object.create(null)
   const entries = new Map<string, Located>()
   for (const pair of pairs) {
     const key = spanOf(pair.key, spans.value)
-    const name = keyName(pair.key, key, refuse)
+    const name = keyName(pair.key, key, reject)
     if (name === undefined) continue
     if (entries.has(name)) {
-      refuse({
+      reject({
         code: 'SC111',
         ...key,
         message: `the key ${show(name)} appears twice in one mapping`,
@@ -168,41 +168,41 @@ const locateMapping = (
       })
       continue
     }
-    const located = locateNode(pair.value, key, refuse)
+    const located = locateNode(pair.value, key, reject)
     entries.set(name, located)
     json[name] = located.json
   }
   return { json, ...spans, entries }
 }
 
-const keyName = (node: ParsedNode, span: Span, refuse: Refuse): string | undefined => {
+const keyName = (node: ParsedNode, span: Span, reject: Reject): string | undefined => {
   if (!isScalar(node) || typeof node.value !== 'string') {
-    refuse({ code: 'SC113', ...span, message: 'a key must be plain text', help: ['quote it if it is meant as text'] })
+    reject({ code: 'SC113', ...span, message: 'a key must be plain text', help: ['quote it if it is meant as text'] })
     return undefined
   }
   const name = node.value
   if (name === '<<') {
-    refuse({ code: 'SC110', ...span, message: 'merge keys are not allowed', help: ['write the keys out'] })
+    reject({ code: 'SC110', ...span, message: 'merge keys are not allowed', help: ['write the keys out'] })
     return undefined
   }
   if (FORBIDDEN_NAMES.has(name)) {
-    refuse({ code: 'SC112', ...span, message: `the key ${show(name)} is not allowed`, help: ['choose another name'] })
+    reject({ code: 'SC112', ...span, message: `the key ${show(name)} is not allowed`, help: ['choose another name'] })
     return undefined
   }
   return name
 }
 
-const toJson = ({ value, source = '' }: Scalar, span: Span, refuse: Refuse): Json => {
+const toJson = ({ value, source = '' }: Scalar, span: Span, reject: Reject): Json => {
   if (typeof value !== 'number' && typeof value !== 'bigint')
     return typeof value === 'string' || typeof value === 'boolean' ? value : null
   const number = Number(value)
   if (/^[-+]?0[0-9]/.test(source)) {
     const help = [`without the zero: \`${number}\``, `as text: \`"${source}"\``]
-    refuse({ code: 'SC116', ...span, message: `the number ${show(source)} starts with a zero`, help })
+    reject({ code: 'SC116', ...span, message: `the number ${show(source)} starts with a zero`, help })
   }
   if (!Number.isFinite(number) || (typeof value === 'bigint' && !Number.isSafeInteger(number))) {
     const help = ['numbers must be finite, and integers within ±9007199254740991; put text in quotes']
-    refuse({ code: 'SC115', ...span, message: `${show(source)} cannot be represented exactly as a number`, help })
+    reject({ code: 'SC115', ...span, message: `${show(source)} cannot be represented exactly as a number`, help })
   }
   return number === 0 ? 0 : number
 }

@@ -45,7 +45,7 @@ const syntax = (token: Token, message: string, help: string): TokenError => ({
 const createBracketCheck = (): ((token: Token) => TokenError | undefined) => {
   const open: Token[] = []
   let previous = ''
-  const judge = (token: Token): TokenError | undefined => {
+  const findError = (token: Token): TokenError | undefined => {
     const { type } = token
     const last = open.at(-1)
     if (OPENING.has(type)) {
@@ -68,7 +68,7 @@ const createBracketCheck = (): ((token: Token) => TokenError | undefined) => {
     return undefined
   }
   return (token) => {
-    const error = judge(token)
+    const error = findError(token)
     if (!BLANK.has(token.type)) previous = token.type
     return error
   }

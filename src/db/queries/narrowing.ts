@@ -12,11 +12,11 @@ import { codeOf, isLocking, kindOf, unknownCalls } from './statement-kind.js'
  * @throws Error for a query that this cannot narrow
  */
 export function narrowQuery({ text, values }: Query, scopes: Scopes): Query {
-  if (kindOf(text) === 'write') refuseWrite(text)
+  if (kindOf(text) === 'write') rejectWrite(text)
   const params = parameters(...values)
   const narrowed = [...scopes].map(([table]) => {
     // A name with a schema would not refer to the `with` query.
-    if (isQualified(text, bareName(table))) refuse(`the query names the table \`${table}\` with its schema`)
+    if (isQualified(text, bareName(table))) reject(`the query names the table \`${table}\` with its schema`)
     const name = tableAlias(table)
     return `${name} as not materialized (select * from ${tableSql(table)} where true${scopeClause(table, scopes, params)})`
   })
@@ -28,15 +28,15 @@ export function narrowQuery({ text, values }: Query, scopes: Scopes): Query {
 /** No table has this name. */
 const QUERY = identifier('@query')
 
-function refuseWrite(text: string): never {
-  if (isLocking(text)) refuse('it locks rows, and a store can do that: `context.store(…).lock(id)`')
+function rejectWrite(text: string): never {
+  if (isLocking(text)) reject('it locks rows, and a store can do that: `context.store(…).lock(id)`')
   const calls = unknownCalls(text).filter((name) => name !== '""')
   if (/^[\s(]*(?:select|with|values)\b/.test(codeOf(text)) && calls.length > 0)
-    refuse(`it calls the function \`${calls[0]}\`, which may read other rows`)
-  refuse('models only read in such a request; change records by `context.store`')
+    reject(`it calls the function \`${calls[0]}\`, which may read other rows`)
+  reject('models only read in such a request; change records by `context.store`')
 }
 
-function refuse(reason: string): never {
+function reject(reason: string): never {
   throw new Error(`the query of a model cannot be limited to the scope of the request: ${reason}`)
 }
 

@@ -80,13 +80,13 @@ export function recordsOn<Item, Items>({
   const refuseIfThere = async (id: readonly string[], row: Row | undefined, only: unknown): Promise<void> => {
     const isRead = row !== undefined && Object.keys(row).length === 0
     if (bounds?.granted && !isRead) {
-      const [judged] = (await sender.read(follow(statements.judge(id, row)))).rows
-      const [covered, ...same] = judged ?? []
+      const [coverage] = (await sender.read(follow(statements.covers(id, row)))).rows
+      const [covered, ...same] = coverage ?? []
       const unnamed = row ? unnamedFields(model, row, bounds.granted).map(({ name }) => name) : []
       const changed = unnamed.filter((_, index) => same[index] === 'false')
       if (changed.length > 0) throw forbiddenFields(model, row ?? {}, changed, 'change')
       // A comparison with null is neither true nor false.
-      if (judged && covered !== 'true') throw notGranted()
+      if (coverage && covered !== 'true') throw notGranted()
     }
     if (!only || (await sender.read(follow(statements.retrieve(id)))).rows.length === 0) return
     throw new Problem('precondition_failed', 'the record has changed since the version in If-Match')

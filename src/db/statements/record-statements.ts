@@ -47,7 +47,7 @@ export interface RecordStatements {
    * Selects whether a grant covers a change of a record that the request may see, or its deletion if there is no row; then for each field that no
    * grant names, whether the change leaves it as it is.
    */
-  judge(id: readonly string[], row?: Row): Statement
+  covers(id: readonly string[], row?: Row): Statement
   /** Deletes a record and returns it. */
   take(id: readonly string[], only?: readonly Precondition[]): Statement
 }
@@ -204,7 +204,7 @@ function recordStatements(
     },
     destroy: (id, only = ANYWAY) => prepared.serve(removal(id, only, false)),
     take: (id, only = ANYWAY) => prepared.serve(removal(id, only, true)),
-    judge(id, given) {
+    covers(id, given) {
       const params = parameters(...id)
       const covered = () => {
         if (!granted || given === undefined) return destroyable(params)
@@ -213,8 +213,8 @@ function recordStatements(
       }
       const unnamed = granted && given ? unnamedFields(model, given, granted) : []
       const same = unnamed.map((field) => unchangedBy(model, field, given?.[field.name], params))
-      const judged = [covered(), ...same].map((each) => `(${each})::text`)
-      const text = `select ${judged.join(', ')} from ${table} where ${found(ANYWAY, params)}`
+      const checks = [covered(), ...same].map((each) => `(${each})::text`)
+      const text = `select ${checks.join(', ')} from ${table} where ${found(ANYWAY, params)}`
       return prepared.serve({ text, values: params.values, kind: QUICK })
     },
   }

@@ -91,7 +91,7 @@ function notValid(model: ModelSpec, { name, columns }: LiveIndex): Refusal {
   }
 }
 
-interface Judged {
+interface UsedIndex {
   readonly model: ModelSpec
   readonly index: LiveIndex
   readonly found: readonly LiveIndex[]
@@ -101,7 +101,7 @@ interface Judged {
 }
 
 /** Skips indexes that serve no list (on expressions, partial, or of another kind), because nothing is known about their use. */
-function notNeeded({ model, index, found, own, used }: Judged): readonly Refusal[] {
+function notNeeded({ model, index, found, own, used }: UsedIndex): readonly Refusal[] {
   const { name, columns, valid, unique, constraint, refers, scans, since } = index
   const [first] = columns
   // `check` already reports declared indexes that are not needed.

@@ -178,8 +178,8 @@ function tableDifferences(
       ]
       // Reports only the type, to avoid several differences for one column.
       const wider = texts.length === 1 && isWider(found.type, type)
-      const told = all || isOther ? texts : []
-      return told.map(({ aspect, text }) => ({
+      const reported = all || isOther ? texts : []
+      return reported.map(({ aspect, text }) => ({
         ...difference(`${subject} ${text}`, isOther, wider),
         column: { name: column.name, aspect },
       }))

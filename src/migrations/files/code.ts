@@ -45,10 +45,10 @@ function lend(session: Connection, file: string, lent: { readonly open: boolean 
     async query(statement) {
       // The server's error does not contain the place of the call.
       const place = placeIn(new Error().stack ?? '', file)
-      const refuse = (reason: string) => new MigrationError([`${place}: ${reason}`])
-      if (!lent.open) throw refuse('a statement was sent after the end of its migration')
+      const reject = (reason: string) => new MigrationError([`${place}: ${reason}`])
+      if (!lent.open) throw reject('a statement was sent after the end of its migration')
       if (TRANSACTION.test(statement.text.trim()))
-        throw refuse(`\`${statement.text}\` is not allowed here: a migration runs in one transaction of its own`)
+        throw reject(`\`${statement.text}\` is not allowed here: a migration runs in one transaction of its own`)
       try {
         return await session.query(statement)
       } catch (error) {

@@ -153,8 +153,8 @@ export function parseMigration(
   const [adopted, known] = [namedIn(heading, 'adopted'), namedIn(heading, 'known')]
   // A file that only lists known objects has nothing to revert.
   const reverts = down !== undefined && (down.length > 0 || known.length > 0)
-  const told = { owns: readOwned(lines), adopted, known, extensions: extensionsIn(text) }
-  return { name, file, checksum: hashOf(text), up: up ?? [], down: reverts ? down : undefined, ...told }
+  const common = { owns: readOwned(lines), adopted, known, extensions: extensionsIn(text) }
+  return { name, file, checksum: hashOf(text), up: up ?? [], down: reverts ? down : undefined, ...common }
 }
 
 const EXTENSION_MADE = /\bcreate\s+extension\s+(?:if\s+not\s+exists\s+)?(?:"([^"]+)"|(\w+))/gi

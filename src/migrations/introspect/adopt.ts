@@ -101,12 +101,12 @@ function textOf(object: string, { up, down }: Parts): string {
 
 /** A file without statements. Its comments tell readers what the database contains. */
 function knownText(object: string, reason: string, { up }: Parts): string {
-  const told = [
+  const comments = [
     `Another program made it, and an empty database cannot: ${reason}`,
     'Migrations neither make, compare nor drop it. In the database it is:',
     ...up,
   ].flatMap((text) => text.split(/\r?\n/))
-  return `-- known: ${object}\n${told.map((line) => `--   ${line}\n`).join('')}-- up\n\n-- down\n`
+  return `-- known: ${object}\n${comments.map((line) => `--   ${line}\n`).join('')}-- up\n\n-- down\n`
 }
 
 interface Claim {

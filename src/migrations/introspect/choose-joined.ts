@@ -38,7 +38,7 @@ function withRelations(model: ChosenModel, context: Context): ChosenModel {
       continue
     }
     seen.add(columns)
-    const { name } = freeName(wishesOf(found), used)
+    const { name } = freeName(candidatesOf(found), used)
     used.add(name)
     relations.push({ ...found, name })
     const besides = context.managed ? besidesForeignKey(key) : []
@@ -48,7 +48,7 @@ function withRelations(model: ChosenModel, context: Context): ChosenModel {
 }
 
 /** A relation has the name of the other model, if that name is free. */
-function wishesOf({ model, fields }: Omit<ChosenRelation, 'name'>): readonly string[] {
+function candidatesOf({ model, fields }: Omit<ChosenRelation, 'name'>): readonly string[] {
   return [model, `${model}_by_${fields.join('_')}`].filter(isRepresentableName)
 }
 

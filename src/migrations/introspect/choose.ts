@@ -130,8 +130,8 @@ function nameModels(tables: readonly Table[], existing: ReadonlyMap<string, stri
   for (const { inspected } of [...tables.filter(isPlain), ...tables.filter((table) => !isPlain(table))]) {
     const { schema, name } = readTableName(inspected.name) ?? { schema: undefined, name: inspected.name }
     const short = nameOfTable(name)
-    const wishes = schema === undefined ? [short] : [short, nameOfTable(`${schema}_${name}`)]
-    const { name: model } = freeName(wishes, used)
+    const candidates = schema === undefined ? [short] : [short, nameOfTable(`${schema}_${name}`)]
+    const { name: model } = freeName(candidates, used)
     used.add(model)
     named.set(inspected.name, model)
   }

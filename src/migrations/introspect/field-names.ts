@@ -1,6 +1,6 @@
 import { isRepresentableName } from './representable.js'
 
-const LONGEST = 57
+const MAX_NAME_LENGTH = 57
 
 /** Derives the name of a field from the name of a column: `displayName` becomes `display_name`. */
 export const nameOfColumn = (column: string): string => nameOf(column, 'column')
@@ -18,7 +18,7 @@ function nameOf(text: string, kind: string): string {
     .replaceAll(/([A-Z])([A-Z][a-z])/g, '$1_$2')
     .toLowerCase()
     .match(/[a-z0-9]+/g)
-  const name = (words ?? []).join('_').slice(0, LONGEST)
+  const name = (words ?? []).join('_').slice(0, MAX_NAME_LENGTH)
   return isRepresentableName(name) ? name : [kind, name].filter((part) => part !== '').join('_')
 }
 
@@ -37,7 +37,7 @@ export function nameFields(
   const names = new Map<string, FieldName>(plain.map(({ column }) => [column, { name: column }]))
   const used = new Set(plain.map(({ column }) => column))
   for (const { column, relation } of others) {
-    const found = freeName(wishesOf(column, relation), used)
+    const found = freeName(candidatesOf(column, relation), used)
     used.add(found.name)
     names.set(column, found)
   }
@@ -45,18 +45,18 @@ export function nameFields(
 }
 
 /** A relation drops `_id`, if no other field has the name that remains. */
-function wishesOf(column: string, relation: boolean): readonly string[] {
+function candidatesOf(column: string, relation: boolean): readonly string[] {
   const name = nameOfColumn(column)
   const short = name.slice(0, -3)
   return relation && name.endsWith('_id') && isRepresentableName(short) ? [short, name] : [name]
 }
 
 /** The first free name, or the last one with a number. */
-export function freeName(wishes: readonly string[], used: ReadonlySet<string>): FieldName {
-  const free = wishes.find((wish) => !used.has(wish))
+export function freeName(candidates: readonly string[], used: ReadonlySet<string>): FieldName {
+  const free = candidates.find((candidate) => !used.has(candidate))
   if (free !== undefined) return { name: free }
-  const clash = wishes.at(-1) ?? ''
+  const clash = candidates.at(-1) ?? ''
   let number = 2
-  while (used.has(`${clash.slice(0, LONGEST)}_${number}`)) number += 1
-  return { name: `${clash.slice(0, LONGEST)}_${number}`, clash }
+  while (used.has(`${clash.slice(0, MAX_NAME_LENGTH)}_${number}`)) number += 1
+  return { name: `${clash.slice(0, MAX_NAME_LENGTH)}_${number}`, clash }
 }

@@ -14,18 +14,18 @@ import { rolledBack } from '../run/session.js'
 export async function normaliseSql(session: Connection, tables: Catalog): Promise<Catalog> {
   const defaults = distinctDefaults(tables)
   const specimens = [
-    ...inChunks([...defaults.values()], MOST_COLUMNS).map(tableOfDefaults),
+    ...inChunks([...defaults.values()], MAX_COLUMNS).map(tableOfDefaults),
     ...tables.filter(hasExpressions).map(withoutDefaults),
   ]
   if (specimens.length === 0) return tables
-  const told = await rolledBack(session, async () => {
+  const normalised = await rolledBack(session, async () => {
     await session.query({ text: block(['begin', ...specimens.flatMap(attempt), 'end']), values: [] })
     const { rows } = await session.query({ text: 'select pg_my_temp_schema()::regnamespace::text', values: [] })
     return readCatalog(session, rows[0]?.[0] ?? '')
   })
-  const byName = new Map(told.map((table) => [table.name, table]))
+  const byName = new Map(normalised.map((table) => [table.name, table]))
   const printed = new Map(
-    told.flatMap(({ columns }) => columns.map((column) => [column.name, column.default] as const)),
+    normalised.flatMap(({ columns }) => columns.map((column) => [column.name, column.default] as const)),
   )
   const printedDefault = (column: CatalogColumn): string | null => {
     const specimen = defaults.get(keyOfDefault(column))
@@ -51,7 +51,7 @@ function distinctDefaults(tables: Catalog): ReadonlyMap<string, CatalogColumn> {
 }
 
 /** The maximum number of columns of a table. */
-const MOST_COLUMNS = 500
+const MAX_COLUMNS = 500
 
 function inChunks<Item>(items: readonly Item[], size: number): readonly (readonly Item[])[] {
   return items.length === 0 ? [] : [items.slice(0, size), ...inChunks(items.slice(size), size)]
@@ -119,7 +119,7 @@ function attempt(table: CatalogTable): readonly string[] {
 
 function takeSpelling(
   table: CatalogTable,
-  told: CatalogTable | undefined,
+  normalised: CatalogTable | undefined,
   printedDefault: (column: CatalogColumn) => string | null,
 ): CatalogTable {
   const definitionIn = (parts: readonly { readonly name: string; readonly definition: string }[], name: string) =>
@@ -129,15 +129,15 @@ function takeSpelling(
     columns: table.columns.map((column) => ({
       ...column,
       default: column.default === null ? null : printedDefault(column),
-      generated: (column.generated && find(told?.columns ?? [], column.name)?.generated) ?? column.generated,
+      generated: (column.generated && find(normalised?.columns ?? [], column.name)?.generated) ?? column.generated,
     })),
     constraints: table.constraints.map((constraint) => {
-      const definition = definitionIn(told?.constraints ?? [], constraint.name)
+      const definition = definitionIn(normalised?.constraints ?? [], constraint.name)
       return definition === undefined ? constraint : { ...constraint, definition }
     }),
     indexes: table.indexes.map((index) => ({
       ...index,
-      definition: definitionIn(told?.indexes ?? [], index.name) ?? index.definition,
+      definition: definitionIn(normalised?.indexes ?? [], index.name) ?? index.definition,
     })),
   }
 }
