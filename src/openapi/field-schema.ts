@@ -1,7 +1,7 @@
 import type { FieldSpec } from '../config/spec.js'
 import type { Json, JsonSchema } from '../json.js'
 import { comparedSchema, valueSchema } from '../fields/value-schema.js'
-import { describedSchema, isEmptyRefused, LINK } from '../resource/field-schema.js'
+import { describedSchema, rejectsEmpty, LINK } from '../resource/field-schema.js'
 import type { CompileSchema } from '../resource/validator.js'
 
 /** The schemas of fields, and valid examples if the search for them is enabled. */
@@ -28,7 +28,7 @@ export function compileFieldSchemas(compile?: CompileSchema): FieldSchemas {
     const known = examples.filter(({ source }) => source === undefined).map(({ wire, json }) => wire ?? json)
     const candidates: readonly Json[] = field.type.orderable ? [1, field.label, ...known] : known
     return candidates.find((value) => {
-      if (isValid(value).size > 0 || (value === '' && isEmptyRefused(field))) return false
+      if (isValid(value).size > 0 || (value === '' && rejectsEmpty(field))) return false
       return field.type.admits?.(value, JSON.stringify(value), field.options) === undefined
     })
   }
