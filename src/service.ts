@@ -54,6 +54,8 @@ interface ServiceOptions {
 export interface Service extends Omit<HttpServer, 'replace'> {
   /** Serves another application on the same database, from the next request on. */
   replace(app: App): void
+  /** Has the pages say that the configuration that was saved last is not served. */
+  warn(failure: string): void
   /** The tables that differ from their models and cannot be served. */
   readonly drifted: () => readonly string[]
   readonly statements: Readonly<StatementCounts>
@@ -108,6 +110,7 @@ export function createService(
       versions.replace(next, server.replace(now.parts))
       gate.close()
     },
+    warn: (failure) => now.parts.pages?.warn(failure),
     drain: () => (drained ??= drain()),
     drifted: () => now.gate.drifted(),
     statements,

@@ -34,7 +34,7 @@ interface Served {
   readonly options: CommonOptions
   readonly application: Application
   readonly database: Database
-  readonly service: Pick<Service, 'replace'>
+  readonly service: Pick<Service, 'replace' | 'warn'>
   readonly log: Log
 }
 
@@ -190,6 +190,7 @@ async function reload(
       const { line, column } = first?.range.start ?? { line: 1, column: 1 }
       const msg = `${file}:${line}:${column}: error[${first?.code}] ${first?.message}; ${LAST_GOOD}`
       log.error({ event: 'not_reloaded', msg })
+      service.warn(msg)
       await loaded.close(log)
       return { written: undefined }
     }
@@ -221,7 +222,9 @@ async function reload(
       state.spec === before
         ? ['not_reloaded', awaited ? LAST_GOOD + UNTIL_IT_FITS : LAST_GOOD]
         : ['reload_incomplete', 'serving the new version']
-    log.error({ event, help, msg: `${file}: ${message}; ${now}` })
+    const msg = `${file}: ${message}; ${now}`
+    log.error({ event, help, msg })
+    service.warn(msg)
     for (const text of help) context.err.line(`  ${context.err.colors.cyan('= help:')} ${text}`)
     return { written: undefined, ...(awaited && { awaited: { spec: awaited, isTransient: error instanceof Problem } }) }
   }

@@ -6,6 +6,8 @@ import type { Explored } from './place.js'
 /** The HTML pages, for paths that no route of the application takes. */
 export interface Pages {
   match(method: string, path: string): Match
+  /** Has every page say that the configuration that was saved last is not served. */
+  warn(failure: string): void
 }
 
 const ASSETS = [
@@ -23,7 +25,9 @@ const READS: readonly Method[] = ['GET']
  * The pages of an application: `/`, `/explore` followed by an API path, and `/docs`. They are read-only. Their modules are loaded with the first
  * page. `surround` adds the grants and the middleware of plugins to pages, but not to static files. Callers who must sign in first get a form.
  */
-export function createExplore(explored: Explored, surround: (page: Handler) => Handler): Pages {
+export function createExplore(given: Explored, surround: (page: Handler) => Handler): Pages {
+  let failure: string | undefined
+  const explored = { ...given, reloadFailure: () => failure }
   const load = () => import('./pages.js')
   const route = (name: string, path: string, handle: Route['handle']): Route =>
     Object.freeze({ name, method: 'GET', path, handle, source: 'explore' })
@@ -49,6 +53,11 @@ export function createExplore(explored: Explored, surround: (page: Handler) => H
     '/explore/{path}',
     guarded(async (context) => (await load()).page(explored, context)),
   )
+  const schema = route(
+    'explore-schema',
+    '/explore/~schema/{resource}',
+    guarded(async (context) => (await load()).schema(explored, context)),
+  )
   const file = route('explore-file', '/explore/{file}', async (context) => (await load()).file(context))
   const docs = route(
     'docs',
@@ -62,6 +71,8 @@ export function createExplore(explored: Explored, surround: (page: Handler) => H
     if (path === '/docs' || path.startsWith('/docs/')) return findDocs(path.slice('/docs/'.length))
     if (!path.startsWith('/explore/')) return undefined
     const rest = path.slice('/explore'.length)
+    const [, resource] = /^\/~schema\/([a-z0-9_]+)\/?$/.exec(rest) ?? []
+    if (resource !== undefined) return { route: schema, params: { resource } }
     if (ASSETS.includes(rest.slice(1))) return { route: file, params: { file: rest.slice(1) } }
     return { route: page, params: { path: rest } }
   }
@@ -73,6 +84,9 @@ export function createExplore(explored: Explored, surround: (page: Handler) => H
     match(method: string, path: string): Match {
       const found = find(path)
       return found && method !== 'GET' && method !== 'HEAD' ? { allow: READS, options: undefined } : found
+    },
+    warn(words: string): void {
+      failure = words
     },
   })
 }

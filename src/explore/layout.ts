@@ -36,12 +36,20 @@ export function layout(explored: Explored, { title, path, main, script, asksToSi
 <a class="skip" href="#main">Skip to the content</a>
 <header class="top"><a class="home" href="/explore/"><img src="${assetUrl('explore.svg')}" alt="" width="22" height="22"> ${explored.title}</a>${!asksToSignIn && whoReads(explored)}</header>
 <nav aria-label="Resources and routes">${navigation(explored, path)}</nav>
-<main id="main" tabindex="-1">${main}</main>
+<main id="main" tabindex="-1">${warning(explored)}${main}</main>
 <p id="status" role="status"></p>
 </body>
 </html>
 `
   return markupOf(page)
+}
+
+/** Says that the pages are those of an older configuration. */
+function warning({ reloadFailure }: Explored): Html | undefined {
+  const failure = reloadFailure?.()
+  return failure === undefined
+    ? undefined
+    : html`<section class="refusal" aria-label="Reload"><h2>The file that was saved last is not served</h2><p>${failure}</p></section>`
 }
 
 /** Links to the resources, and to routes of plugins without parameters. */

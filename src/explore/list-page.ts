@@ -4,6 +4,7 @@ import { bulkBar, bulkOf } from './bulk.js'
 import type { Seen } from './caller.js'
 import type { Exact } from './exact-json.js'
 import { chips, queryForm } from './filter-form.js'
+import { opener } from './form.js'
 import { type Html, html } from './html.js'
 import { unpaged } from './list-query.js'
 import { rowsOf, table } from './list-table.js'
@@ -39,7 +40,10 @@ export function listBody(
   const resource = seen?.resource
   const page = { answer, search, length: rows.length }
   const selects = seen !== undefined && resource?.spec.dialect === undefined && bulkOf(seen).length > 0
-  if (rows.length === 0) return html`${nothing(resource?.spec, page)}${pager(resource?.spec, page)}`
+  const first =
+    search === '' && seen?.may('create') && opener('create', `Create your first ${seen.resource.spec.name}`, 'primary')
+  if (rows.length === 0)
+    return html`${nothing(resource?.spec, page)}${first && html`<p class="first">${first}</p>`}${pager(resource?.spec, page)}`
   return html`${selects && bulkBar(seen)}${table(explored, place, { rows, search, resource, selects })}
 ${answer.cut && html`<p class="dim">Only the first ${grouped(rows.length)} records: the response is longer than a page reads. The JSON has all of them.</p>`}
 ${pager(resource?.spec, page)}`

@@ -44,6 +44,7 @@ table { border-collapse: separate; border-spacing: 0; width: 100%; font-size: 14
 th, td { text-align: start; padding: .5rem .85rem; border-bottom: 1px solid var(--line); vertical-align: top; white-space: nowrap; }
 td { max-width: 26rem; overflow: hidden; text-overflow: ellipsis; unicode-bidi: isolate; }
 tbody tr:last-child > * { border-bottom: 0; }
+.first { text-align: center; }
 .table .number { text-align: right; }
 thead > tr > * { position: sticky; top: 0; z-index: 2; font-size: 13px; font-weight: 600; color: var(--dim); background: var(--sunk); }
 thead a { color: inherit; }

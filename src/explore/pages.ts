@@ -1,13 +1,14 @@
 import type { Context, Reply } from '../http/route.js'
 import type { Problem } from '../problem.js'
 import { assetReply } from './assets.js'
-import { exploredBy } from './caller.js'
+import { exploredBy, seenBy } from './caller.js'
 import { homePage } from './home-page.js'
 import { html } from './html.js'
 import { layout } from './layout.js'
 import { pageHeaders } from './page-headers.js'
 import { type Explored, findPlace } from './place.js'
 import { placePage } from './place-page.js'
+import { schemaPage } from './schema-page.js'
 import { signInMain } from './sign-in.js'
 
 const HEADERS = pageHeaders()
@@ -15,7 +16,20 @@ const HEADERS = pageHeaders()
 /** The home page. */
 export async function home(all: Explored, context: Context): Promise<Reply> {
   const explored = exploredBy(all, context.identity)
-  return { status: 200, headers: HEADERS, text: await homePage(explored, context, originOf(context)) }
+  return { headers: HEADERS, ...(await homePage(explored, context, originOf(context))) }
+}
+
+/** The page about the schema of a resource. */
+export async function schema(all: Explored, context: Context): Promise<Reply> {
+  const explored = exploredBy(all, context.identity)
+  const { resource: name = '' } = context.params
+  const resource = explored.resources.find(({ spec }) => spec.name === name)
+  if (!resource) return { status: 404, headers: HEADERS, text: nowhere(explored, `~schema/${name}`) }
+  return {
+    status: 200,
+    headers: HEADERS,
+    text: await schemaPage(explored, seenBy(explored, resource, context.identity)),
+  }
 }
 
 /** The page of an API path. */

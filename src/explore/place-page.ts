@@ -17,6 +17,7 @@ import { findNames, nameOf } from './names.js'
 import { collectionOf, type Explored, isRecord, type Place, ROOT, recordRoute } from './place.js'
 import { changes, members, recordOf, type Referrer, referrersOf, referring } from './record-page.js'
 import { refusal, requestBar } from './request-bar.js'
+import { schemaUrl } from './schema-page.js'
 import { hasSwaggerUi } from './swagger-ui.js'
 
 /** A page and the status of the response that it shows. */
@@ -69,7 +70,7 @@ export async function placePage(
   const title = (record && caller && nameOf(caller.resource, record)) ?? plain
   const script = place.resource && isRecord(place) ? 'explore-record.js' : 'explore-list.js'
   const main = html`<div class="head"><div>${crumbs(explored, place, title === plain ? undefined : plain)}<h1 dir="auto">${title}</h1></div><div class="actions">${buttons}</div></div>
-<p class="facts">${place.methods.map((method) => html`${badge(method)} `)}<span class="dim">${place.template} · ${place.source}</span>${docsLink(explored, place)}</p>
+<p class="facts">${place.methods.map((method) => html`${badge(method)} `)}<span class="dim">${place.template} · ${place.source}</span>${resource && html` · <a href="${schemaUrl(resource)}">Schema</a>`}${docsLink(explored, place)}</p>
 ${above}${answer && requestBar({ origin, url, answer })}
 ${body}
 <noscript><p class="dim">Changing records requires JavaScript: the forms send JSON, like any client.</p></noscript>${below}`

@@ -23,6 +23,8 @@ export interface Explored {
   readonly caller?: Identity | undefined
   /** The names of the records that a page shows, by path. */
   readonly names?: ReadonlyMap<string, string>
+  /** Why the configuration was not loaded when it was last saved; undefined if it was. */
+  readonly reloadFailure?: () => string | undefined
   /** The path of the resource that a page is about. */
   readonly near?: string | undefined
 }

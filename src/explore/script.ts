@@ -214,6 +214,13 @@ export const SCRIPT = String.raw`'use strict'
     })
   }
 
+  // An address can open a form: /explore/books/#create.
+  const named = all('[data-open]').find(({ dataset }) => '#' + dataset.open === location.hash)
+  if (named) {
+    history.replaceState(null, '', location.pathname + location.search)
+    named.click()
+  }
+
   for (const button of all('[data-copy]')) {
     if (!navigator.clipboard) button.remove()
     else button.addEventListener('click', () => navigator.clipboard.writeText(button.dataset.copy).then(() => say('Copied'), () => say('The browser did not allow it')))

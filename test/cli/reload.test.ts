@@ -120,6 +120,7 @@ export default () => {}
     await save(CONFIGURATION.replace('type: string', 'type: strng'))
     await server.logged('not_reloaded')
     await shown(server, '--> resources.yaml:9:22')
+    await answered(server, '/', '<p>resources.yaml:9:22: error[')
     await answered(server, '/api/books/', '"results":[]')
 
     await save(CONFIGURATION)
@@ -130,6 +131,7 @@ export default () => {}
     await answered(server, '/api/word/', 'two')
     await project.write('other.ts', say('three'))
     await answered(server, '/api/word/', 'three')
+    expect(await (await fetch(server.url)).text()).not.toContain('is not served')
 
     expect([...(await end())]).toEqual([200])
   })

@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { type Api, startApi } from '../support/api.js'
+
+const YAML = `version: 1
+api: { title: Library, prefix: "", explore: true }
+models:
+  # The people.
+  author:
+    table: authors
+    fields:
+      id: { type: bigint, primary_key: true }
+      name: { type: string, min: 2, max: 50, unique: true }
+      secret: { type: string, max: 5, private: true, nullable: true }
+  book:
+    table: books
+    fields:
+      id: { type: bigint, primary_key: true }
+      author: { type: belongs_to, model: author }
+      status: { type: choice, choices: [draft, done], default: draft }
+resources:
+  author: { model: author, path: /authors/, filterable: { name: [exact, startswith] }, search: [name] }
+  book:
+    model: book
+    path: /books/
+    orderable: [status]
+    pagination: { page_size: 7 }
+`
+
+let api: Api
+let live: Api
+beforeAll(async () => {
+  api = await startApi(YAML, { checkResponses: false, env: { NODE_ENV: 'development' } })
+  live = await startApi(YAML, { checkResponses: false, env: { NODE_ENV: 'production' } })
+  await api.send('POST', '/authors/', { name: 'Ursula' })
+})
+afterAll(async () => {
+  await api.close()
+  await live.close()
+})
+
+const page = async (path: string, on = api) => (await on.fetch(path)).text()
+
+describe('the home page', () => {
+  test('says what it is, where it comes from, and that saving reloads it', async () => {
+    const html = await page('/')
+    expect(html).toContain('made from the models and resources of <code>resources.yaml</code>')
+    expect(html).toMatch(/The file is <code>\/[^<]+\/resources.yaml<\/code>/)
+    expect(html).toContain('npx snippetctl add resource author name:string! born:date')
+    expect(html).toMatch(/PostgreSQL \d+\.\d+[^<]* responds in [\d.]+ ms/)
+  })
+
+  test('offers to create the first record of empty resources', async () => {
+    const html = await page('/')
+    expect(html).toContain('<a class="button" href="/explore/books/#create">Create your first book</a>')
+    expect(html).not.toContain('first author')
+    expect(await page('/explore/books/')).toContain('data-open="create">Create your first book</button>')
+    expect(await page('/explore/books/?status=done')).not.toContain('first book')
+  })
+
+  test('tells no paths and versions in production', async () => {
+    expect(await page('/', live)).not.toMatch(/The file is|PostgreSQL \d/)
+  })
+
+  test('says that the database is away, with 503 (D10)', async () => {
+    const other = await startApi(YAML, { checkResponses: false })
+    await other.database.close()
+    const response = await other.fetch('/')
+    expect(response.status).toBe(503)
+    expect(await response.text()).toContain('<h2>The database does not respond</h2>')
+    await other.close().catch(() => {})
+  })
+})
+
+describe('the schema page of a resource', () => {
+  test('is linked from its pages', async () => {
+    for (const path of ['/explore/authors/', '/explore/authors/1/'])
+      expect(await page(path)).toContain('<a href="/explore/~schema/author">Schema</a>')
+  })
+
+  test('has fields with their rules, parameters of lists, and routes', async () => {
+    const html = await page('/explore/~schema/author')
+    expect(html).toContain('must be between 2 and 50 characters</td><td>unique')
+    expect(html).toContain('<li><code>name</code>: exact, startswith</li>')
+    expect(html).toContain('author-detail')
+    expect(html).not.toContain('<th scope="row">secret')
+    const books = await page('/explore/~schema/book')
+    expect(books).toContain('<td>refers to author</td>')
+    expect(books).toContain('default &quot;draft&quot;')
+    expect(books).toContain('page_number, 7 records, at most 100')
+  })
+
+  test('shows the lines that declare it, in development', async () => {
+    const html = await page('/explore/~schema/book')
+    expect(html).toContain('<h3><code>models.book</code> <span class="dim">lines 11–16</span></h3>')
+    expect(html).toContain(
+      '<h3><code>resources.book</code> <span class="dim">lines 19–23</span></h3><pre tabindex="0">  book:\n    model: book',
+    )
+    expect(await page('/explore/~schema/book', live)).not.toContain('models.book')
+  })
+
+  test('of an unknown resource is 404', async () => {
+    expect((await api.fetch('/explore/~schema/nobody')).status).toBe(404)
+  })
+})
