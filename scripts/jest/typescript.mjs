@@ -45,7 +45,7 @@ async function resolvePackage(specifier, context, next) {
   }
 }
 
-/** The URL of a TypeScript module that a module of the repository imports by the name of its JavaScript. */
+/** The URL of a TypeScript module that another one imports by the name of its JavaScript. */
 function typescriptOf(specifier, parent) {
   if (!specifier.startsWith('.') || parent === undefined || !isTypescript(parent)) return undefined
   const url = new URL(specifier, parent)
@@ -54,5 +54,5 @@ function typescriptOf(specifier, parent) {
 }
 
 function isTypescript(url) {
-  return url.startsWith(HOME) && new URL(url).pathname.endsWith('.ts') && !url.includes('/node_modules/')
+  return url.startsWith('file:') && new URL(url).pathname.endsWith('.ts') && !url.includes('/node_modules/')
 }
