@@ -10,6 +10,7 @@ import { plan, type PlanOptions } from '../migrate/plan.js'
 import { renumber, type RenumberOptions } from '../migrate/renumber.js'
 import { resolve, type ResolveOptions } from '../migrate/resolve.js'
 import { scratchOption } from '../migrate/scratch.js'
+import { squash, type SquashOptions } from '../migrate/squash.js'
 import { status, type StatusOptions } from '../migrate/status.js'
 
 interface UpOptions extends CommonOptions, ConsentOptions {}
@@ -32,6 +33,7 @@ export function addMigrate(program: Command, context: CliContext): void {
   addAdopt(migrate, context)
   addRenumber(migrate, context)
   addResolve(migrate, context)
+  addSquash(migrate, context)
 }
 
 function addPlan(migrate: Command, context: CliContext): void {
@@ -134,6 +136,20 @@ function addResolve(migrate: Command, context: CliContext): void {
       '\nExamples:\n  $ snippetctl migrate resolve\n  $ snippetctl migrate resolve --edited 0002_add_stars',
     )
     .action(async (options: ResolveOptions) => context.finish(await resolve(context, options)))
+}
+
+function addSquash(migrate: Command, context: CliContext): void {
+  migrate
+    .command('squash')
+    .description('replace the files up to one by a single file that makes the same schema')
+    .option('--through <file>', 'the last file to replace, by default the last one')
+    .option('--name <name>', 'the name of the new file', 'squashed')
+    .addOption(scratchOption())
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ snippetctl migrate squash\n  $ snippetctl migrate squash --through 0040_add_stars',
+    )
+    .action(async (options: SquashOptions) => context.finish(await squash(context, options)))
 }
 
 function parseSteps(text: string): number {

@@ -63,7 +63,7 @@ function printStatus({ out, err }: CliContext, { migrations, differences, drift 
     )
   }
   for (const difference of differences) out.line(`${out.colors.red('lacks')}    ${difference}`)
-  if (migrations.some(({ state }) => state === 'changed' || state === 'missing'))
+  if (migrations.some(({ state }) => ['changed', 'missing', 'partial'].includes(state)))
     err.line('  = help: put the files back, or correct the journal: snippetctl migrate resolve')
   if (migrations.some(({ state }) => state === 'pending'))
     err.line('  = help: apply what is pending: snippetctl migrate up')
@@ -80,4 +80,5 @@ const FILES: Readonly<Record<MigrationStatus['state'], string>> = {
   changed: 'changed on disk since it was applied',
   missing: 'missing',
   newer: 'of a later version',
+  partial: 'only some of the files that it replaces are applied',
 }

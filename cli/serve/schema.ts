@@ -81,7 +81,7 @@ export async function prepareSchema(preparation: Preparation): Promise<void> {
 }
 
 /** States of a migration that keep a server from starting. */
-const BLOCKING_STATES: ReadonlySet<string> = new Set(['pending', 'changed', 'missing'])
+const BLOCKING_STATES: ReadonlySet<string> = new Set(['pending', 'changed', 'missing', 'partial'])
 
 /** Whether all migrations are applied and the schema serves the configuration. Changes nothing. */
 export async function schemaServes(spec: AppSpec, database: Database): Promise<boolean> {

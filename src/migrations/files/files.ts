@@ -25,8 +25,18 @@ export interface Migration {
   readonly adopted: readonly string[]
   /** The foreign objects that only their database can create, by their names in the heading. They are never created, compared or dropped. */
   readonly known: readonly string[]
+  /** The migrations that it replaces; empty for most files. */
+  readonly replaces: readonly Replaced[]
   /** Imports the module of a TypeScript migration, which has no statements. */
   readonly load?: (() => Promise<unknown>) | undefined
+}
+
+/** A migration that a later file replaces. */
+export interface Replaced {
+  readonly name: string
+  readonly checksum: string
+  /** The replaced migration that replaced this one earlier. */
+  readonly by: string | undefined
 }
 
 /** A folder of migrations, with the importer for its TypeScript files; without an importer it has only SQL files. */
@@ -64,14 +74,31 @@ export function readUnnumbered(folder: MigrationFolder): Promise<readonly Migrat
 async function readNamed(folder: MigrationFolder, isNumbered: boolean): Promise<readonly Migration[]> {
   const names = await fileNames(folder)
   const misnamed = nameErrors(names)
-  const misnumbered = isNumbered && misnamed.length === 0 ? numberErrors(names) : []
   const { migrations, errors } = await parseFiles(folder, names)
+  const leftovers = leftoverErrors(migrations)
+  if (leftovers.length > 0) throw new MigrationError(leftovers)
+  const misnumbered = isNumbered && misnamed.length === 0 ? numberErrors(names, firstNumber(migrations)) : []
   const all = [...misnamed, ...misnumbered, ...errors]
   if (all.length > 0) throw new MigrationError(all, isNumbered && hasClash(names) ? [RENUMBER] : [])
   return migrations
 }
 
 const RENUMBER = 'Give the file that no database has applied the next number: snippetctl migrate renumber'
+
+/** An interrupted `migrate squash` leaves files that another one replaces. */
+function leftoverErrors(migrations: readonly Migration[]): readonly string[] {
+  return migrations.flatMap(({ name, replaces }) => {
+    const left = migrations.filter((other) => replaces.some((each) => each.name === other.name))
+    return left.map(({ file }) => `${file} is replaced by ${name}: delete it`)
+  })
+}
+
+/** The number of the first file: 1, unless it replaces earlier ones. */
+export const firstNumber = ([first]: readonly Migration[]): number =>
+  first && first.replaces.length > 0 ? Number(numberOf(first.name)) : 1
+
+/** The number of the next file. */
+export const nextNumber = (files: readonly Migration[]): number => firstNumber(files) + files.length
 
 /** The number of a migration, from its name. */
 export const numberOf = (name: string): string => name.slice(0, NUMBER_DIGITS)
@@ -109,7 +136,15 @@ function readModule(folder: MigrationFolder, file: string, bytes: Uint8Array) {
   if (typeof folder === 'string') return { errors: [`${file} is TypeScript, and only SQL can be read here`] }
   const text = decode(bytes)
   if (text === undefined) return { errors: [`${file} is not UTF-8 text`] }
-  const statements = { up: [], down: [], owns: undefined, adopted: [], known: [], extensions: extensionsIn(text) }
+  const statements = {
+    up: [],
+    down: [],
+    owns: undefined,
+    adopted: [],
+    known: [],
+    replaces: [],
+    extensions: extensionsIn(text),
+  }
   return { name: stemOf(basename(file)), file, checksum: hashOf(text), ...statements, load: () => folder.load(file) }
 }
 
@@ -153,7 +188,13 @@ export function parseMigration(
   const [adopted, known] = [namedIn(heading, 'adopted'), namedIn(heading, 'known')]
   // A file that only lists known objects has nothing to revert.
   const reverts = down !== undefined && (down.length > 0 || known.length > 0)
-  const common = { owns: readOwned(lines), adopted, known, extensions: extensionsIn(text) }
+  const common = {
+    owns: readOwned(lines),
+    adopted,
+    known,
+    replaces: replacedIn(heading),
+    extensions: extensionsIn(text),
+  }
   return { name, file, checksum: hashOf(text), up: up ?? [], down: reverts ? down : undefined, ...common }
 }
 
@@ -168,6 +209,19 @@ function extensionsIn(text: string): readonly string[] {
 function namedIn(heading: readonly string[], word: 'adopted' | 'known'): readonly string[] {
   const start = `-- ${word}: `
   return heading.filter((line) => line.startsWith(start)).map((line) => line.slice(start.length).trim())
+}
+
+/** The comment in the heading of a file for a migration that it replaces. */
+export const spellReplaced = ({ name, checksum, by }: Replaced): string =>
+  `-- replaces: ${name} ${checksum}${by === undefined ? '' : ` by ${by}`}\n`
+
+const REPLACED = /^-- replaces: (\S+) ([0-9a-f]{64})(?: by (\S+))?\s*$/
+
+function replacedIn(heading: readonly string[]): readonly Replaced[] {
+  return heading.flatMap((line) => {
+    const [, name, checksum, by] = REPLACED.exec(line) ?? []
+    return name === undefined || checksum === undefined ? [] : [{ name, checksum, by }]
+  })
 }
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex')
@@ -195,9 +249,9 @@ function nameErrors(names: readonly string[]): readonly string[] {
     )
 }
 
-function numberErrors(names: readonly string[]): readonly string[] {
+function numberErrors(names: readonly string[], start: number): readonly string[] {
   return names.flatMap((name, index) => {
-    const expected = digitsOf(index + 1)
+    const expected = digitsOf(start + index)
     const number = numberOf(name)
     if (number === expected) return []
     const previous = names[index - 1]

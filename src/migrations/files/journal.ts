@@ -1,6 +1,6 @@
 import type { Connection } from '../../db/database.js'
 import { MigrationError } from './error.js'
-import { type Migration, numberOf } from './files.js'
+import { type Migration, numberOf, type Replaced } from './files.js'
 
 /** The table of applied migrations: the columns of Knex's table, and the checksum of each file. */
 export const JOURNAL = 'snippetctl_migrations'
@@ -8,12 +8,17 @@ export const JOURNAL = 'snippetctl_migrations'
 /** One line of `migrate status`. */
 export interface MigrationStatus {
   readonly name: string
-  /** A `newer` migration has no file here: a later version of the project applied it after all migrations with files. */
-  readonly state: 'applied' | 'pending' | 'changed' | 'missing' | 'newer'
+  /**
+   * A `newer` migration has no file here: a later version of the project applied it after all migrations with files. A `partial` one replaces
+   * others, and only some of them are applied.
+   */
+  readonly state: 'applied' | 'pending' | 'changed' | 'missing' | 'newer' | 'partial'
   /** RFC 3339, UTC; undefined for pending migrations. */
   readonly appliedAt: string | undefined
   /** Undefined for missing and newer migrations. */
   readonly file: string | undefined
+  /** The replaced migrations that this database lacks, or has with another text; only for `partial`. */
+  readonly lacks?: readonly string[]
 }
 
 /** A line of the journal. */
@@ -47,8 +52,8 @@ export async function compareJournal(
   files: readonly Migration[],
 ): Promise<readonly MigrationStatus[]> {
   const entries = await readEntries(connection)
-  const known = files.map((file) => statusOf(file, entries.get(file.name)))
-  const names = new Set(files.map(({ name }) => name))
+  const known = files.map((file) => statusOf(file, entries))
+  const names = new Set(files.flatMap(({ name, replaces }) => [name, ...replaces.map((each) => each.name)]))
   const last = numberOf(files.at(-1)?.name ?? '')
   // Migrations are only newer if all those with files are applied.
   const isWhole = files.length > 0 && known.every(({ state }) => state === 'applied')
@@ -61,9 +66,28 @@ export async function compareJournal(
   return [...known, ...missing].sort((one, other) => (one.name < other.name ? -1 : 1))
 }
 
-function statusOf({ name, file, checksum }: Migration, entry: Entry | undefined): MigrationStatus {
+function statusOf(migration: Migration, entries: ReadonlyMap<string, Entry>): MigrationStatus {
+  const { name, file, checksum, replaces } = migration
+  const entry = entries.get(name)
+  const replaced = replaces.flatMap((each) => entries.get(each.name) ?? [])
+  if (!entry && replaced.length > 0) return replacingStatus(migration, entries)
   if (!entry) return { name, state: 'pending', appliedAt: undefined, file }
   return { name, state: entry.checksum === checksum ? 'applied' : 'changed', appliedAt: entry.appliedAt, file }
+}
+
+/** A database that has applied all replaced migrations has the schema of the file. Its journal stays, for versions with the old files. */
+function replacingStatus({ name, file, replaces }: Migration, entries: ReadonlyMap<string, Entry>): MigrationStatus {
+  const isApplied = (one: Replaced): boolean => {
+    const parts = replaces.filter(({ by }) => by === one.name)
+    return entries.get(one.name)?.checksum === one.checksum || (parts.length > 0 && parts.every(isApplied))
+  }
+  const lacks = replaces.filter((one) => one.by === undefined && !isApplied(one)).map((one) => one.name)
+  const last = replaces
+    .flatMap((one) => entries.get(one.name)?.appliedAt ?? [])
+    .sort()
+    .at(-1)
+  if (lacks.length === 0) return { name, state: 'applied', appliedAt: last, file }
+  return { name, state: 'partial', appliedAt: undefined, file, lacks }
 }
 
 /** Returns the lines of the journal by name; none without a journal. */
@@ -87,15 +111,23 @@ async function hasJournal(connection: Connection): Promise<boolean> {
 export function refuseDisagreement(statuses: readonly MigrationStatus[]): void {
   const changed = statuses.filter(({ state }) => state === 'changed')
   const missing = statuses.filter(({ state }) => state === 'missing')
-  if (changed.length + missing.length === 0) return
+  const partial = statuses.filter(({ state }) => state === 'partial')
+  if (changed.length + missing.length + partial.length === 0) return
   throw new MigrationError(
     [
       ...changed.map(({ file, name }) => `${file ?? name} was changed on disk since it was applied`),
       ...missing.map(({ name }) => `${name} was applied to this database, and its file is missing`),
+      ...partial.map(
+        ({ name, lacks = [] }) =>
+          `${name} replaces migrations, of which this database has applied some, but not ${lacks.join(', ')} as they were`,
+      ),
     ],
     [
       ...(changed.length > 0 ? ['Put the applied text back, and make the change in a new migration'] : []),
       ...(missing.length > 0 ? ['Put the file back, or run the version of the project that has it'] : []),
+      ...(partial.length > 0
+        ? ['Apply them first, with the version of the project that still has their files: snippetctl migrate up']
+        : []),
       'Or see whether the journal can be corrected: snippetctl migrate resolve',
     ],
   )

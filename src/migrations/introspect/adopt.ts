@@ -9,7 +9,14 @@ import type { CatalogColumn, CatalogTable } from './catalog.js'
 import { changeDefault, changeNullable, changeType, remake } from '../plan/column-steps.js'
 import { type Drifted, findDrift, readBoth } from '../drift/drift.js'
 import { MigrationError } from '../files/error.js'
-import { digitsOf, type Migration, type MigrationFolder, parseMigration, readMigrations } from '../files/files.js'
+import {
+  digitsOf,
+  type Migration,
+  type MigrationFolder,
+  nextNumber,
+  parseMigration,
+  readMigrations,
+} from '../files/files.js'
 import { writeNext } from '../plan/generate.js'
 import { refuseUnlessAllApplied } from '../files/journal.js'
 import { renderStatement } from '../files/render.js'
@@ -86,7 +93,7 @@ async function adopt(
   const name = `adopt_${object.toLowerCase().replaceAll(/[^a-z0-9_]+/g, '_')}`
   const file = await writeNext(directory, name, text)
   try {
-    await recordMigration(database, directory, `${digitsOf(files.length + 1)}_${name}`)
+    await recordMigration(database, directory, `${digitsOf(nextNumber(files))}_${name}`)
   } catch (error) {
     await rm(file, { force: true })
     throw error

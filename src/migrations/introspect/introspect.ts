@@ -9,7 +9,7 @@ import { readTables } from './catalog.js'
 import type { Choice, ChosenModel } from './choose.js'
 import { chooseModelsWithRelations } from './choose-joined.js'
 import { MigrationError } from '../files/error.js'
-import { digitsOf, type MigrationFolder, pathOf, readMigrations } from '../files/files.js'
+import { digitsOf, type MigrationFolder, nextNumber, pathOf, readMigrations } from '../files/files.js'
 import { planMigration, writeNext } from '../plan/generate.js'
 import { refuseUnlessAllApplied } from '../files/journal.js'
 import { renderStatement } from '../files/render.js'
@@ -280,10 +280,10 @@ export async function writeIntrospected(
   directory: MigrationFolder,
   migration: string,
 ): Promise<string> {
-  const { length } = await readMigrations(directory)
+  const number = nextNumber(await readMigrations(directory))
   const file = await writeNext(directory, MIGRATION_NAME, migration)
   try {
-    await recordMigration(database, directory, `${digitsOf(length + 1)}_${MIGRATION_NAME}`)
+    await recordMigration(database, directory, `${digitsOf(number)}_${MIGRATION_NAME}`)
   } catch (error) {
     await rm(file, { force: true })
     throw error

@@ -7,7 +7,7 @@ import type { Catalog } from '../introspect/catalog.js'
 import { compareSchemas, type Difference } from './diff.js'
 import { MigrationError } from '../files/error.js'
 import { withLocks, withWaits } from '../locks/locks.js'
-import { digitsOf, type Migration, type MigrationFolder, pathOf, readMigrations } from '../files/files.js'
+import { digitsOf, type Migration, type MigrationFolder, nextNumber, pathOf, readMigrations } from '../files/files.js'
 import { type Proof, proveRoundTrip, refusalByRows } from './prove.js'
 import { findRenames } from './renames.js'
 import type { FormerNames } from './pair.js'
@@ -284,8 +284,8 @@ export async function writeNext(directory: MigrationFolder, name: string, text: 
       `${JSON.stringify(name)} is not a valid name of a migration: use lower-case letters, digits and _`,
     ])
   }
-  const { length } = await readMigrations(directory)
-  const file = join(pathOf(directory), `${digitsOf(length + 1)}_${name}.sql`)
+  const number = nextNumber(await readMigrations(directory))
+  const file = join(pathOf(directory), `${digitsOf(number)}_${name}.sql`)
   await mkdir(pathOf(directory), { recursive: true })
   await writeFile(file, text, { flag: 'wx' })
   return file

@@ -2,7 +2,15 @@ import { rename } from 'node:fs/promises'
 import { basename, dirname, extname, join } from 'node:path'
 import type { Database } from '../../db/database.js'
 import { MigrationError } from '../files/error.js'
-import { type Migration, type MigrationFolder, nameIn, numberOf, readUnnumbered, renumbered } from '../files/files.js'
+import {
+  firstNumber,
+  type Migration,
+  type MigrationFolder,
+  nameIn,
+  numberOf,
+  readUnnumbered,
+  renumbered,
+} from '../files/files.js'
 import { compareJournal, JOURNAL, type MigrationStatus } from '../files/journal.js'
 import { asOnlyMigrator } from './lock.js'
 import { onReplayed } from './scratch.js'
@@ -38,7 +46,7 @@ export async function renumber(folder: MigrationFolder, request: RenumberRequest
   const moved = request.names.length > 0 ? named(files, request.names) : choose(files, applied)
   const order = [...files.filter((file) => !moved.includes(file)), ...moved]
   const changes = order.flatMap((file, index) => {
-    const to = renumbered(file.name, index + 1)
+    const to = renumbered(file.name, firstNumber(order) + index)
     return to === file.name ? [] : [{ file, to }]
   })
   rejectApplied(changes, { applied, inJournal, moved })

@@ -1,44 +1,22 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Connection, Database } from '../../db/database.js'
-import { type Drift, findDrift, readBoth } from '../drift/drift.js'
 import { MigrationError } from '../files/error.js'
-import { type Migration, type MigrationFolder, nameIn, readMigrations } from '../files/files.js'
-import {
-  compareJournal,
-  createJournal,
-  type Entry,
-  JOURNAL,
-  type MigrationStatus,
-  readEntries,
-  refuseNewer,
-} from '../files/journal.js'
-import { type Catalog, readCatalog } from '../introspect/catalog.js'
+import { type MigrationFolder, nameIn } from '../files/files.js'
+import { createJournal, type Entry, JOURNAL, type MigrationStatus, readEntries, refuseNewer } from '../files/journal.js'
 import { asOnlyMigrator } from './lock.js'
-import { build, catalogOf, FROM, inScratch, replay } from './scratch.js'
-
-/** Changes of the journal, by the names of migrations. */
-export interface Resolution {
-  /** Pending files to record as applied, because the database has what they make. */
-  readonly applied: readonly string[]
-  /** Recorded migrations to remove from the journal, because the database does not have what they make. */
-  readonly notApplied: readonly string[]
-  /** Recorded files to accept as they are on disk now. */
-  readonly edited: readonly string[]
-}
+import {
+  type Contradiction,
+  type JournalState,
+  readJournalState,
+  type Resolution,
+  verifyResolution,
+} from './verify-resolution.js'
 
 interface ResolveRequest extends Resolution {
   /** Whether to go on where the database cannot confirm the change, or where a difference remains that can be settled later. */
   readonly certain: boolean
   /** An empty database to run the files in. */
   readonly scratch: Database
-}
-
-/** A reason why a resolution is wrong, as far as the database shows. */
-interface Contradiction {
-  readonly text: string
-  readonly help: string
-  /** Whether the project can be repaired after the change all the same. */
-  readonly leavable: boolean
 }
 
 /**
@@ -51,11 +29,14 @@ export async function resolveJournal(
   folder: MigrationFolder,
   request: ResolveRequest,
 ): Promise<readonly string[]> {
-  const state = await readState(database, folder)
+  const state = await readJournalState(database, folder)
   const resolution = named(request)
   rejectUnknown(state, resolution)
   rejectRest(state, resolution)
-  const { contradictions, unverified } = await verify(database, state, { resolution, scratch: request.scratch })
+  const { contradictions, unverified } = await verifyResolution(database, state, {
+    resolution,
+    scratch: request.scratch,
+  })
   const refused = contradictions.filter(({ leavable }) => !(request.certain && leavable))
   if (refused.length > 0) throw contradicted(contradictions, resolution)
   if (unverified.length > 0 && !request.certain)
@@ -84,38 +65,33 @@ export async function diagnoseJournal(
   folder: MigrationFolder,
   scratch: Database,
 ): Promise<Diagnosis> {
-  const state = await readState(database, folder)
+  const state = await readJournalState(database, folder)
   const { statuses, entries, files } = state
   const changed = statuses.filter((status) => status.state === 'changed').map(({ name }) => name)
   const missing = statuses.filter((status) => status.state === 'missing').map(({ name }) => name)
   const renamed = missing.flatMap((name) => renamedTo(entries.get(name), state))
-  const rest: Resolution = { applied: renamed, notApplied: missing, edited: changed }
+  const partial = statuses.filter((status) => status.state === 'partial')
+  const marked = [...renamed, ...partial.map(({ name }) => name)]
+  const rest: Resolution = { applied: marked, notApplied: missing, edited: changed }
   const unrecorded = await recordable(database, state, { rest, scratch })
-  const resolution = { ...rest, applied: unrecorded.length > renamed.length ? unrecorded : renamed }
+  const resolution = { ...rest, applied: unrecorded.length > marked.length ? unrecorded : marked }
   const findings = [
     ...changed.map((name) => `${name} was changed on disk since it was applied`),
     ...missing.map((name) => `${name} was applied to this database, and its file is missing`),
+    ...partial.map(
+      ({ name, lacks = [] }) =>
+        `${name} replaces ${lacks.join(', ')}, which this database has not applied as they were`,
+    ),
     ...resolution.applied
-      .filter((name) => !renamed.includes(name))
+      .filter((name) => !marked.includes(name))
       .map((name) => `${name} is pending, and the database has what it makes`),
   ]
   if (findings.length === 0) return { findings, resolution, contradictions: [] }
   const isComplete = files.length > 0 || missing.length > 0
   const { contradictions } = isComplete
-    ? await verify(database, state, { resolution, scratch })
+    ? await verifyResolution(database, state, { resolution, scratch })
     : { contradictions: [] }
   return { findings, resolution, contradictions }
-}
-
-interface State {
-  readonly files: readonly Migration[]
-  readonly entries: ReadonlyMap<string, Entry>
-  readonly statuses: readonly MigrationStatus[]
-}
-
-async function readState(database: Connection, folder: MigrationFolder): Promise<State> {
-  const files = await readMigrations(folder)
-  return { files, entries: await readEntries(database), statuses: await compareJournal(database, files) }
 }
 
 const named = ({ applied, notApplied, edited }: Resolution): Resolution => ({
@@ -124,13 +100,13 @@ const named = ({ applied, notApplied, edited }: Resolution): Resolution => ({
   edited: edited.map(nameIn),
 })
 
-function rejectUnknown({ statuses }: State, { applied, notApplied, edited }: Resolution): void {
+function rejectUnknown({ statuses, entries }: JournalState, { applied, notApplied, edited }: Resolution): void {
   const stateOf = (name: string) => statuses.find((status) => status.name === name)?.state
   const errors = [
-    ...applied.filter((name) => stateOf(name) !== 'pending').map((name) => `${name} is not a pending migration`),
-    ...notApplied
-      .filter((name) => [undefined, 'pending'].includes(stateOf(name)))
-      .map((name) => `${name} is not recorded as applied`),
+    ...applied
+      .filter((name) => !['pending', 'partial'].includes(stateOf(name) ?? ''))
+      .map((name) => `${name} is not a pending migration`),
+    ...notApplied.filter((name) => !entries.has(name)).map((name) => `${name} is not recorded as applied`),
     ...edited
       .filter((name) => stateOf(name) !== 'changed')
       .map((name) => `${name} was not changed since it was applied`),
@@ -145,18 +121,23 @@ function rejectUnknown({ statuses }: State, { applied, notApplied, edited }: Res
     throw new MigrationError(errors, ['See the state of each migration: snippetctl migrate status'])
 }
 
+const REST: Readonly<Partial<Record<MigrationStatus['state'], string>>> = {
+  changed: 'changed on disk',
+  missing: 'missing on disk',
+  partial: 'applied in part',
+}
+
 /** Files can only be compared with the database if all disagreements are settled at once. */
-function rejectRest({ statuses }: State, { notApplied, edited }: Resolution): void {
+function rejectRest({ statuses }: JournalState, { applied, notApplied, edited }: Resolution): void {
   const rest = statuses.filter(
     ({ name, state }) =>
+      (state === 'partial' && !applied.includes(name)) ||
       (state === 'changed' && !edited.includes(name) && !notApplied.includes(name)) ||
       (state === 'missing' && !notApplied.includes(name)),
   )
   if (rest.length > 0)
     throw new MigrationError(
-      rest.map(
-        ({ name, state }) => `${name} is ${state === 'changed' ? 'changed on disk' : 'missing on disk'} as well`,
-      ),
+      rest.map(({ name, state }) => `${name} is ${REST[state] ?? state} as well`),
       ['Settle all in one command; this shows it: snippetctl migrate resolve'],
     )
   refuseNewer(
@@ -166,7 +147,7 @@ function rejectRest({ statuses }: State, { notApplied, edited }: Resolution): vo
 }
 
 /** Pending files with the text of a missing one. */
-function renamedTo(entry: Entry | undefined, { files, statuses }: State): readonly string[] {
+function renamedTo(entry: Entry | undefined, { files, statuses }: JournalState): readonly string[] {
   const pending = files.filter(({ name }) =>
     statuses.some((status) => status.name === name && status.state === 'pending'),
   )
@@ -176,70 +157,18 @@ function renamedTo(entry: Entry | undefined, { files, statuses }: State): readon
 /** The pending files whose tables, columns and rules the database has already, from the first pending one on. */
 async function recordable(
   database: Database,
-  state: State,
+  state: JournalState,
   { rest, scratch }: { readonly rest: Resolution; readonly scratch: Database },
 ): Promise<readonly string[]> {
-  const pending = state.statuses.filter((status) => status.state === 'pending').map(({ name }) => name)
+  const pending = state.statuses
+    .filter((status) => status.state === 'pending' || status.state === 'partial')
+    .map(({ name }) => name)
   for (let count = pending.length; count > 0; count--) {
     const resolution = { ...rest, applied: pending.slice(0, count) }
-    const { contradictions, unverified } = await verify(database, state, { resolution, scratch })
+    const { contradictions, unverified } = await verifyResolution(database, state, { resolution, scratch })
     if (contradictions.length === 0 && !unverified.includes(pending[count - 1] ?? '')) return resolution.applied
   }
   return []
-}
-
-interface Verification {
-  readonly contradictions: readonly Contradiction[]
-  /** Files that change nothing that could be compared. */
-  readonly unverified: readonly string[]
-}
-
-async function verify(
-  database: Database,
-  { files, entries, statuses }: State,
-  { resolution, scratch }: { readonly resolution: Resolution; readonly scratch: Database },
-): Promise<Verification> {
-  const { applied, notApplied } = resolution
-  const isThen = ({ name }: Migration) => applied.includes(name) || (entries.has(name) && !notApplied.includes(name))
-  const then = files.filter(isThen)
-  const now = files.filter(({ name }) => entries.has(name))
-  const agrees = statuses.every(({ state }) => state !== 'changed' && state !== 'missing')
-  const known = agrees ? (await driftOf(database, now, scratch)).map(({ text }) => text) : []
-  const drift = (await driftOf(database, then, scratch)).filter(({ text }) => !known.includes(text))
-  const undone = files.filter(({ name }) => notApplied.includes(name))
-  const effects = await effectsOf(
-    scratch,
-    files.filter((file) => isThen(file) || undone.includes(file)),
-  )
-  const live = new Set((await readCatalog(database)).map(({ name }) => name))
-  const tables = undone.flatMap(({ name }) => (effects.get(name)?.tables ?? []).filter((table) => live.has(table)))
-  const moved = new Set(notApplied.flatMap((name) => entries.get(name)?.checksum ?? []))
-  const marked = files.filter(
-    ({ name, checksum }) =>
-      (applied.includes(name) || undone.some((file) => file.name === name)) && !moved.has(checksum),
-  )
-  return {
-    contradictions: [
-      ...tables.map((table) => ({
-        text: `table ${table} exists`,
-        help: `drop it, or leave the migration as applied`,
-        leavable: false,
-      })),
-      ...drift.map((each) => contradictionOf(each, undone)),
-    ],
-    unverified: marked.filter(({ name }) => effects.get(name)?.isVisible === false).map(({ name }) => name),
-  }
-}
-
-async function driftOf(database: Database, files: readonly Migration[], scratch: Database): Promise<readonly Drift[]> {
-  return findDrift(await readBoth(database, files, scratch))
-}
-
-/** A file that becomes pending would fail on what it makes, and nothing can be adopted while it is pending. */
-function contradictionOf({ text, repair }: Drift, undone: readonly Migration[]): Contradiction {
-  if ('sql' in repair) return { text, help: `make it: ${repair.sql}`, leavable: false }
-  if (undone.length > 0) return { text, help: 'remove it, or leave the migration as applied', leavable: false }
-  return { text, help: `keep it, after --yes: snippetctl migrate adopt ${repair.adopt}`, leavable: true }
 }
 
 function contradicted(contradictions: readonly Contradiction[], { applied }: Resolution): MigrationError {
@@ -253,36 +182,15 @@ function contradicted(contradictions: readonly Contradiction[], { applied }: Res
   )
 }
 
-/** The effect of one file on the schema. */
-interface Effect {
-  readonly isVisible: boolean
-  /** The tables that it creates. */
-  readonly tables: readonly string[]
-}
-
-function effectsOf(scratch: Database, files: readonly Migration[]): Promise<ReadonlyMap<string, Effect>> {
-  return inScratch(scratch, files, async (session) => {
-    const effects = new Map<string, Effect>()
-    let before: Catalog = await build(session, FROM, async () => {})
-    for (const file of files) {
-      await replay(session, [file])
-      const after = await catalogOf(session, FROM)
-      const had = new Set(before.map(({ name }) => name))
-      effects.set(file.name, {
-        isVisible: !isDeepStrictEqual(before, after),
-        tables: after.map(({ name }) => name).filter((name) => !had.has(name)),
-      })
-      before = after
-    }
-    return effects
-  })
-}
-
 const ADD = `
   insert into ${JOURNAL} (name, batch, migration_time, checksum)
   values ($1, (select coalesce(max(batch), 0) + 1 from ${JOURNAL}), current_timestamp, $2)`
 
-async function write(session: Connection, state: State, { applied, notApplied, edited }: Resolution): Promise<void> {
+async function write(
+  session: Connection,
+  state: JournalState,
+  { applied, notApplied, edited }: Resolution,
+): Promise<void> {
   await createJournal(session)
   if (!isDeepStrictEqual(await readEntries(session), state.entries))
     throw new MigrationError(['another process has migrated the database meanwhile'], ['Try again'])

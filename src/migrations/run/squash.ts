@@ -1,0 +1,255 @@
+import { rm, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import type { AppSpec } from '../../config/spec.js'
+import type { Connection, Database } from '../../db/database.js'
+import { SPELLING } from '../../db/records/row-digests.js'
+import { identifier } from '../../fields/sql-literal.js'
+import { tableSql } from '../../fields/table-name.js'
+import { MigrationError } from '../files/error.js'
+import {
+  type Migration,
+  type MigrationFolder,
+  nameIn,
+  numberOf,
+  parseMigration,
+  readMigrations,
+  type Replaced,
+  spellReplaced,
+} from '../files/files.js'
+import { compareJournal, refuseDisagreement } from '../files/journal.js'
+import { renderStatement } from '../files/render.js'
+import { type Catalog, readCatalog } from '../introspect/catalog.js'
+import { inspectSchema } from '../introspect/inspect.js'
+import { recordTables } from '../introspect/record.js'
+import { isDerivedConstraint, isDerivedIndex } from '../plan/derived.js'
+import { compareOnly } from '../plan/generate.js'
+import { type Ownership, spellOwned } from '../plan/ownership.js'
+import { readViews } from '../plan/views.js'
+import { buildOwned, FROM, inScratch, onReplayed, runAll } from './scratch.js'
+
+interface SquashRequest {
+  readonly spec: AppSpec
+  /** The last file to replace; by default the last of all. */
+  readonly through: string | undefined
+  /** The name of the new file, without its number. */
+  readonly name: string
+  /** The database of the project, if it can be reached: it must not have applied only some of the files. */
+  readonly database: Database | undefined
+  /** An empty database to run the files in. */
+  readonly scratch: Database
+}
+
+/** The new file and those that it replaces. */
+export interface Squashed {
+  readonly file: string
+  readonly replaced: readonly string[]
+  /** Why the statements of the files were kept one by one; undefined if the new file creates the final tables at once. */
+  readonly kept: string | undefined
+}
+
+/**
+ * Replaces the files up to one by a single file. It is run in an empty database first: it must create the same schema and the same rows, and the
+ * next plan must be the same.
+ * @throws MigrationError if no single file of SQL does that, or if the database has applied only some of the files; then nothing has changed
+ */
+export async function squash(folder: MigrationFolder, request: SquashRequest): Promise<Squashed> {
+  const { spec, through, name, database, scratch } = request
+  if (!/^[a-z0-9_]+$/.test(name))
+    throw new MigrationError([
+      `${JSON.stringify(name)} is not a name of a migration: use lower-case letters, digits and _`,
+    ])
+  const files = await readMigrations(folder)
+  const chosen = chooseFiles(files, through)
+  if (database) await rejectPartial(database, files, chosen)
+  const rest = files.slice(chosen.length)
+  const last = chosen.at(-1)?.name ?? ''
+  const target = `${numberOf(last)}_${name}`
+  const sketch = await readStable(scratch, chosen)
+  const owned = await inScratch(scratch, chosen, async (session) => {
+    const { made, owns } = await buildOwned(session, chosen)
+    return ownedNames(made, owns)
+  })
+  const heading = chosen.flatMap(replacedBy).map(spellReplaced).join('') + knownOf(chosen)
+  const before = await stepsOf(spec, files, scratch)
+  const reasons: string[] = []
+  for (const candidate of [await recordedText(scratch, chosen, sketch), keptText(chosen)]) {
+    if ('reason' in candidate) {
+      reasons.push(candidate.reason)
+      continue
+    }
+    const text = `${heading}-- up\n\n${candidate.text}\n${spellOwned(owned)}`
+    const migration = parseMigration(target, join(dirname(chosen[0]?.file ?? ''), `${target}.sql`), Buffer.from(text))
+    const reason =
+      'errors' in migration
+        ? migration.errors.join('; ')
+        : ((await differenceOf(scratch, migration, sketch)) ??
+          (isDeepStrictEqual(await stepsOf(spec, [migration, ...rest], scratch), before)
+            ? undefined
+            : 'the next plan would be another'))
+    if (reason !== undefined || 'errors' in migration) {
+      reasons.push(reason ?? '')
+      continue
+    }
+    await writeFile(migration.file, text, { flag: 'wx' })
+    for (const { file } of chosen) await rm(file)
+    return { file: migration.file, replaced: chosen.map((each) => each.name), kept: reasons[0] }
+  }
+  throw new MigrationError(
+    [`the files cannot be replaced by one: ${[...new Set(reasons)].join('; ')}`],
+    ['Squash only the files before that: snippetctl migrate squash --through FILE'],
+  )
+}
+
+function chooseFiles(files: readonly Migration[], through: string | undefined): readonly Migration[] {
+  const end = through === undefined ? files.length - 1 : files.findIndex(({ name }) => name === nameIn(through))
+  if (through !== undefined && end < 0)
+    throw new MigrationError(
+      [`there is no migration ${nameIn(through)}`],
+      [`There are: ${files.map(({ name }) => name).join(', ')}`],
+    )
+  if (end < 1) throw new MigrationError(['there are not two files to replace by one; nothing was squashed'])
+  return files.slice(0, end + 1)
+}
+
+/** After squashing, a database could no longer apply the others of the files. */
+async function rejectPartial(
+  database: Database,
+  files: readonly Migration[],
+  chosen: readonly Migration[],
+): Promise<void> {
+  const statuses = await compareJournal(database, files)
+  refuseDisagreement(statuses)
+  const isApplied = ({ name }: Migration) => statuses.find((status) => status.name === name)?.state === 'applied'
+  const pending = chosen.filter((file) => !isApplied(file))
+  if (pending.length === 0 || pending.length === chosen.length) return
+  throw new MigrationError(
+    [`this database has applied only some of the files, and not ${pending.map(({ name }) => name).join(', ')}`],
+    ['Apply them first, here and in every other database: snippetctl migrate up'],
+  )
+}
+
+function replacedBy({ name, checksum, replaces }: Migration): readonly Replaced[] {
+  return [{ name, checksum, by: undefined }, ...replaces.map((one) => ({ ...one, by: one.by ?? name }))]
+}
+
+const knownOf = (files: readonly Migration[]): string =>
+  [...new Set(files.flatMap(({ known }) => known))].map((object) => `-- known: ${object}\n`).join('')
+
+/** The constraints and indexes that resources.yaml owns, also those of files that do not list them. */
+function ownedNames(made: Catalog, { recorded, unrecorded }: Ownership): readonly string[] {
+  return made.flatMap(({ name: table, constraints, indexes }) => {
+    const isOurs = (name: string, isDerived: boolean) => recorded.has(name) || (unrecorded.has(name) && isDerived)
+    const named = (columns: readonly (string | null)[]) => columns.filter((column) => column !== null)
+    return [
+      ...constraints.filter((each) => isOurs(each.name, isDerivedConstraint(table, named(each.columns), each))),
+      ...indexes.filter((each) => isOurs(each.name, isDerivedIndex(table, each.columns, each))),
+    ].map(({ name }) => name)
+  })
+}
+
+async function stepsOf(spec: AppSpec, files: readonly Migration[], scratch: Database) {
+  const { steps, refusals } = await compareOnly(spec, files, scratch)
+  return { up: steps.flatMap(({ up }) => up), refusals }
+}
+
+type Candidate = { readonly text: string } | { readonly reason: string }
+
+/** Creates the final tables at once, and repeats the statements that write rows if a new database has rows. */
+async function recordedText(scratch: Database, files: readonly Migration[], { hasRows }: State): Promise<Candidate> {
+  const { statements, left } = await onReplayed(scratch, files, async (session) =>
+    recordTables(await inspectSchema(session)),
+  )
+  const reason = left.find((each) => !each.startsWith('extension '))
+  if (reason !== undefined) return { reason }
+  const written = files.flatMap(({ up }) => up.map(({ text }) => text))
+  const extensions = written.filter((text) => /^create\s+extension\b/i.test(text))
+  const data = hasRows ? written.filter((text) => /^(?:insert|update|delete|merge|with|select)\b/i.test(text)) : []
+  return {
+    text: [...extensions, ...statements].map(renderStatement).join('\n') + data.map((text) => `\n${text};\n`).join(''),
+  }
+}
+
+/** Repeats all statements. */
+function keptText(files: readonly Migration[]): Candidate {
+  const code = files.find(({ load }) => load !== undefined)
+  if (code) return { reason: `${code.name} is TypeScript, and it makes more than the final tables` }
+  const parts = files.map(({ name, up }) => `-- ${name}\n\n${up.map(({ text }) => `${text};\n`).join('\n')}`)
+  return { text: parts.join('\n') }
+}
+
+/** What a new database has after some files. */
+interface State {
+  readonly hasRows: boolean
+  /** Columns with other values each time, such as times: `books.added_at`. */
+  readonly varying: ReadonlySet<string>
+  readonly values: ReadonlyMap<string, string | null | undefined>
+  /** Each kind of part, and its description. */
+  readonly parts: Readonly<Record<string, unknown>>
+}
+
+const DEFINITIONS = `
+  select coalesce(jsonb_agg(w order by w), '[]')::text from (
+    select pg_get_functiondef(p.oid) from pg_proc p where p.pronamespace = $1::text::regnamespace and p.prokind in ('f', 'p')
+      and not exists (select from pg_depend e where e.objid = p.oid and e.deptype = 'e')
+    union all select pg_get_triggerdef(t.oid) from pg_trigger t join pg_class c on c.oid = t.tgrelid
+      where c.relnamespace = $1::text::regnamespace and not t.tgisinternal
+    union all select concat_ws(' ', polname, polcmd, pg_get_expr(polqual, polrelid), pg_get_expr(polwithcheck, polrelid))
+      from pg_policy join pg_class c on c.oid = polrelid where c.relnamespace = $1::text::regnamespace
+    union all select concat_ws(' ', typname, format_type(typbasetype, typtypmod), typnotnull, typdefault)
+      from pg_type where typnamespace = $1::text::regnamespace and typtype = 'd'
+    union all select concat_ws(' ', conname, pg_get_constraintdef(oid)) from pg_constraint
+      where connamespace = $1::text::regnamespace and contypid <> 0
+    union all select concat_ws(' ', matviewname, definition) from pg_matviews where schemaname = $1::text
+    union all select concat_ws(' ', sequencename, last_value) from pg_sequences where schemaname = $1::text
+  ) a(w)`
+
+/** Runs the files twice if they make rows, to find the columns whose values vary. */
+async function readStable(scratch: Database, files: readonly Migration[]): Promise<State> {
+  const first = await onReplayed(scratch, files, (session) => readState(session, new Set()))
+  if (!first.hasRows) return first
+  const { values } = await onReplayed(scratch, files, (session) => readState(session, new Set()))
+  const varying = [...values].filter(([name, value]) => value !== first.values.get(name)).map(([name]) => name)
+  return onReplayed(scratch, files, (session) => readState(session, new Set(varying)))
+}
+
+async function readState(session: Connection, varying: State['varying']): Promise<State> {
+  await runAll(session, [`set local search_path = ${FROM}`, ...SPELLING])
+  const [tables, views] = [await readCatalog(session, FROM), await readViews(session, FROM)]
+  const { tables: inspected, ...inspection } = await inspectSchema(session)
+  const { rows } = await session.query({ text: DEFINITIONS, values: [FROM] })
+  const [contents, values] = [new Map<string, string>(), new Map<string, string | null | undefined>()]
+  const digestOf = async (table: string, cells: string) => {
+    const hashes = `select row(${cells})::text as hash from ${tableSql(table)}`
+    const text = `select md5(string_agg(hash, '' order by hash)) from (${hashes}) hashes`
+    return (await session.query({ text, values: [] })).rows[0]?.[0]
+  }
+  for (const { name, columns } of tables) {
+    const stable = columns.filter((column) => !varying.has(`${name}.${column.name}`))
+    const cells = (all: typeof columns) => all.map((column) => `${identifier(column.name)}::text`).join(', ')
+    const digest = await digestOf(name, cells(stable))
+    if (digest == null) continue
+    contents.set(name, digest)
+    for (const column of columns) values.set(`${name}.${column.name}`, await digestOf(name, cells([column])))
+  }
+  const parts = {
+    tables,
+    views,
+    'columns in their order': inspected.map((table) => ({ ...table, rows: null })),
+    'other objects': [inspection, rows[0]?.[0]],
+    rows: [...contents],
+  }
+  return { hasRows: contents.size > 0, varying, values, parts }
+}
+
+/** Runs a file in an empty database. Returns the kinds of parts in which the result differs, or the error. */
+async function differenceOf(scratch: Database, file: Migration, wanted: State): Promise<string | undefined> {
+  try {
+    const { parts } = await onReplayed(scratch, [file], (session) => readState(session, wanted.varying))
+    const others = Object.keys(parts).filter((kind) => !isDeepStrictEqual(parts[kind], wanted.parts[kind]))
+    return others.length === 0 ? undefined : `one file would make other ${others.join(', ')}`
+  } catch (error) {
+    if (error instanceof MigrationError) return error.errors.join('; ')
+    throw error
+  }
+}

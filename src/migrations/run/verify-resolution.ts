@@ -1,0 +1,124 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Connection, Database } from '../../db/database.js'
+import { type Drift, findDrift, readBoth } from '../drift/drift.js'
+import { type Migration, type MigrationFolder, readMigrations } from '../files/files.js'
+import { compareJournal, type Entry, type MigrationStatus, readEntries } from '../files/journal.js'
+import { type Catalog, readCatalog } from '../introspect/catalog.js'
+import { build, catalogOf, FROM, inScratch, replay } from './scratch.js'
+
+/** Changes of the journal, by the names of migrations. */
+export interface Resolution {
+  /** Pending files to record as applied, because the database has what they make. */
+  readonly applied: readonly string[]
+  /** Recorded migrations to remove from the journal, because the database does not have what they make. */
+  readonly notApplied: readonly string[]
+  /** Recorded files to accept as they are on disk now. */
+  readonly edited: readonly string[]
+}
+
+/** A reason why a resolution is wrong, as far as the database shows. */
+export interface Contradiction {
+  readonly text: string
+  readonly help: string
+  /** Whether the project can be repaired after the change all the same. */
+  readonly leavable: boolean
+}
+
+/** The files, the journal, and what they disagree about. */
+export interface JournalState {
+  readonly files: readonly Migration[]
+  readonly entries: ReadonlyMap<string, Entry>
+  readonly statuses: readonly MigrationStatus[]
+}
+
+/** Reads files and journal. */
+export async function readJournalState(database: Connection, folder: MigrationFolder): Promise<JournalState> {
+  const files = await readMigrations(folder)
+  return { files, entries: await readEntries(database), statuses: await compareJournal(database, files) }
+}
+
+const DISAGREEING: ReadonlySet<string> = new Set(['changed', 'missing', 'partial'])
+
+/** The comparison of a resolution with the database. */
+export interface Verification {
+  readonly contradictions: readonly Contradiction[]
+  /** Files that change nothing that could be compared. */
+  readonly unverified: readonly string[]
+}
+
+/** Compares the database with what the files make that a resolution leaves as applied. */
+export async function verifyResolution(
+  database: Database,
+  { files, entries, statuses }: JournalState,
+  { resolution, scratch }: { readonly resolution: Resolution; readonly scratch: Database },
+): Promise<Verification> {
+  const { applied, notApplied } = resolution
+  const recorded = new Set(
+    statuses.filter(({ state }) => state === 'applied' || state === 'changed').map(({ name }) => name),
+  )
+  const isThen = ({ name }: Migration) => applied.includes(name) || (recorded.has(name) && !notApplied.includes(name))
+  const then = files.filter(isThen)
+  const now = files.filter(({ name }) => recorded.has(name))
+  const agrees = statuses.every(({ state }) => !DISAGREEING.has(state))
+  const known = agrees ? (await driftOf(database, now, scratch)).map(({ text }) => text) : []
+  const drift = (await driftOf(database, then, scratch)).filter(({ text }) => !known.includes(text))
+  const undone = files.filter(({ name }) => notApplied.includes(name))
+  const effects = await effectsOf(
+    scratch,
+    files.filter((file) => isThen(file) || undone.includes(file)),
+  )
+  const live = new Set((await readCatalog(database)).map(({ name }) => name))
+  const tables = undone.flatMap(({ name }) => (effects.get(name)?.tables ?? []).filter((table) => live.has(table)))
+  const moved = new Set(notApplied.flatMap((name) => entries.get(name)?.checksum ?? []))
+  const marked = files.filter(
+    ({ name, checksum }) =>
+      (applied.includes(name) || undone.some((file) => file.name === name)) && !moved.has(checksum),
+  )
+  return {
+    contradictions: [
+      ...tables.map((table) => ({
+        text: `table ${table} exists`,
+        help: `drop it, or leave the migration as applied`,
+        leavable: false,
+      })),
+      ...drift.map((each) => contradictionOf(each, undone)),
+    ],
+    unverified: marked.filter(({ name }) => effects.get(name)?.isVisible === false).map(({ name }) => name),
+  }
+}
+
+async function driftOf(database: Database, files: readonly Migration[], scratch: Database): Promise<readonly Drift[]> {
+  return findDrift(await readBoth(database, files, scratch))
+}
+
+/** A file that becomes pending would fail on what it makes, and nothing can be adopted while it is pending. */
+function contradictionOf({ text, repair }: Drift, undone: readonly Migration[]): Contradiction {
+  if ('sql' in repair) return { text, help: `make it: ${repair.sql}`, leavable: false }
+  if (undone.length > 0) return { text, help: 'remove it, or leave the migration as applied', leavable: false }
+  return { text, help: `keep it, after --yes: snippetctl migrate adopt ${repair.adopt}`, leavable: true }
+}
+
+/** The effect of one file on the schema. */
+interface Effect {
+  readonly isVisible: boolean
+  /** The tables that it creates. */
+  readonly tables: readonly string[]
+}
+
+function effectsOf(scratch: Database, files: readonly Migration[]): Promise<ReadonlyMap<string, Effect>> {
+  return inScratch(scratch, files, async (session) => {
+    const effects = new Map<string, Effect>()
+    let before: Catalog = await build(session, FROM, async () => {})
+    for (const file of files) {
+      await replay(session, [file])
+      const after = await catalogOf(session, FROM)
+      const had = new Set(before.map(({ name }) => name))
+      effects.set(file.name, {
+        isVisible: !isDeepStrictEqual(before, after),
+        tables: after.map(({ name }) => name).filter((name) => !had.has(name)),
+      })
+      before = after
+    }
+    return effects
+  })
+}
