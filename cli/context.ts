@@ -58,7 +58,7 @@ export interface CliContext extends Lifecycle {
   ask(question: string): Promise<string | undefined>
 }
 
-/** What a command line finds around it. */
+/** The inputs of a command line from its process. */
 export interface Surroundings {
   readonly argv: readonly string[]
   readonly cwd: string

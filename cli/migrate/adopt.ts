@@ -25,7 +25,7 @@ export async function adopt(context: CliContext, object: string, options: AdoptO
     const shown = shownPath(context, spec.file)
     if (written === undefined) {
       context.err.line(
-        `  ! ${shown} has no words for ${column.type}: write the field yourself, or the next plan drops it`,
+        `  ! ${shown} cannot describe the type ${column.type}: write the field yourself, or the next plan drops it`,
       )
       return 0
     }

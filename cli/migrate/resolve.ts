@@ -64,7 +64,7 @@ function print({ out, err }: CliContext, { findings, resolution, contradictions 
   const command = `snippetctl migrate resolve${optionsOf(resolution)}${contradictions.length > 0 ? ' --yes' : ''}`
   if (isLeavable)
     out.line(`  = help: ${contradictions.length > 0 ? 'accept it' : 'the database confirms this'}: ${command}`)
-  else out.line(`  = help: after that, ask again: snippetctl migrate resolve`)
+  else out.line(`  = help: after that, run again: snippetctl migrate resolve`)
   return 1
 }
 

@@ -156,7 +156,7 @@ function refusal(situation: Situation, write: Write): number | 'none' | undefine
   const { kind, before, after, sent, chosen } = write
   const { resource, known } = situation
   const { model } = resource
-  // No grant may name a field that needs a value.
+  // Perhaps no grant may set a required field.
   if (model.fields.some(({ name, nullable }) => !nullable && after[name] === null)) return 400
   if (isTaken(situation, before, after)) return 409
   const references = model.fields.filter(({ target }) => target !== undefined)

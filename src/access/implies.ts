@@ -44,7 +44,7 @@ function conditionImplies(given: RuleCondition, wanted: RuleCondition, same: Sam
     : isWithin(given, wanted)
 }
 
-/** Where a condition looks: the same text only for the same columns. */
+/** Identifies the columns that a condition compares. */
 function placeOf({ relations, field }: RuleCondition): string {
   const steps = relations.map((each) => [each.field.column, each.target.table, each.target.column])
   return JSON.stringify([...steps, [field.column, field.type.name]])

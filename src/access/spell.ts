@@ -36,7 +36,7 @@ export function spellRule(rule: Rule): string {
   return rule.map((all) => all.map(spellCondition).join(', ')).join(' or ')
 }
 
-/** The fields of a grant, of all that it could name: `all`, `all but cost`, or their names. */
+/** The fields of a grant as text: `all`, `all but cost`, or their names. */
 export function spellFields(granted: readonly string[], all: readonly string[]): string {
   const missing = all.filter((name) => !granted.includes(name))
   if (missing.length === 0) return 'all'

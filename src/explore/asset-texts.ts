@@ -6,7 +6,7 @@ import { SCRIPT } from './script.js'
 import { SIGN_IN_SCRIPT } from './sign-in-script.js'
 import { STYLE } from './style.js'
 
-/** The style sheet and the scripts of the pages, by file name. The build puts shorter texts that mean the same in place of this module. */
+/** The style sheet and the scripts of the pages, by file name. The build replaces this module by one with shorter, equivalent texts. */
 export const TEXTS: Readonly<Record<string, string>> = {
   'explore.css': STYLE + LIST_STYLE,
   'explore.js': SCRIPT + PICKER_SCRIPT,

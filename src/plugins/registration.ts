@@ -119,7 +119,7 @@ function guard(appAt: AppAt, requireOpen: (member: keyof PluginApp) => void, con
     },
     onClose(work) {
       requireOpen('onClose')
-      requireFunction('what onClose() runs', work)
+      requireFunction('the function of onClose()', work)
       from(guarded.onClose).onClose(work)
     },
   })

@@ -73,7 +73,9 @@ test('introspect describes every kind of key', () => {
     'primary_key: none',
   ])
     expect(text.replaceAll(/ +/g, ' ')).toContain(part.replaceAll(/ +/g, ' '))
-  expect(text).toContain('# floats: records can only be listed: of the primary key, x is of the type double precision')
+  expect(text).toContain(
+    '# floats: records can only be listed: the primary key cannot be used: x is of the type double precision',
+  )
   expect(text).toContain('# logs: records can only be listed: the table has no primary key')
   expect(text).toContain('# eggs.id: no relation: it is the primary key, and leads back to itself')
 })

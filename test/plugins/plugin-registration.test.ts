@@ -38,7 +38,7 @@ describe('a plugin is rejected by name', () => {
     [
       'onClose without a function',
       (app) => app.onClose(anything('bye')),
-      "what onClose() runs is 'bye'; it must be a function",
+      "the function of onClose() is 'bye'; it must be a function",
     ],
     [
       'an unknown option of a route',

@@ -179,7 +179,7 @@ const readVariable = (
   return reject(`there is no variable ${show(`$${variable}`)}`, ...suggest(variable, known, 'variable'))
 }
 
-/** Builds the conditions of a rule whose mistakes have been reported. */
+/** Builds the conditions of a rule without mistakes. */
 export const buildRule = (draft: RuleDraft, model: ModelSpec, parts: RuleParts): Rule =>
   draft.map((all) => all.map((each) => buildCondition(each, model, parts)))
 
@@ -198,7 +198,7 @@ const buildCondition = (
   return { relations, field: fieldOf(owner, field), lookup, value: buildValue(value, parts) }
 }
 
-/** Builds a value whose mistakes have been reported. */
+/** Builds a value without mistakes. */
 export const buildValue = (value: ValueDraft, { user, sets }: RuleParts): RuleValue => {
   if ('literal' in value) return value
   if (value.variable === 'sub') return { subject: true }

@@ -9,7 +9,7 @@ import type { Drafts, ModelDraft } from './drafts.js'
 import { checkFieldName } from './field-names.js'
 import type { Report } from './report.js'
 
-/** Builds what conditions refer to, for a configuration without mistakes. */
+/** Builds the parts that conditions refer to, for a configuration without mistakes. */
 export type BuildRuleParts = (models: ReadonlyMap<string, ModelSpec>) => RuleParts
 
 const NOTHING: BuildRuleParts = (models) => ({ models, user: undefined, sets: new Map() })
@@ -97,7 +97,7 @@ const checkUser = ({ model: name, match }: NonNullable<AuthDraft['user']>, model
     report.add({
       code: 'SC331',
       path: [...path, 'model'],
-      message: `${show(name)} cannot have the callers: its primary key is not one field`,
+      message: `${show(name)} cannot identify callers: its primary key does not have exactly one field`,
     })
   const at = [...path, 'match']
   if (!checkFieldName(model, match, { path: at }, report)) return

@@ -5,7 +5,7 @@ import type { Report } from '../parse/report.js'
 import { validateShape } from './shape-validator.js'
 import { shapeWords } from './shape-words.js'
 
-/** Reports every value of the wrong shape, and marks it as spoiled. */
+/** Reports every value of the wrong shape, and excludes it from later checks. */
 export const checkShape = (value: Json, report: Report): void => {
   if (validateShape(value)) return
   for (const failures of byPlace(validateShape.errors ?? [])) {

@@ -13,7 +13,7 @@ import { transaction } from './transaction.js'
 /** The order of middleware, outermost first. */
 const ORDER: readonly Stage[] = [
   accept,
-  // Authentication and authorisation belong here.
+  // Callers and grants are checked before this chain, in `granted-routes.ts`.
   plugins,
   parameters,
   idempotency,

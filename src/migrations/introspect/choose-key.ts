@@ -28,10 +28,10 @@ export function chooseKey(table: CatalogTable, managed: boolean): ChosenKey {
   const wrong = key.find((column) => !isKeyColumn(column))
   if (key.length === primary.columns.length && !wrong) return { key: key.map((column) => column.name), left: [] }
   const reason = wrong ? `${wrong.name} is of the type ${wrong.type}, which no key can have` : primary.definition
-  return { key: [], left: [`${name}: records can only be listed: of the primary key, ${reason}`] }
+  return { key: [], left: [`${name}: records can only be listed: the primary key cannot be used: ${reason}`] }
 }
 
-/** The columns of a unique constraint or index that has every row: of several, the one with the fewest columns. */
+/** The columns of a unique constraint or index that has every row: if there are several, the one with the fewest columns. */
 function uniqueKey(table: CatalogTable): readonly string[] | undefined {
   const unique = [
     ...table.constraints.filter((each) => each.kind === 'unique' && isPlainUnique(each)),

@@ -1,7 +1,7 @@
 import { identifier } from '../../fields/sql-literal.js'
 
 /**
- * SQL: the collation of a column, null if it is that of the type: the name of a built-in collation or of one in the schema, or else SQL with the
+ * SQL: the collation of a column, null for the type's default: the name of a built-in collation or of one in the schema, or else SQL with the
  * name of its schema. It reads the rows of the column, its type, the base type of a domain and the collation.
  */
 export const collationOfColumn = (schema: string): string => `

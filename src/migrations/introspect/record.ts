@@ -72,7 +72,7 @@ function planTable(table: InspectedTable, made: ReadonlySet<string>): TablePlan 
   const there = new Set(columns.map(({ name }) => name))
   const reasonOf = ({ columns: parts, foreign, target }: InspectedPart): string | undefined => {
     if (foreign) return 'it uses objects that only this database has'
-    if (parts.some((column) => column !== null && !there.has(column))) return 'a column of it is not recorded'
+    if (parts.some((column) => column !== null && !there.has(column))) return 'one of its columns is not recorded'
     return target !== null && !made.has(target.replaceAll('"', '')) ? `${target} is not recorded` : undefined
   }
   const parts = [...table.constraints, ...table.indexes]
