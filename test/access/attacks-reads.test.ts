@@ -268,7 +268,7 @@ describe('49: claims with values made to break statements', () => {
     expect([response.status, await response.json()]).toEqual([200, []])
   })
 
-  test('a subject with NUL is no subject', async () => {
+  test('rejects a subject that contains NUL', async () => {
     const response = await say({ subject: 'a\0b', roles: ['member'] })
     expect(response.status).toBeGreaterThanOrEqual(400)
     expect(

@@ -267,7 +267,7 @@ describe('44: a request with an idempotency key that is sent again', () => {
   })
 })
 
-test('51: rules that are replaced during a request are those of the next one', async () => {
+test('51: rules that are replaced during a request apply to the next one', async () => {
   const yaml = YAML.replace(
     'may: create\n        rows: { project__in: $my_projects }',
     'may: create\n        rows: { project: 2 }',

@@ -66,7 +66,7 @@ describe('a mistake in a grant is reported with the file', () => {
     expect(grant(text)).toEqual([message])
   })
 
-  test('no condition at all would hold for every record, so that it is refused', () => {
+  test('an empty rule is rejected, because it would hold for every record', () => {
     expect(grant('{ to: member, may: list, rows: {} }')).toHaveLength(1)
     expect(grant('{ to: member, may: list, rows: [] }')).toHaveLength(1)
   })

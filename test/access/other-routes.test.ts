@@ -97,7 +97,7 @@ describe('actions', () => {
 })
 
 describe('hooks', () => {
-  test('may set fields that no grant names, and are judged by the record after', async () => {
+  test('may set fields that no grant names; the record after the write decides', async () => {
     expect(await status('ann', 'POST', '/api/tasks/', { project: 1, title: 'rake' })).toBe(201)
     const { rows } = await tasks.database.query({ text: 'select cost from tasks where id = 5', values: [] })
     expect(rows).toEqual([['3']])

@@ -113,7 +113,7 @@ resources:
   }
 })
 
-describe('what is not seen cannot be asked about', () => {
+describe('hidden values cannot be queried', () => {
   test.each([
     'cost=5',
     'cost__gt=5',

@@ -58,14 +58,14 @@ describe('creating', () => {
     expect((await tasks.as('ann', 'POST', '/api/tasks/', { project: 1, title: 'a', cost: 0 })).status).toBe(400)
   })
 
-  test('who may create but not retrieve gets no body', async () => {
+  test('a caller who may create but not retrieve gets no body', async () => {
     const { status, json, headers } = await tasks.as('carl', 'POST', '/api/tasks/', { project: 1, title: 'a' })
     expect({ status, json }).toEqual({ status: 201, json: undefined })
     expect(headers.get('location')).toBe('/api/tasks/5/')
     expect(headers.get('etag')).toBeNull()
   })
 
-  test('of several, one that no grant covers refuses all', async () => {
+  test('rejects a bulk request if no grant covers one of its records', async () => {
     const body = [
       { project: 1, title: 'a' },
       { project: 3, title: 'b' },

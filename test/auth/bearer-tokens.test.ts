@@ -148,7 +148,7 @@ describe('a token that is not valid is 401, on every route', () => {
     expect(issuer.asked.length - before).toBeLessThanOrEqual(2)
   })
 
-  test('19 and 20: a token in the query is no credential, and two are 400', async () => {
+  test('19 and 20: a token in the query is ignored, and two credentials are 400', async () => {
     expect((await api.fetch(`/api/notes/?access_token=${await signed()}`)).status).toBe(401)
     const twice = await new Promise<number>((resolve, reject) => {
       void import('node:http').then(({ request }) =>
@@ -164,7 +164,7 @@ describe('a token that is not valid is 401, on every route', () => {
     expect(JSON.stringify(api.logged)).not.toContain('eyJ')
   })
 
-  test('a token with words after it is none', async () => {
+  test('rejects a token that is followed by other words', async () => {
     expect(await statusOf(`${await signed()} more`)).toBe(401)
   })
 
@@ -176,7 +176,7 @@ describe('a token that is not valid is 401, on every route', () => {
 })
 
 describe('18: while keys change', () => {
-  test('a token without the id of its key is tried with each, and a set that is none changes nothing', async () => {
+  test('a token without a key id is tried with each key, and an invalid key set changes nothing', async () => {
     const other = await startIssuer()
     const second = await generateKeyPair('RS256', { extractable: true })
     other.keys = [

@@ -64,7 +64,7 @@ describe('8: an address of keys', () => {
     expect(issuer.asked).not.toContain('/other')
   })
 
-  test('that answers more than 256 KiB is refused', async () => {
+  test('that responds with more than 256 KiB is rejected', async () => {
     issuer.answerKeys = (response) =>
       void response.end(JSON.stringify({ keys: [one.jwk], padding: 'x'.repeat(300_000) }))
     expect(await ask(await one.sign(issuer))).toBe(503)
@@ -163,7 +163,7 @@ test('16: a token that expires while its identity is kept is 401 at once', async
 })
 
 describe('18: keys that change under load', () => {
-  test('refuse no valid token', async () => {
+  test('reject no valid token', async () => {
     const send = (signer: Signer, count: number) =>
       Promise.all(Array.from({ length: count }, async (_, n) => ask(await signer.sign(issuer, { n }))))
     const statuses = [...(await send(one, 10))]

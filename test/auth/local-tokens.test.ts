@@ -80,7 +80,7 @@ describe('`token`', () => {
     expect(fetched).toMatchObject({ code: 2, stderr: expect.stringContaining('come from another issuer') })
   })
 
-  test('refuses a role that the configuration does not have', async () => {
+  test('rejects a role that the configuration does not have', async () => {
     expect(await token('--subject', 'ann', '--role', 'root')).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('no role is named `root`'),

@@ -68,7 +68,7 @@ describe('a proxy from a named address', () => {
     expect(await (await list({ 'x-auth-user': 'root', 'x-auth-roles': 'admin' })).json()).toEqual([])
   })
 
-  test('22: a header twice is 400, and so is another credential beside it', async () => {
+  test('22: a repeated header is 400, and so is a second credential', async () => {
     const ask = async (...lines: readonly string[]) => {
       const head = ['GET /api/notes/ HTTP/1.1', `host: ${new URL(api.url).host}`, ...lines, 'connection: close', '', '']
       return (await talk(api.url, head.join('\r\n'))).answers.map(({ status }) => status)

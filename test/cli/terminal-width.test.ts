@@ -37,7 +37,7 @@ describe.each([40, 60, 80, 200])('at a terminal of %i columns', (columns) => {
   })
 })
 
-test('what programs read is never wrapped', async () => {
+test('output for programs is never wrapped', async () => {
   const lines = await linesAt(40, 'routes', '--json')
   expect(lines).toHaveLength(1)
   expect(JSON.parse(lines[0] ?? '')).toMatchObject({ schemaVersion: 1 })

@@ -76,7 +76,7 @@ test.each([
   },
 )
 
-test('the document says that deletes of records in tables of others can be refused, by foreign keys that no model has', async () => {
+test('the document says that foreign keys without a model can reject deletes in tables of others', async () => {
   const others = await startApi(
     `version: 1
 api: { prefix: "" }

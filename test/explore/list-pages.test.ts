@@ -255,7 +255,7 @@ describe('for a caller with few grants', () => {
     expect(html).toContain('Download CSV')
   })
 
-  test('who may not list gets the rejection, and nothing to download', async () => {
+  test('shows the rejection and no downloads to a caller who may not list', async () => {
     const response = await api.fetch('/explore/books/')
     expect(response.status).toBe(401)
     expect(await response.text()).not.toContain('Download CSV')

@@ -42,7 +42,7 @@ test('a second text that differs only in case is a conflict that names the field
   expect(await address.json()).toMatchObject({ errors: { email: 'Somebody has this address' } })
 })
 
-test('a record outside the condition of the index is no conflict', async () => {
+test('a record outside the condition of the index causes no conflict', async () => {
   const deleted = await create({ name: 'ADA', deleted_at: '2026-01-01T00:00:00Z' })
   expect(deleted.status).toBe(201)
   await deleted.text()

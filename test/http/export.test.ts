@@ -222,7 +222,7 @@ describe('rules', () => {
     expect(bob[0]).toContain('secret')
   })
 
-  test('a field that only single records show is no column', async () => {
+  test('a field that only single records show has no column', async () => {
     const { text } = await get('/books/export.csv?id__lte=1', { authorization: 'Dev fay' })
     expect(lines(text)[0]?.split(',').slice(0, 2)).toEqual(['id', 'title'])
     for (const absent of ['price', 'secret', 'tenant']) expect(lines(text)[0]).not.toContain(absent)

@@ -60,7 +60,7 @@ test('bounds are compared exactly', async () => {
   }
 })
 
-test('such a column is no key, because equal numbers have several spellings', () => {
+test('such a column cannot be a key, because equal numbers have several spellings', () => {
   expect(yaml).toMatch(/rates:\n +primary_key: none/)
   expect(() => specOf('version: 1\nmodels: { a: { fields: { id: { type: decimal, primary_key: true } } } }')).toThrow(
     'a field of the type `decimal` cannot be a primary key: equal values can have several spellings',

@@ -64,14 +64,14 @@ test('migrations create, rename and drop partial indexes and indexes of other ki
   expect(dropped.stdout.match(/- drop/g)).toHaveLength(4)
 })
 
-test('another condition builds the index anew', async () => {
+test('a changed condition rebuilds the index', async () => {
   await apply(config(`      - { fields: [name], where: { deleted_at: null } }\n`))
   const { stdout } = await migrate(config(`      - { fields: [name], where: { deleted_at__isnull: false } }\n`))
   expect(stdout).toMatch(/- drop .*deleted_at_null_idx/)
   expect(stdout).toMatch(/\+ add .*deleted_at_not_null_idx/)
 })
 
-test('a plan counts the rows that a unique index would refuse', async () => {
+test('a plan counts the rows that a unique index would reject', async () => {
   await apply(config(''))
   await make(`insert into people (name, status, tags) values ('Ada', 'open', '{}'), ('ada', 'open', '{}'), ('ada', 'done', '{}');
     insert into people (name, status, tags, deleted_at) values ('ADA', 'open', '{}', now())`)

@@ -67,7 +67,7 @@ test('new choices are added to the enum, which writes no row, and `down` takes t
   expect(await cellsOf("select count(*)::text from pg_indexes where indexname = 'good'")).toEqual(['1'])
 })
 
-test('another default of a column with an enum is planned', async () => {
+test('plans a changed default of a column with an enum', async () => {
   const planned = await plan(both(['sad', 'ok'], { default: 'sad' }))
   expect(planned.steps.map(({ detail }) => detail)).toEqual(["default 'ok'::mood -> 'sad'::mood"])
   await writeMigration(planned, folder.path)

@@ -189,7 +189,7 @@ resources:
     expect([changed.status, await changed.json()]).toEqual([200, { id: 1, name: 'b', place: '(1,2)' }])
   })
 
-  test('has no field if it takes no null and has a default, so that records can be created', () => {
+  test('has no field if it is not null and has a default, so that records can be created', () => {
     expect(others.left).toContain('filled.place: no field: no field has the type point')
   })
 

@@ -221,7 +221,7 @@ describe('check --database', () => {
     return found.text.slice(0, start) + changed + found.text.slice(end)
   }
 
-  test('finds nothing in what was introspected', async () => {
+  test('finds no differences after an introspection', async () => {
     expect(await findings(found.text)).toEqual([])
   })
 
@@ -245,7 +245,7 @@ describe('check --database', () => {
   })
 })
 
-test('what is missing afterwards is told', async () => {
+test('reports what is missing afterwards', async () => {
   const spec = specOf(found.text.replace('  stones:\n', '  rocks:\n').replace('model: stones', 'model: rocks'))
   expect(await schemaDifferences(spec, database)).toEqual(['table rocks is missing'])
   await runSql(database, 'alter table animals rename name to title')
@@ -318,7 +318,7 @@ test.each([false, true])(
     ),
 )
 
-test('a foreign key to a column that has no field is no relation, and says so', () =>
+test('reports a foreign key to a column without a field instead of making a relation', () =>
   onOther(
     `create table countries (id bigint generated always as identity primary key, number integer not null generated always as identity unique);
      create table cities (id bigint generated always as identity primary key, country integer not null references countries (number))`,

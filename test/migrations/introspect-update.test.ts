@@ -165,7 +165,7 @@ test('introspect --update reports what it cannot write, and leaves the file as i
   expect(await configuration()).toBe(text)
 })
 
-test('introspect --update refuses tables that migrations of the project make', async () => {
+test('introspect --update rejects tables that migrations of the project make', async () => {
   await given(TABLES)
   expect(await run('introspect', '--manage')).toMatchObject({ code: 0 })
   const before = await configuration()

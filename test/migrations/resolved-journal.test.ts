@@ -98,7 +98,7 @@ describe('an applied file that was edited', () => {
     expect(await migrate('up')).toMatchObject({ code: 0 })
   })
 
-  test('is refused with the difference, which status can repair after --yes', async () => {
+  test('is rejected with the difference, which status can repair after --yes', async () => {
     await project.write('migrations/0002_add_pages.sql', PAGES)
     await migrate('up')
     await project.write('migrations/0002_add_pages.sql', PAGES.replace('integer', 'bigint'))

@@ -83,7 +83,7 @@ test('a report is a view and a resource, without code', async () => {
   await api.close()
 })
 
-test('another query replaces the view in its place, and `down` brings the former one back', async () => {
+test('a changed query replaces the view in place, and `down` brings the former one back', async () => {
   await apply()
   await fill()
   const views = VIEWS.replace('group by member_id', 'where days > 5 group by member_id')
@@ -99,7 +99,7 @@ test('another query replaces the view in its place, and `down` brings the former
   ])
 })
 
-test('another column makes the view and those that read it again', async () => {
+test('a changed column recreates the view and the views that read it', async () => {
   await apply()
   const views = VIEWS.replace('sum(days) as days', 'sum(days) as days, max(days) as most').replace(
     'days: { type: bigint }',
@@ -147,7 +147,7 @@ test('a view whose model is gone is dropped; views of others are left alone', as
   ).toEqual([['v'], ['w']])
 })
 
-describe('a plan is refused', () => {
+describe('a plan is rejected', () => {
   test.each([
     [
       'a query with a mistake',

@@ -65,7 +65,7 @@ describe('a relation to a unique field', () => {
     expect(await send('PATCH', `/api/cities/${String(made['id'])}/`, { twin: null }, 200)).toMatchObject({ twin: null })
   })
 
-  test('refuses values that no record has, and values of another type', async () => {
+  test('rejects values that no record has, and values of another type', async () => {
     expect(await send('POST', '/api/cities/', { name: 'Oz', country: 'OZ' }, 409)).toMatchObject({
       errors: { country: expect.any(String) },
     })

@@ -124,7 +124,7 @@ describe('a relation over several fields', () => {
     })
   })
 
-  test('refuses a combination that no record has, and names its fields', async () => {
+  test('rejects a combination that no record has, and names its fields', async () => {
     const missing = 'The combination of Order and Position names a record that does not exist'
     expect(await send('POST', '/api/deliveries/', { order: 1, position: 9 }, 409)).toMatchObject({
       errors: { order: missing, position: missing },

@@ -80,7 +80,7 @@ test('a scope hides the records that a relation over several fields refers to', 
   ])
 })
 
-test('a scope refuses to refer to a record outside, as if there were none', async () => {
+test('a scope rejects references to records outside, as if they did not exist', async () => {
   const missing = 'The combination of Tenant and Position names a record that does not exist'
   const refused = { status: 409, body: { errors: { tenant: missing, position: missing } } }
   expect(await ask('POST', '/deliveries/', { tenant: 8, position: 1 })).toMatchObject(refused)
