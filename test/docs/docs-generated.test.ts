@@ -62,7 +62,7 @@ describe('the documentation', () => {
     const reads = /(?:\benv(?:\.|\[')|\.env\(')([A-Z][A-Z_]+)\b/g
     const found = new Set(files.flatMap((text) => [...text.matchAll(reads)].map(([, name = '']) => name)))
     // Set by the tests themselves, or by the system.
-    const inner = ['SNIPPETCTL_TEST_URL', 'SNIPPETCTL_TEST_DUMP', 'FOLDER', 'URL', 'PATH', 'HOME']
+    const inner = ['SNIPPETCTL_TEST_URL', 'SNIPPETCTL_TEST_DUMP', 'LEFT_BY_TEST', 'FOLDER', 'URL', 'PATH', 'HOME']
     const page = read('docs/environment.md')
     expect([...found].filter((name) => !inner.includes(name) && !page.includes(`\`${name}\``))).toEqual([])
   })
