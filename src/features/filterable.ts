@@ -36,7 +36,7 @@ interface FilterSpec {
 /** One comparison of a list. `value` is the parsed operand. */
 export interface Condition {
   readonly field: FieldSpec
-  /** The related record of which it must hold; undefined for the record itself. */
+  /** The related record to compare; undefined for the record itself. */
   readonly related?: RelatedRecords | undefined
   readonly lookup: Lookup
   readonly value: unknown

@@ -60,7 +60,7 @@ export interface Records {
   readonly reading?: Records | undefined
 }
 
-/** What the contexts of all requests share. */
+/** The parts that the contexts of all requests share. */
 export interface Surroundings {
   readonly records: Records
   readonly reverse: Context['reverse']

@@ -63,7 +63,7 @@ export const checkField = (field: FieldDraft, role: FieldRole, { drafts, report,
 
 const checkGenerated = ({ name, path, yaml }: FieldDraft, { isManaged }: FieldRole, report: Report): void => {
   if (yaml.generated !== true || !isManaged) return
-  const message = `${show(name)} cannot be \`generated\`: migrations make the column, and know nothing that would fill it`
+  const message = `${show(name)} cannot be \`generated\`: migrations make the column, but nothing that fills it`
   const help = [
     '`default` and `auto` fill a column',
     'or say `managed: false` of the model, if its table is made otherwise',

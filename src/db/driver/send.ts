@@ -24,7 +24,7 @@ export type Send = (client: pg.ClientBase, statement: Statement, settle: Settle)
 interface Sent {
   readonly client: pg.ClientBase
   readonly query: CellQuery
-  /** When the server has been silent for too long. */
+  /** The time from which the server counts as silent for too long. */
   due: number
   canceled: boolean
 }
