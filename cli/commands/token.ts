@@ -17,7 +17,7 @@ Examples:
   $ snippetctl token --subject ann --role admin --for 1h
   $ curl -H "Authorization: Bearer $(snippetctl token --subject ann)" http://127.0.0.1:8000/api/tasks/
 
-The first call makes a key pair: its public half is the file of \`auth.jwt.keys\`, and its private half is beside it. Whoever
+The first call makes a key pair: its public half is the file of \`auth.jwt.keys\`, and its private half is next to it. Whoever
 reads that one can sign tokens; keep it out of version control and of images.`
 
 /** `token`: signs a token as the issuer of `auth.jwt`, for tests and for work without a network. */
