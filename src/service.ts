@@ -23,7 +23,7 @@ import { boundStores, lengthOfRows, lengthOfText } from './http/bounded-store.js
 import { DEFAULT_LIMITS, type Limits } from './http/server/limits.js'
 import { compileHosts } from './http/hosts.js'
 import type { Log } from './http/log.js'
-import type { Route } from './http/route.js'
+import { withBuiltIn } from './http/built-in-routes.js'
 import { createLargeReads, type LargeReads } from './http/server/large-reads.js'
 import { createSendBudget, type SendBudget } from './http/server/send-budget.js'
 import { protectedResourceRoutes } from './http/protected-resource-route.js'
@@ -37,7 +37,6 @@ import type { Reading } from './resource/access.js'
 import type { Row } from './resource/plan.js'
 import type { Resource } from './resource/resource.js'
 import { remember } from './remember.js'
-import { RouteTable } from './http/route-table.js'
 import { openApiRoutes } from './openapi/serve.js'
 
 interface ServiceOptions {
@@ -166,17 +165,6 @@ function servedAccess(
       authenticate: compileAuthenticate(access.auth, { development, findKey, authenticators }),
     }
   )
-}
-
-/** The routes of an application; requests without a route go to the built-in routes. */
-function withBuiltIn(routes: RouteTable, builtIn: readonly Route[]): ServerParts['routes'] {
-  const behind = new RouteTable()
-  for (const route of builtIn) behind.add(route)
-  return {
-    match: (method, path) => routes.match(method, path) ?? behind.match(method, path),
-    rendererAt: (path) => routes.rendererAt(path),
-    reverse: (name, params) => routes.reverse(name, params),
-  }
 }
 
 interface Watch {

@@ -10,17 +10,17 @@ const LOGO = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><rect 
 const ASSETS: ReadonlyMap<string, KeptFile> = new Map(
   Object.entries({ ...TEXTS, 'explore.svg': LOGO }).map(([name, text]) => {
     const type = `${TYPES[name.slice(name.lastIndexOf('.') + 1)]}; charset=utf-8`
-    return [name, { type, text, edition: editionOf(text) }] as const
+    return [name, { type, text, tag: editionOf(text) }] as const
   }),
 )
 
 /** Returns the URL of an asset. */
 export function assetUrl(name: string): string {
-  return addressOf(`/explore/${name}`, ASSETS.get(name)?.edition ?? '')
+  return addressOf(`/explore/${name}`, ASSETS.get(name)?.tag ?? '')
 }
 
 /** Responds with an asset. */
-export function assetReply(name: string, context: Context): Reply {
+export function assetReply(name: string, context: Context): Promise<Reply> {
   const asset = ASSETS.get(name)
   if (!asset) throw new Error(`Explore has no file ${name}`)
   return keptFile(asset, context)

@@ -1,14 +1,12 @@
 import { hash } from 'node:crypto'
+import { type EncodedText, encodedText } from '../http/encodings.js'
 import { isKnown } from '../http/entity-tags.js'
 import type { Context, Reply } from '../http/route.js'
 
-/** A static file. */
-export interface KeptFile {
+/** A static file. Its tag is its edition, which changes whenever the file changes. */
+export interface KeptFile extends EncodedText {
   /** Its media type. */
   readonly type: string
-  readonly text: string | Uint8Array
-  /** Changes whenever the file changes. */
-  readonly edition: string
 }
 
 /** Computes the edition of a file from its contents. */
@@ -21,11 +19,11 @@ export function addressOf(path: string, edition: string): string {
   return `${path}?v=${edition}`
 }
 
-/** Responds with a file. Browsers may cache it indefinitely if the URL names the edition. */
-export function keptFile({ type, text, edition }: KeptFile, { search, headers }: Context): Reply {
-  const tag = `"${edition}"`
-  const isNamed = search === `v=${edition}`
-  const caching = { ETag: tag, 'Cache-Control': isNamed ? 'public, max-age=31536000, immutable' : 'no-cache' }
-  if (isKnown(headers, tag)) return { status: 304, headers: caching }
-  return { status: 200, headers: { ...caching, 'Content-Type': type }, text }
+/** Responds with a file, compressed if the client accepts that. Browsers may cache it indefinitely if the URL names the edition. */
+export async function keptFile(file: KeptFile, context: Context): Promise<Reply> {
+  const { etag, headers, body } = encodedText(file, context)
+  const isNamed = context.search === `v=${file.tag}`
+  const caching = { ETag: etag, 'Cache-Control': isNamed ? 'public, max-age=31536000, immutable' : 'no-cache' }
+  if (isKnown(context.headers, etag)) return { status: 304, headers: { ...caching, Vary: headers.Vary } }
+  return { status: 200, headers: { ...caching, ...headers, 'Content-Type': file.type }, text: await body() }
 }

@@ -2,8 +2,9 @@ import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Context, Reply } from '../http/route.js'
 import { Problem } from '../problem.js'
+import { remember } from '../remember.js'
 import { html, markupOf } from './html.js'
-import { addressOf, editionOf, keptFile } from './cached-file.js'
+import { addressOf, editionOf, type KeptFile, keptFile } from './cached-file.js'
 import { exploredBy } from './caller.js'
 import { layout } from './layout.js'
 import { callerOf, signInScript } from './sign-in.js'
@@ -17,8 +18,12 @@ const INSTALL = `npm install --ignore-scripts ${PACKAGE}`
 /** Swagger UI's style sheet contains its images. */
 const HEADERS = pageHeaders("'self' data:")
 
-/** Uses no online validator, and loads no other document. */
-const START = `window.ui = SwaggerUIBundle({
+/** Uses no online validator, and loads no other document. Its colours are those that the reader's system asks for. */
+const START = `const dark = matchMedia('(prefers-color-scheme: dark)')
+const colour = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
+dark.addEventListener('change', colour)
+colour()
+window.ui = SwaggerUIBundle({
   url: '/openapi.json',
   dom_id: '#swagger-ui',
   deepLinking: true,
@@ -28,6 +33,12 @@ const START = `window.ui = SwaggerUIBundle({
 `
 const STYLE = `html { overflow-y: scroll }
 body { margin: 0; background: #fafafa }
+.dark-mode body { background: #1c2022 }
+nav { padding: .8rem 20px 0; max-width: 1460px; margin: auto; font: 15px system-ui, sans-serif }
+nav a { color: #3451d1 }
+.dark-mode nav a { color: #9db2ff }
+/* The document states no licence, and this links to a page about one. */
+.info__license { display: none }
 `
 const OURS: Readonly<Record<string, string>> = { 'docs.css': STYLE, 'docs.js': START }
 
@@ -36,6 +47,9 @@ const TYPES: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=utf-8',
   png: 'image/png',
 }
+
+/** The files that were requested, which are compressed once. */
+const filesOf = remember((_: Explored) => new Map<string, KeptFile>())
 
 interface SwaggerUi {
   readonly folder: string
@@ -61,6 +75,7 @@ export async function docsPage(all: Explored, context: Context): Promise<Reply> 
 <script src="${url('docs.js')}" defer></script>
 </head>
 <body>
+<nav aria-label="Pages"><a href="/explore/">← Explore</a></nav>
 <main id="swagger-ui"></main>
 <noscript><p>This page needs JavaScript; <a href="/explore/">Explore</a> reads without it, and <a href="/openapi.json">the document</a> is JSON.</p></noscript>
 </body>
@@ -77,9 +92,15 @@ export async function docsFile(explored: Explored, context: Context): Promise<Re
   const found = await findSwaggerUi(explored)
   if (!found) throw new Problem('not_found', `${PACKAGE} is not installed: ${INSTALL}`)
   const { file = '' } = context.params
+  const tag = editionIn(found, file)
+  const known = filesOf(explored)
+  const kept = known.get(file)
+  if (kept?.tag === tag) return keptFile(kept, context)
   const text = OURS[file] ?? (await readFile(join(found.folder, file)))
   const type = TYPES[file.slice(file.lastIndexOf('.') + 1)] ?? ''
-  return keptFile({ type, text, edition: editionIn(found, file) }, context)
+  const read = { type, text, tag }
+  known.set(file, read)
+  return keptFile(read, context)
 }
 
 /** Our own files have an edition each; files of the package have its version. */

@@ -1,4 +1,5 @@
 import type { Handler, Method, Route } from '../http/route.js'
+import { encodeReply } from '../http/encodings.js'
 import type { Match } from '../http/route-table.js'
 import { Problem } from '../problem.js'
 import type { Explored } from './place.js'
@@ -32,7 +33,8 @@ export function createExplore(given: Explored, surround: (page: Handler) => Hand
   const route = (name: string, path: string, handle: Route['handle']): Route =>
     Object.freeze({ name, method: 'GET', path, handle, source: 'explore' })
   const guarded = (page: Handler): Handler => {
-    const handle = surround(page)
+    const surrounded = surround(page)
+    const handle: Handler = async (context) => encodeReply(await surrounded(context), context)
     if (!explored.auth) return handle
     return async (context) => {
       try {

@@ -158,6 +158,15 @@ dialog footer { display: flex; justify-content: flex-end; gap: .5rem; padding: .
   main { padding: 1.1rem 1rem 3rem; }
   .record > div { grid-template-columns: minmax(0, 1fr); gap: .1rem; }
 }
+@media print {
+  body { display: block; background: none; }
+  body > nav, .who, .tools, .chips, .actions, .pager form, .pager ul, .request, .pick, .raw, .facts, #status { display: none !important; }
+  main { padding: 0; max-width: none; }
+  .table { overflow: visible; max-height: none; border: 0; }
+  table { font-size: 8pt; }
+  .table th, .table td { position: static; white-space: normal; overflow-wrap: anywhere; max-width: none; padding: 2pt 3pt; background: none; }
+  pre { max-height: none; }
+}
 @media (prefers-reduced-motion: no-preference) { dialog[open] { animation: rise .12s ease-out; } }
 @keyframes rise { from { opacity: 0; transform: translateY(6px); } }
 `

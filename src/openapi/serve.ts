@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { type EncodedText, encodedText } from '../http/encodings.js'
 import { isKnown } from '../http/entity-tags.js'
 import type { Profiles } from '../access/profiles.js'
 import type { AuthSpec } from '../config/spec.js'
@@ -27,10 +28,13 @@ export function openApiRoutes(app: Described & { readonly access: Access | undef
   return OPENAPI_VERSIONS.map((version) => {
     const render = (described: Described) => withTag(renderOpenApi(described, version))
     const documentOf = remember((routes: RouteTable) => render({ ...app, routes }))
-    const handle: Handler = ({ headers, identity }) => {
-      const { text, etag } = documentOf(access ? access.routesFor(access.profiles(identity)) : app.routes)
+    const handle: Handler = async ({ headers, identity }) => {
+      const document = documentOf(access ? access.routesFor(access.profiles(identity)) : app.routes)
+      const { etag, headers: coding, body } = encodedText(document, { headers })
       const about = { ETag: etag, 'Cache-Control': access ? 'private, no-cache' : 'no-cache' }
-      return isKnown(headers, etag) ? { status: 304, headers: about } : { status: 200, headers: about, text }
+      return isKnown(headers, etag)
+        ? { status: 304, headers: { ...about, Vary: coding.Vary } }
+        : { status: 200, headers: { ...about, ...coding }, text: await body() }
     }
     return {
       name: `openapi-${version}`,
@@ -48,6 +52,6 @@ interface Access {
   readonly routesFor: RoutesFor
 }
 
-function withTag(text: string) {
-  return { text, etag: `"${createHash('sha256').update(text).digest('base64url').slice(0, 27)}"` }
+function withTag(text: string): EncodedText {
+  return { text, tag: createHash('sha256').update(text).digest('base64url').slice(0, 27) }
 }

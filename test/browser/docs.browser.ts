@@ -49,6 +49,22 @@ describeInChromium('Swagger UI in Chromium', () => {
     expect(paths).toBe(Object.values(described).flatMap((methods) => Object.keys(methods)).length)
   })
 
+  test.each(['light', 'dark'] as const)('follows the colour scheme: %s', async (colorScheme) => {
+    await page.emulateMedia({ colorScheme })
+    await page.goto(`${api.url}/docs`)
+    await page.locator('.opblock').first().waitFor()
+    const isDark = await page.evaluate("getComputedStyle(document.body).backgroundColor === 'rgb(28, 32, 34)'")
+    expect(isDark).toBe(colorScheme === 'dark')
+  })
+
+  test('links back to Explore, and to no page about a licence that is not stated', async () => {
+    await page.goto(`${api.url}/docs`)
+    await page.locator('.opblock').first().waitFor()
+    expect(await page.locator('a[href*="spdx"]').filter({ visible: true }).count()).toBe(0)
+    await page.getByRole('link', { name: '← Explore' }).click()
+    await page.waitForURL('**/explore/')
+  })
+
   test('loads no other document named in the URL', async () => {
     await page.goto(`${api.url}/docs?url=${encodeURIComponent('http://elsewhere.example/openapi.json')}`)
     await page.locator('.opblock').first().waitFor()

@@ -227,6 +227,17 @@ describeInChromium('lists in Chromium', () => {
     }
   })
 
+  test('print every column, and no navigation (D15)', async () => {
+    await page.setViewportSize({ width: 720, height: 1000 })
+    await page.emulateMedia({ media: 'print' })
+    await open('/wide/')
+    for (const hidden of ['body > nav', '.request', '.tools'])
+      expect(await page.locator(hidden).filter({ visible: true }).count()).toBe(0)
+    const heads = page.locator('thead th')
+    const box = await heads.last().boundingBox()
+    expect(box && box.width > 0 && box.x + box.width).toBeLessThanOrEqual(720)
+  })
+
   test('are filtered and paged without JavaScript', async () => {
     const browser = context.browser()
     if (!browser) return

@@ -1,0 +1,76 @@
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip } from 'node:zlib'
+import { remember } from '../remember.js'
+import type { Context, Reply } from './route.js'
+
+/** The codings of compressed responses, the shorter first. */
+const CODINGS = ['br', 'gzip'] as const
+type Coding = (typeof CODINGS)[number]
+
+/** Shorter texts fit into one packet anyway. */
+const MIN_LENGTH = 1024
+/** Compressing for one response must be quick; a file is compressed once. */
+const QUALITY = { once: { br: 9, gzip: 9 }, response: { br: 4, gzip: 6 } } as const
+
+/** A text that many responses have, in each coding that a client has asked for. */
+export interface EncodedText {
+  readonly text: string | Uint8Array
+  /** Without its quotes. Each coding has its own. */
+  readonly tag: string
+}
+
+const compressBrotli = promisify(brotliCompress)
+const compressGzip = promisify(gzip)
+
+function compress(text: string | Uint8Array, coding: Coding, { br, gzip: level }: { br: number; gzip: number }) {
+  return coding === 'br'
+    ? compressBrotli(text, { params: { [constants.BROTLI_PARAM_QUALITY]: br } })
+    : compressGzip(text, { level })
+}
+
+const compressed = remember((_: EncodedText) => new Map<Coding, Promise<Uint8Array>>())
+
+/** The coding that a client accepts (RFC 9110, 12.5.3); undefined if it accepts none of ours. */
+function codingFor({ headers }: Pick<Context, 'headers'>): Coding | undefined {
+  const weights = new Map(
+    String(headers['accept-encoding'] ?? '')
+      .toLowerCase()
+      .split(',')
+      .map((part) => {
+        const [name = '', ...parameters] = part.split(';').map((each) => each.trim())
+        const weight = parameters.find((each) => each.startsWith('q='))
+        return [name, weight === undefined ? 1 : Number(weight.slice(2))] as const
+      }),
+  )
+  return CODINGS.find((coding) => (weights.get(coding) ?? weights.get('*') ?? 0) > 0)
+}
+
+/** Returns the entity tag of a text in the coding of a request, and a function that compresses it, once for all requests. */
+export function encodedText(encoded: EncodedText, context: Pick<Context, 'headers'>) {
+  const coding = encoded.text.length < MIN_LENGTH ? undefined : codingFor(context)
+  return {
+    etag: `"${encoded.tag}${coding === undefined ? '' : `-${coding}`}"`,
+    headers: { Vary: 'Accept-Encoding', ...(coding && { 'Content-Encoding': coding }) },
+    async body(): Promise<string | Uint8Array> {
+      if (coding === undefined) return encoded.text
+      const known = compressed(encoded)
+      const made = known.get(coding) ?? compress(encoded.text, coding, QUALITY.once)
+      known.set(coding, made)
+      return made
+    },
+  }
+}
+
+/** Compresses the text of a response if its client accepts that. */
+export async function encodeReply(reply: Reply, context: Pick<Context, 'headers'>): Promise<Reply> {
+  const { text } = reply
+  if (text === undefined || text.length < MIN_LENGTH) return reply
+  const coding = codingFor(context)
+  const headers = { ...reply.headers, Vary: 'Accept-Encoding' }
+  if (coding === undefined) return { ...reply, headers }
+  return {
+    ...reply,
+    headers: { ...headers, 'Content-Encoding': coding },
+    text: await compress(text, coding, QUALITY.response),
+  }
+}
