@@ -2,7 +2,7 @@ import { indexesOf, serves, type TableIndex } from './coverage.js'
 import type { ConfigDocument } from '../yaml/document.js'
 import { fittingMax, outgrowing } from './index-size.js'
 import { findValue, type Path } from '../yaml/located.js'
-import { columnsInUse, type Need, needsOf } from './needs.js'
+import { columnsInUse, type Need, needsByModel } from './needs.js'
 import type { Refusal } from '../parse/refusal.js'
 import { isPlain } from '../core-spec.js'
 import { type AppSpec, columnsOf, type FieldSpec, type IndexSpec, type ModelSpec } from '../spec.js'
@@ -17,12 +17,13 @@ interface Missing {
 }
 
 /** The indexes that the lists of a configuration need and its models do not declare, and the declared indexes that no list needs. */
-export const checkCoverage = (document: ConfigDocument, spec: AppSpec): readonly Refusal[] =>
-  spec.models.flatMap((model) => {
+export const checkCoverage = (document: ConfigDocument, spec: AppSpec): readonly Refusal[] => {
+  const needs = needsByModel(spec.resources)
+  const columns = columnsInUse(spec.resources)
+  return spec.models.flatMap((model) => {
     if (spec.internal.includes(model)) return []
-    const needs = spec.resources.flatMap(needsOf).filter((need) => need.model === model)
-    const missing = missingIndexes(model, needs)
-    const used = new Set(spec.resources.flatMap((resource) => columnsInUse(resource, model)))
+    const missing = missingIndexes(model, needs.get(model) ?? [])
+    const used = columns.get(model) ?? new Set<string>()
     return [
       // A view has no indexes.
       ...(model.view === undefined ? missing.map((each) => missingRefusal(document, each, missing)) : []),
@@ -35,6 +36,7 @@ export const checkCoverage = (document: ConfigDocument, spec: AppSpec): readonly
         : []),
     ]
   })
+}
 
 /** Orders by one field, then longer ones, then filters. */
 const rankOf = ({ place, wanted }: Need): number => (wanted.order.length === 0 ? 2 : place === undefined ? 1 : 0)

@@ -11,13 +11,32 @@ export interface Need extends IndexNeed {
 }
 
 /** All needs of the lists of a resource. */
-export function needsOf(resource: ResourceSpec): readonly Need[] {
+function needsOf(resource: ResourceSpec): readonly Need[] {
   return indexUses(resource).flatMap(({ field, model = resource.model, need }) =>
     need === undefined ? [] : [{ ...need, resource, field, model }],
   )
 }
 
-/** The columns of a model by which the lists of a resource find or order rows: an index that starts with another serves none of them. */
-export function columnsInUse(resource: ResourceSpec, wanted: ModelSpec): readonly string[] {
-  return indexUses(resource).flatMap(({ field, model = resource.model }) => (model === wanted ? [field.column] : []))
+/** The needs of all lists, by the model whose table needs the index. */
+export function needsByModel(resources: readonly ResourceSpec[]): ReadonlyMap<ModelSpec, readonly Need[]> {
+  const needs = new Map<ModelSpec, Need[]>()
+  for (const need of resources.flatMap(needsOf)) {
+    const known = needs.get(need.model)
+    if (known) known.push(need)
+    else needs.set(need.model, [need])
+  }
+  return needs
+}
+
+/** The columns of each model by which lists find or order rows: an index that starts with another column serves no list. */
+export function columnsInUse(resources: readonly ResourceSpec[]): ReadonlyMap<ModelSpec, ReadonlySet<string>> {
+  const columns = new Map<ModelSpec, Set<string>>()
+  for (const resource of resources) {
+    for (const { field, model = resource.model } of indexUses(resource)) {
+      const known = columns.get(model)
+      if (known) known.add(field.column)
+      else columns.set(model, new Set([field.column]))
+    }
+  }
+  return columns
 }

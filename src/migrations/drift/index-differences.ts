@@ -22,13 +22,14 @@ export async function indexDifferences(spec: AppSpec, database: Connection): Pro
   const live = await readLiveIndexes(database)
   const tables = new Map(wantedTables(spec).map((table) => [table.name, table]))
   const models = spec.models.filter(({ managed }) => managed)
+  const columns = columnsInUse(spec.resources)
   const refusals = models.flatMap((model) => {
     const table = tables.get(model.table)
     const found = live.get(model.table)
     if (table === undefined || found === undefined) return [tableMissing(model)]
     const wanted = wantedOf(model, table)
     const own = new Set(table.indexes.map(({ name }) => name))
-    const used = new Set(spec.resources.flatMap((each) => columnsInUse(each, model)))
+    const used = columns.get(model) ?? new Set<string>()
     return [
       ...wanted.flatMap((index) => missing(model, index, found)),
       ...found.filter(({ valid }) => !valid).map((index) => notValid(model, index)),
