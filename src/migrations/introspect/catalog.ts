@@ -1,6 +1,7 @@
 import type { Connection } from '../../db/database.js'
 import { spelledTable } from '../../fields/table-name.js'
 import { collationOfColumn } from './collation.js'
+import { describeInParts } from './in-parts.js'
 
 /** The tables of one schema, as PostgreSQL describes them. Two catalogues of one server are equal if the tables are. */
 export type Catalog = readonly CatalogTable[]
@@ -143,10 +144,19 @@ const catalogOf = (which: string): string => `
 
 const CATALOG = catalogOf(`n.nspname = ${SCHEMA} and c.relkind in ('r', 'p')`)
 
-/** The same with views, and with the tables of other schemas that the JSON list in a parameter names. */
-export const catalogWithViews = (names: '$2' | '$3'): string =>
-  catalogOf(`(n.nspname = ${SCHEMA} or ${spelledTable('c', 'n', SCHEMA)} in (select jsonb_array_elements_text(${names})))
-    and c.relkind in ('r', 'p', 'v', 'm', 'f')`)
+/** Tables and views of the schema, and those of other schemas that are named by the JSON list in a parameter. */
+const withViews = (names: string): string =>
+  `(n.nspname = ${SCHEMA} or ${spelledTable('c', 'n', SCHEMA)} in (select jsonb_array_elements_text(${names})))
+    and c.relkind in ('r', 'p', 'v', 'm', 'f')`
+
+/** The catalogue with views, and with the tables of other schemas that are named by the JSON list in a parameter. */
+export const catalogWithViews = (names: '$3'): string => catalogOf(withViews(names))
+
+const NAMED = `
+  select coalesce(jsonb_agg(c.oid::text order by c.relname, n.nspname), '[]')::text
+  from pg_class c join pg_namespace n on n.oid = c.relnamespace where ${withViews('$2')}`
+
+const DESCRIBED = catalogOf('c.oid in (select jsonb_array_elements_text($2)::oid)')
 
 /**
  * The tables of a schema, by default the current one. Definitions name tables without their schema while
@@ -159,6 +169,6 @@ export async function readCatalog(connection: Connection, schema: string | null 
 
 /** The named tables and views, and all others of the current schema. */
 export async function readTables(connection: Connection, names: readonly string[]): Promise<Catalog> {
-  const { rows } = await connection.query({ text: catalogWithViews('$2'), values: [null, JSON.stringify(names)] })
-  return JSON.parse(rows[0]?.[0] ?? '[]') as Catalog
+  const list = { text: NAMED, values: [null, JSON.stringify(names)] }
+  return describeInParts<CatalogTable>(connection, list, { text: DESCRIBED, values: [null] })
 }

@@ -4,6 +4,7 @@ import { KEYS } from '../../config/parse/keys-model.js'
 import { spelledTable } from '../../fields/table-name.js'
 import { JOURNAL } from '../files/journal.js'
 import { BUILT_IN_COLLATIONS, collationOfColumn } from './collation.js'
+import { describeInParts } from './in-parts.js'
 
 /** The contents of the current schema, with everything needed to recreate them. */
 export interface SchemaInspection {
@@ -97,7 +98,7 @@ const extended = (catalog: string, oid: string): string =>
 
 /** SQL: whether a collation is built in, and also in the database whose collations are listed in a parameter. */
 const isKnownCollation = (collation: string): string => `(${collation}.collnamespace = 'pg_catalog'::regnamespace
-  and ($2::text is null or ${collation}.collname in (select json_array_elements_text($2::json))))`
+  and ($1::text is null or ${collation}.collname in (select json_array_elements_text($1::json))))`
 
 /** SQL: whether an object uses a function, an operator, a type or a collation that is not built in, other than enums of this schema. */
 const dependsOnForeign = (catalog: string, oid: string): string => `exists (
@@ -228,7 +229,13 @@ const TABLES = `
     'constraints', (${CONSTRAINTS}),
     'indexes', (${INDEXES}),
     'attached', (${ATTACHED})
-  ) order by c.relname, n.nspname), '[]')
+  ) order by c.relname, n.nspname), '[]')::text
+  from pg_class c
+  join pg_namespace n on n.oid = c.relnamespace
+  where c.oid in (select json_array_elements_text($2::json)::oid)`
+
+const LISTED = `
+  select coalesce(jsonb_agg(c.oid::text order by c.relname, n.nspname), '[]')::text
   from pg_class c
   join pg_namespace n on n.oid = c.relnamespace
   where case when $1::text is null then c.relnamespace = ${OWN} else n.nspname in (select json_array_elements_text($1::json)) end
@@ -268,7 +275,7 @@ const OTHERS = `
     union all select 'extension ' || extname from pg_extension where extname <> 'plpgsql'
   ) a(w)`
 
-const INSPECTION = `select jsonb_build_object('schema', current_schema(), 'tables', (${TABLES}), 'enums', (${ENUMS}),
+const INSPECTION = `select jsonb_build_object('schema', current_schema(), 'enums', (${ENUMS}),
   'sequences', (${SEQUENCES}), 'others', (${OTHERS}))::text`
 
 /**
@@ -282,7 +289,12 @@ export async function inspectSchema(
   other?: Connection,
 ): Promise<SchemaInspection> {
   const known = (await other?.query({ text: BUILT_IN_COLLATIONS, values: [] }))?.rows[0]?.[0] ?? null
-  const values = [schemas === undefined ? null : JSON.stringify(schemas), known]
-  const { rows } = await connection.query({ text: INSPECTION, values })
-  return JSON.parse(rows[0]?.[0] ?? '{}') as SchemaInspection
+  const wanted = schemas === undefined ? null : JSON.stringify(schemas)
+  const tables = await describeInParts<InspectedTable>(
+    connection,
+    { text: LISTED, values: [wanted] },
+    { text: TABLES, values: [known] },
+  )
+  const { rows } = await connection.query({ text: INSPECTION, values: [] })
+  return { ...(JSON.parse(rows[0]?.[0] ?? '{}') as Omit<SchemaInspection, 'tables'>), tables }
 }
