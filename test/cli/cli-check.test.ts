@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from '@jest/globals'
 import { toJson } from '../../src/config/diagnostic.js'
 import { checkText } from '../support/config.js'
-import { BOOKS, makeProject, type Project, runCli } from '../support/cli.js'
+import { BOOKS, makeProject, type Project, runCli, runInHost } from '../support/cli.js'
 
 const BROKEN = BOOKS.replace('type: string', 'type: strng').replace('filterable: [title]', 'filterable: [titel]')
 const INDEXED = BOOKS.replace('max: 100 }\n', 'max: 100 }\n    indexes: [[title, id]]\n')
@@ -36,7 +36,7 @@ afterEach(async () => {
 
 async function check(yaml: string, ...args: readonly string[]) {
   project = await makeProject({ 'resources.yaml': yaml })
-  return runCli(['check', ...args], { cwd: project.folder })
+  return runInHost(['check', ...args], { cwd: project.folder })
 }
 
 describe('check', () => {

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { describe, expect, test } from '@jest/globals'
-import { BOOKS, COMMAND, inherited, makeProject, runCli } from '../support/cli.js'
+import { BOOKS, COMMAND, inherited, makeProject, runCli, runInHost } from '../support/cli.js'
 
 const COMMANDS = [
   ['new'],
@@ -29,7 +29,7 @@ const ESCAPE = '\u001b['
 
 describe('the command line', () => {
   test.each(COMMANDS)('prints help with examples for %s %s', async (...command) => {
-    const { code, stdout, stderr } = await runCli([...command.filter(Boolean), '--help'])
+    const { code, stdout, stderr } = await runInHost([...command.filter(Boolean), '--help'])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toContain(`Usage: snippetctl ${command.filter(Boolean).join(' ')}`)
     expect(stdout).toContain('$ snippetctl')

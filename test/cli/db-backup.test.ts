@@ -8,6 +8,7 @@ import {
   makeProject,
   type Project,
   runCli,
+  runInHost,
   startServe,
 } from '../support/cli.js'
 
@@ -21,7 +22,7 @@ beforeEach(async () => {
 
 afterEach(() => project.remove())
 
-const run = (...args: readonly string[]) => runCli(args, { cwd: project.folder })
+const run = (...args: readonly string[]) => runInHost(args, { cwd: project.folder })
 const NAME = join('.snippetctl', 'pg')
 
 const dumpedIds = async (): Promise<readonly number[]> => {

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { chmod, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { BOOKS, makeProject, type Project, runCli } from '../support/cli.js'
+import { BOOKS, makeProject, type Project, runInHost } from '../support/cli.js'
 
 let project: Project
 
@@ -61,7 +61,7 @@ const PAGINATION = ['style', 'page_size', 'max_page_size', 'max_offset', 'count'
 
 const CASES = [
   { words: ['ser'], offered: ['serve'] },
-  { words: ['migrate', 's'], offered: ['status'] },
+  { words: ['migrate', 's'], offered: ['squash', 'status'] },
   { words: ['url', 'book-'], offered: ['book-list', 'book-detail'] },
 ]
 
@@ -85,7 +85,7 @@ test('bash completes files where the program has no suggestions', () => {
 
 describe('the suggestions', () => {
   const offered = async (...words: readonly string[]) => {
-    const { code, stdout, stderr } = await runCli(['__complete', '--', ...words], { cwd: project.folder })
+    const { code, stdout, stderr } = await runInHost(['__complete', '--', ...words], { cwd: project.folder })
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     return stdout
       .split('\n')

@@ -7,7 +7,7 @@ import {
   BOOKS_MIGRATION_FILE,
   makeProject,
   type Project,
-  runCli,
+  runInHost,
   startServe,
 } from '../support/cli.js'
 import { envOf, openOnlyOnServer, type TestDatabase } from '../support/database.js'
@@ -70,7 +70,7 @@ describe('an error inside a plugin names its line', () => {
     ],
   ])('%s, without consequential errors', async (_what, text, message) => {
     await write(text)
-    const { code, stdout } = await runCli(['check'], { cwd: project.folder })
+    const { code, stdout } = await runInHost(['check'], { cwd: project.folder })
     expect(code).toBe(1)
     expect(stdout).toContain(message)
     expect(stdout).toContain('resources.yaml: 1 error\n')
