@@ -60,7 +60,12 @@ export { type Introspected, introspect, writeIntrospected } from './migrations/i
 export { MigrationError } from './migrations/files/error.js'
 export { type CountedPlan, type CountedStep, countRows, wantsRows } from './migrations/plan/row-counts.js'
 export { planAdditions, wantSameTables } from './migrations/plan/additions.js'
-export { type Plan as MigrationPlan, planMigration, writeMigration } from './migrations/plan/generate.js'
+export {
+  type FindLarge,
+  type Plan as MigrationPlan,
+  planMigration,
+  writeMigration,
+} from './migrations/plan/generate.js'
 export { digestMadeRows } from './migrations/run/made-rows.js'
 export { type Diagnosis, diagnoseJournal, resolveJournal } from './migrations/run/resolve.js'
 export type { Resolution } from './migrations/run/verify-resolution.js'
@@ -69,7 +74,8 @@ export { renumber } from './migrations/run/renumber.js'
 export { sumOf as sumOfWaits } from './migrations/locks/locks.js'
 export { isBlocking, lockMeaning } from './migrations/locks/modes.js'
 export { type HeldLock, measureMigration } from './migrations/run/measure.js'
-export { planConcurrently } from './migrations/plan/plan-concurrently.js'
+export { largeTables } from './migrations/plan/table-sizes.js'
+export { type Blocker, describeBlocker, type MigrationProgress } from './migrations/run/watch.js'
 export { describeNewer, type MigrationStatus, newerIn } from './migrations/files/journal.js'
 export {
   type CompletedMigration,

@@ -12,6 +12,7 @@ import { resolve, type ResolveOptions } from '../migrate/resolve.js'
 import { scratchOption } from '../migrate/scratch.js'
 import { squash, type SquashOptions } from '../migrate/squash.js'
 import { status, type StatusOptions } from '../migrate/status.js'
+import { watchMigrations } from '../migrate/watch-migrations.js'
 
 interface UpOptions extends CommonOptions, ConsentOptions {}
 
@@ -41,7 +42,11 @@ function addPlan(migrate: Command, context: CliContext): void {
     .command('plan')
     .description('show the schema changes that no migration makes yet, without changing the database')
     .option('--write [name]', 'write the next migration, with this name or a generated one')
-    .option('--concurrently', 'build indexes without blocking writes, in a separate file')
+    .option(
+      '--concurrently',
+      'make indexes and constraints without blocking requests, in a second file; the default for large tables',
+    )
+    .option('--no-concurrently', 'make everything in one transaction')
     .option('--sql', 'print the SQL')
     .option('--json', 'print one JSON document')
     .option('--exit-code', 'exit with 1 if there is something to migrate')
@@ -160,8 +165,14 @@ function parseSteps(text: string): number {
 async function up(context: CliContext, options: UpOptions): Promise<ExitCode> {
   const spec = await requireSpec(context, options)
   return onDatabase<ExitCode>(context, spec, async (database, folder) => {
-    const report = (one: CompletedMigration) => reportDone(context, 'applied', one)
-    const done = await withConsent(context, options, (allows) => migrateUp(database, folder, { report, allows }))
+    const { progress, ...watching } = watchMigrations(context)
+    const report = (one: CompletedMigration) => {
+      progress.end()
+      reportDone(context, 'applied', one)
+    }
+    const done = await withConsent(context, options, (allows) =>
+      migrateUp(database, folder, { report, allows, ...watching }),
+    ).finally(() => progress.end())
     const statuses = await migrationStatus(database, folder)
     const newer = newerIn(statuses)
     const length = statuses.length - newer.length

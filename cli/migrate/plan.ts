@@ -12,7 +12,6 @@ import {
   migrationStatus,
   type MigrationStep,
   newerIn,
-  planConcurrently,
   planMigration,
   sumOfWaits,
   wantsRows,
@@ -20,6 +19,7 @@ import {
 } from '../../src/internal.js'
 import { type CliContext, type CommonOptions, projectFolders, requireSpec, shownPath } from '../context.js'
 import { hasDatabase, openReachable } from '../database/database.js'
+import { findLargeTables } from './large-tables.js'
 import { measure } from './measure.js'
 import { type ExitCode, Failure } from '../failure.js'
 import { alignColumns, count, type Output } from '../output.js'
@@ -29,7 +29,8 @@ export interface PlanOptions extends CommonOptions, ScratchOptions {
   /** `true` if the option has no value. */
   readonly write?: string | true
   readonly rename?: string
-  readonly concurrently?: true
+  /** Undefined if the number of rows decides. */
+  readonly concurrently?: boolean
   readonly measure?: true
   /** The URL of a database to measure on. */
   readonly on?: string
@@ -43,12 +44,10 @@ export async function plan(context: CliContext, options: PlanOptions): Promise<E
   if (options.rename !== undefined) await writeRename(context, options.config, options.rename)
   const spec = await requireSpec(context, options)
   const { migrations } = projectFolders(spec.file)
-  const made = await withScratch(context, options, (scratch) => planMigration(spec, migrations, scratch))
+  const findLarge = findLargeTables(context, { file: spec.file, concurrently: options.concurrently })
+  const made = await withScratch(context, options, (scratch) => planMigration(spec, migrations, scratch, findLarge))
   const writes = options.write !== undefined
-  const { planned, newer } = await inspectDatabase(context, spec, {
-    planned: options.concurrently ? planConcurrently(made) : made,
-    writes,
-  })
+  const { planned, newer } = await inspectDatabase(context, spec, { planned: made, writes })
   if (options.json) context.out.data(JSON.stringify({ schemaVersion: 1, ...toJson(planned) }))
   else if (options.sql) printSql(context.out, planned)
   else printPlan(context.out, planned)

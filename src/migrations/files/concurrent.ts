@@ -25,9 +25,42 @@ export function readConcurrent(statement: FileStatement): FileStatement {
   return dropped === undefined ? statement : { ...statement, text, concurrent: { sql, name: dropped, makes: false } }
 }
 
+/** The line before `-- up` of a file in which each statement is its own transaction. */
+export const NO_TRANSACTION = '-- transaction: none'
+
+const TABLE = String.raw`(?:${NAME}\s*\.\s*)?${NAME}`
+const ADD = new RegExp(
+  String.raw`^alter\s+table\s+(${TABLE})\s+add\s+constraint\s+(${NAME})\s+(?:.*\snot\s+valid|(?:unique|primary\s+key)\s+using\s+index\s+${NAME})$`,
+  'isu',
+)
+const SAME_AGAIN = new RegExp(
+  String.raw`^alter\s+table\s+${TABLE}\s+(?:validate\s+constraint\s+${NAME}|drop\s+constraint\s+if\s+exists\s+${NAME}|alter\s+(?:column\s+)?${NAME}\s+(?:set|drop)\s+not\s+null)$`,
+  'isu',
+)
+
+/** Adds to a statement of a file without a transaction how it runs again after an interruption, if it can. */
+export function readRepeatable(statement: FileStatement): FileStatement {
+  if (statement.concurrent !== undefined) return statement
+  const [, table, constraint] = ADD.exec(statement.text) ?? []
+  if (table !== undefined && constraint !== undefined)
+    return { ...statement, repeatable: { adds: { table, constraint } } }
+  return SAME_AGAIN.test(statement.text) ? { ...statement, repeatable: {} } : statement
+}
+
+/** The errors of a part of a file without a transaction: statements that may not run twice. */
+export function repeatErrors(file: string, part: readonly FileStatement[] = []): readonly string[] {
+  return part
+    .filter(({ concurrent, repeatable }) => concurrent === undefined && repeatable === undefined)
+    .map(
+      ({ line }) =>
+        `${file}:${line}: with \`${NO_TRANSACTION}\`, a statement must be able to run again after an interruption: create or drop an index ` +
+        'concurrently, add a constraint `not valid` or `using index`, validate a constraint, drop one `if exists`, or set or drop `not null`',
+    )
+}
+
 /** Whether a part of a file runs outside a transaction. */
 export function isOutside(part: readonly FileStatement[] | undefined): boolean {
-  return part?.some(({ concurrent }) => concurrent !== undefined) === true
+  return part?.some(({ concurrent, repeatable }) => concurrent !== undefined || repeatable !== undefined) === true
 }
 
 /** The errors of a part that mixes statements that cannot run in a transaction with statements that need one. */
@@ -38,7 +71,7 @@ export function mixtureErrors(file: string, part: readonly FileStatement[] = [])
       ({ line }) =>
         `${file}:${line}: \`concurrently\` needs the name of one index, by which it is found again after an interruption`,
     )
-  if (!isOutside(part)) return nameless
+  if (!part.some(({ concurrent }) => concurrent !== undefined)) return nameless
   const others = part.filter(({ text, concurrent }) => concurrent === undefined && !WORD.test(text))
   return [
     ...nameless,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { mixtureErrors, readConcurrent } from './concurrent.js'
+import { mixtureErrors, NO_TRANSACTION, readConcurrent, readRepeatable, repeatErrors } from './concurrent.js'
 import { MigrationError } from './error.js'
 import { readOwned } from '../plan/ownership.js'
 import { type FileStatement, splitStatements } from './statements.js'
@@ -168,11 +168,13 @@ export function parseMigration(
       ],
     }
   }
+  const heading = lines.slice(0, marks[0]?.index)
+  const isAlone = heading.some((line) => line.trimEnd() === NO_TRANSACTION)
   const [up, down] = marks.map(({ index }, position) => {
     const end = marks[position + 1]?.index ?? lines.length
-    return splitStatements(lines.slice(index + 1, end).join('\n'), index + 2).map(readConcurrent)
+    const part = splitStatements(lines.slice(index + 1, end).join('\n'), index + 2).map(readConcurrent)
+    return isAlone ? part.map(readRepeatable) : part
   })
-  const heading = lines.slice(0, marks[0]?.index)
   const before = splitStatements(heading.join('\n'))
   const errors = [
     ...before.map(({ line }) => `${file}:${line}: this statement comes before the line \`-- up\``),
@@ -182,7 +184,7 @@ export function parseMigration(
         ({ text, line }) =>
           `${file}:${line}: \`${text}\` is not allowed here: a migration runs in one transaction of its own`,
       ),
-    ...[up, down].flatMap((part) => mixtureErrors(file, part)),
+    ...[up, down].flatMap((part) => (isAlone ? repeatErrors : mixtureErrors)(file, part)),
   ]
   if (errors.length > 0) return { errors }
   const [adopted, known] = [namedIn(heading, 'adopted'), namedIn(heading, 'known')]

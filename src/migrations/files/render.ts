@@ -1,3 +1,4 @@
+import { NO_TRANSACTION } from './concurrent.js'
 import { spellOwned } from '../plan/ownership.js'
 import { partsOf, type Step } from './steps.js'
 
@@ -10,8 +11,11 @@ export function render(steps: readonly Step[]): string {
   const destroys = losses.map((loss) => `-- destroys ${loss}\n`).join('')
   const cannot = losses.map((loss) => `-- cannot bring back ${loss}\n`).join('')
   const [before, after] = [destroys, cannot].map((lines) => (lines === '' ? '' : `${lines}\n`))
-  return `-- up\n\n${before}${up}\n-- down\n\n${after}${down}\n${spellOwned(ownedBy(steps))}`
+  const isAlone = steps.some(({ outside, up }) => outside && !up.every((text) => INDEX.test(text)))
+  return `${isAlone ? `${NO_TRANSACTION}\n\n` : ''}-- up\n\n${before}${up}\n-- down\n\n${after}${down}\n${spellOwned(ownedBy(steps))}`
 }
+
+const INDEX = /^(?:create (?:unique )?|drop )index concurrently /
 
 /** Quoted names, texts with escapes, and plain texts, in which PostgreSQL prints a backslash as it is. */
 const QUOTED = /"(?:[^"]|"")*"|E'(?:[^'\\]|''|\\[^])*'|'(?:[^']|'')*'/g

@@ -7,12 +7,20 @@ export interface ConcurrentIndex {
   readonly makes: boolean
 }
 
+/** A statement on constraints that is its own transaction, and has the same result if it runs again after an interruption. */
+export interface RepeatableStatement {
+  /** The table as SQL, and the name of the constraint that the statement adds. Without it, running it again changes nothing. */
+  readonly adds?: { readonly table: string; readonly constraint: string }
+}
+
 /** One SQL statement of a file, without its semicolon, and the line of its first word. */
 export interface FileStatement {
   readonly text: string
   readonly line: number
   /** Set for a statement that runs outside a transaction if the database can do so. */
   readonly concurrent?: ConcurrentIndex
+  /** Set for other statements of a file without a transaction. */
+  readonly repeatable?: RepeatableStatement
 }
 
 /** A name in SQL, quoted or not, as part of a pattern with the flags `iu`. */

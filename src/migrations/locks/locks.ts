@@ -23,18 +23,23 @@ export function locksOf(steps: readonly Step[], from: Catalog, views: readonly s
   const exists = ({ table }: Effect) => from.some(({ name }) => name === table) || views.includes(table)
   const held = new Map<string, TableLock>()
   return steps.map(({ up, outside }) => {
-    const own = outside ? new Map<string, TableLock>() : held
     const works: TableWork[] = []
+    const all = outside ? new Map<string, TableLock>() : held
     for (const statement of up) {
       const effects = (effectsOf(statement, tables) ?? []).filter(exists)
-      for (const { table, mode } of effects)
-        if (strength(mode) > strength(own.get(table)?.mode ?? '')) own.set(table, { table, mode })
+      // Outside, each statement is a transaction.
+      const own = outside ? new Map<string, TableLock>() : held
+      for (const lock of effects) for (const locks of [own, all]) addLock(locks, lock)
       const blocking = [...own.values()].some(({ mode }) => isBlocking(mode))
       works.push(...effects.flatMap(({ table, work }) => (work ? [{ table, work, blocking }] : [])))
       tables = tables.map((table) => after(statement, table))
     }
-    return { locks: [...own.values()], works }
+    return { locks: [...all.values()], works }
   })
+}
+
+function addLock(locks: Map<string, TableLock>, { table, mode }: TableLock): void {
+  if (strength(mode) > strength(locks.get(table)?.mode ?? '')) locks.set(table, { table, mode })
 }
 
 const CHANGE = new RegExp(
@@ -60,7 +65,7 @@ function after(statement: string, table: CatalogTable): CatalogTable {
     name,
     kind: target === undefined ? ('check' as const) : ('foreign_key' as const),
     columns: [...new Set(columns)],
-    definition,
+    definition: definition.replace(/ not valid$/i, ''),
     validated: !/\bnot valid$/i.test(definition),
     target: target === undefined ? null : tableNamed(target),
     targetColumns: [],
@@ -83,8 +88,8 @@ export function withLocks(steps: readonly Step[], from: Catalog, views: readonly
 
 /** The same step with what waits for it: risky if requests wait while it works: the existing rows decide how long. */
 export function withWaits(step: Step): Step {
-  const waits = waitOf(step)
-  if (waits === undefined) return step
+  const waits = step.waits ?? waitOf(step)
+  if (waits === undefined || step.outside) return step
   return { ...step, waits, ...(step.safety === 'safe' && { safety: 'risky' }) }
 }
 

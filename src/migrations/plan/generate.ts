@@ -5,6 +5,8 @@ import type { Connection, Database } from '../../db/database.js'
 import { openScratch } from '../../db/open.js'
 import type { Catalog } from '../introspect/catalog.js'
 import { compareSchemas, type Difference } from './diff.js'
+import { buildWanted } from './build-wanted.js'
+import { blockedTables, onlineSteps } from './online.js'
 import { MigrationError } from '../files/error.js'
 import { withLocks, withWaits } from '../locks/locks.js'
 import { digitsOf, type Migration, type MigrationFolder, nextNumber, pathOf, readMigrations } from '../files/files.js'
@@ -14,15 +16,13 @@ import type { FormerNames } from './pair.js'
 import { enumChanges } from './enum-steps.js'
 import type { Ownership } from './ownership.js'
 import { ownedBy, planName, render } from '../files/render.js'
-import { build, buildOwned, catalogOf, FROM, inScratch, runAll, TO } from '../run/scratch.js'
+import { buildOwned, catalogOf, FROM, inScratch, runAll } from '../run/scratch.js'
 import { reconcile } from './reconcile.js'
-import { rolledBack, sqlState } from '../run/session.js'
+import { rolledBack } from '../run/session.js'
 import type { Step } from '../files/steps.js'
-import { createAll, nameClashes, usedTables, type WantedTable, wantedTables } from './sql.js'
-import { prepareCollations } from './wanted-collations.js'
+import { nameClashes, type WantedTable, wantedTables } from './sql.js'
 import { viewSteps } from './view-steps.js'
-import { type CatalogView, createViews, readViews, type WantedView, wantedViews } from './views.js'
-import { findLacks } from '../drift/verify.js'
+import { type CatalogView, readViews, type WantedView, wantedViews } from './views.js'
 
 /** The changes that bring the schema of the migration files to that of resources.yaml. */
 export interface Plan extends Difference {
@@ -44,21 +44,41 @@ export interface Plan extends Difference {
  * @param scratch by default a new one
  * @throws MigrationError if a file cannot be read or run.
  */
-export async function planMigration(spec: AppSpec, directory: MigrationFolder, scratch?: Database): Promise<Plan> {
+export async function planMigration(
+  spec: AppSpec,
+  directory: MigrationFolder,
+  scratch?: Database,
+  findLarge: FindLarge = async () => new Set(),
+): Promise<Plan> {
   const files = await readMigrations(directory)
-  if (scratch) return compare(spec, files, scratch)
-  const own = await openScratch()
+  const own = scratch ?? (await openScratch())
   try {
-    return await compare(spec, files, own)
+    return await compare(spec, files, { scratch: own, findLarge })
   } finally {
-    await own.close()
+    if (own !== scratch) await own.close()
   }
 }
 
-function compare(spec: AppSpec, files: readonly Migration[], scratch: Database): Promise<Plan> {
+/** Which tables have so many rows that their requests must not wait, by their names in the database. */
+export type FindLarge = (tables: readonly string[]) => Promise<ReadonlySet<string>>
+
+interface Means {
+  readonly scratch: Database
+  readonly findLarge: FindLarge
+}
+
+function compare(spec: AppSpec, files: readonly Migration[], { scratch, findLarge }: Means): Promise<Plan> {
   return onBothSides(spec, files, scratch, async (session, compared) => {
-    const { steps: found, ...rest } = await differ(session, compared)
-    const difference = { ...rest, steps: found.map(withWaits) }
+    const { steps: found, refusals, notes, former, existing } = await compareSettled(session, compared)
+    const judge = (steps: readonly Step[]) => withLocks(steps, existing.tables, existing.views).map(withWaits)
+    const blocking = judge(found)
+    const blocked = blockedTables(blocking)
+    const large = blocked.length === 0 ? new Set() : await findLarge(blocked.map((table) => former.table(table)))
+    const steps =
+      large.size === 0
+        ? blocking
+        : judge(onlineSteps(blocking, existing.tables, (table) => large.has(former.table(table))))
+    const difference = { refusals, notes, steps }
     return prove(session, difference, {
       from: compared.from,
       files: files.length,
@@ -105,39 +125,6 @@ export async function onBothSides<T>(
   })
 }
 
-/** The error for a type without an operator class for a kind of index. */
-const UNDEFINED_OBJECT = '42704'
-
-/**
- * Creates the schema of a configuration.
- * @throws MigrationError for an unknown collation, and for a view whose query is wrong or that lacks a column of its model
- */
-async function buildWanted(
-  session: Connection,
-  spec: AppSpec,
-  { wanted, files }: { readonly wanted: readonly WantedTable[]; readonly files: readonly Migration[] },
-) {
-  const views = wantedViews(spec)
-  const to = await build(session, TO, async () => {
-    await prepareCollations(session, wanted, files)
-    await runAll(session, createAll(wanted)).catch((error: unknown) => {
-      throw sqlState(error) === UNDEFINED_OBJECT ? new MigrationError([(error as Error).message], [], error) : error
-    })
-    await createViews(session, views)
-  })
-  const lacks = await findLacks(
-    usedTables(spec).filter(({ name }) => views.some((view) => view.name === name)),
-    session,
-    TO,
-  )
-  if (lacks.length > 0)
-    throw new MigrationError(
-      lacks.map(({ text }) => text),
-      ['the columns of a view are the fields of its model: `select author_id, count(*) as books …`'],
-    )
-  return { to, toViews: await readViews(session, TO) }
-}
-
 interface Claim {
   readonly from: Catalog
   readonly files: number
@@ -150,19 +137,22 @@ export async function prove(session: Connection, difference: Difference, claim: 
   const { steps, refusals } = difference
   const plan = { ...difference, name: planName(steps), files }
   if (refusals.length > 0 || steps.length === 0) return { ...plan, text: undefined, proof: undefined }
-  const text = render(steps)
-  const refusal = await refusalByRows(session, text, from)
+  const texts = [steps.filter(({ outside }) => !outside), steps.filter(({ outside }) => outside)]
+    .filter(({ length }) => length > 0)
+    .map(render)
+  const [text, outsideText] = texts
+  const refusal = await refusalByRows(session, texts, from)
   if (refusal !== undefined) return { ...plan, refusals: [rowsRefuse(refusal)], text: undefined, proof: undefined }
   const before = { tables: from, views: await readViews(session, FROM) }
   const proof = await proveRoundTrip(session, {
-    text,
+    texts,
     from,
     before,
     steps,
     readSchema: () => readSchema(session),
     isWanted,
   })
-  return { ...plan, text, proof }
+  return { ...plan, text, ...(outsideText !== undefined && { outsideText }), proof }
 }
 
 const rowsRefuse = (message: string): string =>
@@ -185,6 +175,8 @@ export interface Compared {
 export interface Comparison extends Difference {
   readonly to: Catalog
   readonly former: FormerNames
+  /** The tables and the names of the views that the files make, after the renames of the plan. */
+  readonly existing: { readonly tables: Catalog; readonly views: readonly string[] }
 }
 
 /** Compares the sides. */
@@ -231,13 +223,10 @@ async function compareSettled(session: Connection, compared: Compared): Promise<
   const target = reconcile({ wanted, from, to, former, owns, dropped })
   const { steps, refusals, notes } = compareSchemas({ ...target, dropped, from, former, owns })
   const { first, last } = viewSteps({ ...views, from: fromViews, owned: owns.recorded }, [...before, ...steps])
-  const all = withLocks(
-    [...first, ...before, ...steps, ...last],
-    from,
-    fromViews.map(({ name }) => name),
-  )
+  const all = [...first, ...before, ...steps, ...last]
+  const existing = { tables: from, views: fromViews.map(({ name }) => name) }
   const allRefusals = [...renames.refusals, ...enums.refusals, ...refusals, ...knownAlready(all, known)]
-  return { steps: all, refusals: allRefusals, notes, to: target.to, former }
+  return { steps: all, refusals: allRefusals, notes, to: target.to, former, existing }
 }
 
 /** Additions whose names belong to objects that others made. */
@@ -270,7 +259,7 @@ export async function writeMigration(
     throw new MigrationError(['the migration files changed since the plan was made'], ['Plan again'])
   const file = await writeNext(directory, name, plan.text)
   if (plan.outsideText === undefined) return [file]
-  return [file, await writeNext(directory, `${name}_indexes`, plan.outsideText)]
+  return [file, await writeNext(directory, `${name}_online`, plan.outsideText)]
 }
 
 /**

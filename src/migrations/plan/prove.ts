@@ -22,7 +22,8 @@ export interface Proof {
 
 /** A planned migration, and the schemas to compare its results with. */
 interface Claim {
-  readonly text: string
+  /** One for each file. */
+  readonly texts: readonly string[]
   readonly steps: readonly Step[]
   readonly from: Catalog
   /** `from`, and the views. */
@@ -37,23 +38,25 @@ interface Claim {
  * @throws MigrationError if a check fails
  */
 export async function proveRoundTrip(session: Connection, claim: Claim): Promise<Proof> {
-  const migration = parseMigration('plan', 'the planned migration', Buffer.from(claim.text))
-  if ('errors' in migration) throw new MigrationError(migration.errors)
+  const migrations = claim.texts.map(parse)
   await emptyTables(session, claim.from)
-  await rolledBack(session, () => goRound(session, claim, migration))
+  await rolledBack(session, () => goRound(session, claim, migrations))
   const losses = lossesOf(claim.steps)
-  return { ...(await rolledBack(session, () => withRows(session, claim, migration))), losses }
+  return { ...(await rolledBack(session, () => withRows(session, claim, migrations))), losses }
 }
 
 /**
  * Tries a text on the rows that the files insert, which every new database has. Everything is rolled back.
  * @returns the server's message if the rows prevent the migration
  */
-export async function refusalByRows(session: Connection, text: string, from: Catalog): Promise<string | undefined> {
-  const migration = parseMigration('plan', 'the planned migration', Buffer.from(text))
-  if ('errors' in migration || (await tablesWithRows(session, from)).length === 0) return undefined
+export async function refusalByRows(
+  session: Connection,
+  texts: readonly string[],
+  from: Catalog,
+): Promise<string | undefined> {
+  if ((await tablesWithRows(session, from)).length === 0) return undefined
   try {
-    await rolledBack(session, () => runStatements(session, migration.file, migration.up))
+    await rolledBack(session, () => runAll(session, texts.map(parse), 'up'))
     return undefined
   } catch (error) {
     // Other errors are errors of the plan, and occur without rows as well.
@@ -75,22 +78,52 @@ async function tablesWithRows(session: Connection, from: Catalog): Promise<reado
   return rows.map(([name]) => name ?? '')
 }
 
-async function goRound(session: Connection, claim: Claim, migration: Migration): Promise<void> {
+function parse(text: string): Migration {
+  const migration = parseMigration('plan', 'the planned migration', Buffer.from(text))
+  if ('errors' in migration) throw new MigrationError(migration.errors)
+  return migration
+}
+
+/** Runs one part of migrations in the order in which they are applied or reverted. */
+async function runAll(session: Connection, migrations: readonly Migration[], part: 'up' | 'down'): Promise<void> {
+  for (const migration of part === 'up' ? migrations : migrations.toReversed()) {
+    await runStatements(session, migration.file, migration[part] ?? [])
+    // Changes of rows leave checks that would stand in the way of the next file.
+    await session.query({ text: 'set constraints all immediate', values: [] })
+  }
+}
+
+async function goRound(session: Connection, claim: Claim, migrations: readonly Migration[]): Promise<void> {
   const { before, readSchema, isWanted } = claim
-  await runStatements(session, migration.file, migration.up)
+  const between: (typeof before)[] = []
+  for (const migration of migrations) {
+    between.push(await readSchema())
+    await runAll(session, [migration], 'up')
+  }
   const up = await readSchema()
   if (!(await isWanted(up.tables)))
     throw new MigrationError(['the planned migration does not lead to the schema of resources.yaml'])
-  await runStatements(session, migration.file, migration.down ?? [])
-  if (!isDeepStrictEqual(await readSchema(), before))
-    throw new MigrationError(['the down part of the planned migration does not restore the former schema'])
-  await runStatements(session, migration.file, migration.up)
+  for (const migration of migrations.toReversed()) {
+    await runAll(session, [migration], 'down')
+    if (
+      !isDeepStrictEqual(
+        await readSchema(),
+        migration === migrations[0] ? before : between.at(migrations.indexOf(migration)),
+      )
+    )
+      throw new MigrationError(['the down part of the planned migration does not restore the former schema'])
+  }
+  await runAll(session, migrations, 'up')
   if (!isDeepStrictEqual(await readSchema(), up))
     throw new MigrationError(['the planned migration does not lead to the same schema a second time'])
 }
 
 /** A risky step may rightly fail on the samples. Then only the test without rows counts. */
-async function withRows(session: Connection, claim: Claim, migration: Migration): Promise<Omit<Proof, 'losses'>> {
+async function withRows(
+  session: Connection,
+  claim: Claim,
+  migrations: readonly Migration[],
+): Promise<Omit<Proof, 'losses'>> {
   const untouched = columnsOf(claim)
   try {
     // Samples refer to each other only by chance.
@@ -98,9 +131,9 @@ async function withRows(session: Connection, claim: Claim, migration: Migration)
     const rows = await fillTables(session, claim.from)
     await session.query({ text: 'set local session_replication_role = origin', values: [] })
     const before = await checksums(session, untouched, 'was')
-    for (const part of [migration.up, migration.down ?? [], migration.up]) {
-      await runStatements(session, migration.file, part)
-      const side = part === migration.up ? 'is' : 'was'
+    for (const part of ['up', 'down', 'up'] as const) {
+      await runAll(session, migrations, part)
+      const side = part === 'up' ? 'is' : 'was'
       if (!isDeepStrictEqual(await checksums(session, untouched, side), before))
         throw new MigrationError(['the planned migration changes values of columns that it does not name'])
     }

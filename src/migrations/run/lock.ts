@@ -1,20 +1,24 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Connection, Database } from '../../db/database.js'
 import { MigrationError } from '../files/error.js'
+import { type Blocker, describeBlocker, UNWATCHED, type Watch } from './watch.js'
 import { inTransaction, onOwnConnection, type Session, sqlState } from './session.js'
 
 /** The key of the advisory lock that all migrators of a database share: "snip" and "mig" as numbers. */
 const LOCK = '1936615792, 7170407'
 const LOCK_TIMEOUT_MS = 60_000
 const RETRY_INTERVAL_MS = 50
-const MAX_TRIES = 3
+/** Work is tried again for a lock until this much time has passed, and three times at least. */
+const TRY_AGAIN_FOR_MS = 30_000
+const MIN_TRIES = 3
+const LONGEST_PAUSE_MS = 2_000
 
 const WITHIN = {
   statement_timeout: '0',
   transaction_timeout: '0',
   idle_in_transaction_session_timeout: '0',
   // A pending lock blocks every later statement on the table.
-  lock_timeout: '5s',
+  lock_timeout: '1s',
   // Lets the server end the transaction of a killed migrator even while a statement runs.
   client_connection_check_interval: '500ms',
 }
@@ -36,28 +40,56 @@ export interface MigratingSession extends Session {
 
 /**
  * Runs `work` in a transaction as the only migrator of the database. The lock belongs to the transaction, so it is released even if the process
- * is killed. Work that waits 5 s for a table lock is retried, up to three tries.
+ * is killed. Work that waits a second for a table lock is rolled back, and tried again after a pause in which others get their turn.
  * @throws MigrationError if another migrator works for more than 60 s, and the errors of `work`
  */
-export async function asOnlyMigrator<T>(
+export function asOnlyMigrator<T>(
   database: Database,
   work: (session: MigratingSession) => Promise<T>,
+  watch: Watch = UNWATCHED,
 ): Promise<T> {
+  return tryAgain(watch, () =>
+    inTransaction(database, async (session) => {
+      const before = await readSettings(session)
+      await takeLock(session, 'pg_try_advisory_xact_lock')
+      await applySettings(session, WITHIN)
+      await watch.follow(session)
+      return work({ ...session, restoreSettings: () => restore(session, before) })
+    }),
+  )
+}
+
+async function tryAgain<T>(watch: Watch, work: () => Promise<T>): Promise<T> {
+  const began = performance.now()
   for (let tries = 1; ; tries++) {
     try {
-      return await inTransaction(database, async (session) => {
-        const before = await readSettings(session)
-        await takeLock(session, 'pg_try_advisory_xact_lock')
-        await applySettings(session, WITHIN)
-        return work({ ...session, restoreSettings: () => restore(session, before) })
-      })
+      return await work()
     } catch (error) {
       const state = sqlState(error)
-      if (tries === MAX_TRIES || (state !== LOCK_NOT_AVAILABLE && state !== DEADLOCK) || error instanceof LockHeld)
-        throw error
-      await delay(200 * tries)
+      const isLate = performance.now() - began > TRY_AGAIN_FOR_MS && tries >= MIN_TRIES
+      if ((state !== LOCK_NOT_AVAILABLE && state !== DEADLOCK) || error instanceof LockHeld) throw error
+      const blockers = watch.blocked()
+      if (isLate) throw state === DEADLOCK ? error : withBlockers(error, blockers)
+      await delay(Math.min(200 * tries, LONGEST_PAUSE_MS))
     }
   }
+}
+
+function withBlockers(error: unknown, blockers: readonly Blocker[]): unknown {
+  if (!(error instanceof MigrationError) || blockers.length === 0) return error
+  const held = blockers.map((blocker) => `the lock is held by ${describeBlocker(blocker)}`)
+  return new MigrationError(
+    [...error.errors, ...held],
+    ['End that session, or apply the migration when it has ended'],
+    error.cause,
+  )
+}
+
+/** Runs a statement outside a transaction, which blocks others for a second at most while it waits for its lock. */
+export async function withLockTimeout(connection: Connection, watch: Watch, work: () => Promise<void>): Promise<void> {
+  await applySettings(connection, { lock_timeout: WITHIN.lock_timeout }, 'session')
+  await tryAgain(watch, work)
+  await applySettings(connection, { lock_timeout: OUTSIDE.lock_timeout }, 'session')
 }
 
 class LockHeld extends MigrationError {}
@@ -67,12 +99,17 @@ class LockHeld extends MigrationError {}
  * process is killed.
  * @throws MigrationError if another migrator works for more than 60 s, and the errors of `work`
  */
-export function asOnlyMigratorOutside<T>(database: Database, work: (connection: Connection) => Promise<T>): Promise<T> {
+export function asOnlyMigratorOutside<T>(
+  database: Database,
+  work: (connection: Connection) => Promise<T>,
+  watch: Watch,
+): Promise<T> {
   return onOwnConnection(database, async (connection) => {
     await takeLock(connection, 'pg_try_advisory_lock')
     const before = await readSettings(connection)
     try {
       await applySettings(connection, OUTSIDE, 'session')
+      await watch.follow(connection)
       return await work(connection)
     } finally {
       // A broken connection has neither settings nor locks left.

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
 import type { Database } from '../../db/database.js'
-import { buildIndexes } from './build-indexes.js'
+import { runOutside } from './run-outside.js'
 import {
   type Allows,
   ConsentNeeded,
@@ -24,6 +24,7 @@ import {
 } from '../files/journal.js'
 import { asOnlyMigrator, type MigratingSession } from './lock.js'
 import { loadExtensionsOf } from './scratch.js'
+import { startWatch, type Watch, type WatchReports } from './watch.js'
 import { sqlState } from './session.js'
 
 /** A migration that this run applied or reverted. */
@@ -43,7 +44,7 @@ export async function migrationStatus(
 }
 
 /** The options of a run. */
-export interface RunOptions {
+export interface RunOptions extends WatchReports {
   /** Called after each migration. */
   readonly report?: (done: CompletedMigration) => void
   /** The names of the tables and columns that may be destroyed, by default none. */
@@ -51,7 +52,7 @@ export interface RunOptions {
 }
 
 /**
- * Applies all pending migrations, each in its own transaction; indexes that are built `concurrently` outside of one.
+ * Applies all pending migrations, each in its own transaction; files without one statement by statement.
  * @throws ConsentNeeded if a migration destroys objects without consent; nothing is applied, unless a file hides the destruction.
  * MigrationError if the files and the journal disagree (nothing is applied), or if a migration fails: it is rolled back and later ones do not run.
  */
@@ -121,23 +122,40 @@ async function repeat(database: Database, run: Run): Promise<readonly CompletedM
   if (unasked.length > 0) throw new ConsentNeeded(unasked)
   if (direction === 'up') await loadExtensionsOf(database, affected)
   const start = await takeInventory(database)
+  const watch = startWatch(database, run)
   let began = performance.now()
   let built: Migration | undefined
-  while (direction === 'up' || all.length < names.length) {
-    const turn = { direction, start, allows, canBuild: database.concurrent, built: built?.name }
-    const taken = await asOnlyMigrator(database, (session) => step(session, files, turn))
-    if (taken === undefined) break
-    built = taken.recorded ? undefined : taken.file
-    if (built) {
-      await buildIndexes(database, built.file, built[direction] ?? [])
-      continue
+  try {
+    while (direction === 'up' || all.length < names.length) {
+      const turn = { direction, start, allows, canBuild: database.concurrent, built: built?.name, watch }
+      const taken = await asOnlyMigrator(database, (session) => step(session, files, turn), watch)
+      if (taken === undefined) break
+      built = taken.recorded ? undefined : taken.file
+      if (built) {
+        await runOutside(database, { file: built.file, part: built[direction] ?? [], watch })
+        continue
+      }
+      const done = { name: taken.file.name, milliseconds: Math.round(performance.now() - began) }
+      all.push(done)
+      report?.(done)
+      began = performance.now()
     }
-    const done = { name: taken.file.name, milliseconds: Math.round(performance.now() - began) }
-    all.push(done)
-    report?.(done)
-    began = performance.now()
+  } finally {
+    watch.stop()
   }
   return all
+}
+
+/** The session, which reports each statement of a file. */
+function counting(session: MigratingSession, of: number, watch: Watch): Pick<MigratingSession, 'query'> {
+  let statement = 0
+  return {
+    query(text) {
+      statement += 1
+      watch.at({ statement, of })
+      return session.query(text)
+    },
+  }
 }
 
 interface Turn {
@@ -148,6 +166,7 @@ interface Turn {
   readonly canBuild: boolean
   /** The migration whose indexes are built, and which must still be recorded. */
   readonly built: string | undefined
+  readonly watch: Watch
 }
 
 /** The result of one turn: a recorded migration, or one whose indexes must be built first. */
@@ -160,7 +179,7 @@ interface Taken {
 async function step(
   session: MigratingSession,
   files: readonly Migration[],
-  { direction, start, allows, canBuild, built }: Turn,
+  { direction, start, allows, canBuild, built, watch }: Turn,
 ): Promise<Taken | undefined> {
   await createJournal(session)
   const statuses = await compareJournal(session, files)
@@ -178,7 +197,8 @@ async function step(
   const outside = canBuild && isOutside(file[direction])
   if (outside && built !== file.name) return { file, recorded: false }
   const before = await takeInventory(session)
-  await MIGRATE[direction](session, outside ? { ...file, [direction]: [] } : file, files)
+  const watched = { ...session, ...counting(session, file[direction]?.length ?? 0, watch) }
+  await MIGRATE[direction](watched, outside ? { ...file, [direction]: [] } : file, files)
   // Compares the database before and after, because a file can destroy objects in ways that its text does not show.
   const losses = lossesBetween(file.name, { start, before, after: await takeInventory(session) })
   const unasked = losses.filter((loss) => !isAllowed(loss, file[direction] ?? [], allows))

@@ -1,20 +1,63 @@
 import type { Connection, Database } from '../../db/database.js'
-import { asOnlyMigratorOutside } from './lock.js'
+import { unquoted } from '../locks/effects.js'
+import { asOnlyMigratorOutside, withLockTimeout } from './lock.js'
+import type { Watch } from './watch.js'
 import { runStatements, sqlState } from './session.js'
 import type { ConcurrentIndex, FileStatement } from '../files/statements.js'
 
 /**
- * Builds and drops the indexes of one part of a file outside a transaction. An invalid index of an interrupted run is dropped and rebuilt, and
- * a finished one is kept, so this can be repeated until it succeeds.
+ * Runs one part of a file outside a transaction. An invalid index of an interrupted run is dropped and rebuilt, and what is finished is kept, so
+ * this can be repeated until it succeeds.
  * @throws MigrationError if a statement fails; then no invalid index is left
  */
-export function buildIndexes(database: Database, file: string, part: readonly FileStatement[]): Promise<void> {
-  return asOnlyMigratorOutside(database, async (connection) => {
-    for (const statement of part) {
-      const { concurrent: index } = statement
+export function runOutside(
+  database: Database,
+  { file, part, watch }: { readonly file: string; readonly part: readonly FileStatement[]; readonly watch: Watch },
+): Promise<void> {
+  const work = async (connection: Connection) => {
+    for (const [at, statement] of part.entries()) {
+      watch.at({ statement: at + 1, of: part.length })
+      const { concurrent: index, repeatable } = statement
       if (index) await runOne(connection, { file, statement, index })
+      else if (repeatable) await withLockTimeout(connection, watch, () => runAgain(connection, file, statement))
     }
-  })
+  }
+  return asOnlyMigratorOutside(database, work, watch)
+}
+
+/** Runs a statement on constraints, unless an interrupted run has finished it. */
+async function runAgain(connection: Connection, file: string, statement: FileStatement): Promise<void> {
+  const { adds } = statement.repeatable ?? {}
+  if (adds && (await isAdded(connection, statement, adds))) return
+  await runStatements(connection, file, [statement])
+}
+
+const CONSTRAINT = `
+  select pg_get_constraintdef(oid), contype::text, conindid::regclass::text from pg_constraint
+  where conrelid = to_regclass($1) and conname = $2`
+
+/** Whether a table has the constraint that a statement adds: compares it with the constraint that the statement makes in its place. */
+async function isAdded(
+  connection: Connection,
+  { text }: FileStatement,
+  { table, constraint }: { readonly table: string; readonly constraint: string },
+): Promise<boolean> {
+  const values = [table, unquoted(constraint)]
+  const read = async () => (await connection.query({ text: CONSTRAINT, values })).rows[0]
+  const found = await read()
+  if (!found) return false
+  // The statement before has checked the index.
+  if (/\busing\s+index\s+\S+$/i.test(text)) return found[1] === 'u' || found[1] === 'p'
+  await connection.query({ text: 'begin', values: [] })
+  try {
+    await connection.query({ text: `alter table ${table} drop constraint ${constraint}`, values: [] })
+    await connection.query({ text, values: [] })
+    const made = await read()
+    const definition = (each: typeof made) => each?.[0]?.replace(/ NOT VALID$/, '')
+    return definition(made) === definition(found)
+  } finally {
+    await connection.query({ text: 'rollback', values: [] })
+  }
 }
 
 interface One {

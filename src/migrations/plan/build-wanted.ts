@@ -1,0 +1,43 @@
+import type { AppSpec } from '../../config/spec.js'
+import type { Connection } from '../../db/database.js'
+import { findLacks } from '../drift/verify.js'
+import { MigrationError } from '../files/error.js'
+import type { Migration } from '../files/files.js'
+import { build, runAll, TO } from '../run/scratch.js'
+import { sqlState } from '../run/session.js'
+import { createAll, usedTables, type WantedTable } from './sql.js'
+import { createViews, readViews, wantedViews } from './views.js'
+import { prepareCollations } from './wanted-collations.js'
+
+/** The error for a type without an operator class for a kind of index. */
+const UNDEFINED_OBJECT = '42704'
+
+/**
+ * Creates the schema of a configuration.
+ * @throws MigrationError for an unknown collation, and for a view whose query is wrong or that lacks a column of its model
+ */
+export async function buildWanted(
+  session: Connection,
+  spec: AppSpec,
+  { wanted, files }: { readonly wanted: readonly WantedTable[]; readonly files: readonly Migration[] },
+) {
+  const views = wantedViews(spec)
+  const to = await build(session, TO, async () => {
+    await prepareCollations(session, wanted, files)
+    await runAll(session, createAll(wanted)).catch((error: unknown) => {
+      throw sqlState(error) === UNDEFINED_OBJECT ? new MigrationError([(error as Error).message], [], error) : error
+    })
+    await createViews(session, views)
+  })
+  const lacks = await findLacks(
+    usedTables(spec).filter(({ name }) => views.some((view) => view.name === name)),
+    session,
+    TO,
+  )
+  if (lacks.length > 0)
+    throw new MigrationError(
+      lacks.map(({ text }) => text),
+      ['the columns of a view are the fields of its model: `select author_id, count(*) as books …`'],
+    )
+  return { to, toViews: await readViews(session, TO) }
+}

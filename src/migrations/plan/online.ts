@@ -1,0 +1,199 @@
+import { tableSql } from '../../fields/table-name.js'
+import { checkName } from '../../config/parse/constraint-names.js'
+import { identifier } from '../../fields/sql-literal.js'
+import { alter, partsOf, safe, type Step } from '../files/steps.js'
+import type { Catalog } from '../introspect/catalog.js'
+import { addConstraint } from './sql.js'
+
+/** The parts of a step: in the transaction of the migration, and after it, while others read and write. */
+interface Parts {
+  readonly inside?: Step
+  readonly outside?: Step
+}
+
+/** What the forms of steps depend on. */
+interface Setting {
+  readonly from: Catalog
+  readonly isLarge: (table: string) => boolean
+  /** The names of constraints and indexes that other steps drop. */
+  readonly dropped: ReadonlySet<string>
+  /** The tables with a unique constraint that is made outside. */
+  readonly unready: Set<string>
+}
+
+const NAME = '"(?:[^"]|"")+"'
+const ADD = new RegExp(
+  `^alter table (?:${NAME}\\.)?${NAME} add constraint (${NAME}) ((unique|check|foreign key) .*)$`,
+  'is',
+)
+const DROP = new RegExp(`^(?:alter table .* drop constraint|drop index) (${NAME})$`)
+const REFERS = new RegExp(`references ((?:${NAME}\\.)?${NAME})`)
+const SET_NOT_NULL = new RegExp(`alter column (${NAME}) set not null$`)
+
+/**
+ * Moves what would block the requests of large tables out of the transaction: unique keys by an index that is built concurrently, checks and foreign
+ * keys `not valid` and then validated, `not null` by a validated check. Steps without such a form stay as they are.
+ */
+export function onlineSteps(
+  steps: readonly Step[],
+  from: Catalog,
+  isLarge: (table: string) => boolean,
+): readonly Step[] {
+  const dropped = new Set(steps.flatMap(({ up }) => up.flatMap((text) => DROP.exec(text)?.[1] ?? [])))
+  const setting = { from, isLarge, dropped, unready: new Set<string>() }
+  const parts = steps.map((step) => partsOfStep(step, setting))
+  return [...parts.flatMap(({ inside }) => inside ?? []), ...parts.flatMap(({ outside }) => outside ?? [])]
+}
+
+/** The tables of steps that would block requests. */
+export function blockedTables(steps: readonly Step[]): readonly string[] {
+  return [...new Set(steps.filter(({ waits }) => waits !== undefined).map(({ subject }) => partsOf(subject)[0]))]
+}
+
+function partsOfStep(step: Step, setting: Setting): Parts {
+  const [table, name = ''] = partsOf(step.subject)
+  const last = step.up.at(-1) ?? ''
+  const [, given = '', definition = '', kind] = ADD.exec(last) ?? []
+  const target = REFERS.exec(definition)?.[1]
+  const waitsForKey = target !== undefined && setting.unready.has(target)
+  if (!(setting.isLarge(table) || waitsForKey)) return { inside: step }
+  if (step.change === 'add' && step.up.length === 1 && /^create (?:unique )?index /.test(last))
+    return { outside: concurrently(step) }
+  if (kind === 'unique' && step.up.length === 1 && !setting.dropped.has(given)) {
+    setting.unready.add(tableSql(table))
+    return { outside: uniqueOutside(step, table, { name: given, definition }) }
+  }
+  if (kind === 'check' || kind === 'foreign key') {
+    const isReplaced = step.up.length > 1 || setting.dropped.has(given)
+    return isReplaced ? validatedLater(step, table, [given]) : { outside: checkedOutside(step, table, given) }
+  }
+  const [, column] = SET_NOT_NULL.exec(last) ?? []
+  if (column !== undefined && !/^not null/.test(step.detail)) return requiredOutside(step, table, { name, column })
+  if (/ alter column .* type /s.test(step.up.join('\n'))) return retyped(step, table, { name, setting })
+  return { inside: step }
+}
+
+const OUTSIDE = { outside: true, waits: 'nobody waits: this is done outside of a transaction' } as const
+
+/** An index that is built while others write. */
+export function concurrently(step: Step): Step {
+  const spell = (statement: string) => statement.replace(/^(create (?:unique )?|drop )index /, '$1index concurrently ')
+  const isUnique = step.up.some((statement) => statement.startsWith('create unique '))
+  const { waits: _waits, ...rest } = step
+  return {
+    ...rest,
+    ...(isUnique ? {} : safe),
+    outside: true,
+    risk: [
+      ...(isUnique && step.risk !== undefined ? [step.risk] : []),
+      'is built while others write, outside of a transaction',
+    ].join('; '),
+    up: step.up.map(spell),
+    down: step.down.map(spell),
+  }
+}
+
+const dropIfThere = (table: string, name: string): string => alter(table, `drop constraint if exists ${name}`)
+const validate = (table: string, name: string): string => alter(table, `validate constraint ${name}`)
+const unchecked = (statement: string): string => `${statement} not valid`
+
+function uniqueOutside(
+  step: Step,
+  table: string,
+  { name, definition }: { readonly name: string; readonly definition: string },
+): Step {
+  const columns = definition.replace(/^unique /, '')
+  return {
+    ...step,
+    ...OUTSIDE,
+    up: [
+      `create unique index concurrently ${name} on ${tableSql(table)} ${columns}`,
+      alter(table, `add constraint ${name} unique using index ${name}`),
+    ],
+    down: [dropIfThere(table, name)],
+  }
+}
+
+function checkedOutside(step: Step, table: string, name: string): Step {
+  return {
+    ...step,
+    ...OUTSIDE,
+    up: [...step.up.map(unchecked), validate(table, name)],
+    down: [dropIfThere(table, name)],
+  }
+}
+
+/** Takes constraints for new rows at once, so that there is no time without them, and checks the existing rows later. */
+function validatedLater(step: Step, table: string, names: readonly string[]): Parts {
+  const isAdded = (statement: string) => names.includes(ADD.exec(statement)?.[1] ?? '')
+  const added = step.up.filter(isAdded)
+  const { rows, risk: _risk, waits: _waits, loss: _loss, ...rest } = step
+  return {
+    inside: {
+      ...rest,
+      ...safe,
+      up: step.up.map((statement) => (isAdded(statement) ? unchecked(statement) : statement)),
+    },
+    outside: {
+      change: 'change',
+      subject: `${table}.${partsOf(step.subject)[1]}`,
+      detail: 'existing rows are checked',
+      safety: 'risky',
+      risk: 'fails when a row that is there breaks it',
+      ...(rows && { rows }),
+      ...OUTSIDE,
+      up: names.map((name) => validate(table, name)),
+      down: added.flatMap((statement, at) => [dropIfThere(table, names[at] ?? ''), unchecked(statement)]),
+    },
+  }
+}
+
+/** A column without nulls, by a check that PostgreSQL takes as proof. */
+function requiredOutside(
+  step: Step,
+  table: string,
+  { name, column }: { readonly name: string; readonly column: string },
+): Parts {
+  const [before, last = ''] = [step.up.slice(0, -1), step.up.at(-1)]
+  const check = identifier(checkName(table, name, 'required'))
+  const outside: Step = {
+    ...step,
+    ...OUTSIDE,
+    up: [
+      unchecked(alter(table, `add constraint ${check} check (${column} is not null)`)),
+      validate(table, check),
+      last,
+      dropIfThere(table, check),
+    ],
+    down: step.down.slice(0, 1),
+  }
+  if (before.length === 0) return { outside }
+  const { rows: _rows, risk: _risk, waits: _waits, ...rest } = step
+  return { inside: { ...rest, up: before, down: step.down.slice(1) }, outside }
+}
+
+/** PostgreSQL checks the rules of a column again when its type changes; here they are added again, and checked later. */
+function retyped(
+  step: Step,
+  table: string,
+  { name, setting }: { readonly name: string; readonly setting: Setting },
+): Parts {
+  const works = step.locks?.works ?? []
+  const checks = (setting.from.find((each) => each.name === table)?.constraints ?? []).filter(
+    (each) =>
+      each.kind === 'check' &&
+      each.validated &&
+      each.columns.includes(name) &&
+      !setting.dropped.has(identifier(each.name)),
+  )
+  // Rows that are written again are checked on the way.
+  if (checks.length === 0 || works.some(({ work }) => work !== 'scan')) return { inside: step }
+  const drops = checks.map((each) => alter(table, `drop constraint ${identifier(each.name)}`))
+  const adds = checks.map((each) => addConstraint(table, each))
+  const names = checks.map((each) => identifier(each.name))
+  return validatedLater(
+    { ...step, up: [...drops, ...step.up, ...adds], down: [...drops, ...step.down, ...adds] },
+    table,
+    names,
+  )
+}

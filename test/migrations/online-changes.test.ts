@@ -1,0 +1,240 @@
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { openDatabase } from '../../src/db/open.js'
+import type { Json } from '../../src/json.js'
+import { schemaDifferences } from '../../src/migrations/drift/verify.js'
+import { readMigrations } from '../../src/migrations/files/files.js'
+import { planMigration, writeMigration } from '../../src/migrations/plan/generate.js'
+import { migrateDown, migrateUp, migrationStatus } from '../../src/migrations/run/run.js'
+import { describeBlocker } from '../../src/migrations/run/watch.js'
+import { openTestDatabase, type TestDatabase, testDatabaseKind } from '../support/database.js'
+import { failureOf, type Folder, makeFolder, specOf } from '../support/migrations.js'
+import { buildMigrator, killNow, startMigrator, until } from '../support/migrators.js'
+import { describeSchema } from '../support/schema-oracle.js'
+
+type Fields = Readonly<Record<string, Json>>
+type Models = Readonly<Record<string, { readonly fields: Fields; readonly [key: string]: Json }>>
+
+const id = { type: 'bigint', primary_key: true }
+const author = { table: 'authors', fields: { id, name: { type: 'string', max: 40 } } }
+const fields: Fields = {
+  id,
+  title: { type: 'string', min: 1, max: 100 },
+  code: { type: 'string', max: 20 },
+  pages: { type: 'integer', nullable: true },
+}
+const books = (more: Fields, rest: Readonly<Record<string, Json>> = {}): Models => ({
+  author,
+  book: { table: 'books', ...rest, fields: { ...fields, ...more } },
+})
+const BASE = books({})
+const reader: Fields = { author: { type: 'belongs_to', model: 'author', nullable: true } }
+
+let database: TestDatabase
+let scratch: TestDatabase
+let folder: Folder
+
+beforeEach(async () => {
+  database = await openTestDatabase()
+  scratch = await openTestDatabase()
+  folder = await makeFolder()
+})
+
+afterEach(async () => {
+  await database.close()
+  await scratch.close()
+})
+
+const plan = (models: Models) => planMigration(specOf(models), folder.path, scratch, async (tables) => new Set(tables))
+
+/** Applies a configuration, stores rows, and writes the plan of another one. */
+async function prepare(from: Models, to: Models) {
+  await writeMigration(await plan(from), folder.path, 'first')
+  await migrateUp(database, folder.path)
+  await database.query({ text: `insert into authors (name) select 'n' || n from generate_series(1, 50) n`, values: [] })
+  await database.query({
+    text: `insert into books (title, code, pages) select 't' || n, 'c' || n, n from generate_series(1, 50) n`,
+    values: [],
+  })
+  const planned = await plan(to)
+  expect(planned.refusals).toEqual([])
+  const files = await writeMigration(planned, folder.path, 'more')
+  return { planned, files }
+}
+
+describe('a change of a large table blocks its requests only for a moment, and can be reverted:', () => {
+  test.each<[what: string, from: Models, to: Models, files: number]>([
+    ['a unique field', BASE, books({ code: { type: 'string', max: 20, unique: true } }), 1],
+    ['a unique index', BASE, books({}, { indexes: [{ fields: ['title', 'code'], unique: true }] }), 1],
+    [
+      'a unique index without case',
+      BASE,
+      books({}, { indexes: [{ fields: ['code'], unique: true, ignore_case: true }] }),
+      1,
+    ],
+    ['a rule', BASE, books({ pages: { type: 'integer', nullable: true, minimum: 1 } }), 1],
+    ['another rule', BASE, books({ title: { type: 'string', min: 2, max: 100 } }), 2],
+    ['a required field', BASE, books({ pages: { type: 'integer' } }), 1],
+    ['a relation', BASE, books(reader), 2],
+    [
+      'a relation with another action',
+      books(reader),
+      books({ author: { type: 'belongs_to', model: 'author', nullable: true, on_delete: 'cascade' } }),
+      2,
+    ],
+    ['a longer text with a rule', BASE, books({ title: { type: 'string', min: 1, max: 150 } }), 2],
+    [
+      'a unique field, and a relation to it',
+      BASE,
+      {
+        ...books({ code: { type: 'string', max: 20, unique: true } }),
+        loan: { table: 'loans', fields: { id, book: { type: 'belongs_to', model: 'book', references: 'code' } } },
+      },
+      2,
+    ],
+    [
+      'all at once',
+      BASE,
+      books(
+        { ...reader, code: { type: 'string', max: 20, unique: true }, pages: { type: 'integer', minimum: 1 } },
+        { indexes: [['pages']] },
+      ),
+      2,
+    ],
+  ])('%s', async (_what, from, to, count) => {
+    const { planned, files } = await prepare(from, to)
+    const before = await describeSchema(database)
+    expect(files.length).toBe(count)
+    const blocking = planned.steps.flatMap(({ locks }) => locks?.works ?? []).filter((work) => work.blocking)
+    expect(blocking).toEqual([])
+    await migrateUp(database, folder.path)
+    expect(await schemaDifferences(specOf(to), database)).toEqual([])
+    expect(await plan(to)).toMatchObject({ steps: [], refusals: [] })
+    await migrateDown(database, folder.path, { steps: count, allows: () => true })
+    expect(await describeSchema(database)).toBe(before)
+    await migrateUp(database, folder.path)
+    expect(await schemaDifferences(specOf(to), database)).toEqual([])
+  })
+})
+
+test('a small table gets one file, whose statements are one transaction', async () => {
+  await writeMigration(await plan(BASE), folder.path, 'first')
+  const to = specOf(books({ code: { type: 'string', max: 20, unique: true } }))
+  const planned = await planMigration(to, folder.path, scratch, async () => new Set(['authors']))
+  expect(planned.text).not.toContain('concurrently')
+  expect(planned.outsideText).toBeUndefined()
+})
+
+test('a row that breaks a rule is reported, and `migrate up` continues once it is gone', async () => {
+  await prepare(BASE, books({ pages: { type: 'integer', nullable: true, minimum: 1 } }))
+  await database.query({ text: 'update books set pages = 0 where id = 1', values: [] })
+  expect(await failureOf(migrateUp(database, folder.path), folder)).toMatch(
+    /^0002_more\.sql:\d+: check constraint "books_pages_range" of relation "books" is violated by some row/,
+  )
+  await database.query({ text: 'update books set pages = 1 where id = 1', values: [] })
+  expect(await migrateUp(database, folder.path)).toMatchObject([{ name: '0002_more' }])
+})
+
+test('a file without a transaction has only statements that can run again', async () => {
+  await folder.write(
+    '0001_a.sql',
+    '-- transaction: none\n\n-- up\nalter table a validate constraint b;\nupdate a set b = 1;\n-- down\nalter table a drop constraint b;\n',
+  )
+  const error = await failureOf(readMigrations(folder.path), folder)
+  expect(error.split('\n').map((line) => line.slice(0, 50))).toEqual([
+    '0001_a.sql:5: with `-- transaction: none`, a state',
+    '0001_a.sql:7: with `-- transaction: none`, a state',
+  ])
+})
+
+const onServer = testDatabaseKind() === 'postgres' ? describe : describe.skip
+
+onServer('on a server', () => {
+  let program: string
+
+  beforeAll(async () => {
+    program = await buildMigrator()
+  })
+
+  const to = books({ code: { type: 'string', max: 20, unique: true }, pages: { type: 'integer', minimum: 1 } })
+
+  const unique = books({ code: { type: 'string', max: 20, unique: true } })
+
+  /** Holds a lock with which statements up to one of them succeed, and kills the migrator while it waits there. */
+  test.each<[what: string, to: Models, lock: string, waiting: string]>([
+    ['an index that is built', unique, "insert into books (title, code) values ('x', 'y')", 'create unique index%'],
+    ['a rule that is validated', to, 'lock table books in share row exclusive mode', 'alter table%'],
+  ])('a killed migrator is continued by the next one: %s', async (_what, wanted, lock, waiting) => {
+    await prepare(BASE, wanted)
+    const holder = await openDatabase({ url: database.url, directory: '' }, {})
+    try {
+      await holder
+        .transaction(async (connection) => {
+          await connection.query({ text: lock, values: [] })
+          const child = startMigrator(program, database.url ?? '', folder.path, 'ignore')
+          await until(
+            database,
+            `exists (select from pg_stat_activity where datname = current_database() and query like '${waiting}' and wait_event_type = 'Lock')`,
+          )
+          await killNow(child)
+          throw new Error('rolled back')
+        })
+        .catch(() => undefined)
+    } finally {
+      await holder.close()
+    }
+    expect((await migrationStatus(database, folder.path)).map(({ state }) => state)).toEqual(['applied', 'pending'])
+    await migrateUp(database, folder.path)
+    expect(await schemaDifferences(specOf(wanted), database)).toEqual([])
+  })
+
+  test.each([1, 2, 3, 4, 5, 6, 7])('a run that ended after statement %i is continued', async (statements) => {
+    const { files } = await prepare(BASE, to)
+    const [, migration] = await readMigrations(folder.path)
+    expect(files.length).toBe(1)
+    for (const { text, concurrent } of migration?.up.slice(0, statements) ?? [])
+      await database.query({ text: concurrent?.sql ?? text, values: [] })
+    expect(await migrateUp(database, folder.path)).toMatchObject([{ name: '0002_more' }])
+    expect(await schemaDifferences(specOf(to), database)).toEqual([])
+  })
+
+  test('another constraint of the same name is not taken for it', async () => {
+    await prepare(BASE, to)
+    await database.query({
+      text: 'alter table books add constraint books_pages_range check (pages > 7) not valid',
+      values: [],
+    })
+    expect(await failureOf(migrateUp(database, folder.path), folder)).toMatch(
+      /"books_pages_range" for relation "books" already exists/,
+    )
+  })
+
+  test('a migration that waits for a lock names the session that holds it, without its statement', async () => {
+    await prepare(BASE, books({ stars: { type: 'integer', nullable: true } }))
+    const holder = await openDatabase({ url: `${database.url}?application_name=report`, directory: '' }, {})
+    const named: string[] = []
+    let release: () => void = () => {}
+    const released = new Promise<void>((done) => {
+      release = done
+    })
+    try {
+      const holding = holder.transaction(async (connection) => {
+        await connection.query({ text: `select 'secret' from books`, values: [] })
+        await released
+      })
+      await until(
+        database,
+        `exists (select from pg_locks where relation = 'books'::regclass and mode = 'AccessShareLock')`,
+      )
+      const onBlocked = (blockers: readonly Parameters<typeof describeBlocker>[0][]) => {
+        named.push(...blockers.map(describeBlocker))
+        release()
+      }
+      await migrateUp(database, folder.path, { onBlocked })
+      await holding
+    } finally {
+      await holder.close()
+    }
+    expect(named[0]).toMatch(/^session \d+ \(.+\), idle in transaction, its last statement began \d+ s ago$/)
+    expect(named.join()).not.toContain('secret')
+  })
+})
