@@ -2,9 +2,11 @@ import { type Command, Option } from 'commander'
 import { readConfig } from '../../src/internal.js'
 import { type Application, type CliContext, type CommonOptions, requireApplication } from '../context.js'
 import { type ExitCode, Failure } from '../failure.js'
+import { scratchOption } from '../migrate/scratch.js'
 import { compareAccess } from '../project/access-diff.js'
 import { explainRequest } from '../project/access-request.js'
 import { type LineOf, linesIn, matrixJson, printMatrix, type RouteAccess } from '../project/access-text.js'
+import { verifyAccess } from '../project/access-verify.js'
 
 interface AccessOptions extends CommonOptions {
   readonly json?: true
@@ -13,6 +15,8 @@ interface AccessOptions extends CommonOptions {
   readonly database?: true
   readonly diff?: string
   readonly allowWider?: readonly string[]
+  readonly verify?: true
+  readonly scratch?: string
 }
 
 const EXAMPLES = `
@@ -21,8 +25,9 @@ Examples:
   $ snippetctl access --as '{"sub":"ann","roles":["member"]}' PATCH /api/tasks/5/ --data '{"title":"x"}'
   $ snippetctl access --as '{"sub":"ann","roles":["member"]}' GET /api/tasks/5/ --database
   $ snippetctl access --diff old.yaml                     fails if access is wider than in another file
+  $ snippetctl access --verify                            sends requests of each kind of caller, in a scratch database
 
-Exit code 1: the request is denied, or access is wider.`
+Exit code 1: the request is denied, access is wider, or a response is not as the rules say.`
 
 /** `access`: prints who may do what, or why a request is allowed or denied. */
 export function addAccess(program: Command, context: CliContext): void {
@@ -36,6 +41,11 @@ export function addAccess(program: Command, context: CliContext): void {
     .option('--database', 'judge the stored record, which is read from the database')
     .option('--diff <file>', 'compare with this older configuration; fail if access is wider')
     .option('--allow-wider <names...>', 'with --diff: what may be wider, such as task.list:member')
+    .option(
+      '--verify',
+      'serve on a scratch database with a record for each condition, and compare the responses with the rules',
+    )
+    .addOption(scratchOption())
     .option('--json', 'print one JSON document')
     .addHelpText('after', EXAMPLES)
     .action(async (method: string | undefined, path: string | undefined, options: AccessOptions) =>
@@ -62,6 +72,7 @@ async function showAccess(context: CliContext, { method, path }: Arguments, opti
       throw new Failure(2, '--as needs a method and a path: GET /api/tasks/5/')
     return explainRequest(context, loaded, { ...options, as: options.as, method, path, lineOf })
   }
+  if (options.verify) return verifyAccess(context, loaded, { ...options, lineOf })
   if (method !== undefined) throw new Failure(2, 'a method and a path need --as')
   const routes = otherRoutes(loaded, lineOf)
   if (options.json) context.out.data(JSON.stringify(matrixJson(loaded.spec, lineOf, routes)))

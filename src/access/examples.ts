@@ -1,0 +1,187 @@
+import {
+  type AppSpec,
+  ANYONE,
+  type FieldSpec,
+  type ModelSpec,
+  type Rule,
+  type RuleCondition,
+  SIGNED_IN,
+} from '../config/spec.js'
+import type { Json } from '../json.js'
+import { kindOf, type StoredText } from './compare.js'
+import { judgeRule, type Known, type StoredRecord } from './judge.js'
+import { type Asker, knownBy } from './situation.js'
+import { writtenLiteral } from './spell.js'
+
+/** The records of every table, by the name of the table. */
+export type World = ReadonlyMap<string, readonly StoredRecord[]>
+
+/** The rules of an application, with the model of the records that they judge. */
+export function rulesOf({ resources }: AppSpec): readonly { readonly model: ModelSpec; readonly rule: Rule }[] {
+  const own = resources.flatMap(({ model, access = [] }) =>
+    (access ?? []).flatMap(({ rows, becomes }) => [rows, becomes].flatMap((rule) => (rule ? [{ model, rule }] : []))),
+  )
+  const sets = own.flatMap(({ rule }) =>
+    rule
+      .flat()
+      .flatMap(({ value }) =>
+        'set' in value && value.set.rows ? [{ model: value.set.model, rule: value.set.rows }] : [],
+      ),
+  )
+  return [...own, ...sets]
+}
+
+const SUBJECTS = ['verify-a', 'verify-b'] as const
+const CLAIMS: Readonly<Record<string, readonly [Json, Json]>> = {
+  number: [1, 2],
+  boolean: [true, false],
+  string: ['a', 'b'],
+}
+const UUIDS = ['00000000-0000-4000-8000-000000000001', '00000000-0000-4000-8000-000000000002'] as const
+
+/** Callers of each kind: unknown, without a role, with each role, with all; of each, two with other subjects and claims; with all roles, one without claims. */
+export function exampleCallers(spec: AppSpec): readonly (Asker | undefined)[] {
+  const { auth } = spec
+  if (!auth) return []
+  const conditions = rulesOf(spec).flatMap(({ rule }) => rule.flat())
+  const claimed = ([0, 1] as const).map((place) =>
+    Object.fromEntries(
+      auth.claims.map(({ name, type }) => {
+        const uses = conditions.filter(({ value }) => 'claim' in value && value.claim === name)
+        const choices = uses.flatMap(({ field }) => choicesOf(field))
+        const isUuid = uses.some(({ field }) => field.type.name === 'uuid')
+        const value = choices[place] ?? (isUuid ? UUIDS[place] : (CLAIMS[type]?.[place] ?? null))
+        return [name, uses.some(({ lookup }) => lookup.operand.list !== undefined) ? [value] : value] as const
+      }),
+    ),
+  )
+  const combinations = [[], ...auth.roles.map((role) => [role]), ...(auth.roles.length > 1 ? [auth.roles] : [])]
+  const callers = combinations.flatMap((roles): readonly Asker[] => [
+    ...SUBJECTS.map((subject, at) => ({ subject, roles, claims: claimed[at] ?? {} })),
+  ])
+  const unclaimed = auth.claims.length > 0 ? [{ subject: SUBJECTS[0], roles: auth.roles, claims: {} }] : []
+  return [undefined, ...callers, ...unclaimed]
+}
+
+function choicesOf({ options }: FieldSpec): readonly string[] {
+  return 'choices' in options && Array.isArray(options.choices) ? (options.choices as readonly string[]) : []
+}
+
+/** Values of a field, of which rules accept some. Those of relations are the keys of records. */
+export function exampleValues(spec: AppSpec, field: FieldSpec, world: World): readonly StoredText[] {
+  const { target, nullable, type } = field
+  const none = nullable ? [null] : []
+  if (target) return [...(world.get(target.table) ?? []).map((record) => record[target.field] ?? null), ...none]
+  const conditions = rulesOf(spec)
+    .flatMap(({ rule }) => rule.flat())
+    .filter((each) => each.field === field)
+  const match = spec.auth && rulesOf(spec).some(({ rule }) => rule.flat().some(({ value }) => usersOf(value) === field))
+  const wanted = conditions.flatMap((condition) => valuesAround(condition, exampleCallers(spec)))
+  const standard =
+    field.default && 'literal' in field.default ? [writtenLiteral(field.default.literal, field, EXACT)] : []
+  const examples = type.examplesOf?.(field.options as never) ?? type.examples
+  const kind = kindOf(field)
+  const plain =
+    kind === 'number' ? ['1', '2'] : kind === 'boolean' ? ['true', 'false'] : kind === 'text' ? ['a', 'b'] : []
+  const any = isFormatted(type.name) ? examples.slice(0, 3).map(({ json }) => json) : plain
+  const values = [
+    ...(match ? SUBJECTS : []),
+    ...wanted,
+    ...standard,
+    ...choicesOf(field),
+    ...(choicesOf(field).length > 0 ? [] : any),
+  ]
+  return [
+    ...new Set(values.map((value) => (value === null || value === undefined ? null : textOfJson(value)))),
+    ...none,
+  ]
+    .filter((value) => value !== null || nullable)
+    .slice(0, 16)
+}
+
+const EXACT = { operand: { write: (value: unknown, write: (item: unknown) => Json) => write(value) } } as never
+
+const isFormatted = (type: string): boolean =>
+  !['string', 'text', 'integer', 'bigint', 'decimal', 'boolean'].includes(type)
+
+const textOfJson = (value: unknown): string => (typeof value === 'object' ? JSON.stringify(value) : String(value))
+
+function usersOf(value: RuleCondition['value']): FieldSpec | undefined {
+  if ('user' in value) return value.user.match
+  const inner = 'set' in value ? value.set.rows?.flat().find((each) => 'user' in each.value)?.value : undefined
+  return inner && 'user' in inner ? inner.user.match : undefined
+}
+
+/** The values that a condition compares with, and others next to them. */
+function valuesAround(
+  { field, lookup, value }: RuleCondition,
+  callers: readonly (Asker | undefined)[],
+): readonly Json[] {
+  const given: readonly unknown[] =
+    'literal' in value
+      ? [writtenLiteral(value.literal, field, lookup)].flat()
+      : 'subject' in value
+        ? SUBJECTS
+        : 'claim' in value
+          ? callers.flatMap((caller) => caller?.claims[value.claim] ?? []).flat()
+          : []
+  if (lookup.name === 'isnull') return []
+  return given.flatMap((each): readonly Json[] => {
+    if (kindOf(field) === 'number') return [String(each), String(Number(each) + 1), String(Number(each) - 1)]
+    return choicesOf(field).length > 0 || kindOf(field) !== 'text'
+      ? [String(each)]
+      : [String(each), `${String(each)}x`, `x${String(each)}`]
+  })
+}
+
+/** Which conditions of a rule hold for a record: the place of the alternative, and the only condition that does not; undefined for other records. */
+export interface Near {
+  readonly alternative: number
+  /** Undefined for a record that meets all. */
+  readonly broken: number | undefined
+}
+
+/** How near a record is to a rule: it meets an alternative, or all conditions of it but one. */
+export function nearTo(rule: Rule, record: StoredRecord, known: Known): readonly Near[] {
+  return judgeRule(rule, record, known).alternatives.flatMap((all, alternative): readonly Near[] => {
+    const failing = all.flatMap(({ holds }, at) => (holds === true ? [] : [at]))
+    return failing.length > 1 ? [] : [{ alternative, broken: failing[0] }]
+  })
+}
+
+/**
+ * Changes a record until it meets an alternative of a rule, or all of it but one condition; undefined if no example values do.
+ */
+export function towards(
+  record: StoredRecord,
+  all: readonly RuleCondition[],
+  broken: number | undefined,
+  { known, values }: { readonly known: Known; readonly values: (field: FieldSpec) => readonly StoredText[] },
+): StoredRecord | undefined {
+  const isRight = (candidate: StoredRecord, at: number) => {
+    const condition = all[at]
+    return condition !== undefined && (judgeRule([[condition]], candidate, known).holds === true) === (at !== broken)
+  }
+  let made = record
+  for (const at of all.keys()) {
+    const field = all[at]?.relations[0]?.field ?? all[at]?.field
+    if (field === undefined || isRight(made, at)) continue
+    const found = values(field).find((value) => isRight({ ...made, [field.name]: value }, at))
+    if (found === undefined) return undefined
+    made = { ...made, [field.name]: found }
+  }
+  return [...all.keys()].every((at) => isRight(made, at)) ? made : undefined
+}
+
+/** The first caller to whom a grant is, who knows the records. */
+export function callerFor(
+  spec: AppSpec,
+  to: string,
+  world: World,
+): { readonly asker: Asker | undefined; readonly known: Known } {
+  const asker = exampleCallers(spec).find((each) =>
+    to === ANYONE ? true : each !== undefined && (to === SIGNED_IN || each.roles.includes(to)),
+  )
+  const signed = to === ANYONE ? exampleCallers(spec)[1] : asker
+  return { asker: signed, known: knownBy(spec, signed, (table) => world.get(table)) }
+}

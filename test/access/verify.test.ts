@@ -1,0 +1,77 @@
+import { afterEach, expect, test } from '@jest/globals'
+import { makeProject, type Project, runInHost } from '../support/cli.js'
+import { envOf } from '../support/database.js'
+
+const projects: Project[] = []
+afterEach(() => Promise.all(projects.splice(0).map((project) => project.remove())))
+
+const yamlWith = (access: string, more = '') => `version: 1
+auth: { roles: { names: [member] }, claims: { tenant: { type: integer } } }
+${more}
+models:
+  project:
+    table: projects
+    fields: { id: { type: bigint, primary_key: true }, tenant: { type: integer, nullable: true } }
+  task:
+    table: tasks
+    fields:
+      id: { type: bigint, primary_key: true }
+      project: { type: belongs_to, model: project }
+      title: { type: string, max: 20 }
+      status: { type: choice, choices: [open, done], default: open }
+resources:
+  project: { model: project, path: /projects/, access: [{ to: signed_in, may: read, rows: { tenant: $tenant } }] }
+  task:
+    model: task
+    path: /tasks/
+    access:
+      ${access}
+`
+const GRANTS = `- { to: member, may: read, rows: { project.tenant: $tenant } }
+      - { to: member, may: [change, create, destroy], rows: { project.tenant: $tenant, status: open }, becomes: { project.tenant: $tenant } }`
+
+const verify = async (yaml: string, plugin = '') => {
+  const project = await makeProject({ 'resources.yaml': yaml, ...(plugin && { 'plugin.mjs': plugin }) })
+  projects.push(project)
+  const { code, stdout, stderr } = await runInHost(['access', '--verify', '--json'], {
+    cwd: project.folder,
+    env: envOf(undefined),
+  })
+  if (stdout === '') throw new Error(stderr)
+  return { code, ...(JSON.parse(stdout) as Verified) }
+}
+
+interface Verified {
+  readonly requests: number
+  readonly differences: readonly { readonly request: string; readonly expected: string; readonly found: string }[]
+  readonly idle: readonly { readonly line: number; readonly condition: string; readonly reason: string }[]
+  readonly empty: readonly unknown[]
+}
+
+test('a service that does what its rules say has no difference', async () => {
+  const { code, requests, differences, idle, empty } = await verify(yamlWith(GRANTS))
+  expect({ code, differences, idle, empty }).toEqual({ code: 0, differences: [], idle: [], empty: [] })
+  expect(requests).toBeGreaterThan(100)
+}, 120_000)
+
+test('a condition that no caller notices is reported with its line', async () => {
+  const yaml = yamlWith(`- { to: member, may: read }\n      - { to: member, may: read, rows: { status: open } }`)
+  const line = yaml.split('\n').findIndex((each) => each.includes('rows: { status: open }')) + 1
+  const { code, idle } = await verify(yaml)
+  expect({ code, idle }).toEqual({
+    code: 0,
+    idle: [{ line, condition: 'status: open', reason: 'changes nothing: other grants cover the same' }],
+  })
+}, 120_000)
+
+test('a plugin that acts around the rules is a difference, and exit code 1', async () => {
+  const plugin = `export default (app) => {
+  app.replace('task', 'retrieve', async ({ context, id }) => ({
+    status: 200,
+    body: (await context.service.knex('tasks').where({ id: String(id) }).select('id', 'title'))[0] ?? {},
+  }))
+}`
+  const { code, differences } = await verify(yamlWith(GRANTS, 'plugins: [./plugin.mjs]'), plugin)
+  expect(code).toBe(1)
+  expect(differences.map(({ request }) => request)).toContainEqual(expect.stringMatching(/^GET .*\/tasks\/\d+\/$/))
+}, 120_000)
