@@ -2,7 +2,7 @@ import { request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { Plugin } from '../../src/index.js'
 import { type Api, startApi } from '../support/api.js'
-import { mistakesOf } from '../support/config.js'
+import { checkText, mistakesOf } from '../support/config.js'
 
 const YAML = `version: 1
 plugins: [./plugin.mjs]
@@ -498,5 +498,20 @@ describe('check', () => {
   ])('rejects %s of records without a key', (_what, more, expected) => {
     const text = `${model('{ primary_key: none, fields: { c: { type: date } } }')}resources:\n  a: { model: a, path: /a/${more} }\n`
     expect(mistakesOf(text)).toEqual(expected)
+  })
+
+  test.each([
+    ['api: { dialect: crud }', '', ['set `dialect: plain` for `a`']],
+    ['api: { dialect: crud }', ', dialect: plain', []],
+    [
+      'mounts: [{ path: /m, dialect: crud }]',
+      ', dialect: plain',
+      ['leave `dialect` out of the mount, which then has the dialect of each resource'],
+    ],
+    ['mounts: [{ path: /m }]', ', dialect: plain', []],
+  ])('%s with records whose key has several fields: the help leads on', (settings, more, help) => {
+    const fields = '{ primary_key: [c, d], fields: { c: { type: integer }, d: { type: integer } } }'
+    const found = checkText(`${model(fields)}resources:\n  a: { model: a, path: /a/${more} }\n${settings}\n`)
+    expect(Array.isArray(found) ? found.flatMap((each) => each.help) : []).toEqual(help)
   })
 })

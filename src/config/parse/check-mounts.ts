@@ -44,14 +44,20 @@ const checkLoneKey = (root: Json, { name, path, model, has, yaml }: ResourceDraf
   const mounts = itemsOf(findValue(root, ['mounts'])).map(
     (mount, index) => [findValue(mount, ['dialect']), index] as const,
   )
+  const own = `set \`dialect: plain\` for ${show(name)}`
   const places = [
-    ...(has('dialect') ? [{ dialect: yaml.dialect, at: [...path, 'dialect'] }] : []),
-    { dialect: findValue(root, ['api', 'dialect']), at: ['api', 'dialect'] },
-    ...mounts.map(([dialect, index]) => ({ dialect, at: ['mounts', index, 'dialect'] })),
+    has('dialect')
+      ? { dialect: yaml.dialect, at: [...path, 'dialect'], help: own }
+      : { dialect: findValue(root, ['api', 'dialect']), at: ['api', 'dialect'], help: own },
+    ...mounts.map(([dialect, index]) => ({
+      dialect,
+      at: ['mounts', index, 'dialect'],
+      help: 'leave `dialect` out of the mount, which then has the dialect of each resource',
+    })),
   ]
-  for (const { dialect, at } of places) {
+  for (const { dialect, at, help } of places) {
     if (typeof dialect !== 'string' || dialect === PLAIN || report.isSpoiled(at)) continue
     const message = `the dialect ${show(dialect)} needs a primary key of one field, which ${show(name)} does not have`
-    report.add({ code: 'SC320', path: at, message, help: [`set \`dialect: plain\` for ${show(name)}`] })
+    report.add({ code: 'SC320', path: at, message, help: [help] })
   }
 }
