@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { loadRows, startPostgres } from './cluster.js'
 import { HOME } from './contestants.js'
@@ -12,7 +13,12 @@ interface Change {
   /** Edits the text of the configuration. */
   readonly edit: (yaml: string) => string
   readonly flags: readonly string[]
+  /** Whether requests may wait for longer than the limit. */
+  readonly blocks?: true
 }
+
+/** The longest time in milliseconds that a request may wait for a change that does not block. */
+const LONGEST_WAIT_MS = 100
 
 const CREATED_AT = '      created_at: { type: timestamp, auto: on_create }'
 
@@ -30,13 +36,51 @@ const CHANGES: readonly Change[] = [
   {
     name: 'index_stars',
     edit: (yaml) => yaml.replace('    indexes:\n', '    indexes:\n      - [stars, id]\n'),
-    flags: ['--concurrently'],
+    flags: [],
+  },
+  {
+    name: 'rule_stars',
+    edit: (yaml) => yaml.replace('stars: { type: integer, nullable', 'stars: { type: integer, minimum: 1, nullable'),
+    flags: [],
+  },
+  {
+    name: 'unique_stars',
+    edit: (yaml) => yaml.replace('stars: { type: integer,', 'stars: { type: integer, unique: true,'),
+    flags: [],
+  },
+  {
+    name: 'longer_title',
+    edit: (yaml) => yaml.replace(/^( {6}title: .*)max: 100/m, '$1max: 150'),
+    flags: [],
+  },
+  {
+    name: 'add_note',
+    edit: (yaml) =>
+      yaml.replace(CREATED_AT, `      note: { type: string, max: 9, default: x, nullable: true }\n${CREATED_AT}`),
+    flags: [],
+  },
+  {
+    name: 'require_note',
+    edit: (yaml) => yaml.replace('default: x, nullable: true', 'default: x'),
+    flags: [],
+  },
+  {
+    name: 'relate_authors',
+    edit: (yaml) =>
+      yaml
+        .replace(
+          'models:\n',
+          'models:\n  author: { table: authors, fields: { id: { type: bigint, primary_key: true } } }\n',
+        )
+        .replace(CREATED_AT, `      writer: { type: belongs_to, model: author, nullable: true }\n${CREATED_AT}`),
+    flags: [],
   },
   // For comparison: this one blocks writes while it is built.
   {
     name: 'index_plainly',
     edit: (yaml) => yaml.replace('    indexes:\n', '    indexes:\n      - [stars, language, id]\n'),
-    flags: [],
+    flags: ['--no-concurrently'],
+    blocks: true,
   },
 ]
 
@@ -45,6 +89,8 @@ const LIMITS = "set lock_timeout = '2s'; set statement_timeout = '5s'"
 const READ = 'select id, title, language from snippets where id = $1'
 const WRITE = 'update snippets set language = language where id = $1'
 const CLIENTS = 4
+/** How long the clients run without a change, to tell waits from the noise of the machine. */
+const QUIET_MS = 5_000
 
 /** What clients observed for one kind of statement. */
 interface Seen {
@@ -95,6 +141,10 @@ async function main(rows: number): Promise<void> {
     const file = join(folder, 'resources.yaml')
     cpSync(join(HOME, 'migrations'), join(folder, 'migrations'), { recursive: true })
     writeFileSync(file, withoutPlugins(readFileSync(join(HOME, 'resources.yaml'), 'utf8')))
+    const stop = startLoad(url, rows)
+    await delay(QUIET_MS)
+    const { reads, writes } = await stop()
+    say(`\nwithout a change  reads: ${shown(reads)}\n                 writes: ${shown(writes)}`)
     for (const change of CHANGES) await make(change, { folder, file, url, rows })
   } finally {
     rmSync(folder, { recursive: true })
@@ -114,7 +164,7 @@ interface Place {
   readonly rows: number
 }
 
-async function make({ name, edit, flags }: Change, { folder, file, url, rows }: Place): Promise<void> {
+async function make({ name, edit, flags, blocks }: Change, { folder, file, url, rows }: Place): Promise<void> {
   writeFileSync(file, edit(readFileSync(file, 'utf8')))
   const run = (...args: readonly string[]) =>
     runCommand(['migrate', ...args], { cwd: folder, env: { ...process.env, DATABASE_URL: url } })
@@ -124,6 +174,8 @@ async function make({ name, edit, flags }: Change, { folder, file, url, rows }: 
   const applied = await run('up')
   const { reads, writes } = await stop()
   say(`${applied}  meanwhile   reads: ${shown(reads)}\n              writes: ${shown(writes)}`)
+  const longest = Math.round(Math.max(reads.longest, writes.longest))
+  if (!blocks) say(`  at most ${LONGEST_WAIT_MS} ms: ${longest <= LONGEST_WAIT_MS ? 'met' : 'missed'}, ${longest} ms`)
 }
 
 /** Runs a command in another process, while this one generates the load. */
@@ -139,4 +191,4 @@ function runCommand(
   })
 }
 
-await main(Number(process.argv[2] ?? 1_000_000))
+await main(Number(process.argv[2] ?? 2_000_000))
