@@ -61,7 +61,7 @@ describeInChromium('signing in to Explore', () => {
     expect(await page.getByText('of bob').count()).toBe(0)
     expect(await findFaults(page)).toEqual([])
     await page.getByRole('link', { name: '1', exact: true }).click()
-    await page.getByRole('heading', { level: 1 }).getByText('1').waitFor()
+    await page.getByRole('heading', { level: 1, name: 'of ann' }).waitFor()
     await page.locator('html[data-caller=ann]').waitFor()
     await page.reload()
     await page.locator('html[data-caller=ann]').waitFor()
