@@ -65,6 +65,7 @@ export type { ChosenModel } from './migrations/introspect/choose.js'
 export { type Introspected, introspect, writeIntrospected } from './migrations/introspect/introspect.js'
 export { MigrationError } from './migrations/files/error.js'
 export { type CountedPlan, type CountedStep, countRows, wantsRows } from './migrations/plan/row-counts.js'
+export { holdAgainst } from './migrations/plan/live-obstacles.js'
 export { planAdditions, wantSameTables } from './migrations/plan/additions.js'
 export {
   type FindLarge,

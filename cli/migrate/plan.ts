@@ -7,6 +7,7 @@ import {
   countRows,
   DatabaseRefused,
   declareRename,
+  holdAgainst,
   type MigrationFolder,
   type MigrationPlan,
   migrationStatus,
@@ -74,15 +75,17 @@ async function inspectDatabase(
   { planned, writes }: { readonly planned: MigrationPlan; readonly writes: boolean },
 ): Promise<Inspected> {
   const counts = wantsRows(planned)
-  if (!(counts || writes) || !hasDatabase(context, file)) return { planned, newer: [] }
+  if ((planned.steps.length === 0 && !writes) || !hasDatabase(context, file)) return { planned, newer: [] }
   const database = await openReachable(context, file).catch((error: unknown) => {
     if (!(error instanceof DatabaseRefused || error instanceof Failure)) throw error
     if (counts) context.err.line(`rows were not counted: ${error.message}`)
   })
   if (!database) return { planned, newer: [] }
   try {
-    const newer = newerIn(await migrationStatus(database, projectFolders(file).migrations))
-    return { planned: counts ? await countRows(planned, database) : planned, newer }
+    const statuses = await migrationStatus(database, projectFolders(file).migrations)
+    const isCurrent = statuses.length > 0 && statuses.every(({ state }) => state === 'applied')
+    const counted = counts ? await countRows(planned, database) : planned
+    return { planned: isCurrent ? await holdAgainst(counted, database) : counted, newer: newerIn(statuses) }
   } finally {
     await database.close()
   }

@@ -212,7 +212,7 @@ function changeOf(table: string, old: CatalogColumn, now: CatalogColumn): Parts 
   const steps = [
     ...(retyped ? [changeType(table, old, now, { relation, indexed: false })] : []),
     ...(retyped || old.default === now.default ? [] : [changeDefault(table, old, now)]),
-    ...(old.nullable === now.nullable ? [] : [changeNullable(table, old, now, relation)]),
+    ...(old.nullable === now.nullable ? [] : [changeNullable(table, { from: old, to: now, relation, fills: false })]),
   ]
   return { up: steps.flatMap(({ up }) => up), down: steps.toReversed().flatMap(({ down }) => down) }
 }

@@ -87,7 +87,7 @@ function undoneInColumn(spec: AppSpec, { table, old, now }: ChangedColumn, { to,
   const steps = [
     ...(type ? [changeType(table, now, wanted, { relation: table, indexed: false })] : []),
     ...(filled ? [changeDefault(table, now, wanted)] : []),
-    ...(nullable ? [changeNullable(table, now, wanted, table)] : []),
+    ...(nullable ? [changeNullable(table, { from: now, to: wanted, relation: table, fills: false })] : []),
   ]
   const said = {
     ...now,

@@ -38,16 +38,16 @@ export function addColumn(table: string, column: WantedColumn, relation: string)
 
 function valueless(relation: string) {
   return {
-    ...risky(
-      'fails when there is a row: give the field a `default`, make it `nullable`, or fill it by a migration of your own',
-    ),
+    ...risky(`fails when there is a row: ${NEW_VALUES}`),
     rows: {
       ...rowsOf(relation, 'true'),
       says: (count: string) => `${count} rows would have no value`,
-      decides: true,
+      decides: { cannot: 'be added', help: NEW_VALUES },
     } as const,
   }
 }
+
+const NEW_VALUES = 'give the field a `default`, make it `nullable`, or fill it by a migration of your own'
 
 /** @param relation the former name of the table, for counting */
 export function dropColumn(table: string, column: CatalogColumn, relation: string): Step {
@@ -115,21 +115,51 @@ export function remake(table: string, column: CatalogColumn, nullable: boolean):
   }
 }
 
-export function changeNullable(table: string, from: CatalogColumn, to: CatalogColumn, relation: string): Step {
+/** A column that becomes required or nullable. */
+interface Nullability {
+  readonly from: CatalogColumn
+  readonly to: CatalogColumn
+  /** The former name of the table, for counting. */
+  readonly relation: string
+  /** Whether rows without a value may get the default. */
+  readonly fills: boolean
+}
+
+export function changeNullable(table: string, { from, to, relation, fills }: Nullability): Step {
   const name = identifier(to.name)
   const [allow, forbid] = ['drop', 'set'].map((verb) => alter(table, `alter column ${name} ${verb} not null`))
-  const nulls: RowQuery = {
-    ...rowsOf(relation, `${name} is null`),
-    says: (count, total) => `${count} of ${total} rows have no value`,
-  }
+  const isFilled = fills && !to.nullable && to.default !== null
+  const fill = `update ${tableSql(table)} set ${name} = ${to.default} where ${name} is null`
   return {
     change: 'change',
     subject: `${table}.${to.name}`,
     detail: to.nullable ? 'not null -> null' : 'null -> not null',
-    ...(to.nullable ? safe : { ...risky('fails when a row has no value'), rows: nulls }),
-    up: [(from.nullable ? forbid : allow) ?? ''],
+    ...(to.nullable ? safe : isFilled ? filling(relation, to) : requiring(table, relation, to)),
+    up: [...(isFilled ? [fill] : []), (from.nullable ? forbid : allow) ?? ''],
     down: [(from.nullable ? allow : forbid) ?? ''],
   }
+}
+
+function filling(relation: string, { name, default: value }: CatalogColumn) {
+  const rows: RowQuery = {
+    ...rowsOf(relation, `${identifier(name)} is null`),
+    says: (count, total) => `${count} of ${total} rows get ${value}`,
+  }
+  return { ...risky('writes the default into rows without a value, and `down` does not remove it'), rows }
+}
+
+function requiring(table: string, relation: string, { name }: CatalogColumn) {
+  const where = `${identifier(name)} is null`
+  const fill = `update ${tableSql(table)} set ${identifier(name)} = … where ${where}`
+  const rows: RowQuery = {
+    ...rowsOf(relation, where),
+    says: (count, total) => `${count} of ${total} rows have no value`,
+    decides: {
+      cannot: 'become required',
+      help: `give the field a \`default\`, which these rows get unless it must be unique, or fill them first: ${fill}`,
+    },
+  }
+  return { ...risky('fails when a row has no value'), rows }
 }
 
 export function changeDefault(table: string, from: CatalogColumn, to: CatalogColumn): Step {

@@ -8,6 +8,7 @@ import {
   isOfOneKind,
   isOurConstraint,
   isOurIndex,
+  isTied,
   losesKey,
   nameless,
   type Pair,
@@ -202,16 +203,18 @@ function addedColumns({ wanted, from, relation }: Pair): readonly Step[] {
     .map((column) => columns.addColumn(wanted.name, column, relation))
 }
 
-function changedColumns({ wanted, from, to, retyped, relation }: Pair): readonly Step[] {
+function changedColumns(pair: Pair): readonly Step[] {
+  const { wanted, from, to, retyped, relation } = pair
   return both(from.columns, to.columns)
     .filter(([old, now]) => isOfOneKind(old, now))
     .flatMap(([old, now]) => {
       const indexed = [...from.indexes, ...from.constraints].some(({ columns }) => columns.includes(now.name))
       const type = retyped.has(now.name)
+      const nullability = { from: old, to: now, relation, fills: !isTied(pair, now.name) }
       return [
         ...(type ? [columns.changeType(wanted.name, old, now, { relation, indexed })] : []),
         ...(type || old.default === now.default ? [] : [columns.changeDefault(wanted.name, old, now)]),
-        ...(old.nullable === now.nullable ? [] : [columns.changeNullable(wanted.name, old, now, relation)]),
+        ...(old.nullable === now.nullable ? [] : [columns.changeNullable(wanted.name, nullability)]),
       ]
     })
 }

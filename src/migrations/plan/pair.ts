@@ -142,3 +142,11 @@ export function losesKey({ from, to, dropped }: Pair, columns: readonly string[]
     )
   )
 }
+
+/** Whether a value cannot stand in any number of rows, because it must be unique or refer to a row. */
+export function isTied({ to }: Pair, column: string): boolean {
+  const isUnique = to.indexes.some(
+    ({ uses, definition }) => uses.includes(column) && definition.startsWith('CREATE UNIQUE '),
+  )
+  return isUnique || to.constraints.some(({ kind, columns: keys }) => kind !== 'check' && keys.includes(column))
+}

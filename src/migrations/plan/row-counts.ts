@@ -47,10 +47,10 @@ export async function countRows(plan: Plan, database: Database): Promise<Counted
     return counted
   })
   const hopeless = steps
-    .filter(({ rows, count }) => rows?.decides === true && (count?.rows ?? 0) > 0)
+    .filter(({ rows, count }) => rows?.decides !== undefined && (count?.rows ?? 0) > 0)
     .map(
-      ({ subject, count, risk = '' }) =>
-        `${subject} cannot be added, because ${count?.says}: ${risk.replace(/^.*?: /, '')}`,
+      ({ subject, count, rows }) =>
+        `${subject} cannot ${rows?.decides?.cannot}, because ${count?.says}: ${rows?.decides?.help}`,
     )
   if (hopeless.length === 0) return { ...plan, steps }
   return { ...plan, steps, refusals: [...plan.refusals, ...hopeless], text: undefined, proof: undefined }

@@ -4,8 +4,8 @@ export interface RowQuery {
   readonly sql: string
   /** The sentence for the two numbers, which have thousands separators. */
   readonly says: (count: string, total: string) => string
-  /** Whether a single affected row makes the step fail. */
-  readonly decides?: true
+  /** Set if a single affected row makes the step fail: the sentence's end, and the ways out. */
+  readonly decides?: { readonly cannot: string; readonly help: string }
 }
 
 /** A count of the rows of a relation for which a condition holds. */
