@@ -82,14 +82,19 @@ function nativeInput({ type, options }: FieldSpec, text: string, method: Method)
   // In a query it is text like any other.
   if (method === 'GET') return plain
   const isUniversal = type.rules(options).some(({ schema }) => schema['format'] === 'date-time')
-  const shown = text
-    .replace(/Z$/, '')
-    .replace(/(\.\d*?)0+$/, '$1')
-    .replace(/\.$/, '')
+  const shown = withoutFinalZeros(text.replace(/Z$/, ''))
   if (shown !== '' && !NATIVE.test(shown)) return plain
   const zone = isUniversal && html` data-zone="Z"`
   const attributes = html` type="${input}"${input !== 'date' && html` step="1"`}${zone}`
   return { attributes, text: shown, remark: isUniversal ? 'UTC' : undefined }
+}
+
+/** Shortens a fraction: `.500` to `.5`, `.000` to nothing. */
+function withoutFinalZeros(text: string): string {
+  if (!text.includes('.')) return text
+  let end = text.length
+  while (text[end - 1] === '0') end -= 1
+  return text.slice(0, text[end - 1] === '.' ? end - 1 : end)
 }
 
 const NATIVE = /^(?:\d{4}-\d\d-\d\d)?(?:(?:^|T)\d\d:\d\d:\d\d(?:\.\d{1,3})?)?$/

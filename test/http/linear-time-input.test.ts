@@ -177,6 +177,7 @@ const framed = (units: readonly string[]) =>
 /** Headers that the server reads: the request for which it does so, and whether their values may be anything. */
 const HEADERS: Readonly<Record<string, Omit<Sent, 'headers'>>> = {
   accept: { path: '/page_number/' },
+  'accept-encoding': { path: '/openapi.json' },
   'access-control-request-method': { path: '/page_number/', method: 'OPTIONS' },
   'content-encoding': { path: '/page_number/', method: 'POST', body: '{}' },
   'content-type': { path: '/page_number/', method: 'POST', body: '{}' },
