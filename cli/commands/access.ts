@@ -36,9 +36,9 @@ export function addAccess(program: Command, context: CliContext): void {
     .description('show who may do what, and why a request is allowed or denied')
     .argument('[method]', 'with --as: the method of a request')
     .argument('[path]', 'with --as: its path')
-    .addOption(new Option('--as <identity>', 'judge a request of a caller: its subject, roles and claims as JSON'))
+    .addOption(new Option('--as <identity>', 'explain a request of a caller: its subject, roles and claims as JSON'))
     .option('--data <json>', 'the body of the request')
-    .option('--database', 'judge the stored record, which is read from the database')
+    .option('--database', 'read the stored record from the database')
     .option('--diff <file>', 'compare with this older configuration; fail if access is wider')
     .option('--allow-wider <names...>', 'with --diff: what may be wider, such as task.list:member')
     .option(
