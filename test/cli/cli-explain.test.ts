@@ -128,7 +128,7 @@ describe('explain without a database', () => {
       "'page=1&title=x'",
     ],
     [2, ['book-detail'], '`book-detail` needs a value for `id`', 'snippetctl explain book-detail id=<bigint>'],
-    [2, ['book-detail', 'id=05'], '`05` is no bigint', 'snippetctl explain book-detail id=<bigint>'],
+    [2, ['book-detail', 'id=05'], '`05` is not a valid bigint', 'snippetctl explain book-detail id=<bigint>'],
     [2, ['book-detail', 'id=5', 'title=x'], '`book-detail` has no parameter `title`', ''],
     [2, ['some-detail', 'id=5', 'fields=titel'], 'the parameter `fields` names `titel`; known are id, title', ''],
     [2, ['book-list'], 'there is no database yet', 'snippetctl migrate up'],

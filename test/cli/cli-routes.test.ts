@@ -128,9 +128,9 @@ describe('url', () => {
       message: '`book-list` has no parameter `id`',
       help: 'snippetctl url book-list',
     },
-    { args: ['book-detail', 'id=05'], code: 2, message: '`05` is no bigint', help: 'id=<bigint>' },
-    { args: ['book-detail', 'id='], code: 2, message: '`` is no bigint', help: 'id=<bigint>' },
-    { args: ['book-detail', 'id=9223372036854775808'], code: 2, message: 'is no bigint', help: 'id=<bigint>' },
+    { args: ['book-detail', 'id=05'], code: 2, message: '`05` is not a valid bigint', help: 'id=<bigint>' },
+    { args: ['book-detail', 'id='], code: 2, message: '`` is not a valid bigint', help: 'id=<bigint>' },
+    { args: ['book-detail', 'id=9223372036854775808'], code: 2, message: 'is not a valid bigint', help: 'id=<bigint>' },
     { args: ['book-detail', '5'], code: 2, message: '`5` is not a parameter', help: 'key=value' },
     { args: ['book-detail', 'id=5', 'id=6'], code: 2, message: 'the parameter `id` is given twice', help: '' },
   ])('rejects $args with $code and prints nothing on stdout', async ({ args, code, message, help }) => {

@@ -511,7 +511,7 @@ resources:
     const plain = { method: 'btree', ignoreCase: [], where: [] }
     expect(book?.indexes).toEqual([{ columns: ['author_id', 'state'], unique: true, ...plain }])
     expect(books?.model).toBe(book)
-    expect(books?.filters).toEqual([{ field: fieldOf('author'), lookups: [exact] }])
+    expect(books?.filters).toEqual([{ name: 'author', related: undefined, field: fieldOf('author'), lookups: [exact] }])
     expect(books?.defaultOrder).toEqual([{ field: fieldOf('seen_at'), descending: true }])
     expect(books).toMatchObject({ operations: ['list', 'retrieve'], links: { author: 'author-detail' } })
   })

@@ -97,9 +97,9 @@ describe('a constraint that was removed from resources.yaml', () => {
       BOOKS,
       WITHOUT_MINIMUM,
       'books.books_title_length',
-      /^weakens the table: values that break it are stored/,
+      /^weakens the table: it then accepts values that violate the check/,
     ],
-    ['a unique field', UNIQUE, BOOKS, 'books.books_title_key', /^weakens the table: equal values are stored/],
+    ['a unique field', UNIQUE, BOOKS, 'books.books_title_key', /^weakens the table: it then accepts equal values/],
   ])('is dropped by a step that states what it weakens: %s', async (_what, before, after, subject, risk) => {
     await begin(before)
     const { steps } = await plan(after)
@@ -126,7 +126,7 @@ test('a rule does not replace a foreign constraint of the same name', async () =
   expect(steps).toEqual([])
   expect(refusals).toEqual([
     expect.stringMatching(
-      /^constraint books_title_length of books is made by hand, as CHECK .*, and resources\.yaml needs the name for another/,
+      /^constraint books_title_length of books is made by hand, as CHECK .*, and resources\.yaml needs the name for a different one/,
     ),
   ])
 })

@@ -126,7 +126,7 @@ describe('a plan whose indexes are built concurrently', () => {
         code: 0,
         stderr: expect.stringMatching(/^wrote migrations.0002_titles/),
       })
-      expect(stdout).toContain('is built without blocking writes, outside of a transaction')
+      expect(stdout).toContain('is built while others write, outside of a transaction')
       expect(stdout).toContain('books.books_title_idx  not measured, because it cannot be rolled back')
       expect(await runCli(['migrate', 'up'], { cwd: project.folder })).toMatchObject({ code: 0 })
     } finally {

@@ -84,7 +84,9 @@ models:
       create trigger fill before insert or update on films for each row execute function fill();`)
     expect(await run('introspect', '--manage')).toMatchObject({
       code: 0,
-      stderr: expect.stringContaining('left  films: no request can create records: words takes no null'),
+      stderr: expect.stringContaining(
+        'left  films: no request can create records: words is not null and has no default',
+      ),
     })
     expect(await configuration()).toContain('operations: [list, retrieve, update, partial_update, destroy]')
     expect(await run('check')).toMatchObject({ code: 0 })

@@ -104,7 +104,7 @@ export async function openShell(): Promise<Shell> {
   const settle = (output: string): string =>
     output
       // The progress bar.
-      .replaceAll(/\r\u001b\[K(?:\[[#.]+\] \d+ % {2}\d+ \w+)?/g, '')
+      .replaceAll(/\r\u001b\[K(?:\[[#.]+\] \d+ % {2}[^\r\n]*)?/g, '')
       .replaceAll('\r', '')
       .replaceAll(folder, '<project>')
       .replaceAll(new RegExp(`(127\\.0\\.0\\.1|localhost):${port}\\b`, 'g'), `$1:${PORT}`)
