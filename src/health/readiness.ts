@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises'
 import type { Database } from '../db/database.js'
 import { Problem } from '../problem.js'
 
@@ -41,8 +41,9 @@ export function createReadiness({ database, phase, lag, drifted }: Checks): () =
   let kept: Promise<Readiness> | undefined
 
   const look = async (): Promise<Readiness> => {
-    const late = lag()
+    const lateBefore = lag()
     const away = await probe()
+    const late = Math.max(lateBefore, lag())
     const tables = drifted()
     return toReadiness([
       phase() === 'starting' && { check: 'starting', detail: 'the schema of the database has not been checked yet' },
@@ -77,9 +78,15 @@ function createProbe(database: Pick<Database, 'probe'>): () => Promise<string | 
       .probe()
       .then(() => undefined, describe)
       .finally(() => (asked = undefined))
-    const late = `The database did not respond within ${PROBE_TIMEOUT_MS} ms`
-    return Promise.race([asked, delay(PROBE_TIMEOUT_MS, late, { ref: false })])
+    return Promise.race([asked, timeOut()])
   }
+}
+
+async function timeOut(): Promise<string> {
+  await delay(PROBE_TIMEOUT_MS, undefined, { ref: false })
+  // After the event loop was blocked, timers fire before the response that arrived meanwhile is read.
+  await nextTurn()
+  return `The database did not respond within ${PROBE_TIMEOUT_MS} ms`
 }
 
 /** The driver's message may name users and hosts. */
