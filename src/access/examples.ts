@@ -79,7 +79,7 @@ export function exampleValues(spec: AppSpec, field: FieldSpec, world: World): re
   const wanted = conditions.flatMap((condition) => valuesAround(condition, exampleCallers(spec)))
   const standard =
     field.default && 'literal' in field.default ? [writtenLiteral(field.default.literal, field, EXACT)] : []
-  const examples = type.examplesOf?.(field.options as never) ?? type.examples
+  const examples = type.examplesOf?.(field.options) ?? type.examples
   const kind = kindOf(field)
   const plain =
     kind === 'number' ? ['1', '2'] : kind === 'boolean' ? ['true', 'false'] : kind === 'text' ? ['a', 'b'] : []
