@@ -92,6 +92,7 @@ describe('reads of large lists', () => {
   test.each([
     ['no other request was answered', LARGE, undefined, 0],
     ['the other response was a large list', LARGE, LARGE, 0],
+    ['the other response was a list that was shorter than expected', LARGE, 100_000, 0],
     ['another request was answered, and the list is at the limit', 128 * 1024, 500, 0],
     ['another request was answered, and the list is twice as long', 2 * 128 * 1024, 500, 10],
     ['another request was answered, and the list is very long', 100 * LARGE, 500, 70],

@@ -5,11 +5,13 @@
 export interface LargeReads {
   /** Runs a read that is expected to return this many bytes; at once if it is small. */
   run<T>(bytes: number, read: () => Promise<T>): Promise<T>
-  /** Counts a successful response of this many bytes; small ones are the requests that large reads give way to. */
+  /** Counts a successful response of this many bytes; large reads give way to requests with small ones. */
   answered(bytes: number): void
 }
 
 const LARGE_BYTES = 128 * 1024
+/** Far below the size of a large list, because a list may be shorter than expected. */
+const SMALL_BYTES = 32 * 1024
 /** A slow read keeps the next one waiting for at most this many ms. */
 const MAX_WAIT_MS = 100
 /** The longest pause after a read: a multiple of its time, and a number of ms. */
@@ -71,7 +73,7 @@ export function createLargeReads(): LargeReads {
   return {
     run: (bytes, read) => (bytes < LARGE_BYTES ? read() : runLarge(bytes, read)),
     answered(bytes) {
-      if (bytes < LARGE_BYTES) othersAnswered += 1
+      if (bytes <= SMALL_BYTES) othersAnswered += 1
     },
   }
 }
