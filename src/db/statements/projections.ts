@@ -60,7 +60,7 @@ export function listProjection<Item, Items>(
 }
 
 /**
- * @param vary makes the column of a field that not every record shows
+ * Projects records to rows for handlers: every stored field by name, including private ones; with grants, the fields that they show.
  * @param vary makes the column of a field that not every record shows
  */
 export function rowProjection(
