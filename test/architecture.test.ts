@@ -45,6 +45,7 @@ const DECLARED: readonly string[] = [
 /** Imports run from a later line to an earlier one. Names on one line do not know each other, unless the line is a part by itself. */
 const LAYERS: readonly (readonly string[])[] = [
   [
+    'src/dependency-order.ts',
     'src/problem.ts',
     'src/fail.ts',
     'src/json.ts',

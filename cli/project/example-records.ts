@@ -6,6 +6,8 @@ import {
   type Database,
   exampleValues,
   identifier,
+  inDependencyOrder,
+  literal,
   type ModelSpec,
   nearTo,
   rulesOf,
@@ -132,19 +134,9 @@ function writtenFields({ fields }: ModelSpec): ModelSpec['fields'] {
 
 /** Models after those that their relations name. */
 function inOrder(models: readonly ModelSpec[]): readonly ModelSpec[] {
-  const ordered = new Set<ModelSpec>()
-  const visiting = new Set<ModelSpec>()
-  const visit = (model: ModelSpec) => {
-    if (ordered.has(model) || visiting.has(model)) return
-    visiting.add(model)
-    for (const { target } of model.fields) {
-      const other = models.find(({ table }) => table === target?.table)
-      if (other) visit(other)
-    }
-    ordered.add(model)
-  }
-  for (const model of models) visit(model)
-  return [...ordered]
+  return inDependencyOrder(models, ({ fields }) =>
+    fields.flatMap(({ target }) => models.find(({ table }) => table === target?.table) ?? []),
+  )
 }
 
-const quote = (value: string | null): string => (value === null ? 'null' : `'${value.replaceAll("'", "''")}'`)
+const quote = (value: string | null): string => (value === null ? 'null' : literal(value))

@@ -1,6 +1,7 @@
 import type { AppSpec, FieldSpec, ModelSpec } from '../config/spec.js'
 import { suggest } from '../config/words.js'
 import type { Connection, Database } from '../db/database.js'
+import { inDependencyOrder } from '../dependency-order.js'
 import { analyzeTables } from '../db/records/analyze.js'
 import { deferForeignKeys } from '../db/records/deferral.js'
 import { advanceCounters, compileUpsert, readColumnTypes } from '../db/statements/upsert.js'
@@ -253,15 +254,8 @@ export function modelOf({ resources, models }: AppSpec, name: string, line = 1):
 
 /** Orders sections so that records come after those they refer to; otherwise in the order of the file. */
 function inOrder(sections: readonly Planned[]): readonly Planned[] {
-  const ordered = new Set<Planned>()
-  const visiting = new Set<Planned>()
-  const visit = (section: Planned) => {
-    if (visiting.has(section)) return
-    visiting.add(section)
-    const targets = section.model.relations.map(({ target }) => target.model)
-    for (const other of sections) if (targets.includes(other.model.name)) visit(other)
-    ordered.add(section)
-  }
-  sections.forEach(visit)
-  return [...ordered]
+  return inDependencyOrder(sections, ({ model: { relations } }) => {
+    const targets = relations.map(({ target }) => target.model)
+    return sections.filter(({ model }) => targets.includes(model.name))
+  })
 }

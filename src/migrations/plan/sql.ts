@@ -1,3 +1,4 @@
+import { inDependencyOrder } from '../../dependency-order.js'
 import { tableSql } from '../../fields/table-name.js'
 import { columnsOf, isPlain, loneKey } from '../../config/core-spec.js'
 import type { AppSpec, FieldSpec, ModelRelation, ModelSpec } from '../../config/spec.js'
@@ -58,17 +59,12 @@ const ON_DELETE = { restrict: 'restrict', cascade: 'cascade', set_null: 'set nul
 export function wantedTables({ models: all }: Pick<AppSpec, 'models'>): readonly WantedTable[] {
   const models = all.filter(({ managed }) => managed)
   const named = new Map(models.map((model, place) => [model.name, { model, place }]))
-  const visited = new Set<ModelSpec>()
-  const ordered: ModelSpec[] = []
-  const visit = (model: ModelSpec) => {
-    if (visited.has(model)) return
-    visited.add(model)
-    const targets = model.relations.flatMap(({ target }) => named.get(target.model) ?? [])
-    for (const target of targets.sort((one, other) => one.place - other.place)) visit(target.model)
-    ordered.push(model)
-  }
-  models.forEach(visit)
-  return ordered.map(wantedTable)
+  const targetsOf = ({ relations }: ModelSpec) =>
+    relations
+      .flatMap(({ target }) => named.get(target.model) ?? [])
+      .sort((one, other) => one.place - other.place)
+      .map(({ model }) => model)
+  return inDependencyOrder(models, targetsOf).map(wantedTable)
 }
 
 /** The parts of unmanaged tables that a configuration uses. */

@@ -1,7 +1,8 @@
+import { inDependencyOrder } from '../../dependency-order.js'
 import { tableSql } from '../../fields/table-name.js'
 import { safe, type Step } from '../files/steps.js'
 import { find, has } from './pair.js'
-import { type CatalogView, createView, dropView, inOrder, replaceView, type WantedView } from './views.js'
+import { type CatalogView, createView, dropView, replaceView, type WantedView } from './views.js'
 
 /** The views of both sides. */
 interface ViewSides {
@@ -39,7 +40,7 @@ export function viewSteps({ wanted, from, to, owned }: ViewSides, tables: readon
   const dropped = withReaders(blocking, ours)
   const made = wanted.filter(({ name }) => !find(from, name) || has(dropped, name))
   const replaced = inPlace.filter(({ name }) => !has(dropped, name))
-  const ordered = inOrder(dropped, (view, other) => view.reads.includes(other.name))
+  const ordered = inDependencyOrder(dropped, ({ reads }) => dropped.filter(({ name }) => reads.includes(name)))
   return {
     first: ordered.toReversed().map((view) => dropStep(view, has(made, view.name))),
     last: wanted.flatMap((view) => {

@@ -1,3 +1,4 @@
+import { inDependencyOrder } from '../../dependency-order.js'
 import type { AppSpec, ModelSpec } from '../../config/spec.js'
 import type { Connection } from '../../db/database.js'
 import { spelledTable, tableSql } from '../../fields/table-name.js'
@@ -26,7 +27,8 @@ export interface CatalogView {
 
 /** The views of a configuration, each after the views that it reads. */
 export function wantedViews({ models }: Pick<AppSpec, 'models'>): readonly WantedView[] {
-  return inOrder(models.flatMap(wantedView), (view, other) => isNamedIn(other.name, view.query))
+  const views = models.flatMap(wantedView)
+  return inDependencyOrder(views, ({ query }) => views.filter(({ name }) => isNamedIn(name, query)))
 }
 
 function wantedView({ name: model, table: name, view: query }: ModelSpec): readonly WantedView[] {
@@ -37,20 +39,6 @@ function wantedView({ name: model, table: name, view: query }: ModelSpec): reado
 function isNamedIn(name: string, query: string): boolean {
   const word = name.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
   return new RegExp(String.raw`(?<![\w$])${word}(?![\w$])`, 'i').test(query)
-}
-
-/** Orders views so that each comes after the views that it reads, except where views read each other. */
-export function inOrder<View>(views: readonly View[], reads: (view: View, other: View) => boolean): readonly View[] {
-  const visited = new Set<View>()
-  const ordered: View[] = []
-  const visit = (view: View) => {
-    if (visited.has(view)) return
-    visited.add(view)
-    for (const other of views) if (other !== view && reads(view, other)) visit(other)
-    ordered.push(view)
-  }
-  views.forEach(visit)
-  return ordered
 }
 
 /** SQL that creates a view. */
