@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto'
-import { type EncodedText, encodedText } from '../http/encodings.js'
-import { isKnown } from '../http/entity-tags.js'
+import { type EncodedText, replyEncoded } from '../http/encodings.js'
 import type { Context, Reply } from '../http/route.js'
 
 /** A static file. Its tag is its edition, which changes whenever the file changes. */
@@ -20,10 +19,8 @@ export function addressOf(path: string, edition: string): string {
 }
 
 /** Responds with a file, compressed if the client accepts that. Browsers may cache it indefinitely if the URL names the edition. */
-export async function keptFile(file: KeptFile, context: Context): Promise<Reply> {
-  const { etag, headers, body } = encodedText(file, context)
+export function keptFile(file: KeptFile, context: Context): Promise<Reply> {
   const isNamed = context.search === `v=${file.tag}`
-  const caching = { ETag: etag, 'Cache-Control': isNamed ? 'public, max-age=31536000, immutable' : 'no-cache' }
-  if (isKnown(context.headers, etag)) return { status: 304, headers: { ...caching, Vary: headers.Vary } }
-  return { status: 200, headers: { ...caching, ...headers, 'Content-Type': file.type }, text: await body() }
+  const cacheControl = isNamed ? 'public, max-age=31536000, immutable' : 'no-cache'
+  return replyEncoded(file, context, { cacheControl, type: file.type })
 }

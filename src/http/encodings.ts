@@ -1,7 +1,9 @@
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { remember } from '../remember.js'
+import { isKnown } from './entity-tags.js'
 import type { Context, Reply } from './route.js'
+import { readWeights } from './weights.js'
 
 /** The codings of compressed responses, the shorter first. */
 const CODINGS = ['br', 'gzip'] as const
@@ -32,33 +34,38 @@ const compressed = remember((_: EncodedText) => new Map<Coding, Promise<Uint8Arr
 
 /** The coding that a client accepts (RFC 9110, 12.5.3); undefined if it accepts none of ours. */
 function codingFor({ headers }: Pick<Context, 'headers'>): Coding | undefined {
-  const weights = new Map(
-    String(headers['accept-encoding'] ?? '')
-      .toLowerCase()
-      .split(',')
-      .map((part) => {
-        const [name = '', ...parameters] = part.split(';').map((each) => each.trim())
-        const weight = parameters.find((each) => each.startsWith('q='))
-        return [name, weight === undefined ? 1 : Number(weight.slice(2))] as const
-      }),
-  )
+  const weights = readWeights(String(headers['accept-encoding'] ?? ''))
   return CODINGS.find((coding) => (weights.get(coding) ?? weights.get('*') ?? 0) > 0)
 }
 
-/** Returns the entity tag of a text in the coding of a request, and a function that compresses it, once for all requests. */
-export function encodedText(encoded: EncodedText, context: Pick<Context, 'headers'>) {
-  const coding = encoded.text.length < MIN_LENGTH ? undefined : codingFor(context)
+interface Delivery {
+  readonly cacheControl: string
+  /** By default JSON. */
+  readonly type?: string
+}
+
+/** Responds with a text in the coding of the request, in which it is kept for other requests; 304 if the client has it. */
+export async function replyEncoded(
+  encoded: EncodedText,
+  { headers }: Pick<Context, 'headers'>,
+  { cacheControl, type }: Delivery,
+): Promise<Reply> {
+  const coding = encoded.text.length < MIN_LENGTH ? undefined : codingFor({ headers })
+  const etag = `"${encoded.tag}${coding === undefined ? '' : `-${coding}`}"`
+  const common = { ETag: etag, 'Cache-Control': cacheControl, Vary: 'Accept-Encoding' }
+  if (isKnown(headers, etag)) return { status: 304, headers: common }
   return {
-    etag: `"${encoded.tag}${coding === undefined ? '' : `-${coding}`}"`,
-    headers: { Vary: 'Accept-Encoding', ...(coding && { 'Content-Encoding': coding }) },
-    async body(): Promise<string | Uint8Array> {
-      if (coding === undefined) return encoded.text
-      const known = compressed(encoded)
-      const made = known.get(coding) ?? compress(encoded.text, coding, QUALITY.once)
-      known.set(coding, made)
-      return made
-    },
+    status: 200,
+    headers: { ...common, ...(coding && { 'Content-Encoding': coding }), ...(type && { 'Content-Type': type }) },
+    text: coding === undefined ? encoded.text : await inCoding(encoded, coding),
   }
+}
+
+function inCoding(encoded: EncodedText, coding: Coding): Promise<Uint8Array> {
+  const known = compressed(encoded)
+  const made = known.get(coding) ?? compress(encoded.text, coding, QUALITY.once)
+  known.set(coding, made)
+  return made
 }
 
 /** Compresses the text of a response if its client accepts that. */

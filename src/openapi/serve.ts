@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type EncodedText, encodedText } from '../http/encodings.js'
-import { isKnown } from '../http/entity-tags.js'
+import { type EncodedText, replyEncoded } from '../http/encodings.js'
 import type { Profiles } from '../access/profiles.js'
 import type { AuthSpec } from '../config/spec.js'
 import { guardHandler, type RoutesFor } from '../http/granted-routes.js'
@@ -30,11 +29,7 @@ export function openApiRoutes(app: Described & { readonly access: Access | undef
     const documentOf = remember((routes: RouteTable) => render({ ...app, routes }))
     const handle: Handler = async ({ headers, identity }) => {
       const document = documentOf(access ? access.routesFor(access.profiles(identity)) : app.routes)
-      const { etag, headers: coding, body } = encodedText(document, { headers })
-      const about = { ETag: etag, 'Cache-Control': access ? 'private, no-cache' : 'no-cache' }
-      return isKnown(headers, etag)
-        ? { status: 304, headers: { ...about, Vary: coding.Vary } }
-        : { status: 200, headers: { ...about, ...coding }, text: await body() }
+      return replyEncoded(document, { headers }, { cacheControl: access ? 'private, no-cache' : 'no-cache' })
     }
     return {
       name: `openapi-${version}`,
