@@ -1,11 +1,11 @@
 import { DatabaseRefused, type FindLarge, largeTables } from '../../src/internal.js'
 import type { CliContext } from '../context.js'
-import { hasDatabase, openReachable } from '../database/database.js'
+import { openReachable } from '../database/database.js'
 import { Failure } from '../failure.js'
 
 /**
  * Finds the tables whose requests must not wait: all with `--concurrently`, none with `--no-concurrently`, otherwise those with many rows in a
- * database that others use at the same time.
+ * database on a server, which others use at the same time.
  */
 export function findLargeTables(
   context: CliContext,
@@ -13,17 +13,17 @@ export function findLargeTables(
 ): FindLarge {
   return async (tables) => {
     if (concurrently !== undefined) return new Set(concurrently ? tables : [])
-    if (!hasDatabase(context, file)) return new Set()
+    // Nobody else uses an embedded database.
+    if (context.env['DATABASE_URL'] === undefined) return new Set()
     const database = await openReachable(context, file).catch((error: unknown) => {
       if (!(error instanceof DatabaseRefused || error instanceof Failure)) throw error
     })
     if (!database) return new Set()
     try {
-      if (!database.concurrent) return new Set()
       const large = await largeTables(database, tables)
       for (const [table, rows] of large)
         context.err.line(
-          `note: ${table} has about ${rows.toLocaleString('en-US')} rows: what would block its requests goes into a second file, without a transaction (--no-concurrently: into one)`,
+          `note: ${table} has about ${rows.toLocaleString('en-US')} rows: steps that would block its requests are written to a second file, without a transaction (--no-concurrently: to one file)`,
         )
       return new Set(large.keys())
     } finally {

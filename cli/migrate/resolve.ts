@@ -1,6 +1,8 @@
 import {
+  type Database,
   type Diagnosis,
   diagnoseJournal,
+  type MigrationFolder,
   migrationStatus,
   type Resolution,
   resolveJournal,
@@ -41,7 +43,7 @@ export async function resolve(context: CliContext, options: ResolveOptions): Pro
   })
 }
 
-async function pendingOf(...[database, folder]: Parameters<typeof migrationStatus>): Promise<readonly string[]> {
+async function pendingOf(database: Database, folder: MigrationFolder): Promise<readonly string[]> {
   return (await migrationStatus(database, folder)).filter(({ state }) => state === 'pending').map(({ name }) => name)
 }
 

@@ -11,7 +11,7 @@ const RETRY_INTERVAL_MS = 50
 /** Work is tried again for a lock until this much time has passed, and three times at least. */
 const TRY_AGAIN_FOR_MS = 30_000
 const MIN_TRIES = 3
-const LONGEST_PAUSE_MS = 2_000
+const MAX_PAUSE_MS = 2_000
 
 const WITHIN = {
   statement_timeout: '0',
@@ -70,7 +70,7 @@ async function tryAgain<T>(watch: Watch, work: () => Promise<T>): Promise<T> {
       if ((state !== LOCK_NOT_AVAILABLE && state !== DEADLOCK) || error instanceof LockHeld) throw error
       const blockers = watch.blocked()
       if (isLate) throw state === DEADLOCK ? error : withBlockers(error, blockers)
-      await delay(Math.min(200 * tries, LONGEST_PAUSE_MS))
+      await delay(Math.min(200 * tries, MAX_PAUSE_MS))
     }
   }
 }

@@ -6,10 +6,11 @@ import { createJournal, type Entry, JOURNAL, type MigrationStatus, readEntries, 
 import { asOnlyMigrator } from './lock.js'
 import {
   type Contradiction,
+  createVerify,
   type JournalState,
   readJournalState,
   type Resolution,
-  verifyResolution,
+  type Verify,
 } from './verify-resolution.js'
 
 interface ResolveRequest extends Resolution {
@@ -33,10 +34,7 @@ export async function resolveJournal(
   const resolution = named(request)
   rejectUnknown(state, resolution)
   rejectRest(state, resolution)
-  const { contradictions, unverified } = await verifyResolution(database, state, {
-    resolution,
-    scratch: request.scratch,
-  })
+  const { contradictions, unverified } = await createVerify(database, state, request.scratch)(resolution)
   const refused = contradictions.filter(({ leavable }) => !(request.certain && leavable))
   if (refused.length > 0) throw contradicted(contradictions, resolution)
   if (unverified.length > 0 && !request.certain)
@@ -73,7 +71,8 @@ export async function diagnoseJournal(
   const partial = statuses.filter((status) => status.state === 'partial')
   const marked = [...renamed, ...partial.map(({ name }) => name)]
   const rest: Resolution = { applied: marked, notApplied: missing, edited: changed }
-  const unrecorded = await recordable(database, state, { rest, scratch })
+  const verify = createVerify(database, state, scratch)
+  const unrecorded = await recordable(state, rest, verify)
   const resolution = { ...rest, applied: unrecorded.length > marked.length ? unrecorded : marked }
   const findings = [
     ...changed.map((name) => `${name} was changed on disk since it was applied`),
@@ -88,9 +87,7 @@ export async function diagnoseJournal(
   ]
   if (findings.length === 0) return { findings, resolution, contradictions: [] }
   const isComplete = files.length > 0 || missing.length > 0
-  const { contradictions } = isComplete
-    ? await verifyResolution(database, state, { resolution, scratch })
-    : { contradictions: [] }
+  const { contradictions } = isComplete ? await verify(resolution) : { contradictions: [] }
   return { findings, resolution, contradictions }
 }
 
@@ -155,17 +152,13 @@ function renamedTo(entry: Entry | undefined, { files, statuses }: JournalState):
 }
 
 /** The pending files whose tables, columns and rules the database has already, from the first pending one on. */
-async function recordable(
-  database: Database,
-  state: JournalState,
-  { rest, scratch }: { readonly rest: Resolution; readonly scratch: Database },
-): Promise<readonly string[]> {
-  const pending = state.statuses
+async function recordable({ statuses }: JournalState, rest: Resolution, verify: Verify): Promise<readonly string[]> {
+  const pending = statuses
     .filter((status) => status.state === 'pending' || status.state === 'partial')
     .map(({ name }) => name)
   for (let count = pending.length; count > 0; count--) {
     const resolution = { ...rest, applied: pending.slice(0, count) }
-    const { contradictions, unverified } = await verifyResolution(database, state, { resolution, scratch })
+    const { contradictions, unverified } = await verify(resolution)
     if (contradictions.length === 0 && !unverified.includes(pending[count - 1] ?? '')) return resolution.applied
   }
   return []

@@ -72,28 +72,26 @@ export async function squash(folder: MigrationFolder, request: SquashRequest): P
   })
   const heading = chosen.flatMap(replacedBy).map(spellReplaced).join('') + knownOf(chosen)
   const before = await stepsOf(spec, files, scratch)
+  const path = join(dirname(chosen[0]?.file ?? ''), `${target}.sql`)
+  const proveText = async (statements: string): Promise<Candidate> => {
+    const text = `${heading}-- up\n\n${statements}\n${spellOwned(owned)}`
+    const migration = parseMigration(target, path, Buffer.from(text))
+    if ('errors' in migration) return { reason: migration.errors.join('; ') }
+    const difference = await differenceOf(scratch, migration, sketch)
+    if (difference !== undefined) return { reason: difference }
+    const isSame = isDeepStrictEqual(await stepsOf(spec, [migration, ...rest], scratch), before)
+    return isSame ? { text } : { reason: 'the next plan would be different' }
+  }
   const reasons: string[] = []
   for (const candidate of [await recordedText(scratch, chosen, sketch), keptText(chosen)]) {
-    if ('reason' in candidate) {
-      reasons.push(candidate.reason)
+    const proved = 'text' in candidate ? await proveText(candidate.text) : candidate
+    if ('reason' in proved) {
+      reasons.push(proved.reason)
       continue
     }
-    const text = `${heading}-- up\n\n${candidate.text}\n${spellOwned(owned)}`
-    const migration = parseMigration(target, join(dirname(chosen[0]?.file ?? ''), `${target}.sql`), Buffer.from(text))
-    const reason =
-      'errors' in migration
-        ? migration.errors.join('; ')
-        : ((await differenceOf(scratch, migration, sketch)) ??
-          (isDeepStrictEqual(await stepsOf(spec, [migration, ...rest], scratch), before)
-            ? undefined
-            : 'the next plan would be another'))
-    if (reason !== undefined || 'errors' in migration) {
-      reasons.push(reason ?? '')
-      continue
-    }
-    await writeFile(migration.file, text, { flag: 'wx' })
+    await writeFile(path, proved.text, { flag: 'wx' })
     for (const { file } of chosen) await rm(file)
-    return { file: migration.file, replaced: chosen.map((each) => each.name), kept: reasons[0] }
+    return { file: path, replaced: chosen.map((each) => each.name), kept: reasons[0] }
   }
   throw new MigrationError(
     [`the files cannot be replaced by one: ${[...new Set(reasons)].join('; ')}`],
@@ -204,12 +202,13 @@ const DEFINITIONS = `
     union all select concat_ws(' ', sequencename, last_value) from pg_sequences where schemaname = $1::text
   ) a(w)`
 
-/** Runs the files twice if they make rows, to find the columns whose values vary. */
+/** Runs the files again if they make rows, to find the columns whose values vary. */
 async function readStable(scratch: Database, files: readonly Migration[]): Promise<State> {
   const first = await onReplayed(scratch, files, (session) => readState(session, new Set()))
   if (!first.hasRows) return first
   const { values } = await onReplayed(scratch, files, (session) => readState(session, new Set()))
   const varying = [...values].filter(([name, value]) => value !== first.values.get(name)).map(([name]) => name)
+  if (varying.length === 0) return first
   return onReplayed(scratch, files, (session) => readState(session, new Set(varying)))
 }
 

@@ -46,21 +46,49 @@ export interface Verification {
   readonly unverified: readonly string[]
 }
 
-/** Compares the database with what the files make that a resolution leaves as applied. */
-export async function verifyResolution(
+/** Finds the differences that the database has without a resolution; none while journal and files disagree, because nothing shows them then. */
+async function knownDrift(
+  database: Database,
+  { files, statuses }: JournalState,
+  scratch: Database,
+): Promise<readonly string[]> {
+  if (statuses.some(({ state }) => DISAGREEING.has(state))) return []
+  const recorded = recordedIn(statuses)
+  const now = files.filter(({ name }) => recorded.has(name))
+  return (await driftOf(database, now, scratch)).map(({ text }) => text)
+}
+
+const recordedIn = (statuses: JournalState['statuses']): ReadonlySet<string> =>
+  new Set(statuses.filter(({ state }) => state === 'applied' || state === 'changed').map(({ name }) => name))
+
+/** Compares the database with the result of the files that a resolution leaves as applied. */
+export type Verify = (resolution: Resolution) => Promise<Verification>
+
+/** @param scratch an empty database to run the files in */
+export function createVerify(database: Database, state: JournalState, scratch: Database): Verify {
+  let known: Promise<readonly string[]> | undefined
+  return async (resolution) => {
+    known ??= knownDrift(database, state, scratch)
+    return verify(database, state, { resolution, known: await known, scratch })
+  }
+}
+
+interface Claim {
+  readonly resolution: Resolution
+  /** The differences that the resolution does not cause. */
+  readonly known: readonly string[]
+  readonly scratch: Database
+}
+
+async function verify(
   database: Database,
   { files, entries, statuses }: JournalState,
-  { resolution, scratch }: { readonly resolution: Resolution; readonly scratch: Database },
+  { resolution, known, scratch }: Claim,
 ): Promise<Verification> {
   const { applied, notApplied } = resolution
-  const recorded = new Set(
-    statuses.filter(({ state }) => state === 'applied' || state === 'changed').map(({ name }) => name),
-  )
+  const recorded = recordedIn(statuses)
   const isThen = ({ name }: Migration) => applied.includes(name) || (recorded.has(name) && !notApplied.includes(name))
   const then = files.filter(isThen)
-  const now = files.filter(({ name }) => recorded.has(name))
-  const agrees = statuses.every(({ state }) => !DISAGREEING.has(state))
-  const known = agrees ? (await driftOf(database, now, scratch)).map(({ text }) => text) : []
   const drift = (await driftOf(database, then, scratch)).filter(({ text }) => !known.includes(text))
   const undone = files.filter(({ name }) => notApplied.includes(name))
   const effects = await effectsOf(
