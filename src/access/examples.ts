@@ -37,7 +37,6 @@ const CLAIMS: Readonly<Record<string, readonly [Json, Json]>> = {
   boolean: [true, false],
   string: ['a', 'b'],
 }
-const UUIDS = ['00000000-0000-4000-8000-000000000001', '00000000-0000-4000-8000-000000000002'] as const
 
 /** Callers of each kind: unknown, without a role, with each role, with all; of each, two with other subjects and claims; with all roles, one without claims. */
 export function exampleCallers(spec: AppSpec): readonly (Asker | undefined)[] {
@@ -49,8 +48,8 @@ export function exampleCallers(spec: AppSpec): readonly (Asker | undefined)[] {
       auth.claims.map(({ name, type }) => {
         const uses = conditions.filter(({ value }) => 'claim' in value && value.claim === name)
         const choices = uses.flatMap(({ field }) => choicesOf(field))
-        const isUuid = uses.some(({ field }) => field.type.name === 'uuid')
-        const value = choices[place] ?? (isUuid ? UUIDS[place] : (CLAIMS[type]?.[place] ?? null))
+        const formatted = uses.flatMap(({ field }) => (isFormatted(field) ? examplesOf(field) : []))
+        const value = choices[place] ?? formatted[place] ?? CLAIMS[type]?.[place] ?? null
         return [name, uses.some(({ lookup }) => lookup.operand.list !== undefined) ? [value] : value] as const
       }),
     ),
@@ -69,21 +68,21 @@ function choicesOf({ options }: FieldSpec): readonly string[] {
 
 /** Values of a field, of which rules accept some. Those of relations are the keys of records. */
 export function exampleValues(spec: AppSpec, field: FieldSpec, world: World): readonly StoredText[] {
-  const { target, nullable, type } = field
+  const { target, nullable } = field
   const none = nullable ? [null] : []
   if (target) return [...(world.get(target.table) ?? []).map((record) => record[target.field] ?? null), ...none]
-  const conditions = rulesOf(spec)
-    .flatMap(({ rule }) => rule.flat())
+  const conditions = rulesOf(spec).flatMap(({ rule }) => rule.flat())
+  const match = spec.auth && conditions.some(({ value }) => usersOf(value) === field)
+  const callers = exampleCallers(spec)
+  const wanted = conditions
     .filter((each) => each.field === field)
-  const match = spec.auth && rulesOf(spec).some(({ rule }) => rule.flat().some(({ value }) => usersOf(value) === field))
-  const wanted = conditions.flatMap((condition) => valuesAround(condition, exampleCallers(spec)))
+    .flatMap((condition) => valuesAround(condition, callers))
   const standard =
     field.default && 'literal' in field.default ? [writtenLiteral(field.default.literal, field, EXACT)] : []
-  const examples = type.examplesOf?.(field.options) ?? type.examples
   const kind = kindOf(field)
   const plain =
     kind === 'number' ? ['1', '2'] : kind === 'boolean' ? ['true', 'false'] : kind === 'text' ? ['a', 'b'] : []
-  const any = isFormatted(type.name) ? examples.slice(0, 3).map(({ json }) => json) : plain
+  const any = isFormatted(field) ? examplesOf(field).slice(0, 3) : plain
   const values = [
     ...(match ? SUBJECTS : []),
     ...wanted,
@@ -101,8 +100,13 @@ export function exampleValues(spec: AppSpec, field: FieldSpec, world: World): re
 
 const EXACT = { operand: { write: (value: unknown, write: (item: unknown) => Json) => write(value) } } as never
 
-const isFormatted = (type: string): boolean =>
-  !['string', 'text', 'integer', 'bigint', 'decimal', 'boolean'].includes(type)
+/** Types whose values have no form of their own; only these take the plain values above. */
+const PLAIN_TYPES = ['string', 'text', 'integer', 'bigint', 'decimal', 'boolean']
+
+const isFormatted = ({ type }: FieldSpec): boolean => !PLAIN_TYPES.includes(type.name)
+
+const examplesOf = ({ type, options }: FieldSpec): readonly Json[] =>
+  (type.examplesOf?.(options) ?? type.examples).map(({ json }) => json)
 
 const textOfJson = (value: unknown): string => (typeof value === 'object' ? JSON.stringify(value) : String(value))
 
@@ -179,9 +183,8 @@ export function callerFor(
   to: string,
   world: World,
 ): { readonly asker: Asker | undefined; readonly known: Known } {
-  const asker = exampleCallers(spec).find((each) =>
-    to === ANYONE ? true : each !== undefined && (to === SIGNED_IN || each.roles.includes(to)),
+  const asker = exampleCallers(spec).find(
+    (each) => each !== undefined && (to === ANYONE || to === SIGNED_IN || each.roles.includes(to)),
   )
-  const signed = to === ANYONE ? exampleCallers(spec)[1] : asker
-  return { asker: signed, known: knownBy(spec, signed, (table) => world.get(table)) }
+  return { asker, known: knownBy(spec, asker, (table) => world.get(table)) }
 }
