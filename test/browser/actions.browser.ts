@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/
 import type { BrowserContext, Page } from 'playwright-core'
 import type { Plugin } from '../../src/index.js'
 import { type Api, startApi } from '../support/api.js'
-import { describeInChromium, findFaults, listenForComplaints, openChromium } from '../support/browser.js'
+import { describeInChromium, findFaults, openPage, openChromium } from '../support/browser.js'
 
 const YAML = `version: 1
 api: { title: Library, prefix: "", explore: true }
@@ -63,9 +63,7 @@ describeInChromium('actions in Chromium', () => {
   })
 
   beforeEach(async () => {
-    page = await context.newPage()
-    page.setDefaultTimeout(15_000)
-    complaints = await listenForComplaints(page, api.url, (text) => text.startsWith('Failed to load resource'))
+    ;({ page, complaints } = await openPage(context, api.url))
   })
 
   afterEach(async () => {

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import type { BrowserContext, Page } from 'playwright-core'
 import { type Api, startApi } from '../support/api.js'
-import { describeInChromium, findFaults, listenForComplaints, openChromium } from '../support/browser.js'
+import { describeInChromium, findFaults, openPage, openChromium } from '../support/browser.js'
 
 const FIELDS = Array.from(
   { length: 30 },
@@ -68,9 +68,7 @@ describeInChromium('lists in Chromium', () => {
       `insert into books (title, price, copies) select 'Book ' || n, n, n * 1000 from generate_series(1, 2000) n`,
     )
     await run('insert into wides select from generate_series(1, 30)')
-    page = await context.newPage()
-    page.setDefaultTimeout(15_000)
-    complaints = await listenForComplaints(page, api.url, (text) => text.startsWith('Failed to load resource'))
+    ;({ page, complaints } = await openPage(context, api.url))
   })
 
   afterEach(async () => {

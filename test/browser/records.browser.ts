@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import type { BrowserContext, Page } from 'playwright-core'
 import { type Api, startApi } from '../support/api.js'
-import { describeInChromium, findFaults, listenForComplaints, openChromium } from '../support/browser.js'
+import { describeInChromium, findFaults, openPage, openChromium } from '../support/browser.js'
 
 const YAML = `version: 1
 api: { title: Library, prefix: "", explore: true }
@@ -54,9 +54,7 @@ describeInChromium('a record in Chromium', () => {
     await run('truncate books, authors, shelves restart identity cascade')
     await run(`insert into authors (name) values ('Ursula')`)
     await run(`insert into books (title, extra, author_id) values ('Always', '{"a": 1, "b": 2}', 1)`)
-    page = await context.newPage()
-    page.setDefaultTimeout(15_000)
-    complaints = await listenForComplaints(page, api.url, (text) => text.startsWith('Failed to load resource'))
+    ;({ page, complaints } = await openPage(context, api.url))
   })
 
   afterEach(async () => {

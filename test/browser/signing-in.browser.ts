@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import type { BrowserContext, Page } from 'playwright-core'
 import { type Api, startApi } from '../support/api.js'
-import { describeInChromium, findFaults, listenForComplaints, openChromium } from '../support/browser.js'
+import { describeInChromium, findFaults, openPage, openChromium } from '../support/browser.js'
 
 const YAML = `version: 1
 api: { title: Notes, explore: true }
@@ -44,9 +44,7 @@ describeInChromium('signing in to Explore', () => {
       text: `insert into notes (text, owner) values ('of ann', 'ann'), ('of bob', 'bob')`,
       values: [],
     })
-    page = await context.newPage()
-    page.setDefaultTimeout(15_000)
-    complaints = await listenForComplaints(page, api.url, (text) => text.startsWith('Failed to load resource'))
+    ;({ page, complaints } = await openPage(context, api.url))
     await page.goto(`${api.url}/explore/api/notes/`)
   })
   afterEach(async () => {

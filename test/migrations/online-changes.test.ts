@@ -210,7 +210,11 @@ onServer('on a server', () => {
 
   test('a migration that waits for a lock names the session that holds it, without its statement', async () => {
     await prepare(BASE, books({ stars: { type: 'integer', nullable: true } }))
-    const holder = await openDatabase({ url: `${database.url}?application_name=report`, directory: '' }, {})
+    const { url = '' } = database
+    const holder = await openDatabase(
+      { url: `${url}${url.includes('?') ? '&' : '?'}application_name=report`, directory: '' },
+      {},
+    )
     const named: string[] = []
     let release: () => void = () => {}
     const released = new Promise<void>((done) => {

@@ -52,6 +52,14 @@ export async function listenForComplaints(
   return complaints
 }
 
+/** Opens a page, and collects its complaints except failed requests. */
+export async function openPage(context: BrowserContext, url: string) {
+  const page = await context.newPage()
+  page.setDefaultTimeout(15_000)
+  const complaints = await listenForComplaints(page, url, (text) => text.startsWith('Failed to load resource'))
+  return { page, complaints }
+}
+
 /** What axe-core finds on the page. */
 export async function findFaults(page: Page): Promise<readonly string[]> {
   await page.evaluate(await readFile(resolve('node_modules/axe-core/axe.min.js'), 'utf8'))
