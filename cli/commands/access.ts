@@ -21,7 +21,7 @@ interface AccessOptions extends CommonOptions {
 
 const EXAMPLES = `
 Examples:
-  $ snippetctl access                                     who may do what, with the line of each grant
+  $ snippetctl access                                     the grants of each resource, with their lines
   $ snippetctl access --as '{"sub":"ann","roles":["member"]}' PATCH /api/tasks/5/ --data '{"title":"x"}'
   $ snippetctl access --as '{"sub":"ann","roles":["member"]}' GET /api/tasks/5/ --database
   $ snippetctl access --diff old.yaml                     fails if access is wider than in another file

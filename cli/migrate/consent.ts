@@ -47,7 +47,7 @@ async function askFor(context: CliContext, { losses }: ConsentNeeded): Promise<r
     const answer = await context.ask(`type ${object} to continue, Ctrl-C to stop: `)
     if (answer?.trim() === object) continue
     if (answer !== undefined) throw new Failure(3, `nothing was done: the answer was not \`${object}\``)
-    throw new Failure(3, `data would be lost, and there is no terminal to ask: ${descriptions.join('; ')}`, [flag])
+    throw new Failure(3, `data would be lost, and confirmation needs a terminal: ${descriptions.join('; ')}`, [flag])
   }
   return objects
 }

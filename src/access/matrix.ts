@@ -25,7 +25,7 @@ export interface MatrixResource {
   readonly nobody: readonly string[]
 }
 
-/** Who may do what: each resource with its grants. Mounts have the grants of their resources. */
+/** Lists the grants of each resource. Mounts have the grants of their resources. */
 export function accessMatrix({ resources }: AppSpec): readonly MatrixResource[] {
   return resources.map((resource) => ({
     name: resource.name,

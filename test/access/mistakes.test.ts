@@ -42,7 +42,7 @@ describe('a mistake in a grant is reported with the file', () => {
       '{ to: member, may: list, rows: { owner: $tenant } }',
       'SC331: `owner` is of the type `string`, and `$tenant` is a number',
     ],
-    ['{ to: member, may: list, rows: { owner: $nobody } }', 'SC331: there is no variable `$nobody`'],
+    ['{ to: member, may: list, rows: { owner: $nobody } }', 'SC331: `$nobody` is not a variable'],
     [
       '{ to: member, may: list, rows: { user: $user } }',
       'SC331: `$user` needs `auth.user`, which says which record stands for the caller',
@@ -121,7 +121,7 @@ resources: { note: { model: note, path: /notes/, operations: 5, access: [{ to: a
       'auth: { sets: { mine: { of: task.nothing, rows: { owner: $sub } } } }',
       'SC305: the model `task` has no field `nothing`',
     ],
-    ['auth: { sets: { mine: { of: task.id, rows: { owner: $mine } } } }', 'SC331: there is no variable `$mine`'],
+    ['auth: { sets: { mine: { of: task.id, rows: { owner: $mine } } } }', 'SC331: `$mine` is not a variable'],
   ])('%s', (auth, message) => {
     expect(messagesOf(auth, '{ to: anyone, may: list }')).toEqual([message])
   })

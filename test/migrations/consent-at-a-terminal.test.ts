@@ -96,7 +96,7 @@ describe('without consent', () => {
     const piped = { cwd: project.folder, env: envOf(database), stdin: 'books\nshelves\n' }
     expect(await runCli(['migrate', 'up'], piped)).toMatchObject({
       code: 3,
-      stderr: expect.stringContaining('there is no terminal to ask'),
+      stderr: expect.stringContaining('confirmation needs a terminal'),
     })
   })
 })

@@ -116,7 +116,7 @@ describe('the command', () => {
       code: 3,
       stdout: '',
       stderr:
-        'error: data would be lost, and there is no terminal to ask: 0002_less drops the column books.size: 1 value is lost with it\n' +
+        'error: data would be lost, and confirmation needs a terminal: 0002_less drops the column books.size: 1 value is lost with it\n' +
         '  = help: allow exactly this: --allow-destructive=books.size\n',
     })
     expect(await migrate('up', '--allow-destructive=books.title')).toMatchObject({ code: 3 })

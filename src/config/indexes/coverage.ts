@@ -2,7 +2,7 @@ import { comparisonText } from '../../lookups/index.js'
 import type { NullsPlace } from '../../pagination/paginator.js'
 import { columnsOf, type FieldSpec, type IndexSpec, isPlain, type ModelSpec, type OrderSpec } from '../core-spec.js'
 
-/** What a list needs of an index: fields compared for equality, followed by an order. */
+/** The fields that a list compares for equality, and its order: an index must have them in this sequence. */
 export interface IndexNeeds {
   readonly equal: readonly FieldSpec[]
   readonly order: readonly OrderSpec[]

@@ -14,7 +14,7 @@ import { type Drafts, isRelation, type FieldDraft, type ModelDraft, typedOf } fr
 import { checkFieldName } from './field-names.js'
 import type { Report } from './report.js'
 
-/** What conditions may refer to, and the report for mistakes. */
+/** The models and variables of conditions, and the report for mistakes. */
 export interface RuleScope {
   readonly models: Drafts
   readonly auth: AuthDraft
@@ -176,7 +176,7 @@ const readVariable = (
     return differ(known && kindOf(known))
   }
   const known = ['sub', ...(auth.user ? ['user'] : []), ...auth.claims.keys(), ...(inSet ? [] : auth.sets.keys())]
-  return reject(`there is no variable ${show(`$${variable}`)}`, ...suggest(variable, known, 'variable'))
+  return reject(`${show(`$${variable}`)} is not a variable`, ...suggest(variable, known, 'variable'))
 }
 
 /** Builds the conditions of a rule without mistakes. */
