@@ -41,7 +41,7 @@ const ADDRESS_ERRORS: Readonly<
 }
 
 /** Turns an error of `listen` into a failure with help. Returns other errors unchanged. */
-export function refusedAddress(address: Address, cause: unknown, flags = SERVED): unknown {
+export function rejectedAddress(address: Address, cause: unknown, flags = SERVED): unknown {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
   const explain = ADDRESS_ERRORS[code]
   if (explain === undefined) return cause

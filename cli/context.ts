@@ -173,7 +173,7 @@ export async function requireApplication(
   const loaded = await loadConfig(context, options, false)
   if (loaded.ok) return loaded
   if (log) await loaded.close(log)
-  return refuse(context, loaded)
+  return reject(context, loaded)
 }
 
 /**
@@ -182,10 +182,10 @@ export async function requireApplication(
  */
 export async function requireSpec(context: CliContext, options: CommonOptions): Promise<AppSpec> {
   const loaded = await load(context, options, loadSpec)
-  return loaded.ok ? loaded.spec : refuse(context, loaded)
+  return loaded.ok ? loaded.spec : reject(context, loaded)
 }
 
-function refuse(context: CliContext, loaded: Extract<LoadedSpec, { readonly ok: false }>): never {
+function reject(context: CliContext, loaded: Extract<LoadedSpec, { readonly ok: false }>): never {
   printFrames(context.err, loaded)
   throw new Finished(2)
 }

@@ -1,5 +1,5 @@
 import { CommanderError } from 'commander'
-import { DatabaseRefused, MigrationError } from '../src/internal.js'
+import { DatabaseRejected, MigrationError } from '../src/internal.js'
 import { type CliContext, createContext, type Lifecycle, type Surroundings } from './context.js'
 import { type ExitCode, Failure, Finished } from './failure.js'
 import { createProgram } from './program.js'
@@ -38,7 +38,7 @@ interface Explained {
 /** Expected errors, each with the way it is printed. */
 const EXPECTED: readonly ((error: unknown) => Explained | undefined)[] = [
   (error) => (error instanceof Failure ? { messages: [error.message], help: error.help, code: error.code } : undefined),
-  (error) => (error instanceof DatabaseRefused ? { messages: [error.message], help: error.help, code: 2 } : undefined),
+  (error) => (error instanceof DatabaseRejected ? { messages: [error.message], help: error.help, code: 2 } : undefined),
   (error) => (error instanceof MigrationError ? { messages: error.errors, help: error.help, code: 2 } : undefined),
 ]
 

@@ -1,6 +1,6 @@
 import type { AppSpec, AuthSpec } from './config/spec.js'
 import { suggest } from './config/words.js'
-import type { Refusal } from './config/parse/refusal.js'
+import type { Rejection } from './config/parse/rejection.js'
 import { compileProfiles, type Profiles } from './access/profiles.js'
 import type { Authenticator } from './auth/plugin-identities.js'
 import { createExplore, type Pages } from './explore/index.js'
@@ -62,7 +62,7 @@ export interface AppAccess {
   readonly routesFor: RoutesFor
 }
 
-export type Compiled = { readonly app: App } | { readonly refusals: readonly Refusal[]; readonly close: Close }
+export type Compiled = { readonly app: App } | { readonly rejections: readonly Rejection[]; readonly close: Close }
 
 /** Turns a checked spec and its plugins into one table of named routes. Needs no database. */
 export function compileApp(
@@ -71,9 +71,9 @@ export function compileApp(
   { env, checkDefaults }: { readonly env: Environment; readonly checkDefaults: boolean },
 ): Compiled {
   const development = env.NODE_ENV !== 'production'
-  const refusals: Refusal[] = []
-  const { spec, refused } = withPublicUrl(given, env)
-  refusals.push(...refused)
+  const rejections: Rejection[] = []
+  const { spec, rejected } = withPublicUrl(given, env)
+  rejections.push(...rejected)
   const routes = new RouteTable()
   const mounts: Mount[] = []
   const closings: Closing[] = []
@@ -89,12 +89,12 @@ export function compileApp(
   const resources = new Map(
     [...spec.resources, ...mounted].map((each) => [each.name, compileResource(each, links, compile)]),
   )
-  const attempt = (path: Refusal['path'], part: Refusal['part'], work: () => void): void => {
+  const attempt = (path: Rejection['path'], part: Rejection['part'], work: () => void): void => {
     try {
       work()
     } catch (error) {
       const code = error instanceof RouteClash ? 'SC354' : 'SC353'
-      refusals.push({ code, path, part, message: error instanceof Error ? error.message : String(error), help: [] })
+      rejections.push({ code, path, part, message: error instanceof Error ? error.message : String(error), help: [] })
     }
   }
 
@@ -102,22 +102,22 @@ export function compileApp(
   spec.mounts.forEach((mount, index) => {
     attempt(['mounts', index, 'path'], 'value', () => mount.resources.forEach(({ name }) => expose(name)))
   })
-  const before = refusals.length
+  const before = rejections.length
   plugins.forEach((plugin, index) => {
     attempt(['plugins', index], 'value', () => registerPlugin(plugin, spec.file, pluginApp(plugin.path)))
   })
-  const haveRegistered = refusals.length === before
+  const haveRegistered = rejections.length === before
   // A plugin that failed may not have registered all of its functions and routes.
-  const isWhole = refusals.length === 0
-  refusals.push(...misdescribed())
+  const isWhole = rejections.length === 0
+  rejections.push(...misdescribed())
   if (isWhole) {
     const computedOf = (name: string) => computations.get(resources.get(name) ?? unknownResource(name, []))
-    refusals.push(...uncomputedFields(spec, computedOf), ...usesWithoutRoutes(routes, uses, plugins))
+    rejections.push(...uncomputedFields(spec, computedOf), ...usesWithoutRoutes(routes, uses, plugins))
   }
   // A plugin that failed may not have added all of its actions.
-  if (refusals.length === before) refusals.push(...unknownActions(spec, routes))
+  if (rejections.length === before) rejections.push(...unknownActions(spec, routes))
   // If there are errors, some routes may be missing.
-  for (const [resource, added] of refusals.length > 0 ? [] : additions) {
+  for (const [resource, added] of rejections.length > 0 ? [] : additions) {
     for (const route of viewset(resource, added)) routes.replace(route)
   }
   applyUses(routes, uses)
@@ -125,9 +125,9 @@ export function compileApp(
   const access: AppAccess | undefined =
     spec.auth && profiles ? { auth: spec.auth, profiles, routesFor: guard({ auth: spec.auth, profiles }) } : undefined
   // A plugin that failed may not have declared all of its settings.
-  refusals.push(...(haveRegistered ? settings.refusals() : settings.misfits()))
-  return refusals.length > 0
-    ? { refusals, close: closeOnce(closings) }
+  rejections.push(...(haveRegistered ? settings.rejections() : settings.misfits()))
+  return rejections.length > 0
+    ? { rejections, close: closeOnce(closings) }
     : {
         app: Object.freeze({
           spec,
@@ -175,10 +175,10 @@ export function compileApp(
   }
 
   /** Checked only if all routes exist that schemas may refer to. */
-  function misdescribed(): readonly Refusal[] {
-    if (refusals.length > 0) return []
+  function misdescribed(): readonly Rejection[] {
+    if (rejections.length > 0) return []
     const findBroken = findBrokenReference(routes)
-    return [...routes].flatMap(({ name, source, operation }): readonly Refusal[] => {
+    return [...routes].flatMap(({ name, source, operation }): readonly Rejection[] => {
       const broken = operation && findBroken(operation)
       if (broken === undefined) return []
       const index = plugins.findIndex(({ path }) => source === `plugin ${path}`)
@@ -192,7 +192,7 @@ export function compileApp(
     if (!resource) return
     for (const route of viewset(resource)) routes.add(route)
     const { dialect, path } = resource.spec
-    if (dialect?.refusal) routes.renderProblems(path, dialect.refusal, dialect.refusalSchema)
+    if (dialect?.rejection) routes.renderProblems(path, dialect.rejection, dialect.rejectionSchema)
   }
 
   /** The resource and its copies under mounts, which share hooks and guards. */

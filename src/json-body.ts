@@ -14,7 +14,7 @@ import {
   OPEN_BRACE,
   OPEN_BRACKET,
   QUOTE,
-  refusal,
+  rejection,
   scanKey,
   scanObject,
   scanOther,
@@ -48,12 +48,12 @@ export function readJsonBody(bytes: Uint8Array, mostItems?: number, within?: str
   skipSpace(cursor)
   if (within !== undefined) return readWithin(cursor, mostItems ?? 1, within)
   const wanted = mostItems === undefined ? 'a JSON object' : 'a JSON object or an array of JSON objects'
-  if (cursor.at === text.length) throw refusal(`the body is empty and must be ${wanted}`)
+  if (cursor.at === text.length) throw rejection(`the body is empty and must be ${wanted}`)
   if (mostItems !== undefined && text.charCodeAt(cursor.at) === OPEN_BRACKET) return readItems(cursor, mostItems)
   const isObject = text.charCodeAt(cursor.at) === OPEN_BRACE
   const members = isObject ? scanObject(cursor) : scanOther(cursor)
   finish(cursor)
-  if (members === undefined) throw refusal(`the body must be ${wanted}`)
+  if (members === undefined) throw rejection(`the body must be ${wanted}`)
   return toBody(text, members, JSON.parse(text))
 }
 
@@ -73,7 +73,7 @@ export function readJsonObject(text: string): JsonObject {
   skipSpace(cursor)
   const members = text.charCodeAt(cursor.at) === OPEN_BRACE ? scanObject(cursor) : scanOther(cursor)
   finish(cursor)
-  if (members === undefined) throw refusal('the value must be a JSON object')
+  if (members === undefined) throw rejection('the value must be a JSON object')
   return toObject(members, nested)
 }
 
@@ -108,7 +108,7 @@ function readWithin(cursor: Cursor, most: number, name: string): JsonBody {
   const require = (code: number) => {
     skipSpace(cursor)
     if (text.charCodeAt(cursor.at) === code) return
-    throw refusal(`the body must be an object whose only key, \`${name}\`, is an array of JSON objects`)
+    throw rejection(`the body must be an object whose only key, \`${name}\`, is an array of JSON objects`)
   }
   require(OPEN_BRACE)
   enter(cursor)
@@ -134,15 +134,15 @@ function scanItems(cursor: Cursor, most: number): readonly Item[] {
   const { text } = cursor
   const found: Item[] = []
   enter(cursor)
-  if (leaves(cursor, CLOSE_BRACKET)) throw refusal('the array must not be empty')
+  if (leaves(cursor, CLOSE_BRACKET)) throw rejection('the array must not be empty')
   do {
     skipSpace(cursor)
     const start = cursor.at
     cursor.members = 0
     const members = text.charCodeAt(start) === OPEN_BRACE ? scanObject(cursor) : scanOther(cursor)
-    if (members === undefined) throw refusal(`item ${found.length} of the body must be a JSON object`)
+    if (members === undefined) throw rejection(`item ${found.length} of the body must be a JSON object`)
     found.push({ source: text.slice(start, cursor.at), members })
-    if (found.length > most) throw refusal(`the body has more than ${most} items`)
+    if (found.length > most) throw rejection(`the body has more than ${most} items`)
   } while (continues(cursor))
   take(cursor, CLOSE_BRACKET)
   return found
@@ -167,7 +167,7 @@ function finish(cursor: Cursor): void {
 }
 
 function decode(bytes: Uint8Array): string {
-  if (!isUtf8(bytes)) throw refusal('the body is not valid UTF-8')
+  if (!isUtf8(bytes)) throw rejection('the body is not valid UTF-8')
   const buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const text = buffer.toString('utf8')
   return text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text

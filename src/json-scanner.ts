@@ -41,7 +41,7 @@ export function scanObject(cursor: Cursor): Map<string, string> {
   do {
     skipSpace(cursor)
     const key = scanKey(cursor)
-    if (members.has(key)) throw refusal(`the body has the key ${shown(key)} twice in one object`)
+    if (members.has(key)) throw rejection(`the body has the key ${shown(key)} twice in one object`)
     skipSpace(cursor)
     take(cursor, COLON)
     skipSpace(cursor)
@@ -50,8 +50,8 @@ export function scanObject(cursor: Cursor): Map<string, string> {
     if (inside) nested?.set(key, inside)
     members.set(key, cursor.text.slice(start, cursor.at))
     cursor.members += 1
-    if (members.size > MEMBERS) throw refusal(`the body has more than ${MEMBERS} keys in one object`)
-    if (cursor.members > MEMBERS_IN_ALL) throw refusal(`the body has more than ${MEMBERS_IN_ALL} keys`)
+    if (members.size > MEMBERS) throw rejection(`the body has more than ${MEMBERS} keys in one object`)
+    if (cursor.members > MEMBERS_IN_ALL) throw rejection(`the body has more than ${MEMBERS_IN_ALL} keys`)
   } while (continues(cursor))
   take(cursor, CLOSE_BRACE)
   cursor.depth -= 1
@@ -112,14 +112,14 @@ export function scanKey(cursor: Cursor): string {
   const key: string = escaped
     ? JSON.parse(cursor.text.slice(start, cursor.at))
     : cursor.text.slice(start + 1, cursor.at - 1)
-  if (FORBIDDEN_NAMES.has(key)) throw refusal(`the body has the key ${shown(key)}, which no object may have`)
+  if (FORBIDDEN_NAMES.has(key)) throw rejection(`the body has the key ${shown(key)}, which no object may have`)
   return key
 }
 
 export function enter(cursor: Cursor): void {
   cursor.at += 1
   cursor.depth += 1
-  if (cursor.depth > DEPTH) throw refusal(`the body is nested deeper than ${DEPTH} levels`)
+  if (cursor.depth > DEPTH) throw rejection(`the body is nested deeper than ${DEPTH} levels`)
 }
 
 /** Skips the end of an object or array that was just entered, if it is empty; returns whether it is. */
@@ -163,10 +163,10 @@ function matchEnd(pattern: RegExp, { text }: Cursor, at: number): number {
 export function notJson(text: string, at: number): Problem {
   const before = text.slice(0, at).split('\n')
   const column = (before.at(-1) ?? '').length + 1
-  return refusal(`the body is not valid JSON at line ${before.length}, column ${column}`)
+  return rejection(`the body is not valid JSON at line ${before.length}, column ${column}`)
 }
 
-export function refusal(detail: string): Problem {
+export function rejection(detail: string): Problem {
   return new Problem('malformed_body', detail)
 }
 

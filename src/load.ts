@@ -9,7 +9,7 @@ import { checkCoverage } from './config/indexes/check-coverage.js'
 import { MAX_CONFIG_BYTES } from './config/yaml/decode.js'
 import type { Diagnostic } from './config/diagnostic.js'
 import { type ConfigDocument, readConfig } from './config/yaml/document.js'
-import type { Refusal } from './config/parse/refusal.js'
+import type { Rejection } from './config/parse/rejection.js'
 import { diagnosticAt } from './config/parse/report.js'
 import type { AppSpec } from './config/spec.js'
 import { type Close, closeOnce } from './http/server/closing.js'
@@ -27,7 +27,7 @@ interface LoadOptions {
 }
 
 /** All mistakes in a configuration, and the text that their positions refer to. */
-interface Refused {
+interface Rejected {
   readonly ok: false
   readonly diagnostics: readonly Diagnostic[]
   readonly source: string
@@ -40,7 +40,7 @@ interface Closable {
 }
 
 /** A configuration without its plugins. */
-export type LoadedSpec = { readonly ok: true; readonly spec: AppSpec } | Refused
+export type LoadedSpec = { readonly ok: true; readonly spec: AppSpec } | Rejected
 
 interface Loaded extends Closable {
   readonly ok: true
@@ -48,11 +48,11 @@ interface Loaded extends Closable {
   readonly spec: AppSpec
   readonly source: string
   /** Warnings for a valid configuration, plus any passed in `more`. */
-  warnings(more?: readonly Refusal[]): readonly Diagnostic[]
+  warnings(more?: readonly Rejection[]): readonly Diagnostic[]
 }
 
 /** An application, or the mistakes in its configuration. */
-export type LoadedApplication = Loaded | (Refused & Closable)
+export type LoadedApplication = Loaded | (Rejected & Closable)
 
 /**
  * Loads only the spec, for callers that need the models but serve nothing. Runs no plugins.
@@ -75,17 +75,17 @@ export async function loadApplication({
 }: LoadOptions): Promise<LoadedApplication> {
   const read = await readSpec(file)
   if (!('spec' in read)) return { ...read, close: closeOnce([]) }
-  const { spec, document, source, refuse } = read
-  const { plugins, refusals: unloaded } = await loadPlugins(spec, importModule)
-  const refusals = [...checkKeyFile(spec), ...unloaded]
-  if (refusals.length > 0) return { ...refuse(locate(document, refusals)), close: closeOnce([]) }
+  const { spec, document, source, reject } = read
+  const { plugins, rejections: unloaded } = await loadPlugins(spec, importModule)
+  const rejections = [...checkKeyFile(spec), ...unloaded]
+  if (rejections.length > 0) return { ...reject(locate(document, rejections)), close: closeOnce([]) }
   const compiled = compileApp(spec, plugins, { env, checkDefaults })
-  if ('refusals' in compiled) {
-    const { refusals, close } = compiled
-    return { ...refuse(locate(document, refusals)), close }
+  if ('rejections' in compiled) {
+    const { rejections, close } = compiled
+    return { ...reject(locate(document, rejections)), close }
   }
   const { app } = compiled
-  const warnings = (more: readonly Refusal[] = []) =>
+  const warnings = (more: readonly Rejection[] = []) =>
     locate(
       document,
       [...checkCoverage(document, spec), ...checkBodyLimits(spec), ...checkAccessEffects(spec), ...more],
@@ -97,11 +97,11 @@ export async function loadApplication({
 async function readSpec(file: string) {
   const bytes = await readBounded(file)
   const source = Buffer.from(bytes).toString()
-  const refuse = (diagnostics: readonly Diagnostic[]): Refused => ({ ok: false, diagnostics, source })
+  const reject = (diagnostics: readonly Diagnostic[]): Rejected => ({ ok: false, diagnostics, source })
   const document = readConfig(bytes, file)
-  if (isRefused(document)) return refuse(document)
+  if (isRejected(document)) return reject(document)
   const spec = checkConfig(document)
-  return isRefused(spec) ? refuse(spec) : { spec, document, source, refuse }
+  return isRejected(spec) ? reject(spec) : { spec, document, source, reject }
 }
 
 /** Reads one byte more than is allowed, to detect larger files without reading endless ones. */
@@ -117,7 +117,7 @@ async function readBounded(file: string): Promise<Uint8Array> {
   }
 }
 
-function isRefused<T extends ConfigDocument | AppSpec>(
+function isRejected<T extends ConfigDocument | AppSpec>(
   result: T | readonly Diagnostic[],
 ): result is readonly Diagnostic[] {
   return Array.isArray(result)
@@ -125,9 +125,9 @@ function isRefused<T extends ConfigDocument | AppSpec>(
 
 function locate(
   document: ConfigDocument,
-  refusals: readonly Refusal[],
+  rejections: readonly Rejection[],
   severity: Diagnostic['severity'] = 'error',
 ): readonly Diagnostic[] {
-  const diagnostics = refusals.map((refusal) => diagnosticAt(document, refusal, severity))
+  const diagnostics = rejections.map((rejection) => diagnosticAt(document, rejection, severity))
   return diagnostics.toSorted((a, b) => a.range.start.offset - b.range.start.offset)
 }

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Ajv2020 } from 'ajv/dist/2020.js'
 import { loadAjv } from './config/schema/ajv.js'
 import { PUBLIC_URL, PUBLIC_URL_HINT } from './config/schema/public-url.js'
-import type { Refusal } from './config/parse/refusal.js'
+import type { Rejection } from './config/parse/rejection.js'
 import type { AppSpec } from './config/spec.js'
 import type { Json, JsonSchema } from './json.js'
 
@@ -16,9 +16,9 @@ export interface Settings {
    */
   declare<Value extends Json>(name: string, schema: JsonSchema, fallback: Value): Value
   /** Reports values that do not match their declaration. */
-  misfits(): readonly Refusal[]
+  misfits(): readonly Rejection[]
   /** Reports these, and values that no plugin reads. Call it after all plugins have declared their settings. */
-  refusals(): readonly Refusal[]
+  rejections(): readonly Rejection[]
 }
 
 /** `SNIPPETCTL_SETTING_MAX_PAGE_SIZE` overrides the setting `max_page_size`. */
@@ -38,7 +38,7 @@ export function readSettings(
   let made: Ajv2020 | undefined
   const validator = () => (made ??= new (loadAjv())({ strict: false, strictNumbers: true }))
   const declared = new Set<string>()
-  const misfits: Refusal[] = []
+  const misfits: Rejection[] = []
 
   return {
     declare(name, schema, fallback) {
@@ -62,7 +62,7 @@ export function readSettings(
       return fallback
     },
     misfits: () => misfits,
-    refusals() {
+    rejections() {
       const unread = Object.keys(given).filter((name) => !declared.has(name))
       const help =
         declared.size === 0
@@ -71,7 +71,7 @@ export function readSettings(
       return [
         ...misfits,
         ...unread.map(
-          (name): Refusal => ({
+          (name): Rejection => ({
             code: 'SC351',
             part: 'key',
             path: ['settings', name],
@@ -107,12 +107,12 @@ const VARIABLE = 'SNIPPETCTL_PUBLIC_URL'
 export function withPublicUrl(
   spec: AppSpec,
   env: Environment,
-): { readonly spec: AppSpec; readonly refused: readonly Refusal[] } {
+): { readonly spec: AppSpec; readonly rejected: readonly Rejection[] } {
   const publicUrl = env[VARIABLE]
-  if (publicUrl === undefined) return { spec, refused: [] }
+  if (publicUrl === undefined) return { spec, rejected: [] }
   if (new RegExp(PUBLIC_URL).test(publicUrl))
-    return { spec: Object.freeze({ ...spec, api: Object.freeze({ ...spec.api, publicUrl }) }), refused: [] }
+    return { spec: Object.freeze({ ...spec, api: Object.freeze({ ...spec.api, publicUrl }) }), rejected: [] }
   const message = `the environment variable ${VARIABLE} is malformed: ${JSON.stringify(publicUrl)}`
   const path = spec.api.publicUrl === undefined ? ['api'] : ['api', 'public_url']
-  return { spec, refused: [{ code: 'SC206', part: 'value', path, message, help: [PUBLIC_URL_HINT] }] }
+  return { spec, rejected: [{ code: 'SC206', part: 'value', path, message, help: [PUBLIC_URL_HINT] }] }
 }

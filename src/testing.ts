@@ -48,7 +48,7 @@ const LOG: Log = {
 /**
  * Starts an application inside a test, on a free port and a database of its own, with all migrations applied. Failed requests (500) are
  * logged to standard error.
- * @throws Error with every mistake in `resources.yaml` and its line; MigrationError; DatabaseRefused
+ * @throws Error with every mistake in `resources.yaml` and its line; MigrationError; DatabaseRejected
  * @example
  * const service = await startTestService()
  * const response = await service.fetch('/api/books/')

@@ -32,7 +32,7 @@ const DECLARED: readonly string[] = [
   'src/config/parse/report.ts',
   'src/config/parse/access-rules.ts',
   'src/config/parse/auth-draft.ts',
-  'src/config/parse/refusal.ts',
+  'src/config/parse/rejection.ts',
   'src/config/parse/drafts.ts',
   'src/config/parse/resource-drafts.ts',
   'src/config/parse/operations.ts',

@@ -10,7 +10,7 @@ export interface LoadReport {
   readonly rate: number
   readonly times: readonly number[]
   /** The times of 503 responses. */
-  readonly refusals: readonly number[]
+  readonly rejections: readonly number[]
   /** The body of the first of them. */
   readonly example: string | undefined
   /** Responses other than 2xx, 503, and 404 for deleted records, by kind. */
@@ -21,7 +21,7 @@ interface Tally {
   sent: number
   good: number
   readonly times: number[]
-  readonly refusals: number[]
+  readonly rejections: number[]
   example: string | undefined
   readonly failures: Record<string, number>
 }
@@ -34,14 +34,14 @@ interface Load {
   readonly seen?: (question: Question, answer: Answered) => void
 }
 
-const tally = (): Tally => ({ sent: 0, good: 0, times: [], refusals: [], example: undefined, failures: {} })
+const tally = (): Tally => ({ sent: 0, good: 0, times: [], rejections: [], example: undefined, failures: {} })
 
 function enter(tally: Tally, { status, time, failure, body }: Answered): void {
   if (status >= 200 && status < 300) {
     tally.good += 1
     tally.times.push(time)
   } else if (status === 503) {
-    tally.refusals.push(time)
+    tally.rejections.push(time)
     tally.example ??= body.slice(0, 200)
   } else if (status !== 404) {
     const name = failure ?? String(status)

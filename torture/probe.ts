@@ -16,7 +16,7 @@ export interface Reading {
   readonly peak: number
   readonly loop: { readonly p99: number; readonly max: number }
   /** 503 responses since the last reading: their number, and the time from the request's head to the end of the response. */
-  readonly refused: { readonly count: number; readonly p99: number }
+  readonly rejected: { readonly count: number; readonly p99: number }
   readonly descriptors: number
   readonly resources: number
   /** Names that something has added to the prototype of all objects. */
@@ -39,20 +39,20 @@ function sample(): void {
 }
 
 const arrivals = new WeakMap<IncomingMessage, number>()
-let refusals: number[] = []
+let rejections: number[] = []
 
 interface Exchanged {
   readonly request: IncomingMessage
   readonly response: ServerResponse
 }
 
-function noteRefusal({ request, response }: Exchanged): void {
-  if (response.statusCode === 503) refusals.push(performance.now() - (arrivals.get(request) ?? 0))
+function noteRejection({ request, response }: Exchanged): void {
+  if (response.statusCode === 503) rejections.push(performance.now() - (arrivals.get(request) ?? 0))
 }
 
-function takeRefusals(): Reading['refused'] {
-  const times = refusals.sort((a, b) => a - b)
-  refusals = []
+function takeRejections(): Reading['rejected'] {
+  const times = rejections.sort((a, b) => a - b)
+  rejections = []
   return { count: times.length, p99: times[Math.floor(times.length * 0.99)] ?? 0 }
 }
 
@@ -88,8 +88,8 @@ Socket.prototype.connect = function (this: Socket, ...args: unknown[]): Socket {
   const [target] = args.flat()
   const port = typeof target === 'object' && target !== null && 'port' in target ? target.port : target
   if (!fails(port)) return Reflect.apply(connect, this, args) as Socket
-  const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED', syscall: 'connect' })
-  process.nextTick(() => this.destroy(refused))
+  const rejected = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED', syscall: 'connect' })
+  process.nextTick(() => this.destroy(rejected))
   return this
 }
 
@@ -99,7 +99,7 @@ if (process.send && cluster.isPrimary) {
   subscribe('http.server.request.start', (message) => {
     arrivals.set((message as Exchanged).request, performance.now())
   })
-  subscribe('http.server.response.finish', (message) => noteRefusal(message as Exchanged))
+  subscribe('http.server.response.finish', (message) => noteRejection(message as Exchanged))
   process.on('message', (message: Instruction) => {
     if ('failAt' in message) return void process.send?.(breakCalls(message))
     const { p99, max } = { p99: delays.percentile(99) / 1e6, max: delays.max / 1e6 }
@@ -114,7 +114,7 @@ if (process.send && cluster.isPrimary) {
       peak: highest,
       // The timer's own interval is in every delay.
       loop: { p99: Math.max(0, p99 - INTERVAL), max: Math.max(0, max - INTERVAL) },
-      refused: takeRefusals(),
+      rejected: takeRejections(),
       descriptors: readdirSync('/proc/self/fd').length,
       resources: process.getActiveResourcesInfo().length,
       polluted,

@@ -8,7 +8,7 @@ export interface Ledger {
   /** Answered with 201. */
   readonly acknowledged: Map<string, string>
   /** Answered with anything that says that nothing was stored. */
-  readonly refused: Set<string>
+  readonly rejected: Set<string>
   /** Unknown: the response was cut, or says that the outcome is unknown. */
   readonly unknown: Set<string>
   /** Responses that must not occur, by fault. */
@@ -16,7 +16,7 @@ export interface Ledger {
 }
 
 export function openLedger(): Ledger {
-  return { acknowledged: new Map(), refused: new Set(), unknown: new Set(), wrong: [] }
+  return { acknowledged: new Map(), rejected: new Set(), unknown: new Set(), wrong: [] }
 }
 
 /** A record to write: short, and different each time. */
@@ -65,7 +65,7 @@ export function faultOf(answer: Answered): string | undefined {
 export function note(ledger: Ledger, title: string, answer: Answered): void {
   const outcome = outcomeOf(answer)
   if (outcome === 'done') ledger.acknowledged.set(title, idOf(answer.body))
-  else if (outcome === 'not done') ledger.refused.add(title)
+  else if (outcome === 'not done') ledger.rejected.add(title)
   else ledger.unknown.add(title)
   const fault = faultOf(answer)
   if (fault !== undefined) ledger.wrong.push(fault)
@@ -85,7 +85,7 @@ export function judge(ledger: Ledger, titles: readonly string[]): Verdict {
   const twice = titles.filter((title) => seen.size === seen.add(title).size)
   return {
     lost: [...ledger.acknowledged.keys()].filter((title) => !found.has(title)),
-    ghosts: [...ledger.refused].filter((title) => found.has(title)),
+    ghosts: [...ledger.rejected].filter((title) => found.has(title)),
     twice,
   }
 }

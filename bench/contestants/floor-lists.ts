@@ -1,5 +1,5 @@
 /** Lists of the floor: one prepared statement for each combination of filters and order, created on first use. */
-import { Refusal } from './snippet-body.js'
+import { Rejection } from './snippet-body.js'
 
 const COLUMNS = `id, title, code, language,
   to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as created_at`
@@ -33,15 +33,15 @@ const FILTERS = ['language', 'title']
 const KNOWN = new Set(['page', 'page_size', 'ordering', ...FILTERS])
 const COUNT = /^[1-9]\d{0,8}$/
 
-/** @throws Refusal for an invalid query */
+/** @throws Rejection for an invalid query */
 export function readPage(search: string): PageRequest {
   const query = new URLSearchParams(search)
-  for (const name of query.keys()) if (!KNOWN.has(name)) throw new Refusal(400, `there is no parameter ${name}`)
+  for (const name of query.keys()) if (!KNOWN.has(name)) throw new Rejection(400, `there is no parameter ${name}`)
   const page = readCount(query, 'page', 1)
   const size = Math.min(100, readCount(query, 'page_size', 10))
   const ordering = query.get('ordering') ?? ''
   const order = ORDERS[ordering]
-  if (order === undefined) throw new Refusal(400, 'ordering is not right')
+  if (order === undefined) throw new Rejection(400, 'ordering is not right')
   const filters = FILTERS.filter((name) => query.has(name))
   const values = filters.map((name) => query.get(name) ?? '')
   const conditions = filters.map((name, index) => `${name} = $${index + 1}`)
@@ -66,7 +66,7 @@ export function readPage(search: string): PageRequest {
 function readCount(query: URLSearchParams, name: string, otherwise: number): number {
   const text = query.get(name)
   if (text === null) return otherwise
-  if (!COUNT.test(text)) throw new Refusal(400, `${name} is no count`)
+  if (!COUNT.test(text)) throw new Rejection(400, `${name} is no count`)
   return Number(text)
 }
 

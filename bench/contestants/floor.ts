@@ -8,7 +8,7 @@ import pg from 'pg'
 import { answer, begin, type Exchange, headersOf, note, tagOf } from './duties.js'
 import { COUNT_CAP, DOCUMENT, pageHeaders, readPage } from './floor-lists.js'
 import { createSetA } from './floor-set-a.js'
-import { judge, readJson, Refusal } from './snippet-body.js'
+import { judge, readJson, Rejection } from './snippet-body.js'
 
 const SET_B = '/api/snippets-viewset/'
 const SET_A = '/api/snippets/'
@@ -82,7 +82,7 @@ async function listA(exchange: Exchange): Promise<void> {
 }
 
 function notFound(): never {
-  throw new Refusal(404, 'there is no such record')
+  throw new Rejection(404, 'there is no such record')
 }
 
 type Act = (exchange: Exchange, id: string) => Promise<void>
@@ -111,7 +111,7 @@ async function route(exchange: Exchange): Promise<void> {
 }
 
 function act(exchange: Exchange, found: readonly [string, Act] | undefined, value: string): Promise<void> {
-  if (found === undefined) throw new Refusal(405, 'this method is not offered here')
+  if (found === undefined) throw new Rejection(405, 'this method is not offered here')
   exchange.route = found[0]
   return found[1](exchange, value)
 }
@@ -120,8 +120,8 @@ const server = createServer((request, response) => {
   const exchange = begin(request, response)
   route(exchange).catch((error: unknown) => {
     if (response.headersSent) return response.destroy()
-    const status = error instanceof Refusal ? error.status : 500
-    return answer(exchange, status, JSON.stringify({ detail: error instanceof Refusal ? error.message : 'failure' }))
+    const status = error instanceof Rejection ? error.status : 500
+    return answer(exchange, status, JSON.stringify({ detail: error instanceof Rejection ? error.message : 'failure' }))
   })
 })
 server.listen(Number(process.env.PORT), '127.0.0.1')

@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http'
 export type Snippet = Readonly<Record<'title' | 'code' | 'language', string>>
 
 /** Why a body is rejected. */
-export class Refusal extends Error {
+export class Rejection extends Error {
   readonly status: number
 
   constructor(status: number, message: string) {
@@ -20,40 +20,41 @@ const LIMIT = 1024 * 1024
 // PostgreSQL can store neither U+0000 nor lone surrogates.
 const UNSTORABLE = /\0/
 
-/** Reads a complete JSON body. @throws Refusal */
+/** Reads a complete JSON body. @throws Rejection */
 export async function readJson(request: IncomingMessage): Promise<Readonly<Record<string, unknown>>> {
-  if (request.headers['content-type'] !== 'application/json') throw new Refusal(415, 'application/json is expected')
+  if (request.headers['content-type'] !== 'application/json') throw new Rejection(415, 'application/json is expected')
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of request as AsyncIterable<Buffer>) {
     size += chunk.length
-    if (size > LIMIT) throw new Refusal(413, 'the body is too large')
+    if (size > LIMIT) throw new Rejection(413, 'the body is too large')
     chunks.push(chunk)
   }
   let body: unknown
   try {
     body = JSON.parse((chunks[0] !== undefined && chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)).toString())
   } catch {
-    throw new Refusal(400, 'the body is not JSON')
+    throw new Rejection(400, 'the body is not JSON')
   }
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) throw new Refusal(400, 'the body is no object')
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw new Rejection(400, 'the body is no object')
   return body as Readonly<Record<string, unknown>>
 }
 
-/** Validates the three fields by hand. @throws Refusal */
+/** Validates the three fields by hand. @throws Rejection */
 export function judge(body: Readonly<Record<string, unknown>>, partial: boolean): Partial<Snippet> {
   const unknown = Object.keys(body).find((name) => !(name in MOST) && !IGNORED.has(name))
-  if (unknown !== undefined) throw new Refusal(400, `there is no field ${unknown}`)
+  if (unknown !== undefined) throw new Rejection(400, `there is no field ${unknown}`)
   const kept: { -readonly [name in keyof Snippet]?: string } = {}
   for (const name of NAMES) {
     const value = body[name]
     if (value === undefined && partial) continue
-    if (typeof value !== 'string') throw new Refusal(400, `${name} must be a string`)
+    if (typeof value !== 'string') throw new Rejection(400, `${name} must be a string`)
     const most = MOST[name]
     // A string has at most as many characters as code units; characters are counted only if that is not enough.
     const length = value.length <= most ? value.length : [...value].length
-    if (length < 1 || length > most) throw new Refusal(400, `${name} must be between 1 and ${most} characters`)
-    if (UNSTORABLE.test(value) || !value.isWellFormed()) throw new Refusal(400, `${name} holds what no text can`)
+    if (length < 1 || length > most) throw new Rejection(400, `${name} must be between 1 and ${most} characters`)
+    if (UNSTORABLE.test(value) || !value.isWellFormed()) throw new Rejection(400, `${name} holds what no text can`)
     kept[name] = value
   }
   return kept

@@ -91,7 +91,7 @@ async function check(context: CliContext, options: CheckOptions): Promise<ExitCo
     return 1
   }
   const database = options.database ? await compare(context, loaded) : undefined
-  const diagnostics = shownDiagnostics(context, loaded.warnings(database?.findings?.refusals))
+  const diagnostics = shownDiagnostics(context, loaded.warnings(database?.findings?.rejections))
   const file = shownPath(context, resolve(context.cwd, options.config))
   const summary = `${file}: ok, ${amounts(loaded, diagnostics.length)}`
   print({ diagnostics, source: loaded.source, summary, ...(database && { database }) })
@@ -105,13 +105,13 @@ function compare(context: CliContext, { spec }: Application): Promise<Comparison
       .filter(({ state }) => state !== 'applied')
       .map(({ name, state }) => (state === 'pending' ? name : `${name} (${state})`))
     if (pending.length > 0) return { pending, findings: undefined }
-    const { indexes, refusals } = await indexDifferences(spec, database)
+    const { indexes, rejections } = await indexDifferences(spec, database)
     return {
       pending,
       findings: {
         indexes,
-        refusals: [
-          ...refusals,
+        rejections: [
+          ...rejections,
           ...(await messageDifferences(spec, database)),
           ...(await differencesOfOthers(spec, database)),
         ],

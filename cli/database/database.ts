@@ -2,7 +2,7 @@ import {
   type AppSpec,
   type Database,
   DatabaseInUse,
-  DatabaseRefused,
+  DatabaseRejected,
   type MigrationFolder,
   openDatabase,
 } from '../../src/internal.js'
@@ -13,23 +13,23 @@ import { isReachable } from '../serve/schema.js'
 
 /**
  * Opens the database of a configuration. Messages show the path of the embedded database as `shownPath` does.
- * @throws DatabaseRefused if it can never be opened
+ * @throws DatabaseRejected if it can never be opened
  */
 export function openProjectDatabase(context: CliContext, file: string, env = context.env): Promise<Database> {
   const { path, shown } = embeddedOf(context, file)
   return inWordsOf({ [path]: shown }, () => openDatabase({ url: env['DATABASE_URL'], directory: shown }, env))
 }
 
-/** Runs `work`, and replaces internal names in the message of a DatabaseRefused. */
+/** Runs `work`, and replaces internal names in the message of a DatabaseRejected. */
 export async function inWordsOf<T>(names: Readonly<Record<string, string>>, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    if (!(error instanceof DatabaseRefused)) throw error
+    if (!(error instanceof DatabaseRejected)) throw error
     const replace = (text: string) =>
       Object.entries(names).reduce((said, [inside, known]) => said.replaceAll(inside, known), text)
-    const Refused = error instanceof DatabaseInUse ? DatabaseInUse : DatabaseRefused
-    throw new Refused(replace(error.message), error.help.map(replace), error)
+    const Rejected = error instanceof DatabaseInUse ? DatabaseInUse : DatabaseRejected
+    throw new Rejected(replace(error.message), error.help.map(replace), error)
   }
 }
 
@@ -40,7 +40,7 @@ export function hasDatabase(context: CliContext, file: string): boolean {
 
 /**
  * Opens the database of a configuration and checks that it is reachable.
- * @throws DatabaseRefused if it can never be opened, Failure 2 if it is not reachable
+ * @throws DatabaseRejected if it can never be opened, Failure 2 if it is not reachable
  */
 export async function openReachable(context: CliContext, file: string): Promise<Database> {
   const database = await openProjectDatabase(context, file)
@@ -50,7 +50,7 @@ export async function openReachable(context: CliContext, file: string): Promise<
   return requireReachable(database, unreachable)
 }
 
-/** Returns the database if it is reachable, else closes it. @throws `unreachable`; DatabaseRefused if waiting cannot help */
+/** Returns the database if it is reachable, else closes it. @throws `unreachable`; DatabaseRejected if waiting cannot help */
 export async function requireReachable(database: Database, unreachable: Failure): Promise<Database> {
   try {
     if (await isReachable(database)) return database

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import {
   type AppSpec,
   copyRecords,
-  CopyRefused,
+  CopyRejected,
   type Database,
   digestMadeRows,
   migrateUp,
@@ -87,7 +87,7 @@ async function copyAll({ context, spec, source, target }: Copying): Promise<void
     if (replaced.length > 0) line(`rows that migrations had made there were replaced, in ${replaced.join(', ')}`)
     if (left.length > 0) line(`${colors.yellow('warning:')} not copied, because no model has them: ${left.join(', ')}`)
   } catch (error) {
-    if (error instanceof CopyRefused) throw new Failure(2, `nothing was copied: ${error.message}`, error.help)
+    if (error instanceof CopyRejected) throw new Failure(2, `nothing was copied: ${error.message}`, error.help)
     if (error instanceof Problem) throw new Failure(2, `nothing was copied: ${error.message}`, [], error)
     throw error
   }

@@ -1,4 +1,4 @@
-import { DatabaseRefused, type FindLarge, largeTables } from '../../src/internal.js'
+import { DatabaseRejected, type FindLarge, largeTables } from '../../src/internal.js'
 import type { CliContext } from '../context.js'
 import { openReachable } from '../database/database.js'
 import { Failure } from '../failure.js'
@@ -16,7 +16,7 @@ export function findLargeTables(
     // Nobody else uses an embedded database.
     if (context.env['DATABASE_URL'] === undefined) return new Set()
     const database = await openReachable(context, file).catch((error: unknown) => {
-      if (!(error instanceof DatabaseRefused || error instanceof Failure)) throw error
+      if (!(error instanceof DatabaseRejected || error instanceof Failure)) throw error
     })
     if (!database) return new Set()
     try {

@@ -5,7 +5,7 @@ import {
   type CountedPlan,
   type CountedStep,
   countRows,
-  DatabaseRefused,
+  DatabaseRejected,
   declareRename,
   holdAgainst,
   type MigrationFolder,
@@ -77,7 +77,7 @@ async function inspectDatabase(
   const counts = wantsRows(planned)
   if ((planned.steps.length === 0 && !writes) || !hasDatabase(context, file)) return { planned, newer: [] }
   const database = await openReachable(context, file).catch((error: unknown) => {
-    if (!(error instanceof DatabaseRefused || error instanceof Failure)) throw error
+    if (!(error instanceof DatabaseRejected || error instanceof Failure)) throw error
     if (counts) context.err.line(`rows were not counted: ${error.message}`)
   })
   if (!database) return { planned, newer: [] }
@@ -101,9 +101,9 @@ async function writeRename(context: CliContext, config: string, rename: string):
   context.err.line(`wrote into ${shownPath(context, file)} that ${rename.replace(':', ' is a former name of ')}`)
 }
 
-const isEmpty = ({ steps, refusals }: MigrationPlan): boolean => steps.length === 0 && refusals.length === 0
+const isEmpty = ({ steps, rejections }: MigrationPlan): boolean => steps.length === 0 && rejections.length === 0
 
-function toJson({ steps, refusals, notes }: CountedPlan) {
+function toJson({ steps, rejections, notes }: CountedPlan) {
   const shown = steps.map(({ change, subject, detail, safety, risk, waits, locks, count: rows, up }) => ({
     change,
     subject,
@@ -116,7 +116,7 @@ function toJson({ steps, refusals, notes }: CountedPlan) {
     rows: rows && { count: rows.rows ?? null, of: rows.of ?? null, says: rows.says },
     sql: up,
   }))
-  return { steps: shown, refusals, notes }
+  return { steps: shown, rejections, notes }
 }
 
 function printSql(out: Output, { steps }: MigrationPlan): void {
@@ -129,7 +129,7 @@ const COLORS = { add: 'green', change: 'yellow', rename: 'cyan', drop: 'red' } a
 const shownChange = ({ change }: MigrationStep): string => `${SIGNS[change]} ${change}`
 
 function printPlan(out: Output, planned: CountedPlan): void {
-  const { steps, refusals, notes } = planned
+  const { steps, rejections, notes } = planned
   const rows = alignColumns(steps.map((step) => [shownChange(step), step.subject, step.detail, riskOf(step)]))
   steps.forEach((step, at) => {
     const change = shownChange(step)
@@ -137,9 +137,9 @@ function printPlan(out: Output, planned: CountedPlan): void {
   })
   const sum = sumOfWaits(steps)
   if (sum !== undefined) out.line(`  ${out.colors.yellow('locks')}    ${sum}`)
-  for (const refusal of refusals) out.line(`  ${out.colors.red('! refused')}  ${refusal}`)
+  for (const rejection of rejections) out.line(`  ${out.colors.red('! rejected')}  ${rejection}`)
   for (const note of notes) out.line(`  ${out.colors.dim(`note     ${note}`)}`)
-  if (steps.length + refusals.length + notes.length > 0) out.line()
+  if (steps.length + rejections.length + notes.length > 0) out.line()
   out.line(isEmpty(planned) ? 'nothing to migrate: the files make the schema of the configuration' : summary(planned))
 }
 
@@ -150,14 +150,14 @@ function riskOf({ risk, waits, count: counted }: CountedStep): string {
   return parts([parts([risk, counted?.says], ': '), waits], '; ')
 }
 
-function summary({ steps, refusals }: MigrationPlan): string {
+function summary({ steps, rejections }: MigrationPlan): string {
   const [safe, risky, destructive] = (['safe', 'risky', 'destructive'] as const).map(
     (safety) => steps.filter((step) => step.safety === safety).length,
   )
   return [
     `${safe} safe, ${risky} risky`,
     ...(destructive ? [`${destructive} destructive`] : []),
-    ...(refusals.length > 0 ? [`${refusals.length} refused`] : []),
+    ...(rejections.length > 0 ? [`${rejections.length} rejected`] : []),
   ].join(', ')
 }
 
@@ -169,7 +169,7 @@ async function write(
   planned: MigrationPlan,
 ): Promise<void> {
   if (isEmpty(planned)) throw new Failure(1, 'nothing was written: there is nothing to migrate')
-  const { length } = planned.refusals
+  const { length } = planned.rejections
   if (length > 0) throw new Failure(1, `nothing was written: ${count(length, 'change')} cannot be made safely`)
   const files = await writeMigration(planned, folder, name === true ? undefined : name)
   for (const file of files) context.err.line(`wrote ${shownPath(context, file)}`)

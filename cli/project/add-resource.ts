@@ -60,7 +60,7 @@ interface NewResource {
 async function addResource(context: CliContext, { name, fields, options }: NewResource): Promise<ExitCode> {
   const resource = understand(name, fields, options)
   const spec = await requireSpec(context, options)
-  refuseTaken(spec, name)
+  rejectTaken(spec, name)
   const text = await readFile(spec.file, 'utf8')
   const file = shownPath(context, spec.file)
   const edited = declareResource(text, file, resource)
@@ -91,7 +91,7 @@ function plural(name: string): string {
 }
 
 /** @throws Failure 2 if a model or resource has the name already */
-function refuseTaken({ models, resources }: AppSpec, name: string): void {
+function rejectTaken({ models, resources }: AppSpec, name: string): void {
   const kinds = { model: models, resource: resources }
   for (const [kind, declared] of Object.entries(kinds)) {
     if (!declared.some((one) => one.name === name)) continue
@@ -112,14 +112,14 @@ function byHand(file: string, resource: UndeclaredResource): Failure {
 /** @throws Finished 2 if the new file would have errors, after printing them; then nothing is written */
 function requireRight(context: CliContext, file: string, edited: string): void {
   const document = readConfig(new TextEncoder().encode(edited), file)
-  const checked = isRefused(document) ? document : checkConfig(document)
-  if (!isRefused(checked)) return
+  const checked = isRejected(document) ? document : checkConfig(document)
+  if (!isRejected(checked)) return
   printFrames(context.err, { diagnostics: checked, source: edited })
   context.err.line('  = help: nothing was written; the excerpt shows the file with the addition')
   throw new Finished(2)
 }
 
-const isRefused = <T extends object>(result: T | readonly Diagnostic[]): result is readonly Diagnostic[] =>
+const isRejected = <T extends object>(result: T | readonly Diagnostic[]): result is readonly Diagnostic[] =>
   Array.isArray(result)
 
 /** Returns the added lines. The second text contains all lines of the first. */

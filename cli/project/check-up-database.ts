@@ -2,7 +2,7 @@ import {
   type AppSpec,
   type Database,
   DatabaseInUse,
-  DatabaseRefused,
+  DatabaseRejected,
   migrationStatus,
   schemaDifferences,
 } from '../../src/internal.js'
@@ -37,7 +37,7 @@ export async function checkUpDatabase(context: CliContext, spec: AppSpec): Promi
 function toFinding(error: unknown): Known {
   if (error instanceof DatabaseInUse)
     return { state: 'ok', message: `${error.message}: a running server, which keeps the schema up to date`, help: [] }
-  if (error instanceof Failure || error instanceof DatabaseRefused)
+  if (error instanceof Failure || error instanceof DatabaseRejected)
     return { state: 'fail', message: error.message, help: error.help }
   return {
     state: 'fail',

@@ -3,7 +3,7 @@ import { createServer } from 'node:net'
 import { once } from 'node:events'
 import { dirname, join, resolve } from 'node:path'
 import { urlOf } from '../../src/internal.js'
-import { refusedAddress } from '../address.js'
+import { rejectedAddress } from '../address.js'
 import { type Application, type CliContext, type CommonOptions, loadConfig, shownPath } from '../context.js'
 import { checkUpDatabase } from './check-up-database.js'
 import { describeEnvFile } from '../env-file.js'
@@ -100,9 +100,9 @@ async function findFolder(context: CliContext, folder: string): Promise<Finding>
   const own = join(folder, '.snippetctl')
   const shown = shownPath(context, own)
   // The trailing slash makes a file of that name an error.
-  const refusal = (path: string) => access(`${path}/`, constants.W_OK | constants.X_OK).then(() => undefined, codeOf)
-  const code = await refusal(own)
-  const blocked = code === 'ENOENT' ? await refusal(folder) : code
+  const rejection = (path: string) => access(`${path}/`, constants.W_OK | constants.X_OK).then(() => undefined, codeOf)
+  const code = await rejection(own)
+  const blocked = code === 'ENOENT' ? await rejection(folder) : code
   if (blocked === undefined) return ok(check, `${shown} can be written`)
   const help = [`ls -ld ${shown}`, `chmod u+rwx ${code === 'ENOENT' ? folder : shown}`]
   return { check, state: 'fail', message: `${shown} is not writable (${blocked})`, help }
@@ -125,7 +125,7 @@ async function findPort({ env }: CliContext, application: Application | undefine
     const isTaken = codeOf(cause) === 'EADDRINUSE'
     if (isTaken && application && (await servesThis(application, { host, port })))
       return ok(check, `${port} on ${host}: this project is served there`)
-    const failure = refusedAddress({ port, host }, cause)
+    const failure = rejectedAddress({ port, host }, cause)
     const { message, help } = failure instanceof Failure ? failure : { message: String(failure), help: [] }
     return { check, state: isTaken ? 'warn' : 'fail', message, help }
   } finally {

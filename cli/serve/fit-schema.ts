@@ -42,7 +42,7 @@ const NOTHING: Fitted = { changes: [], left: [], files: [] }
 export async function fitSchema(context: CliContext, fit: Fit, serve: () => void): Promise<Fitted> {
   const { spec, before, database, log } = fit
   const preparation = { spec, database, migrate: false, log }
-  if (database.whenPending === 'refuse') {
+  if (database.whenPending === 'reject') {
     await prepareSchema(preparation)
     serve()
     return NOTHING
@@ -71,9 +71,9 @@ async function add(context: CliContext, { spec, before, database, log }: Fit, la
   const plan = await withScratch(context, scratchOf(context), (scratch) =>
     planAdditions(spec, before, migrations, scratch),
   )
-  const { text, steps, refusals, unmet } = plan
+  const { text, steps, rejections, unmet } = plan
   if (lacks.length > 0 && text === undefined) throw notAdditions(plan, lacks)
-  if (text === undefined) return { ...NOTHING, left: [...refusals.map(firstLine), ...unmet, ...leftWords(plan)] }
+  if (text === undefined) return { ...NOTHING, left: [...rejections.map(firstLine), ...unmet, ...leftWords(plan)] }
   const files = await writeMigration(plan, migrations)
   try {
     await applyPending({ spec, database, migrate: false, log })
@@ -104,13 +104,13 @@ function leftWords({ left, orphans }: Plan): readonly string[] {
 const firstLine = (text: string): string => text.split('\n')[0] ?? ''
 
 /** An error of the planner is one line, followed by the lines of YAML that would resolve it. */
-function notAdditions({ left, refusals, unmet }: Plan, lacks: readonly string[]): Failure {
+function notAdditions({ left, rejections, unmet }: Plan, lacks: readonly string[]): Failure {
   const reasons = [
-    ...refusals.map(firstLine),
+    ...rejections.map(firstLine),
     ...left.map(({ change, subject, detail }) => `${change} ${subject} ${detail}`),
     ...unmet,
   ]
-  const repairs = refusals.flatMap((text) => text.split('\n').slice(1)).map((line) => `write ${line.trim()}`)
+  const repairs = rejections.flatMap((text) => text.split('\n').slice(1)).map((line) => `write ${line.trim()}`)
   const message = `the schema would change by more than additions: ${(reasons.length > 0 ? reasons : lacks).join('; ')}`
   return new Failure(2, message, repairs.length > 0 ? repairs : [PLAN])
 }

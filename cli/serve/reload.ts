@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import {
   type AppSpec,
   type Database,
-  DatabaseRefused,
+  DatabaseRejected,
   loadSpec,
   MigrationError,
   pluginFiles,
@@ -195,7 +195,7 @@ async function reload(
       return { written: undefined }
     }
     const { spec, app } = loaded
-    if (database.whenPending === 'refuse') awaited = spec
+    if (database.whenPending === 'reject') awaited = spec
     const fitted = await fitSchema(context, { spec, before, database, log }, () => {
       service.replace(app)
       state.spec = spec
@@ -241,7 +241,7 @@ const LAST_GOOD = 'still serving the last good version'
 const UNTIL_IT_FITS = ' until the schema of the database fits, which is checked every second'
 
 function explain(error: unknown): readonly [message: string, help: readonly string[]] {
-  if (error instanceof Failure || error instanceof DatabaseRefused) return [error.message, error.help]
+  if (error instanceof Failure || error instanceof DatabaseRejected) return [error.message, error.help]
   if (error instanceof MigrationError) return [error.errors.join('; '), error.help]
   if (error instanceof Problem) return ['the database does not answer', []]
   return [error instanceof Error ? error.message : String(error), []]

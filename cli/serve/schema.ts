@@ -21,7 +21,7 @@ import { count } from '../output.js'
 
 const PROBE_INTERVAL_MS = 500
 
-/** @throws DatabaseRefused if waiting cannot help */
+/** @throws DatabaseRejected if waiting cannot help */
 export async function isReachable(database: Database): Promise<boolean> {
   try {
     await database.probe()
@@ -98,7 +98,7 @@ export async function schemaServes(spec: AppSpec, database: Database): Promise<b
 export async function applyPending({ spec, database, migrate, log }: Preparation): Promise<void> {
   const { migrations } = projectFolders(spec.file)
   const pending = await pendingOf(database, migrations)
-  if (pending.length > 0 && !migrate && database.whenPending === 'refuse') throw pendingFailure(pending)
+  if (pending.length > 0 && !migrate && database.whenPending === 'reject') throw pendingFailure(pending)
   // Also when nothing is pending: it rejects files that changed after they were applied.
   await migrateUp(database, migrations, {
     report: ({ name, milliseconds }) =>

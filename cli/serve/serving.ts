@@ -1,6 +1,6 @@
 import process from 'node:process'
 import { createService, type Database, findTracing, type Monitor } from '../../src/internal.js'
-import { refusedAddress } from '../address.js'
+import { rejectedAddress } from '../address.js'
 import { announce, describeListening, warnOfOpenHost } from './announce.js'
 import { answerBackups } from '../database/backups.js'
 import {
@@ -109,7 +109,7 @@ async function serveRequests(run: Run, state: 'ready' | 'away'): Promise<ExitCod
   const stopFollowing = isFollowed(context, options) ? await reloadOnSave({ ...run, service }) : async () => {}
   const { url } = await service.listen({ port: worker?.port ?? options.port, host }).catch(async (cause: unknown) => {
     await stopFollowing()
-    throw refusedAddress(options, cause)
+    throw rejectedAddress(options, cause)
   })
   try {
     reportListening(run, url)

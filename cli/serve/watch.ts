@@ -1,5 +1,5 @@
 import { createMonitor, type Database, type Monitor, openAdmin } from '../../src/internal.js'
-import { refusedAddress } from '../address.js'
+import { rejectedAddress } from '../address.js'
 import type { CliContext } from '../context.js'
 import type { Log } from './log.js'
 import type { WorkerOptions } from './parent.js'
@@ -69,7 +69,7 @@ export async function listenForAdmin(
 ): Promise<() => void> {
   const address = { port: options.adminPort ?? 0, host: options.adminHost }
   const admin = await openAdmin(address, { ...parts, log }).catch((cause: unknown) => {
-    throw refusedAddress(address, cause, {
+    throw rejectedAddress(address, cause, {
       port: '--admin-port',
       variable: 'SNIPPETCTL_ADMIN_PORT',
       host: '--admin-host',

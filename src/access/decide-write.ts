@@ -39,8 +39,8 @@ export function decideWrite(situation: Situation, asked: Asked): Decision {
     if (!isUnchanged(asked, shown)) return { status: 412 }
   }
   const after = afterWrite(model, before, { ...sent, ...first.preset })
-  const refused = refusal(situation, { kind, before, after, sent, chosen })
-  if (refused !== 'none') return { status: refused }
+  const rejected = rejection(situation, { kind, before, after, sent, chosen })
+  if (rejected !== 'none') return { status: rejected }
   const seen = grantsOf(resource, 'retrieve', asker).length > 0 ? shownPart(situation, 'retrieve', after) : undefined
   const status = kind === 'create' ? 201 : seen === undefined ? 204 : 200
   if (seen === 'unknown') return { status: kind === 'create' ? 201 : undefined, stored: after }
@@ -152,7 +152,7 @@ interface Write {
 }
 
 /** The status of a rejected write; `none` if it succeeds, undefined if that is not known. */
-function refusal(situation: Situation, write: Write): number | 'none' | undefined {
+function rejection(situation: Situation, write: Write): number | 'none' | undefined {
   const { kind, before, after, sent, chosen } = write
   const { resource, known } = situation
   const { model } = resource

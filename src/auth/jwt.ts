@@ -68,7 +68,7 @@ async function verify(token: string, { auth, jwt, keys }: Verifying): Promise<JW
       throw error
     }
   }
-  const refuse = (cause: unknown): never => {
+  const reject = (cause: unknown): never => {
     if (cause instanceof Problem) throw cause
     throw unauthorized(
       auth,
@@ -82,9 +82,9 @@ async function verify(token: string, { auth, jwt, keys }: Verifying): Promise<JW
     // The issuer may have put another key under the same identifier.
     const isOther =
       error instanceof errors.JWSSignatureVerificationFailed || error instanceof errors.JWKSMultipleMatchingKeys
-    if (!isUnknown && !isOther) return refuse(error)
+    if (!isUnknown && !isOther) return reject(error)
     const newer = await keys.newer().catch((cause: unknown) => (isUnknown ? Promise.reject(cause as Error) : undefined))
-    return newer === undefined ? refuse(error) : verifyBy(newer).catch(refuse)
+    return newer === undefined ? reject(error) : verifyBy(newer).catch(reject)
   }
 }
 

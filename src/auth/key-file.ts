@@ -2,7 +2,7 @@ import { createPublicKey, type JsonWebKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { dirname, relative } from 'node:path'
 import type { JSONWebKeySet, JWK } from 'jose'
-import type { Refusal } from '../config/parse/refusal.js'
+import type { Rejection } from '../config/parse/rejection.js'
 import type { AppSpec } from '../config/spec.js'
 import { show } from '../config/words.js'
 import { findValue } from '../config/yaml/located.js'
@@ -43,7 +43,7 @@ function keysInSet(text: string): JWK[] {
 }
 
 /** Finds out whether the keys of `auth.jwt.keys` can be read, before the first token needs them. */
-export function checkKeyFile({ file, auth }: AppSpec): readonly Refusal[] {
+export function checkKeyFile({ file, auth }: AppSpec): readonly Rejection[] {
   const keys = auth?.jwt?.keys
   if (keys === undefined) return []
   try {

@@ -99,7 +99,7 @@ export interface Database extends Connection {
   /** One line for the startup log: the kind of database, its location and its limitations, without the password. */
   readonly description: string
   /** What `serve` does about pending migrations without `--migrate`. */
-  readonly whenPending: 'apply' | 'refuse'
+  readonly whenPending: 'apply' | 'reject'
   /** Whether several connections work in parallel. If not, indexes cannot be built concurrently. */
   readonly concurrent: boolean
   /** For migrations and tests; requests do not use it. */
@@ -112,7 +112,7 @@ export interface Database extends Connection {
   transaction<T>(work: (connection: Connection) => Promise<T>, options?: InternalTransactionOptions): Promise<T>
   /**
    * Resolves once the database has answered a statement.
-   * @throws DatabaseRefused if retrying is pointless (wrong password, unknown database); Problem `unavailable` if it may help
+   * @throws DatabaseRejected if retrying is pointless (wrong password, unknown database); Problem `unavailable` if it may help
    */
   probe(): Promise<void>
   usage(): Usage
@@ -127,8 +127,8 @@ export interface Database extends Connection {
 }
 
 /** The database can never be opened as configured: a wrong password, an unknown database, a malformed URL, or a lock held by another process. */
-export class DatabaseRefused extends Error {
-  override name = 'DatabaseRefused'
+export class DatabaseRejected extends Error {
+  override name = 'DatabaseRejected'
   /** How to fix it, one sentence each; printed as `help:` lines. */
   readonly help: readonly string[]
 
@@ -139,6 +139,6 @@ export class DatabaseRefused extends Error {
 }
 
 /** Another process on this machine uses the embedded database. */
-export class DatabaseInUse extends DatabaseRefused {
+export class DatabaseInUse extends DatabaseRejected {
   override name = 'DatabaseInUse'
 }

@@ -1,7 +1,7 @@
 import { cp, mkdtemp, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { type Database, DatabaseRefused } from './database.js'
+import { type Database, DatabaseRejected } from './database.js'
 import { freeName } from './embedded/free-name.js'
 import { layOutDirectory, openMemory, openPglite } from './embedded/pglite.js'
 import { lockDirectory } from './embedded/lock.js'
@@ -32,7 +32,7 @@ const OPENERS: readonly Opener[] = [
 
 /**
  * Opens the selected database. A server is contacted only by the first statement or `probe`.
- * @throws DatabaseRefused if it can never be opened as configured
+ * @throws DatabaseRejected if it can never be opened as configured
  */
 export async function openDatabase(choice: DatabaseChoice, environment: Environment = process.env): Promise<Database> {
   const opener = OPENERS.find(({ fits }) => fits(choice))
@@ -49,7 +49,7 @@ export interface ScratchServer {
 /**
  * Opens an empty database for comparing schemas; its contents are discarded when it is closed. Without a server, it is an embedded database in a
  * temporary folder, or in memory if no folder is writable.
- * @throws DatabaseRefused if the server's database is not empty
+ * @throws DatabaseRejected if the server's database is not empty
  */
 export function openScratch(server?: ScratchServer): Promise<Database> {
   if (server) return openEmpty(server)
@@ -75,7 +75,7 @@ async function openEmpty({ url, variable }: ScratchServer): Promise<Database> {
     const { rows } = await database.query({ text: FOUND, values: [] })
     const [[found] = []] = rows
     if (found == null) return database
-    throw new DatabaseRefused(`the database that ${variable} names is not empty: it has the ${found}`, [
+    throw new DatabaseRejected(`the database that ${variable} names is not empty: it has the ${found}`, [
       'Migrations are tested there, so it must be empty: create database scratch template template0',
     ])
   } catch (error) {
@@ -86,7 +86,7 @@ async function openEmpty({ url, variable }: ScratchServer): Promise<Database> {
 
 /**
  * Opens a temporary copy of an embedded database, for changes that must not affect the original.
- * @throws DatabaseRefused if another process uses the original
+ * @throws DatabaseRejected if another process uses the original
  */
 export function openCopy(directory: string): Promise<Database> {
   return openTemporary('a copy of the embedded database', async (folder) => {
@@ -118,7 +118,7 @@ async function openTemporary(description: string, fill: (folder: string) => Prom
 /**
  * Moves an embedded database aside, so that the next one starts empty. Nothing is deleted.
  * @returns the new path
- * @throws DatabaseRefused if another process uses the database
+ * @throws DatabaseRejected if another process uses the database
  */
 export async function putAside(directory: string): Promise<string> {
   const unlock = lockDirectory(resolve(directory))
@@ -142,12 +142,12 @@ function openServer(url: string, env: Environment): Database {
 
 function openEmbedded(directory: string, env: Environment): Promise<Database> {
   if (env.DATABASE_REPLICA_URL !== undefined) {
-    throw new DatabaseRefused('DATABASE_REPLICA_URL is set, but the embedded database cannot have a replica', [
+    throw new DatabaseRejected('DATABASE_REPLICA_URL is set, but the embedded database cannot have a replica', [
       'DATABASE_URL=postgres://user:password@host:5432/database selects the PostgreSQL server that it is a replica of',
     ])
   }
   if (env.NODE_ENV !== 'production') return openPglite(directory)
-  throw new DatabaseRefused('DATABASE_URL is not set, and the embedded database is not meant for production', [
+  throw new DatabaseRejected('DATABASE_URL is not set, and the embedded database is not meant for production', [
     'DATABASE_URL=postgres://user:password@host:5432/database selects a PostgreSQL server',
     'NODE_ENV=production is set; without it the embedded database is used',
   ])
@@ -156,7 +156,7 @@ function openEmbedded(directory: string, env: Environment): Promise<Database> {
 function connections(text = '10'): number {
   const count = Number(text)
   if (/^[1-9]\d{0,3}$/.test(text) && count <= 1000) return count
-  throw new DatabaseRefused(`DATABASE_POOL is ${JSON.stringify(text)}, which is not a number of connections`, [
+  throw new DatabaseRejected(`DATABASE_POOL is ${JSON.stringify(text)}, which is not a number of connections`, [
     'Set it to a whole number from 1 to 1000; the default is 10',
   ])
 }
@@ -165,14 +165,14 @@ function connections(text = '10'): number {
 function lag(text = '500'): number {
   const bound = Number(text)
   if (/^[1-9]\d{1,4}$/.test(text) && bound >= 50 && bound <= 60_000) return bound
-  throw new DatabaseRefused(`DATABASE_REPLICA_LAG is ${JSON.stringify(text)}, which is not a valid lag`, [
+  throw new DatabaseRejected(`DATABASE_REPLICA_LAG is ${JSON.stringify(text)}, which is not a valid lag`, [
     'Set it to milliseconds from 50 to 60000; the default is 500',
   ])
 }
 
 function prepares(text = 'on'): boolean {
   if (text === 'on' || text === 'off') return text === 'on'
-  throw new DatabaseRefused(`DATABASE_PREPARE is ${JSON.stringify(text)}`, [
+  throw new DatabaseRejected(`DATABASE_PREPARE is ${JSON.stringify(text)}`, [
     'Set it to off if your connection pooler does not support prepared statements, otherwise to on, the default',
   ])
 }

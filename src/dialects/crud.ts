@@ -17,7 +17,7 @@ import { describeCount, readCount } from '../pagination/paginator.js'
 import type { FieldError } from '../problem.js'
 import { COUNT, estimable, objectOf, textParameter } from './description.js'
 import type { Comparison, Dialect, QueryParameters, Sorting, Vocabulary, Window } from './dialect.js'
-import { comparisons, describeRows, readJson, readMembers, readRows, refused, single, textOf } from './parameters.js'
+import { comparisons, describeRows, readJson, readMembers, readRows, rejected, single, textOf } from './parameters.js'
 
 const PAGING = ['limit', 'offset', 'page', 'cursor']
 const OWN = ['s', 'filter', 'sort']
@@ -81,12 +81,12 @@ export const crud: Dialect = {
   put: 'merge',
   destroyed: 'record',
   bare: true,
-  refusal: ({ title, status, message, errors }) => ({
+  rejection: ({ title, status, message, errors }) => ({
     statusCode: status,
     error: title,
     message: errors.length === 0 ? [message] : errors.map(afterItsField),
   }),
-  refusalSchema: objectOf({
+  rejectionSchema: objectOf({
     statusCode: { type: 'integer', minimum: 400, maximum: 599 },
     error: { type: 'string' },
     message: { type: 'array', items: { type: 'string' }, minItems: 1 },
@@ -108,11 +108,11 @@ function readSearch(text: string | undefined): readonly Comparison[] {
 const MAX_DEPTH = 8
 
 function readConditions(json: Json | undefined, depth: number): readonly Comparison[] {
-  if (depth > MAX_DEPTH) throw refused('s', `is nested deeper than ${MAX_DEPTH} levels`)
+  if (depth > MAX_DEPTH) throw rejected('s', `is nested deeper than ${MAX_DEPTH} levels`)
   return readMembers('s', json).flatMap(([name, value]) => {
-    if (name === '$or') throw refused('s', 'has an `$or`; a list joins its conditions by `$and` only')
+    if (name === '$or') throw rejected('s', 'has an `$or`; a list joins its conditions by `$and` only')
     if (name !== '$and') return readMember(name, value)
-    if (!Array.isArray(value)) throw refused('s', 'has an `$and` that is not a list')
+    if (!Array.isArray(value)) throw rejected('s', 'has an `$and` that is not a list')
     return (value as readonly Json[]).flatMap((each) => readConditions(each, depth + 1))
   })
 }
@@ -122,7 +122,7 @@ function readMember(field: string, value: Json): readonly Comparison[] {
   return readMembers(`s.${field}`, value).flatMap(([operator, operand]) => {
     const values = Array.isArray(operand) ? (operand as readonly Json[]) : [operand]
     if (operator !== '$between') return [compare(field, operator, values)]
-    if (values.length !== 2) throw refused(`s.${field}.$between`, 'must have two values')
+    if (values.length !== 2) throw rejected(`s.${field}.$between`, 'must have two values')
     return [compare(field, '$gte', values.slice(0, 1)), compare(field, '$lte', values.slice(1))]
   })
 }
@@ -138,11 +138,11 @@ function compare(field: string, operator: string, operands: readonly Json[]): Co
   const parameter = `${field}.${operator}`
   const lookups = OPERATORS.get(operator)
   if (lookups === undefined)
-    throw refused(parameter, `is not a known comparison; known comparisons are ${[...OPERATORS.keys()].join(', ')}`)
+    throw rejected(parameter, `is not a known comparison; known comparisons are ${[...OPERATORS.keys()].join(', ')}`)
   if (operator === '$isnull' || operator === '$notnull')
     return { parameter, field, lookups, values: [String(operator === '$isnull')] }
   const values = operands.map(textOf)
-  if (values.includes(undefined)) throw refused(parameter, 'must be text, a number, true or false')
+  if (values.includes(undefined)) throw rejected(parameter, 'must be text, a number, true or false')
   return { parameter, field, lookups, values: values.flatMap((value) => value ?? []) }
 }
 
@@ -151,7 +151,7 @@ function readSort(text: string): Sorting {
   const [field = '', order = 'ASC', ...others] = text.split(',')
   const direction = order.toUpperCase()
   if (others.length > 0 || (direction !== 'ASC' && direction !== 'DESC'))
-    throw refused('sort', 'must be a field and an order, such as title,DESC')
+    throw rejected('sort', 'must be a field and an order, such as title,DESC')
   return { field, descending: direction === 'DESC' }
 }
 
@@ -165,6 +165,6 @@ function readWindow(given: QueryParameters, { sizes }: Vocabulary): Window | und
   const offset = readCount(own, 'offset', 0n, before)
   // Some clients send both for the same page.
   if (own.has('page') && offset !== before)
-    throw refused('offset', `contradicts \`page\`, which starts after ${before} records`)
+    throw rejected('offset', `contradicts \`page\`, which starts after ${before} records`)
   return { offset, size }
 }

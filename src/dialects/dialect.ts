@@ -98,7 +98,7 @@ export interface ListDescription {
 }
 
 /** A rejected request, as reported to the client. */
-export interface Refused {
+export interface Rejected {
   readonly title: string
   readonly status: number
   readonly message: string
@@ -138,7 +138,7 @@ export interface Dialect {
   /** Whether its clients use paths without a trailing slash. */
   readonly bare?: boolean
   /** The body of an error response, instead of a problem document. */
-  refusal?(refused: Refused): Readonly<Record<string, Json>>
+  rejection?(rejected: Rejected): Readonly<Record<string, Json>>
   /** The schema of that body. */
-  readonly refusalSchema?: JsonSchema
+  readonly rejectionSchema?: JsonSchema
 }

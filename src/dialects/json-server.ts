@@ -12,7 +12,7 @@ import { CURSOR } from '../pagination/cursor.js'
 import { describeCount, readCount } from '../pagination/paginator.js'
 import { COUNT, estimable, namesParameter, objectOf, orderParameter } from './description.js'
 import type { Comparison, Dialect, Frame, QueryParameters, Listed, Sorting, Vocabulary, Window } from './dialect.js'
-import { comparisons, describeRows, type LookupWords, readRows, refused, single, toSize } from './parameters.js'
+import { comparisons, describeRows, type LookupWords, readRows, rejected, single, toSize } from './parameters.js'
 
 const PAGING = ['_start', '_end', '_limit', '_page', '_per_page', 'cursor']
 const SORTING = ['_sort', '_order']
@@ -95,12 +95,12 @@ function readSorting(given: QueryParameters): readonly Sorting[] | undefined {
   const own = single(given, SORTING)
   const fields = own.get('_sort')?.split(',')
   const orders = own.get('_order')?.split(',') ?? []
-  if (orders.length > (fields?.length ?? 0)) throw refused('_order', 'has more entries than `_sort`')
+  if (orders.length > (fields?.length ?? 0)) throw rejected('_order', 'has more entries than `_sort`')
   if (orders.length === 0)
     return fields?.map((field) => ({ field: field.replace(/^-/, ''), descending: field.startsWith('-') }))
   return fields?.map((field, index) => {
     const order = (orders[index] ?? 'asc').toLowerCase()
-    if (order !== 'asc' && order !== 'desc') throw refused('_order', 'must be asc or desc for each field of `_sort`')
+    if (order !== 'asc' && order !== 'desc') throw rejected('_order', 'must be asc or desc for each field of `_sort`')
     return { field, descending: order === 'desc' }
   })
 }
@@ -108,9 +108,9 @@ function readSorting(given: QueryParameters): readonly Sorting[] | undefined {
 /** `_start` with `_end` or `_limit`, or `_page` with `_limit` or, with a different response, `_per_page`. */
 function readWindow(given: QueryParameters, { sizes }: Vocabulary): Window | undefined {
   const own = single(given, PAGING)
-  refuseTogether(own, ['_limit', '_per_page'])
-  refuseTogether(own, ['_end', '_limit', '_per_page', '_page'])
-  refuseTogether(own, ['_start', '_per_page', '_page'])
+  rejectTogether(own, ['_limit', '_per_page'])
+  rejectTogether(own, ['_end', '_limit', '_per_page', '_page'])
+  rejectTogether(own, ['_start', '_per_page', '_page'])
   const numbered = own.has('_per_page')
   const size = readRows(own, numbered ? '_per_page' : '_limit', sizes.pageSize)
   if (numbered || own.has('_page'))
@@ -119,14 +119,14 @@ function readWindow(given: QueryParameters, { sizes }: Vocabulary): Window | und
   if (own.has('_limit')) return { offset, size }
   if (!own.has('_end')) return own.has('_start') ? { offset, size: undefined } : undefined
   const rows = readCount(own, '_end', 0n, 0n) - offset
-  if (rows <= 0n) throw refused('_end', 'must be larger than `_start`')
+  if (rows <= 0n) throw rejected('_end', 'must be larger than `_start`')
   return { offset, size: toSize(rows) }
 }
 
 /** Rejects the first parameter together with any of the others, because they would request two pages. */
-function refuseTogether(own: ReadonlyMap<string, string>, [first = '', ...others]: readonly string[]): void {
+function rejectTogether(own: ReadonlyMap<string, string>, [first = '', ...others]: readonly string[]): void {
   const other = own.has(first) ? others.find((name) => own.has(name)) : undefined
-  if (other !== undefined) throw refused(first, `cannot be combined with \`${other}\`, which requests another page`)
+  if (other !== undefined) throw rejected(first, `cannot be combined with \`${other}\`, which requests another page`)
 }
 
 /** The response of json-server 1 to a page by number. It has the same neighbours as the `Link` header. */

@@ -26,7 +26,7 @@ export function single(
     if (value === undefined) continue
     if (others.some((other) => other !== value)) {
       const message = 'is given twice with different values'
-      throw refused(name, lists.includes(name) ? `${message}; ${BETWEEN_COMMAS}` : message)
+      throw rejected(name, lists.includes(name) ? `${message}; ${BETWEEN_COMMAS}` : message)
     }
     found.set(name, value)
   }
@@ -89,11 +89,11 @@ export function readJson(name: string, text: string): Json {
     // Validated first: in valid JSON every string is closed; an open one would be scanned again from each quote in it.
     JSON.parse(text)
   } catch {
-    throw refused(name, 'is not JSON')
+    throw rejected(name, 'is not JSON')
   }
   // `JSON.parse` keeps the last of duplicate keys.
   const error = errorOfJson(text)
-  if (error !== undefined) throw refused(name, error)
+  if (error !== undefined) throw rejected(name, error)
   return JSON.parse(text.replaceAll(NUMBER, (part) => (part.startsWith('"') ? part : `"${part}"`))) as Json
 }
 
@@ -102,7 +102,7 @@ export function readJson(name: string, text: string): Json {
  * @throws Problem `invalid_query`
  */
 export function readMembers(name: string, json: Json | undefined): readonly (readonly [string, Json])[] {
-  if (typeof json !== 'object' || json === null || Array.isArray(json)) throw refused(name, 'must be a JSON object')
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) throw rejected(name, 'must be a JSON object')
   return Object.entries(json)
 }
 
@@ -112,6 +112,6 @@ export function textOf(json: Json | undefined): string | undefined {
 }
 
 /** The problem of an invalid parameter; `message` continues the sentence after its name. */
-export function refused(name: string, message: string): Problem {
+export function rejected(name: string, message: string): Problem {
   return new Problem('invalid_query', `the parameter \`${name}\` ${message}`)
 }

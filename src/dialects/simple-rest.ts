@@ -3,7 +3,7 @@ import { isnull } from '../lookups/isnull.js'
 import { CURSOR } from '../pagination/cursor.js'
 import { textParameter } from './description.js'
 import type { Comparison, Dialect, Listed, Sorting, Vocabulary, Window } from './dialect.js'
-import { byLookup, comparisons, readJson, readMembers, refused, single, textOf, toSize } from './parameters.js'
+import { byLookup, comparisons, readJson, readMembers, rejected, single, textOf, toSize } from './parameters.js'
 
 const PAGING = ['range', 'cursor']
 const OWN = [...PAGING, 'sort', 'filter']
@@ -56,7 +56,7 @@ type Members = ReturnType<typeof readMembers>
 function readSearch(member: Members[number] | undefined): string | undefined {
   if (member === undefined) return undefined
   const text = textOf(member[1])
-  if (text === undefined) throw refused(`filter.${SEARCH}`, 'must be text')
+  if (text === undefined) throw rejected(`filter.${SEARCH}`, 'must be text')
   return text
 }
 
@@ -67,7 +67,7 @@ function readFilter(members: Members, words: Vocabulary): readonly Comparison[] 
     if (json === null) return { parameter, field: name, lookups: [isnull], values: ['true'] }
     const values = (Array.isArray(json) ? (json as readonly Json[]) : [json]).map(textOf)
     if (values.includes(undefined))
-      throw refused(parameter, 'must be text, a number, true, false, null or a list of these')
+      throw rejected(parameter, 'must be text, a number, true, false, null or a list of these')
     return { parameter, ...byLookup(name, words), values: values.flatMap((value) => value ?? []) }
   })
 }
@@ -79,7 +79,7 @@ function readSort(text: string | undefined): readonly Sorting[] | undefined {
   const [field, order, ...others] = Array.isArray(json) ? (json as readonly Json[]).map(textOf) : []
   const direction = order?.toUpperCase()
   if (field === undefined || others.length > 0 || (direction !== 'ASC' && direction !== 'DESC'))
-    throw refused('sort', 'must be a field and an order, such as ["title","DESC"]')
+    throw rejected('sort', 'must be a field and an order, such as ["title","DESC"]')
   return [{ field, descending: direction === 'DESC' }]
 }
 
@@ -91,7 +91,7 @@ function readRange(text: string | undefined): Window | undefined {
   const isRange =
     first !== undefined && last !== undefined && others.length === 0 && COUNT.test(first) && COUNT.test(last)
   if (!isRange || BigInt(last) < BigInt(first))
-    throw refused('range', 'must be the numbers of the first and the last row, such as [0,9]')
+    throw rejected('range', 'must be the numbers of the first and the last row, such as [0,9]')
   return { offset: BigInt(first), size: toSize(BigInt(last) - BigInt(first) + 1n) }
 }
 

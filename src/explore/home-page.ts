@@ -62,7 +62,7 @@ function origins({ file, development, reloadFailure }: Explored): Html {
 
 function databaseWords({ development }: Explored, database: DatabaseState): Html | undefined {
   if ('problem' in database)
-    return html`<section class="refusal" aria-label="Database"><h2>The database does not respond</h2><p>${database.problem}</p></section>`
+    return html`<section class="rejection" aria-label="Database"><h2>The database does not respond</h2><p>${database.problem}</p></section>`
   const ms = database.milliseconds < 10 ? database.milliseconds.toFixed(1) : Math.round(database.milliseconds)
   return development ? html`<p class="facts dim">PostgreSQL ${database.version} responds in ${ms} ms.</p>` : undefined
 }

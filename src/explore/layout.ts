@@ -49,7 +49,7 @@ function warning({ reloadFailure }: Explored): Html | undefined {
   const failure = reloadFailure?.()
   return failure === undefined
     ? undefined
-    : html`<section class="refusal" aria-label="Reload"><h2>The file that was saved last is not served</h2><p>${failure}</p></section>`
+    : html`<section class="rejection" aria-label="Reload"><h2>The file that was saved last is not served</h2><p>${failure}</p></section>`
 }
 
 /** Links to the resources, and to routes of plugins without parameters. */

@@ -16,7 +16,7 @@ import { rowsOf } from './list-table.js'
 import { findNames, nameOf } from './names.js'
 import { collectionOf, type Explored, isRecord, type Place, ROOT, recordRoute } from './place.js'
 import { changes, members, recordOf, type Referrer, referrersOf, referring } from './record-page.js'
-import { refusal, requestBar } from './request-bar.js'
+import { rejection, requestBar } from './request-bar.js'
 import { schemaUrl } from './schema-page.js'
 import { hasSwaggerUi } from './swagger-ui.js'
 
@@ -111,12 +111,12 @@ interface Answered {
 function partsOf(explored: Explored, place: Place, seen: Answered): Parts {
   const { search, answer, value, identity, whole, referrers } = seen
   const { resource } = place
-  const refused = answer && answer.status >= 400
+  const rejected = answer && answer.status >= 400
   if (!resource) return pluginParts(explored, place, seen)
   const caller = seenBy(explored, resource, identity)
   if (isRecord(place)) {
     const record = recordOf(value)
-    if (refused || !record) return { body: answer ? refusal(answer, detailOf(value)) : html`` }
+    if (rejected || !record) return { body: answer ? rejection(answer, detailOf(value)) : html`` }
     const stored = whole?.status === 200 ? recordOf(readExact(whole.text)) : undefined
     const version = whole?.headers.get('etag')
     const actions = actionsOf(explored, place, identity)
@@ -129,12 +129,12 @@ function partsOf(explored: Explored, place: Place, seen: Answered): Parts {
   const { name } = resource.spec
   const creates = caller.may('create')
   const actions = actionsOf(explored, place, identity)
-  const asked = { search, answer, value, detail: refused ? detailOf(value) : undefined }
+  const asked = { search, answer, value, detail: rejected ? detailOf(value) : undefined }
   const listed = answer && (listBody(explored, place, caller, asked) ?? raw(answer, value))
   return {
     buttons: html`${creates && opener('create', `New ${name}`, 'primary')}${actions.buttons}`,
     above: answer && listTools(caller, asked),
-    body: refused ? refusal(answer, detailOf(value)) : html`${listed}`,
+    body: rejected ? rejection(answer, detailOf(value)) : html`${listed}`,
     below: html`${
       creates &&
       dialog({
@@ -164,7 +164,7 @@ function pluginParts(explored: Explored, place: Place, { search, answer, value, 
   const deletes = others.includes('DELETE')
   const actions = actionsAt(explored, place, { identity, search })
   const likely = likelyBody(record ?? rows?.[0], recordRoute(explored, place)?.key)
-  const refused = answer && answer.status >= 400
+  const rejected = answer && answer.status >= 400
   const shown = rows
     ? listBody(explored, place, undefined, { search, answer, value, detail: undefined })
     : record && members(explored, undefined, record)
@@ -172,7 +172,7 @@ function pluginParts(explored: Explored, place: Place, { search, answer, value, 
     buttons: html`${actions.buttons}${writes.map((method) => opener(`send-${method.toLowerCase()}`, `${method}…`, 'primary'))}${
       deletes && opener('delete', 'Delete', 'danger')
     }`,
-    body: refused ? refusal(answer, detailOf(value)) : html`${shown}${answer && raw(answer, value)}`,
+    body: rejected ? rejection(answer, detailOf(value)) : html`${shown}${answer && raw(answer, value)}`,
     below: html`${actions.dialogs}${writes.map((method) => bodyDialog(method, place.path, method === 'POST' || record ? likely : '{}'))}${
       deletes && deletion({ path: place.path, list: collectionOf(explored, place), what: place.path })
     }`,

@@ -27,7 +27,7 @@ export function requestBar({ origin, url, answer }: RequestBarParts): Html {
 }
 
 /** Shows a problem: its detail, and the whole document below. */
-export function refusal({ status, text }: ApiResponse, detail: string | undefined): Html {
-  return html`<section class="refusal" aria-label="Response"><h2>${status} ${STATUS_CODES[status] ?? ''}</h2>
+export function rejection({ status, text }: ApiResponse, detail: string | undefined): Html {
+  return html`<section class="rejection" aria-label="Response"><h2>${status} ${STATUS_CODES[status] ?? ''}</h2>
 <p>${detail ?? 'The API returned an error.'}</p><pre tabindex="0">${text}</pre></section>`
 }

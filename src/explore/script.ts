@@ -99,7 +99,7 @@ export const SCRIPT = String.raw`'use strict'
     alert.scrollIntoView({ block: 'nearest' })
   }
 
-  const showRefusal = (form, response, text) => {
+  const showRejection = (form, response, text) => {
     let problem = {}
     try { problem = JSON.parse(text) } catch { /* an answer of a proxy, say: it is shown as it is */ }
     const errors = new Map(Object.entries((problem && problem.errors) || {}))
@@ -153,7 +153,7 @@ export const SCRIPT = String.raw`'use strict'
       form.keyed = undefined
       if (response.ok) await finish(form, response)
       else if (response.status === 412 && form.dataset.version !== undefined) await compare(form)
-      else showRefusal(form, response, await response.text())
+      else showRejection(form, response, await response.text())
     } catch (error) {
       if (!error.control) return alarm(form, 'There was no answer: ' + error.message)
       mark(error.control, error.message)

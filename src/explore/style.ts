@@ -88,9 +88,9 @@ footer .danger:hover { background: var(--red); filter: brightness(1.08); }
 .status.s4, .status.s5 { color: var(--red); background: var(--red-bg); }
 details > summary { cursor: pointer; color: var(--dim); font-size: 13px; width: fit-content; }
 .request details { margin-top: .25rem; }
-.refusal { border-left: 4px solid var(--red); background: var(--card); border-radius: 8px; padding: .25rem 1rem .5rem; }
-.refusal h2 { margin: .6rem 0 0; color: var(--red); }
-.refusal p { margin: .2rem 0; }
+.rejection { border-left: 4px solid var(--red); background: var(--card); border-radius: 8px; padding: .25rem 1rem .5rem; }
+.rejection h2 { margin: .6rem 0 0; color: var(--red); }
+.rejection p { margin: .2rem 0; }
 
 input, select, textarea {
   font: inherit; color: inherit; background: var(--card); border: 1px solid var(--line); border-color: color-mix(in srgb, var(--dim) 55%, var(--line));

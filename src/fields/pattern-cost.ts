@@ -1,4 +1,4 @@
-import { type CharacterSet, type PatternNode, PatternRefusal, type Range } from './pattern-syntax.js'
+import { type CharacterSet, type PatternNode, PatternRejection, type Range } from './pattern-syntax.js'
 
 /** The maximum number of paths through a pattern that a matcher may have to try at one place in a text. */
 const MAX_PATHS = 256
@@ -31,15 +31,15 @@ interface Fragment {
 /**
  * Makes sure that a backtracking matcher needs time proportional to the text, from each place where it starts: inside an
  * unbounded repetition every character decides what comes next, and elsewhere there are few paths to try.
- * @throws PatternRefusal
+ * @throws PatternRejection
  */
 export const rejectCostly = (tree: PatternNode): void => {
   const { positions, first } = buildAutomaton(tree)
   for (const position of positions) {
-    if (position.loop && mostOverlapping(position.next, () => 1) > 1) throw new PatternRefusal(AMBIGUOUS)
+    if (position.loop && mostOverlapping(position.next, () => 1) > 1) throw new PatternRejection(AMBIGUOUS)
   }
   if (mostOverlapping(first, countPaths(positions)) > MAX_PATHS) {
-    throw new PatternRefusal(
+    throw new PatternRejection(
       `the pattern can match the same text in more than ${MAX_PATHS} ways, which can take very long`,
     )
   }
@@ -51,7 +51,7 @@ const buildAutomaton = (tree: PatternNode) => {
 
   const connect = (from: readonly Position[], to: readonly Position[]): void => {
     steps += from.length * to.length
-    if (steps > MAX_STEPS) throw new PatternRefusal('the pattern is too large once its repetitions are written out')
+    if (steps > MAX_STEPS) throw new PatternRejection('the pattern is too large once its repetitions are written out')
     for (const position of from) position.next.push(...to)
   }
   const join = (left: Fragment, right: Fragment): Fragment => {
@@ -72,7 +72,7 @@ const buildAutomaton = (tree: PatternNode) => {
   const addPosition = (node: CharacterSet, loop: Loop | undefined): Fragment => {
     const position: Position = { ranges: rangesOf(node), loop, next: [] }
     if (positions.push(position) > MAX_POSITIONS)
-      throw new PatternRefusal('the pattern is too large once its repetitions are written out')
+      throw new PatternRejection('the pattern is too large once its repetitions are written out')
     return { empty: false, first: [position], last: [position] }
   }
   const repeat = (node: PatternNode & { kind: 'repeat' }, loop: Loop | undefined): Fragment => {
@@ -80,7 +80,9 @@ const buildAutomaton = (tree: PatternNode) => {
     const copy = (around = loop): Fragment => {
       const fragment = build(item, around)
       if (fragment.empty)
-        throw new PatternRefusal('a repeated part of the pattern can match nothing at all, so it could repeat for ever')
+        throw new PatternRejection(
+          'a repeated part of the pattern can match nothing at all, so it could repeat for ever',
+        )
       return fragment
     }
     const required = (count: number): Fragment => Array.from({ length: count }, () => copy()).reduce(join, NOTHING)
@@ -101,7 +103,7 @@ const NOTHING: Fragment = { empty: true, first: [], last: [] }
 
 const either = (fragments: readonly Fragment[]): Fragment => {
   const empty = fragments.filter((fragment) => fragment.empty).length
-  if (empty > 1) throw new PatternRefusal('more than one alternative of the pattern can match nothing at all')
+  if (empty > 1) throw new PatternRejection('more than one alternative of the pattern can match nothing at all')
   return {
     empty: empty > 0,
     first: fragments.flatMap((fragment) => fragment.first),

@@ -17,7 +17,7 @@ export type PatternNode =
   | { readonly kind: 'repeat'; readonly item: PatternNode; readonly min: number; readonly max: number }
 
 /** The reason why a pattern is rejected; `message` is a sentence for the author of resources.yaml. */
-export class PatternRefusal extends Error {}
+export class PatternRejection extends Error {}
 
 /** PostgreSQL's limit on a counted repetition. */
 const MAX_REPEATS = 255
@@ -43,7 +43,7 @@ const SIGNS: Readonly<Record<string, readonly [number, number]>> = {
   '?': [0, 1],
 }
 
-/** Parses a pattern. @throws PatternRefusal for syntax that JavaScript and PostgreSQL do not share */
+/** Parses a pattern. @throws PatternRejection for syntax that JavaScript and PostgreSQL do not share */
 export const parsePattern = (text: string): PatternNode => {
   const characters = [...text]
   let at = 0
@@ -51,7 +51,7 @@ export const parsePattern = (text: string): PatternNode => {
   const rest = (length: number): string => characters.slice(at, at + length).join('')
   const take = (): string => characters[at++] ?? ''
   const reject = (message: string): never => {
-    throw new PatternRefusal(message)
+    throw new PatternRejection(message)
   }
 
   const parseChoice = (): PatternNode => {

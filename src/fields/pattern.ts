@@ -1,7 +1,7 @@
 import { isStorable } from './formats.js'
 import { rejectCostly } from './pattern-cost.js'
 import { compileMatcher, type Matcher } from './pattern-matcher.js'
-import { type CharacterSet, parsePattern, type PatternNode, PatternRefusal } from './pattern-syntax.js'
+import { type CharacterSet, parsePattern, type PatternNode, PatternRejection } from './pattern-syntax.js'
 
 /** One pattern in two equivalent spellings: for a RegExp with the `u` flag (and so for JSON Schema), and for `~`. */
 export interface Pattern {
@@ -10,8 +10,8 @@ export interface Pattern {
 }
 
 /** The reason why a pattern is rejected, as a sentence. */
-export interface Refused {
-  readonly refusal: string
+export interface Rejected {
+  readonly rejection: string
 }
 
 const MAX_LENGTH = 200
@@ -23,7 +23,7 @@ const MAX_STEPS = 1_000_000
  * Returns both spellings of a pattern, or why it is rejected: it must mean the same in JavaScript and PostgreSQL, and be fast on any text of at most
  * `max` characters.
  */
-export const checkPattern = (text: string, max = Infinity): Pattern | Refused =>
+export const checkPattern = (text: string, max = Infinity): Pattern | Rejected =>
   rejecting(() => {
     const tree = parse(text)
     rejectCostly(tree)
@@ -32,16 +32,16 @@ export const checkPattern = (text: string, max = Infinity): Pattern | Refused =>
   })
 
 /** Returns both spellings of a pattern that has been checked. */
-export const translatePattern = (text: string): Pattern | Refused => rejecting(() => spell(parse(text)))
+export const translatePattern = (text: string): Pattern | Rejected => rejecting(() => spell(parse(text)))
 
 /** Returns the matcher of a pattern that has been checked. */
 export const matcherOf = (text: string): Matcher => compileMatcher(parse(text))
 
-const rejecting = (work: () => Pattern): Pattern | Refused => {
+const rejecting = (work: () => Pattern): Pattern | Rejected => {
   try {
     return work()
   } catch (error) {
-    if (error instanceof PatternRefusal) return { refusal: error.message }
+    if (error instanceof PatternRejection) return { rejection: error.message }
     throw error
   }
 }
@@ -49,8 +49,8 @@ const rejecting = (work: () => Pattern): Pattern | Refused => {
 const parse = (text: string): PatternNode => {
   const length = [...text].length
   if (length > MAX_LENGTH)
-    throw new PatternRefusal(`the pattern has ${length} characters; at most ${MAX_LENGTH} are allowed`)
-  if (!isStorable(text)) throw new PatternRefusal('the pattern contains U+0000 or an unpaired surrogate')
+    throw new PatternRejection(`the pattern has ${length} characters; at most ${MAX_LENGTH} are allowed`)
+  if (!isStorable(text)) throw new PatternRejection('the pattern contains U+0000 or an unpaired surrogate')
   return parsePattern(text)
 }
 
@@ -119,7 +119,7 @@ const writeSet = ({ ranges, negated }: CharacterSet, { outside, inside }: Spelli
 const rejectSlow = ({ stepsPerCharacter }: Matcher, max: number): void => {
   if (stepsPerCharacter === 1 || stepsPerCharacter * max <= MAX_STEPS) return
   const most = Math.floor(MAX_STEPS / stepsPerCharacter)
-  throw new PatternRefusal(
+  throw new PatternRejection(
     `the pattern can take up to ${stepsPerCharacter} steps for each character, so the field needs a \`max\` of at most ${most}; a pattern ` +
       'that begins with `^`, or repeats less often, takes fewer',
   )

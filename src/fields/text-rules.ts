@@ -98,7 +98,7 @@ const lengthRule = ({ min = 0, max }: TextOptions, typed: boolean): Rule | undef
 /** The rule of a pattern. `admits` matches it, after the length was validated. */
 const patternRule = (pattern: string, said: Partial<Rule> = {}): Rule => {
   const translated = translatePattern(pattern)
-  if ('refusal' in translated) throw new Error(`a pattern that was never checked: ${translated.refusal}`)
+  if ('rejection' in translated) throw new Error(`a pattern that was never checked: ${translated.rejection}`)
   return {
     name: 'pattern',
     schema: {},
@@ -118,7 +118,7 @@ const conflicts = ({ min = 0, max, pattern }: TextOptions) => {
     ...(max !== undefined && min > max
       ? [{ option: 'min', message: `\`min\` is ${min}, which is more than \`max\`, ${max}` }]
       : []),
-    ...(checked && 'refusal' in checked ? [{ option: 'pattern', message: checked.refusal }] : []),
+    ...(checked && 'rejection' in checked ? [{ option: 'pattern', message: checked.rejection }] : []),
   ]
 }
 

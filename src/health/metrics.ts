@@ -65,7 +65,7 @@ const SERIES: readonly Series[] = [
   },
   {
     type: 'counter',
-    name: 'snippetctl_database_refused_total',
+    name: 'snippetctl_database_rejected_total',
     help: 'Statements and transactions rejected because the queue was full.',
     read: ({ usage }) => one(usage().rejected),
   },

@@ -1,4 +1,4 @@
-import type { Refusal } from '../config/parse/refusal.js'
+import type { Rejection } from '../config/parse/rejection.js'
 import { type AppSpec, type AuthSpec, type ComputedSpec, type Operation, OPERATIONS } from '../config/spec.js'
 import { suggest } from '../config/words.js'
 import type { Resource } from '../resource/resource.js'
@@ -47,7 +47,7 @@ export function requireComputed({ spec }: Resource, field: string): ComputedSpec
 }
 
 /** Grants of actions that no plugin has added. */
-export function unknownActions({ resources }: AppSpec, routes: Iterable<Route>): readonly Refusal[] {
+export function unknownActions({ resources }: AppSpec, routes: Iterable<Route>): readonly Rejection[] {
   const actions = [...routes].flatMap(({ action }) => action ?? [])
   return resources.flatMap(({ name, operations, access = [] }) => {
     const own = actions.filter(({ resource }) => resource.spec.name === name).map((action) => action.name)
@@ -55,7 +55,7 @@ export function unknownActions({ resources }: AppSpec, routes: Iterable<Route>):
     return access.flatMap(({ may }, index) =>
       may
         .filter((each) => !known.includes(each))
-        .map((each): Refusal => {
+        .map((each): Rejection => {
           const help = suggest(each, [...operations, ...own, 'read', 'change', 'all'], 'operation or action')
           const message = `the resource \`${name}\` has no operation or action \`${each}\``
           return { code: 'SC333', path: ['resources', name, 'access', index, 'may'], part: 'value', message, help }
@@ -82,8 +82,8 @@ export function usesWithoutRoutes(
   routes: RouteTable,
   uses: readonly Use[],
   plugins: readonly { readonly path: string }[],
-): readonly Refusal[] {
-  return withoutRoutes(routes, uses).map(({ source, path, resources: [resource] = [] }): Refusal => {
+): readonly Rejection[] {
+  return withoutRoutes(routes, uses).map(({ source, path, resources: [resource] = [] }): Rejection => {
     const target = path ?? `the resource \`${resource?.spec.name}\``
     const message = `the plugin \`${source.replace('plugin ', '')}\`: use() has a middleware for ${target}, where no route is`
     const index = plugins.findIndex((each) => source === `plugin ${each.path}`)
@@ -95,12 +95,12 @@ export function usesWithoutRoutes(
 export function uncomputedFields(
   { resources }: AppSpec,
   computedOf: (resource: string) => ReadonlyMap<string, unknown> | undefined,
-): readonly Refusal[] {
+): readonly Rejection[] {
   return resources.flatMap(({ name, computed }) => {
     const known = computedOf(name)
     return computed
       .filter(({ field }) => known?.has(field.name) !== true)
-      .map(({ field, from }): Refusal => {
+      .map(({ field, from }): Rejection => {
         const example = `app.compute('${name}', '${field.name}', ({ ${from.map((each) => each.name).join(', ')} }) => …)`
         const message = `no plugin computes \`${field.name}\` of \`${name}\``
         const path = ['resources', name, 'computed', field.name]

@@ -52,7 +52,7 @@ export function describeAction(
         done,
         parts.flatMap((each) => each.headers ?? []),
       ),
-      ...refusals([
+      ...rejections([
         ...(isAsked && input.length === 0 ? [] : (['validation'] as const)),
         // If no body is declared, any body is rejected.
         ...(isAsked ? [] : (['body_too_large', 'unsupported_media_type'] as const)),
@@ -87,7 +87,7 @@ function answers(
   return { 200: { description: 'The result of the action.', schema } }
 }
 
-function refusals(types: readonly ProblemType[]): Readonly<Record<number, ResponseDescription>> {
+function rejections(types: readonly ProblemType[]): Readonly<Record<number, ResponseDescription>> {
   return Object.fromEntries(
     types.map((type) => [PROBLEMS[type].status, { description: `${PROBLEMS[type].title}.` }] as const),
   )

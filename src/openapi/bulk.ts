@@ -7,7 +7,7 @@ import { FEATURES, headerParameters, type Subject } from './features.js'
 import type { FieldSchemas } from './field-schema.js'
 import { type Part, reference } from './json-part.js'
 import { bodySchema, type SchemaNames } from './resource-schemas.js'
-import { refusing } from './error-responses.js'
+import { rejecting } from './error-responses.js'
 import { headersNamed } from './responses.js'
 
 /** The texts for bulk operations. */
@@ -39,9 +39,9 @@ export function describeBulk(subject: Subject, { shown, bodies }: SchemaNames): 
   const parts = featureResponses(resource.spec, { operation, bulk: true })
   const headers = parts.flatMap(({ requestHeaders = {} }) => headerParameters(requestHeaders))
   const parameters = kind === 'destroy' ? [idsParameter(resource, schemas), ...headers] : headers
-  const refused = refusing(resource)
-  const refusals = FEATURES.flatMap((feature) => feature({ ...subject, bulk: true }).refusals ?? [])
-  const statuses = new Set([PROBLEMS.invalid_query.status, ...refusals])
+  const rejected = rejecting(resource)
+  const rejections = FEATURES.flatMap((feature) => feature({ ...subject, bulk: true }).rejections ?? [])
+  const statuses = new Set([PROBLEMS.invalid_query.status, ...rejections])
   return {
     summary: `${saying.summary} ${name} records`,
     description: saying.description,
@@ -56,8 +56,8 @@ export function describeBulk(subject: Subject, { shown, bodies }: SchemaNames): 
           content: { 'application/json': { schema: { type: 'array', items: reference('schemas', shown) } } },
         }),
       },
-      ...Object.fromEntries([...statuses].map((status) => [status, refused(status)])),
-      default: refused('other'),
+      ...Object.fromEntries([...statuses].map((status) => [status, rejected(status)])),
+      default: rejected('other'),
     },
   }
 }

@@ -22,7 +22,15 @@ import {
   shownSchema,
 } from './resource-schemas.js'
 import { resolveReferences } from './references.js'
-import { anyOther, anyProblem, HEADERS, PROBLEM_SCHEMA, refusal, refusalName, renderedProblem } from './responses.js'
+import {
+  anyOther,
+  anyProblem,
+  HEADERS,
+  PROBLEM_SCHEMA,
+  rejection,
+  rejectionName,
+  renderedProblem,
+} from './responses.js'
 import { describeWritten, mapSchemas } from './hand-written.js'
 import { requirements, securitySchemes } from './security.js'
 
@@ -50,7 +58,7 @@ export function describeApp({ spec, routes }: Described): Part {
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation }
   }
   const schemes = securitySchemes(spec.auth)
-  const components = { schemas: shared, responses: refusals(), headers: HEADERS }
+  const components = { schemas: shared, responses: rejections(), headers: HEADERS }
   return {
     openapi: '3.1.0',
     info: infoOf(spec),
@@ -88,7 +96,7 @@ export function describeApp({ spec, routes }: Described): Part {
 function withProblems(part: Part, { problems = [] }: Route, rendered: JsonSchema | undefined): Part {
   const declared = problems.map((type) => {
     const { status } = PROBLEMS[type]
-    return [status, { ...refusal(status), ...(rendered && { content: renderedProblem(rendered) }) }] as const
+    return [status, { ...rejection(status), ...(rendered && { content: renderedProblem(rendered) }) }] as const
   })
   return { ...part, responses: { ...Object.fromEntries(declared), ...(part['responses'] as Part) } }
 }
@@ -203,11 +211,11 @@ function componentSchemas(names: ReadonlyMap<Resource, SchemaNames>, schemas: Fi
   return { ...Object.fromEntries(entries), Problem: PROBLEM_SCHEMA }
 }
 
-const REFUSALS = [400, 401, 403, 404, 406, 409, 412, 413, 415, 422, 428, 503]
+const REJECTIONS = [400, 401, 403, 404, 406, 409, 412, 413, 415, 422, 428, 503]
 
-function refusals(): Part {
+function rejections(): Part {
   return {
-    ...Object.fromEntries(REFUSALS.map((status) => [refusalName(status), refusal(status)])),
+    ...Object.fromEntries(REJECTIONS.map((status) => [rejectionName(status), rejection(status)])),
     AnyOther: anyOther(),
     AnyProblem: anyProblem(),
   }

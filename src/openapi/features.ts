@@ -36,7 +36,7 @@ export interface Subject {
 export interface Addition {
   readonly parameters?: readonly Part[]
   /** The statuses of error responses. */
-  readonly refusals?: readonly number[]
+  readonly rejections?: readonly number[]
   /** The names of response headers; all are components. */
   readonly headers?: readonly string[]
   /** Additional success responses, by status. */
@@ -56,7 +56,7 @@ const featured: Feature = ({ resource: { spec }, operation, partial = false, bul
   const parts = featureResponses(spec, { operation, bulk })
   return {
     parameters: [...parameters, ...parts.flatMap(({ requestHeaders = {} }) => headerParameters(requestHeaders))],
-    refusals: [
+    rejections: [
       ...(operation === 'list' || all.length > 0 ? [400] : []),
       ...parts.flatMap(({ problems = [] }) => problems.map((type) => PROBLEMS[type].status)),
     ],
@@ -90,7 +90,7 @@ const speaking: Feature = ({ resource: { spec }, operation }) => {
       ...(spec.pagination.count === 'exact' ? [] : ['X-Total-Count-Estimated']),
       ...headers,
     ],
-    refusals: [400],
+    rejections: [400],
   }
 }
 
@@ -118,11 +118,11 @@ const addressing: Feature = ({ resource: { spec }, operation, schemas }) => {
   if (operation === 'create') return { headers: spec.operations.some(isOnItem) ? ['Location'] : [] }
   return {
     parameters: spec.model.key.map((field) => ({ name: field.name, in: 'path', ...describeKeyPart(field, schemas) })),
-    refusals: [404],
+    rejections: [404],
   }
 }
 
-const writing: Feature = ({ operation }) => (isWriting(operation) ? { refusals: [400, 413, 415] } : {})
+const writing: Feature = ({ operation }) => (isWriting(operation) ? { rejections: [400, 413, 415] } : {})
 
 /** Describes the path parameter with the value of a key's field. */
 export function describeKeyPart(field: FieldSpec, schemas: FieldSchemas): ValueDescription {
@@ -135,14 +135,14 @@ export function describeKeyPart(field: FieldSpec, schemas: FieldSchemas): ValueD
 }
 
 const bare: Feature = ({ resource, operation }) =>
-  rejectsParameters(resource, operation) || rejectsSelection(resource, operation) ? { refusals: [400] } : {}
+  rejectsParameters(resource, operation) || rejectsSelection(resource, operation) ? { rejections: [400] } : {}
 
 const acceptance: Feature = ({ resource: { spec }, operation }) =>
-  operation === 'destroy' && spec.dialect?.destroyed !== 'record' ? {} : { refusals: [406] }
+  operation === 'destroy' && spec.dialect?.destroyed !== 'record' ? {} : { rejections: [406] }
 
-const constraints: Feature = ({ canConflict }) => ({ refusals: canConflict ? [409] : [] })
+const constraints: Feature = ({ canConflict }) => ({ rejections: canConflict ? [409] : [] })
 
-const database: Feature = () => ({ refusals: [503] })
+const database: Feature = () => ({ rejections: [503] })
 
 /** Everything that adds to generated operations; `featured` covers the features of resources. */
 export const FEATURES: readonly Feature[] = [

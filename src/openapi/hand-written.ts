@@ -2,7 +2,7 @@ import type { OperationDescription, ResponseDescription, ValueDescription } from
 import type { Route } from '../http/route.js'
 import type { JsonSchema } from '../json.js'
 import { type Part, reference } from './json-part.js'
-import { headersNamed, headersOfRefusal, problemContent, renderedProblem } from './responses.js'
+import { headersNamed, headersOfRejection, problemContent, renderedProblem } from './responses.js'
 
 const TEXT: ValueDescription = { description: '', schema: { type: 'string' } }
 
@@ -50,7 +50,7 @@ export function mapSchemas(
 export function describeWritten(route: Route, rendered: JsonSchema | undefined): Part {
   const { operation, name, source, path, action } = route
   const { params = {}, query = {}, headers = {}, body, responses = UNKNOWN } = operation ?? {}
-  const isComplete = !action && isRefused(responses)
+  const isComplete = !action && isRejected(responses)
   const parameters = [
     ...[...path.matchAll(/\{([a-z][a-z0-9_]*)\}/g)].map(([, parameter = '']) => ({
       ...value(parameter, 'path', { ...TEXT, description: `A part of the path: ${parameter}.`, ...params[parameter] }),
@@ -72,7 +72,7 @@ export function describeWritten(route: Route, rendered: JsonSchema | undefined):
       },
     }),
     responses: {
-      ...(!isRefused(responses) && { 400: problemOf(UNREADABLE, rendered) }),
+      ...(!isRejected(responses) && { 400: problemOf(UNREADABLE, rendered) }),
       ...(operation ? answers(responses, rendered) : { 200: ANYTHING }),
       default: operation ? otherwise(isComplete, rendered) : anythingElse(rendered),
     },
@@ -100,7 +100,7 @@ function answers(responses: OperationDescription['responses'], rendered: JsonSch
 function answer(status: number, response: ResponseDescription, rendered: JsonSchema | undefined): Part {
   const { description, schema, example, headers = {} } = response
   if (schema === undefined && status >= 400) {
-    return { ...problemOf(description, rendered), headers: rendered ? headersNamed() : headersOfRefusal(status) }
+    return { ...problemOf(description, rendered), headers: rendered ? headersNamed() : headersOfRejection(status) }
   }
   return {
     description,
@@ -131,7 +131,7 @@ function anythingElse(rendered: JsonSchema | undefined): Part {
   }
 }
 
-function isRefused(responses: OperationDescription['responses']): boolean {
+function isRejected(responses: OperationDescription['responses']): boolean {
   return Object.keys(responses).some((status) => status.startsWith('4'))
 }
 

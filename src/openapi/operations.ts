@@ -6,7 +6,7 @@ import { toPascal } from '../resource/names.js'
 import { describeDialect, FEATURES, type Subject } from './features.js'
 import { type Part, reference } from './json-part.js'
 import type { DocumentedMode, SchemaNames } from './resource-schemas.js'
-import { refusing } from './error-responses.js'
+import { rejecting } from './error-responses.js'
 import { headersNamed } from './responses.js'
 
 /** The texts for an operation. */
@@ -78,12 +78,12 @@ export function describeGenerated(subject: Subject, names: SchemaNames): Part {
   const { summary, description, status, answer, body, mediaTypes = [] } = sayingOf(subject)
   const additions = FEATURES.map((feature) => feature(subject))
   const parameters = additions.flatMap((addition) => addition.parameters ?? [])
-  const refusals = new Set(additions.flatMap((addition) => addition.refusals ?? []))
+  const rejections = new Set(additions.flatMap((addition) => addition.rejections ?? []))
   const headers = subject.exports ? ['Content-Disposition'] : additions.flatMap((addition) => addition.headers ?? [])
   // Callers who may not retrieve records get no body after a write.
   const isUnseen = !isReading(subject.operation) && resource.access?.retrieve.parts.length === 0
   const content = isUnseen ? undefined : answerSchema(subject, names)
-  const refused = refusing(resource)
+  const rejected = rejecting(resource)
   return {
     summary: summary(resource.spec.name),
     description,
@@ -101,8 +101,8 @@ export function describeGenerated(subject: Subject, names: SchemaNames): Part {
         ...(content && { content: { [subject.exports === 'csv' ? 'text/csv' : JSON_TYPE]: { schema: content } } }),
       },
       ...Object.assign({}, ...additions.map(({ answers }) => answers)),
-      ...Object.fromEntries([...refusals].map((each) => [each, refused(each)])),
-      default: refused('other'),
+      ...Object.fromEntries([...rejections].map((each) => [each, rejected(each)])),
+      default: rejected('other'),
     },
   }
 }

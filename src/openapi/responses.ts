@@ -92,7 +92,7 @@ export const PROBLEM_SCHEMA: Part = {
 }
 
 /** The name of the component for an error response: `NotFound`. */
-export function refusalName(status: number): string {
+export function rejectionName(status: number): string {
   return toPascal(STATUS_CODES[status] ?? `Status ${status}`)
 }
 
@@ -106,18 +106,18 @@ const TELLING: Readonly<Record<number, readonly string[]>> = {
 }
 
 /** The headers of an error response. */
-export function headersOfRefusal(status: number): Part {
+export function headersOfRejection(status: number): Part {
   return headersNamed(...(TELLING[status] ?? []))
 }
 
 /** The problem document for a status. */
-export function refusal(status: number): Part {
+export function rejection(status: number): Part {
   const kinds = Object.entries(PROBLEMS).filter(([, problem]) => problem.status === status)
   const titles = kinds.map(([, { title }]) => title)
   const [type, title] = kinds.length > 0 ? [kinds[0]?.[0] ?? '', titles[0] ?? ''] : ['', '']
   return {
     description: titles.length > 0 ? `${titles.join('; ')}.` : `${STATUS_CODES[status]}.`,
-    headers: headersOfRefusal(status),
+    headers: headersOfRejection(status),
     content: problemContent(kinds.length > 0 ? exampleOf(type as ProblemType, title, status) : undefined),
   }
 }

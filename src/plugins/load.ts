@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { dirname, extname, isAbsolute, relative, resolve, sep } from 'node:path'
 import { isNativeError } from 'node:util/types'
-import type { Refusal } from '../config/parse/refusal.js'
+import type { Rejection } from '../config/parse/rejection.js'
 import type { AppSpec } from '../config/spec.js'
 import type { Plugin } from '../http/plugin.js'
 import { FRAMEWORK } from './bundle.js'
@@ -19,7 +19,7 @@ export interface LoadedPlugin {
 export interface LoadedPlugins {
   readonly plugins: readonly LoadedPlugin[]
   /** Every plugin that cannot be loaded; the application is complete only if there is none. */
-  readonly refusals: readonly Refusal[]
+  readonly rejections: readonly Rejection[]
 }
 
 /** Imports the plugin in `file`, which exists in or below `folder`. */
@@ -41,7 +41,7 @@ export const loadPlugins = async (
 ): Promise<LoadedPlugins> => {
   const folder = dirname(spec.file)
   const plugins: LoadedPlugin[] = []
-  const refusals: Refusal[] = []
+  const rejections: Rejection[] = []
   for (const [index, path] of spec.plugins.entries()) {
     try {
       const file = await findFile(path, folder)
@@ -49,12 +49,12 @@ export const loadPlugins = async (
       plugins.push({ path, register: registerOf(module, path) })
     } catch (error) {
       const { mistakes } = error instanceof Unloadable ? error : failedImport(error, path, folder)
-      refusals.push(
+      rejections.push(
         ...mistakes.map((each) => ({ ...each, code: 'SC353', part: 'value', path: ['plugins', index] }) as const),
       )
     }
   }
-  return { plugins, refusals }
+  return { plugins, rejections }
 }
 
 /** The known files of the plugins of a spec, including the files that they import. */

@@ -1,4 +1,4 @@
-import type { Refusal } from '../config/parse/refusal.js'
+import type { Rejection } from '../config/parse/rejection.js'
 import type { AppSpec, FieldSpec } from '../config/spec.js'
 
 const ENVELOPE_BYTES = 4096
@@ -23,8 +23,8 @@ function longestRecord(fields: readonly FieldSpec[]): number {
 }
 
 /** Reports resources whose records may be too long for any body. */
-export function checkBodyLimits({ api: { maxBody }, resources }: AppSpec): readonly Refusal[] {
-  return resources.flatMap(({ name, operations, model }): readonly Refusal[] => {
+export function checkBodyLimits({ api: { maxBody }, resources }: AppSpec): readonly Rejection[] {
+  return resources.flatMap(({ name, operations, model }): readonly Rejection[] => {
     const bytes = longestRecord(model.fields)
     const isWritten = operations.some((operation) => operation !== 'list' && operation !== 'retrieve')
     if (!isWritten || bytes <= maxBody) return []

@@ -110,8 +110,8 @@ function compileMember(field: FieldSpec, readLink: LinkReader, compile: CompileS
     const failed = failuresOf(json)
     if (failed.size > 0) return fail(brokenRule(rules, failed))
     const source = body.source(field.name)
-    const refused = field.type.admits?.(json, source, field.options)
-    if (refused !== undefined) return fail(rules.find((rule) => rule.name === refused))
+    const rejected = field.type.admits?.(json, source, field.options)
+    if (rejected !== undefined) return fail(rules.find((rule) => rule.name === rejected))
     if (json === '' && rejectsEmpty(field))
       return { broken: `${field.label} must not be empty, because it is part of the record's address` }
     const { type, options } = field

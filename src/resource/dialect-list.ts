@@ -11,7 +11,7 @@ import { ne } from '../lookups/ne.js'
 import { MAX_VALUES, parseValues } from '../lookups/operands.js'
 import { offsetPage } from '../pagination/by-offset.js'
 import type { Ordered, PageRequest, Parameters } from '../pagination/paginator.js'
-import { refused } from '../dialects/parameters.js'
+import { rejected } from '../dialects/parameters.js'
 import { Problem } from '../problem.js'
 import { operandSource } from '../features/operand-source.js'
 import { keepRecent, type ListRequest, rejectLong, spellLinks } from './list.js'
@@ -115,7 +115,7 @@ function cut({ spec: { pagination }, dialect, window, cursor, order }: Cut): Pag
   const isLong = window.size === undefined || size > pagination.maxPageSize
   if (!isLong) return page
   if ('before' in page.start)
-    throw refused('cursor', `points to the previous page, which has at most ${pagination.maxPageSize} records`)
+    throw rejected('cursor', `points to the previous page, which has at most ${pagination.maxPageSize} records`)
   const links: PageRequest['links'] = (edges) => {
     // Rejects offsets that are too large.
     const found = page.links(edges)

@@ -43,7 +43,7 @@ const object = (properties: Readonly<Record<string, object>>) => ({
 })
 
 /** The body of every error response. */
-export const REFUSED = {
+export const REJECTED = {
   type: 'object',
   properties: {
     error: { type: 'string' },
@@ -56,9 +56,9 @@ export const REFUSED = {
   required: ['error'],
 }
 
-const refused = (description: string, error: string): ResponseDescription => ({
+const rejected = (description: string, error: string): ResponseDescription => ({
   description,
-  schema: REFUSED,
+  schema: REJECTED,
   example: { error },
 })
 
@@ -69,16 +69,16 @@ const done = (description: string, message: string): ResponseDescription => ({
   example: { message, snippet: EXAMPLE },
 })
 
-const NOT_FOUND = refused('The snippet does not exist.', 'Snippet not found')
-const INVALID = refused('The body does not fit.', 'Title is required')
-const TOO_LARGE = refused('The body is too large.', 'the body must be at most 1048576 bytes')
+const NOT_FOUND = rejected('The snippet does not exist.', 'Snippet not found')
+const INVALID = rejected('The body does not fit.', 'Title is required')
+const TOO_LARGE = rejected('The body is too large.', 'the body must be at most 1048576 bytes')
 
 const RETRY: ValueDescription = {
   description: 'Seconds after which it is worth another try.',
   schema: { type: 'integer', minimum: 0 },
 }
 const UNAVAILABLE = {
-  ...refused('The database is not there.', 'Service unavailable'),
+  ...rejected('The database is not there.', 'Service unavailable'),
   headers: { 'Retry-After': RETRY },
 }
 
@@ -118,7 +118,7 @@ export const OPERATIONS = {
         schema: object({ max_page_size: { type: 'integer', minimum: 1 } }),
         example: { max_page_size: 50 },
       },
-      503: refused('The setting is 0.', 'max_page_size must be positive'),
+      503: rejected('The setting is 0.', 'max_page_size must be positive'),
     },
   },
   retrieve: {

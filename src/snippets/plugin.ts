@@ -11,7 +11,7 @@ import {
   type Row,
 } from 'snippetctl'
 import { createHighlighter, type Highlight } from './highlight.js'
-import { OPERATIONS, REFUSED } from './operations.js'
+import { OPERATIONS, REJECTED } from './operations.js'
 
 const BATCH = 500
 const TURN_CHARACTERS = 65_536
@@ -70,16 +70,16 @@ const endpoints = (snippets: Resource, present: Present) => {
     return parsed
   }
 
-  /** Responds with the status `refusal` if `read` rejects the body, otherwise with the result of `accept`. */
+  /** Responds with `status` if `read` rejects the body, otherwise with the result of `accept`. */
   const withRow =
-    (refusal: number, read: (body: JsonBody) => Row, accept: (row: Row, context: Context) => Promise<Reply>): Handler =>
+    (status: number, read: (body: JsonBody) => Row, accept: (row: Row, context: Context) => Promise<Reply>): Handler =>
     async (context) => {
       let row: Row
       try {
         row = read(await context.body(policy))
       } catch (problem) {
         if (!(problem instanceof Problem && BODY_PROBLEMS.has(problem.type))) throw problem
-        return { status: refusal, body: renderProblem(problem) }
+        return { status, body: renderProblem(problem) }
       }
       return accept(row, context)
     }
@@ -129,7 +129,7 @@ const plugin: Plugin = (app) => {
   const present = presenter(createHighlighter({ maxBytes: CACHE_BYTES }))
   const { list, create, retrieve, update, destroy } = endpoints(app.resource('snippet'), present)
 
-  app.problems('/snippets/', renderProblem, REFUSED)
+  app.problems('/snippets/', renderProblem, REJECTED)
   app.route('GET', '/snippets/', 'snippets-list', list, OPERATIONS.list)
   app.route('POST', '/snippets/', 'snippets-create', create, OPERATIONS.create)
   app.route('GET', '/snippets/config/', 'snippets-config', config, OPERATIONS.config)

@@ -70,7 +70,7 @@ describe('routes of plugins', () => {
     ])
   })
 
-  test('`service` is unlimited, and `knex` and `models` are refused without it', async () => {
+  test('`service` is unlimited, and `knex` and `models` are rejected without it', async () => {
     expect((await tasks.as('ann', 'GET', '/api/service/')).json).toEqual({ own: 3, all: 4, who: 'ann' })
     expect((await tasks.as('root', 'GET', '/api/all/')).json).toHaveLength(4)
     for (const name of ['knex', 'models']) {

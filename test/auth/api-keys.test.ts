@@ -160,7 +160,7 @@ describe('`keys`', () => {
     ['a claim', ['--claim', 'sight=3'], 'no claim is named `sight`'],
     ['a value of another type', ['--claim', 'site="x"'], '--claim site is a number, or a list of them in JSON'],
     ['a duration', ['--expires', '3 weeks'], '--expires is a whole number with a unit, not `3 weeks`'],
-  ])('create refuses %s that it does not know', async (_what, args, message) => {
+  ])('create rejects %s that it does not know', async (_what, args, message) => {
     const outcome = await run('keys', 'create', '--subject', 'meter-7', ...args)
     expect(outcome).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(message) })
   })

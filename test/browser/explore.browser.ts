@@ -42,7 +42,7 @@ describeInChromium('Explore in Chromium', () => {
   beforeEach(async () => {
     page = await context.newPage()
     page.setDefaultTimeout(15_000)
-    // The browser itself says of each refused request that it was refused.
+    // The browser itself says of each rejected request that it was rejected.
     complaints = await listenForComplaints(
       page,
       api.url,

@@ -31,7 +31,7 @@ describeInChromium('react-admin in Chromium', () => {
     browser = await openChromium({ width: 900, height: 700 })
     page = await browser.newPage()
     page.setDefaultTimeout(20_000)
-    // One of the tests is refused by intent.
+    // One of the tests is rejected by intent.
     complaints = await listenForComplaints(page, api.url, (text) => text.includes('status of 400'))
     // The panel is of the same origin as the API, as behind one proxy.
     await page.route(`${api.url}/admin/**`, (route) =>

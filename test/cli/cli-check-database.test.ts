@@ -65,7 +65,7 @@ async function prepare(...statements: readonly string[]): Promise<void> {
 async function warnings() {
   const loaded = await loadApplication({ file: join(project.folder, 'resources.yaml'), env: {} })
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.diagnostics))
-  return loaded.warnings((await indexDifferences(loaded.spec, database)).refusals)
+  return loaded.warnings((await indexDifferences(loaded.spec, database)).rejections)
 }
 
 describe('check --database', () => {

@@ -52,7 +52,7 @@ describe('migrate', () => {
     expect(JSON.parse(planned.stdout)).toMatchObject({
       schemaVersion: 1,
       steps: [{ change: 'add', subject: 'books', safety: 'safe', sql: [expect.stringContaining('create table')] }],
-      refusals: [],
+      rejections: [],
       notes: [],
     })
     expect(await readFile(join(project.folder, BOOKS_MIGRATION_FILE), 'utf8')).toMatch(
@@ -74,8 +74,8 @@ describe('migrate', () => {
       differences: [],
     })
 
-    const refused = await migrate('down')
-    expect(refused).toMatchObject({
+    const rejected = await migrate('down')
+    expect(rejected).toMatchObject({
       code: 3,
       stdout: '',
       stderr: expect.stringContaining('= help: allow exactly this: --allow-destructive=books\n'),

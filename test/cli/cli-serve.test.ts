@@ -219,10 +219,10 @@ onServer('serve on PostgreSQL', () => {
   test('rejects pending migrations, and applies them with --migrate', async () => {
     const database = await openTestDatabase()
     const env = { DATABASE_URL: database.url ?? '' }
-    const refused = await runCli(['serve', '--port', '0'], { cwd: project.folder, env })
-    expect(refused.code).toBe(2)
-    expect(refused.stderr).toContain('error: 1 migration is pending: 0001_create_books\n  = help: ')
-    expect(refused.stderr).toContain('--migrate')
+    const rejected = await runCli(['serve', '--port', '0'], { cwd: project.folder, env })
+    expect(rejected.code).toBe(2)
+    expect(rejected.stderr).toContain('error: 1 migration is pending: 0001_create_books\n  = help: ')
+    expect(rejected.stderr).toContain('--migrate')
     serving = await startServe(['--migrate'], { cwd: project.folder, env })
     expect((await post(serving.url)).status).toBe(201)
     expect(await serving.stop()).toMatchObject({ code: 0 })

@@ -53,8 +53,8 @@ describe.each(['DATABASE_URL', 'DATABASE_REPLICA_URL'] as const)('a malformed %s
     expect(BROKEN.length).toBeGreaterThanOrEqual(50)
     const shown = await Promise.all(BROKEN.map(async (url) => ({ url, shown: await shownOf(url, name) })))
     expect(shown.filter(({ shown }) => shown.includes(SECRET))).toEqual([])
-    const refused = shown.filter(({ shown }) => shown.includes(`${name} is malformed: `))
-    expect(refused.length).toBeGreaterThan(BROKEN.length - PASSWORDS.length)
+    const rejected = shown.filter(({ shown }) => shown.includes(`${name} is malformed: `))
+    expect(rejected.length).toBeGreaterThan(BROKEN.length - PASSWORDS.length)
   })
 })
 
@@ -132,10 +132,10 @@ describe('no command shows a malformed URL', () => {
     ['migrate', 'plan', '--scratch'],
   ]
   // The first form is right with some passwords, so that a server would be waited for.
-  const refused = BROKEN.slice(PASSWORDS.length)
+  const rejected = BROKEN.slice(PASSWORDS.length)
   const cases = [
-    ...inEnvironment.map((args, at) => [args, refused[at * 8] ?? '', true] as const),
-    ...asArgument.map((args, at) => [args, refused[at * 29 + 1] ?? '', false] as const),
+    ...inEnvironment.map((args, at) => [args, rejected[at * 8] ?? '', true] as const),
+    ...asArgument.map((args, at) => [args, rejected[at * 29 + 1] ?? '', false] as const),
   ]
 
   test.each(cases)('%j', async (args, url, isEnvironment) => {

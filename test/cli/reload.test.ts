@@ -201,9 +201,9 @@ export default () => {}
   onServer('serves a pending change as soon as another process has applied its migration', async () => {
     await begin()
     const server = await start()
-    const refusals = () => server.output.stdout.split('\n').filter((line) => line.includes('"not_reloaded"'))
-    const refusedTimes = async (times: number) => {
-      while (refusals().length < times) await once(server.child.stdout, 'data')
+    const rejections = () => server.output.stdout.split('\n').filter((line) => line.includes('"not_reloaded"'))
+    const rejectedTimes = async (times: number) => {
+      while (rejections().length < times) await once(server.child.stdout, 'data')
     }
     const text = CONFIGURATION.replace('max: 100 }', 'max: 100 }\n      pages: { type: integer, nullable: true }')
     await save(text)
@@ -211,9 +211,9 @@ export default () => {}
     expect(msg).toMatch(/still serving the last good version until the schema of the database fits, which is checked/)
     // Saved as it was, it is tried again.
     await save(text)
-    await refusedTimes(2)
+    await rejectedTimes(2)
     await project.write('migrations/0002_add_pages.sql', '-- up\n\nalter table books add pages integer;\n')
-    while (!refusals().at(-1)?.includes('1 migration is pending: 0002_add_pages'))
+    while (!rejections().at(-1)?.includes('1 migration is pending: 0002_add_pages'))
       await once(server.child.stdout, 'data')
     if (database) await migrateUp(database, join(project.folder, 'migrations'))
     expect(await server.logged('reloaded')).toMatchObject({ changes: ['+ field book.pages'] })

@@ -6,6 +6,6 @@ test.each(['constructor', 'valueof', 'max_page_size'])(
   (name) => {
     const settings = readSettings({}, {}, true)
     expect(settings.declare(name, { type: 'integer' }, 5)).toBe(5)
-    expect(settings.refusals()).toEqual([])
+    expect(settings.rejections()).toEqual([])
   },
 )

@@ -11,11 +11,11 @@ describe('mutated configurations', () => {
   })
 
   test('are accepted, or rejected with positions inside the file', () => {
-    let refused = 0
+    let rejected = 0
     for (const bytes of mutants) {
       const result = checkText(bytes)
       if (!Array.isArray(result)) continue
-      refused += 1
+      rejected += 1
       expect(result.length).toBeGreaterThan(0)
       const lines = new TextDecoder().decode(bytes).split(/\r\n|\n|\r/)
       for (const { range, message } of result) {
@@ -28,7 +28,7 @@ describe('mutated configurations', () => {
         expect(range.end.offset).toBeGreaterThanOrEqual(range.start.offset)
       }
     }
-    expect(refused).toBeGreaterThan(200)
-    expect(refused).toBeLessThan(500)
+    expect(rejected).toBeGreaterThan(200)
+    expect(rejected).toBeLessThan(500)
   })
 })

@@ -33,8 +33,8 @@ test('seed writes records that refer to others over several fields, in any order
   })
   expect((await shelves.run('dump', 'delivery')).stdout).toBe('{"id":1,"room":"A","number":2}\n')
   await shelves.project.write('wrong.yaml', 'delivery:\n  - { id: 2, room: B, number: 2 }\n')
-  const refused = await shelves.run('seed', 'wrong.yaml')
-  expect([refused.code, refused.stdout + refused.stderr]).toEqual([
+  const rejected = await shelves.run('seed', 'wrong.yaml')
+  expect([rejected.code, rejected.stdout + rejected.stderr]).toEqual([
     1,
     expect.stringContaining('The combination of Room and Number names a record that does not exist'),
   ])

@@ -59,13 +59,13 @@ let hasty: Api
 beforeAll(async () => {
   api = await startApi(YAML, { plugin, checkResponses: false })
   const text = `
-    create function refuse() returns trigger language plpgsql as $$
+    create function reject() returns trigger language plpgsql as $$
       begin
         if new.f0 = 'full' then raise 'no room' using errcode = '53100'; end if;
         if new.f0 = 'slow' then perform pg_sleep(0.4); end if;
         return new;
       end $$;
-    create trigger refuse before insert on book for each row execute function refuse()`
+    create trigger reject before insert on book for each row execute function reject()`
   await api.database.query({ text, values: [] })
   hasty = await startApi(YAML, {
     plugin,

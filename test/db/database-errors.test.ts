@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import type { ConstraintErrors } from '../../src/db/driver/field-errors.js'
-import { DatabaseRefused } from '../../src/db/database.js'
-import { isBroken, isLost, isStale, isTransient, isUnsent, toProblem, toRefusal } from '../../src/db/driver/errors.js'
+import { DatabaseRejected } from '../../src/db/database.js'
+import { isBroken, isLost, isStale, isTransient, isUnsent, toProblem, toRejection } from '../../src/db/driver/errors.js'
 import { Problem } from '../../src/problem.js'
 
 /** An error as the driver gives it. */
@@ -163,20 +163,20 @@ describe('classification of connection failures', () => {
 
 describe('at startup', () => {
   test.each(['28P01', '28000', '3D000', 'DEPTH_ZERO_SELF_SIGNED_CERT'])('%s is fatal', (code) => {
-    expect(toRefusal(failure(code))).toBeInstanceOf(DatabaseRefused)
-    expect(toRefusal(toProblem(failure(code)))).toBeInstanceOf(DatabaseRefused)
+    expect(toRejection(failure(code))).toBeInstanceOf(DatabaseRejected)
+    expect(toRejection(toProblem(failure(code)))).toBeInstanceOf(DatabaseRejected)
   })
 
   test.each(['57P03', '53300', 'ECONNREFUSED', 'ENOTFOUND', '42P01'])(
     '%s is not fatal, because waiting may help',
     (code) => {
-      expect(toRefusal(failure(code))).toBeUndefined()
+      expect(toRejection(failure(code))).toBeUndefined()
     },
   )
 
   test('a fatal error stays fatal, and requests get a 503', () => {
-    const refused = new DatabaseRefused('too old')
-    expect(toRefusal(toProblem(refused))).toBe(refused)
-    expect(toProblem(refused)).toMatchObject({ type: 'unavailable', cause: refused })
+    const rejected = new DatabaseRejected('too old')
+    expect(toRejection(toProblem(rejected))).toBe(rejected)
+    expect(toProblem(rejected)).toMatchObject({ type: 'unavailable', cause: rejected })
   })
 })

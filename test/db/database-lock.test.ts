@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, 
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
-import { DatabaseRefused } from '../../src/db/database.js'
+import { DatabaseRejected } from '../../src/db/database.js'
 import { openDatabase } from '../../src/db/open.js'
 import { EMBEDDED_MAJOR } from '../../src/db/embedded/pglite.js'
 import { lockDirectory } from '../../src/db/embedded/lock.js'
@@ -22,11 +22,11 @@ const writeLock = (content: object | string) => {
   writeFileSync(lockFile(), typeof content === 'string' ? content : JSON.stringify(content))
 }
 const endedPid = () => spawnSync(process.execPath, ['--version']).pid
-const refusal = (work: () => unknown) => {
+const rejection = (work: () => unknown) => {
   try {
     work()
   } catch (error) {
-    if (error instanceof DatabaseRefused) return `${error.message}\n${error.help.join('\n')}`
+    if (error instanceof DatabaseRejected) return `${error.message}\n${error.help.join('\n')}`
   }
   return undefined
 }
@@ -42,12 +42,12 @@ describe('the lock', () => {
 
   test('rejects a second process, names the first one, and says what to do', () => {
     const release = lockDirectory(directory)
-    const text = refusal(() => lockDirectory(directory))
+    const text = rejection(() => lockDirectory(directory))
     expect(text).toContain(`${directory} is in use by process ${process.pid}`)
     expect(text).toContain(`kill ${process.pid}`)
     expect(text).toContain('serve')
     release()
-    expect(refusal(() => lockDirectory(directory)())).toBeUndefined()
+    expect(rejection(() => lockDirectory(directory)())).toBeUndefined()
   })
 
   test('takes over a lock whose process has ended', () => {
@@ -77,7 +77,7 @@ describe('the lock', () => {
     ['of a live process with an unknown start time', { pid: process.pid, started: null, host: hostname() }],
   ])('never takes over a lock %s', (_what, content) => {
     writeLock(content)
-    expect(refusal(() => lockDirectory(directory))).toContain('is in use by')
+    expect(rejection(() => lockDirectory(directory))).toContain('is in use by')
     expect(existsSync(lockFile())).toBe(true)
   })
 
@@ -114,7 +114,7 @@ describe('the embedded database', () => {
     mkdirSync(directory, { recursive: true })
     writeFileSync(join(directory, 'PG_VERSION'), '17\n')
     await expect(open()).rejects.toMatchObject({
-      name: 'DatabaseRefused',
+      name: 'DatabaseRejected',
       message: expect.stringContaining('PostgreSQL 17'),
     })
     expect(readdirSync(directory)).toEqual(['PG_VERSION'])
@@ -125,14 +125,14 @@ describe('the embedded database', () => {
     mkdirSync(directory, { recursive: true })
     writeFileSync(join(directory, 'PG_VERSION'), `${EMBEDDED_MAJOR}\n`)
     const help = [expect.stringMatching(/move .* away: nothing is ever deleted/)]
-    await expect(open()).rejects.toMatchObject({ name: 'DatabaseRefused', help })
+    await expect(open()).rejects.toMatchObject({ name: 'DatabaseRejected', help })
     expect(existsSync(join(directory, 'PG_VERSION'))).toBe(true)
     expect(existsSync(lockFile())).toBe(false)
   })
 
   test('is rejected in production, with the missing setting', async () => {
     const help = expect.arrayContaining([expect.stringContaining('DATABASE_URL=postgres://')])
-    await expect(open({ NODE_ENV: 'production' })).rejects.toMatchObject({ name: 'DatabaseRefused', help })
+    await expect(open({ NODE_ENV: 'production' })).rejects.toMatchObject({ name: 'DatabaseRejected', help })
     expect(existsSync(directory)).toBe(false)
   })
 })

@@ -175,7 +175,7 @@ describeWithServer('when the server', () => {
     const pool = { connectionString: cluster.url, max: 1, connectionTimeoutMillis: 2_000 }
     const impatient = poolDatabase({
       description: '',
-      whenPending: 'refuse',
+      whenPending: 'reject',
       concurrent: true,
       sending: { patience: 300, prepare: true },
       pool,
@@ -197,7 +197,7 @@ describeWithServer('when the server', () => {
     const open = (patience: number | undefined) =>
       poolDatabase({
         description: '',
-        whenPending: 'refuse',
+        whenPending: 'reject',
         concurrent: true,
         sending: { patience, prepare: true },
         pool: { connectionString: cluster.url, max: 3 },

@@ -34,7 +34,7 @@ describe('a malformed URL is rejected without showing its password', () => {
   ])('%j: %s', async (url, reason) => {
     const error = await open(url).catch((error: unknown) => error)
     expect(error).toMatchObject({
-      name: 'DatabaseRefused',
+      name: 'DatabaseRejected',
       message: `DATABASE_URL is malformed: ${reason}; its value is not shown, because it may contain a password`,
       cause: undefined,
     })
@@ -43,14 +43,14 @@ describe('a malformed URL is rejected without showing its password', () => {
 
   test.each(['0', '-1', '1.5', 'ten', '', '1001'])('rejects DATABASE_POOL=%s', async (pool) => {
     const error = await open('postgres://host/books', { DATABASE_POOL: pool }).catch((error: unknown) => error)
-    expect(error).toMatchObject({ name: 'DatabaseRefused', message: expect.stringContaining(JSON.stringify(pool)) })
+    expect(error).toMatchObject({ name: 'DatabaseRejected', message: expect.stringContaining(JSON.stringify(pool)) })
   })
 })
 
 test('opening does not connect, and describes the server without the password', async () => {
   const database = await open('postgres://user:secret@db.example:5433/books')
   expect(database.description).toBe('PostgreSQL at db.example:5433, database books')
-  expect(database.whenPending).toBe('refuse')
+  expect(database.whenPending).toBe('reject')
   await database.close()
 })
 
@@ -73,7 +73,7 @@ describe('a probe', () => {
   ])('is rejected for %s', async (_what, change, message) => {
     const known = await openTestDatabase()
     const url = change(new URL(known.url ?? ''))
-    expect(await probe(url.href)).toMatchObject({ name: 'DatabaseRefused', message: expect.stringContaining(message) })
+    expect(await probe(url.href)).toMatchObject({ name: 'DatabaseRejected', message: expect.stringContaining(message) })
     await known.close()
   })
 
@@ -82,7 +82,7 @@ describe('a probe', () => {
       socket.once('data', () => socket.end(errorResponse('28P01', 'wrong password'))),
     )
     const error = await probe(url)
-    expect(error).toMatchObject({ name: 'DatabaseRefused', message: expect.stringContaining('wrong password') })
+    expect(error).toMatchObject({ name: 'DatabaseRejected', message: expect.stringContaining('wrong password') })
     expect(String((error as Error).stack)).not.toContain('secret')
   })
 
@@ -93,7 +93,7 @@ describe('a probe', () => {
         socket.once('data', () => socket.write(Buffer.concat([version('PostgreSQL 13.22 on x86_64'), READY])))
       })
     })
-    expect(await probe(url)).toMatchObject({ name: 'DatabaseRefused', help: ['Use PostgreSQL 14 or newer'] })
+    expect(await probe(url)).toMatchObject({ name: 'DatabaseRejected', help: ['Use PostgreSQL 14 or newer'] })
   })
 
   test('may succeed later if the server is not there', async () => {
@@ -115,7 +115,7 @@ describe('a probe', () => {
   })
 })
 
-// Just enough of PostgreSQL's protocol to be refused by.
+// Just enough of PostgreSQL's protocol to be rejected by.
 const int = (value: number) => Buffer.from([value >> 24, value >> 16, value >> 8, value])
 const message = (type: string, body: Buffer) => Buffer.concat([Buffer.from(type), int(body.length + 4), body])
 const READY = message('Z', Buffer.from('I'))

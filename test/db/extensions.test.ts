@@ -61,7 +61,7 @@ test('extensions that require others are planned with any scratch database', asy
         alter table books add place earth, add code tsvector default to_tsvector(encode(digest('x', 'sha256'), 'hex'));\n`,
     })
     const planned = await planMigration(specOf(BOOKS), folder.path, scratch)
-    expect(planned).toMatchObject({ steps: [], refusals: [] })
+    expect(planned).toMatchObject({ steps: [], rejections: [] })
   } finally {
     await scratch.close()
   }

@@ -89,8 +89,8 @@ test('texts stay prepared while requests fail for lack of a privilege, and are p
     await get('/books/')
   }
   await database.query({
-    text: `create function refuse() returns trigger language plpgsql as $$ begin raise 'no' using errcode = '42501'; end $$;
-      create trigger refuse before insert on book for each row execute function refuse()`,
+    text: `create function reject() returns trigger language plpgsql as $$ begin raise 'no' using errcode = '42501'; end $$;
+      create trigger reject before insert on book for each row execute function reject()`,
     values: [],
   })
   await failUntilLookedAt()

@@ -113,11 +113,11 @@ describeWithServers('with a replica', () => {
 })
 
 test('the embedded database cannot have a replica', async () => {
-  const refused = openDatabase(
+  const rejected = openDatabase(
     { url: undefined, directory: 'unused' },
     { DATABASE_REPLICA_URL: 'postgres://replica/app' },
   )
-  await expect(refused).rejects.toThrow('DATABASE_REPLICA_URL is set, but the embedded database cannot have a replica')
+  await expect(rejected).rejects.toThrow('DATABASE_REPLICA_URL is set, but the embedded database cannot have a replica')
 })
 
 test.each(['0', '49', '60001', '1.5', 'soon', ''])('DATABASE_REPLICA_LAG=%j is rejected', async (given) => {
@@ -129,6 +129,6 @@ test.each(['0', '49', '60001', '1.5', 'soon', ''])('DATABASE_REPLICA_LAG=%j is r
 
 test('a malformed URL is rejected by the name of its variable, without the password', async () => {
   const env = { DATABASE_REPLICA_URL: 'mysql://app:secret@db/app' }
-  const refused = openDatabase({ url: 'postgres://db/app', directory: '' }, env)
-  await expect(refused).rejects.toThrow(/^DATABASE_REPLICA_URL is malformed: (?!.*secret)/)
+  const rejected = openDatabase({ url: 'postgres://db/app', directory: '' }, env)
+  await expect(rejected).rejects.toThrow(/^DATABASE_REPLICA_URL is malformed: (?!.*secret)/)
 })

@@ -29,7 +29,7 @@ const IDS = Array.from({ length: 30 }, (_, index) => index + 5)
 /** What a promise was rejected with. */
 const failureOf = (promise: Promise<unknown>): Promise<Record<string, unknown>> =>
   promise.then(
-    () => Promise.reject(new Error('it was not refused')),
+    () => Promise.reject(new Error('it was not rejected')),
     (error: unknown) => error as Record<string, unknown>,
   )
 

@@ -93,7 +93,7 @@ describe('a list', () => {
     expect(await list(path)).toMatchObject({ status: 200, numbers: ids })
   })
 
-  const refused: readonly (readonly [path: string, says: string])[] = [
+  const rejected: readonly (readonly [path: string, says: string])[] = [
     ['/api/books?_start=0', 'has no parameter `_start`'],
     ['/page/books?pgae=2', 'has no parameter `pgae`; allowed are page, page_size, cursor, ordering'],
     ['/page/books?ordering=status', 'cannot be ordered by `status`; allowed are id, title, pages'],
@@ -147,7 +147,7 @@ describe('a list', () => {
     ['/crud/books?sort[0]=title,UP', '`sort` must be a field and an order'],
   ]
 
-  test.each(refused)('is rejected by name: %s (promise 07)', async (path, says) => {
+  test.each(rejected)('is rejected by name: %s (promise 07)', async (path, says) => {
     const { status, body } = await list(path)
     expect([status, String((body as { message: unknown }).message)]).toEqual([400, expect.stringContaining(says)])
   })

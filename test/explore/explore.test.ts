@@ -281,7 +281,7 @@ describe('Explore for routes of a plugin', () => {
     const response = await snippets.fetch('/explore/api/snippets/7/')
     expect(response.status).toBe(404)
     const html = await response.text()
-    expect(html).toContain('<section class="refusal" aria-label="Response"><h2>404 Not Found</h2>')
+    expect(html).toContain('<section class="rejection" aria-label="Response"><h2>404 Not Found</h2>')
     expect(html).toContain('<p>Snippet not found</p>')
   })
 })

@@ -601,8 +601,8 @@ describe.each(KEYS)('a primary key of the type $key', ({ key, absent, strange })
       { errors: { author: 'Author names a record that does not exist' } },
     ])
     for (const value of ['', true, [], {}, 'x', 1.5]) {
-      const refused = await api.send('POST', '/books/', { author: value })
-      expect([refused.status, await refused.json()]).toMatchObject([
+      const rejected = await api.send('POST', '/books/', { author: value })
+      expect([rejected.status, await rejected.json()]).toMatchObject([
         400,
         { errors: { author: 'Author must be the id of an existing author' } },
       ])

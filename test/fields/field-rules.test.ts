@@ -22,9 +22,9 @@ const parse = (type: FieldType, options: object, source: string) => {
   const validate = ajv.compile(Object.assign({}, ...rules.map((rule) => rule.schema)))
   const json = JSON.parse(source)
   const failed = new Set(validate(json) ? [] : validate.errors?.map((error) => error.keyword))
-  const refused = failed.size > 0 ? undefined : type.admits?.(json, source, options)
+  const rejected = failed.size > 0 ? undefined : type.admits?.(json, source, options)
   const broken = rules.find(
-    (rule) => rule.name === refused || Object.keys(rule.schema).some((keyword) => failed.has(keyword)),
+    (rule) => rule.name === rejected || Object.keys(rule.schema).some((keyword) => failed.has(keyword)),
   )
   return broken ? { message: broken.message } : { value: type.fromJson(json, source, options) }
 }
@@ -278,8 +278,8 @@ describe('a pattern', () => {
     ['([a-z]{1,200}){1,200}', /too large/],
     ['a'.repeat(201), /201 characters/],
     ['a[ab]{250}c', /253 steps for each character, so the field needs a `max` of at most 3952/],
-  ])('%s is rejected', (text, refusal) => {
-    expect(checkPattern(text)).toEqual({ refusal: expect.stringMatching(refusal) })
+  ])('%s is rejected', (text, rejection) => {
+    expect(checkPattern(text)).toEqual({ rejection: expect.stringMatching(rejection) })
   })
 })
 

@@ -123,7 +123,7 @@ const anyCases = fc
   .tuple(anyPattern, fc.array(anyText, { minLength: 8, maxLength: 8 }))
   .map(([pattern, texts]): Case[] => {
     const checked = checkPattern(pattern, MAX)
-    return 'refusal' in checked ? [] : texts.map((text) => ({ ...checked, pattern, text }))
+    return 'rejection' in checked ? [] : texts.map((text) => ({ ...checked, pattern, text }))
   })
 
 /** What PostgreSQL answers, in one statement. */

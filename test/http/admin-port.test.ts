@@ -226,7 +226,7 @@ describe('/metrics', () => {
     expect(metrics.get('snippetctl_database_connections_max')).toBeGreaterThanOrEqual(idle)
     expect(metrics.get('snippetctl_database_connections{state="busy"}')).toBe(0)
     expect(metrics.get('snippetctl_database_waiting')).toBe(0)
-    expect(metrics.get('snippetctl_database_refused_total')).toBe(0)
+    expect(metrics.get('snippetctl_database_rejected_total')).toBe(0)
     expect(metrics.has('snippetctl_database_pipelined_connections')).toBe(true)
     expect(metrics.get('snippetctl_statements_cached')).toBe(1)
     expect(metrics.get('snippetctl_statements_evicted_total')).toBe(0)

@@ -24,8 +24,8 @@ describe('a body of many records', () => {
 
   test.each(['POST', 'PATCH'])('is rejected by %s above the configured limit', async (method) => {
     const items = Array.from({ length: 300 }, (_, id) => ({ id, text: 'x'.repeat(10_000) }))
-    const refused = await api.send(method, '/notes/', items)
-    expect([refused.status, await refused.json()]).toEqual([
+    const rejected = await api.send(method, '/notes/', items)
+    expect([rejected.status, await rejected.json()]).toEqual([
       413,
       expect.objectContaining({
         detail: `the body must be at most ${MOST} bytes; if it is an array, send fewer items at once`,

@@ -115,9 +115,9 @@ describe.each(CHANGES)('%s %j', (method, body) => {
 
   test('requires a version if the resource says so', async () => {
     const path = `/api/drafts/${id}/`
-    const refused = await change({}, path)
-    expect(refused.status).toBe(428)
-    expect(await typeOf(refused)).toBe('/problems/precondition-required')
+    const rejected = await change({}, path)
+    expect(rejected.status).toBe(428)
+    expect(await typeOf(rejected)).toBe('/problems/precondition-required')
     expect((await change({ 'if-match': tagOf(await api.fetch(path)) }, path)).ok).toBe(true)
   })
 })

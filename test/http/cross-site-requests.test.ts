@@ -208,8 +208,15 @@ describe('a page of another site', () => {
       const { status } = await send(server, { method: 'POST', headers: { origin, ...headers } })
       return [origin, status]
     }
-    const refused = ['http://evil.example', 'https://127.0.0.1.evil.example', 'http://localhost', 'null', 'file://', '']
-    for (const origin of refused) expect(await writeFrom(origin)).toEqual([origin, 403])
+    const rejected = [
+      'http://evil.example',
+      'https://127.0.0.1.evil.example',
+      'http://localhost',
+      'null',
+      'file://',
+      '',
+    ]
+    for (const origin of rejected) expect(await writeFrom(origin)).toEqual([origin, 403])
     const taken = [server.url, 'http://127.0.0.1:3000', 'https://app.example', 'https://public.example']
     for (const origin of taken) expect(await writeFrom(origin)).toEqual([origin, 201])
     const forwarded = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'shop.example' }

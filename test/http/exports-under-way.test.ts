@@ -64,8 +64,8 @@ test('ends when the client leaves, and its connection is free', async () => {
 test('keeps more exports than a few from starting', async () => {
   const limit = api.database.concurrent ? Math.floor(api.database.usage().max / 3) : 1
   const responses = await Promise.all(Array.from({ length: limit }, () => begin()))
-  const refused = await api.fetch('/rows/export.csv')
-  expect([refused.status, refused.headers.get('retry-after'), await refused.json()]).toEqual([
+  const rejected = await api.fetch('/rows/export.csv')
+  expect([rejected.status, rejected.headers.get('retry-after'), await rejected.json()]).toEqual([
     503,
     '5',
     expect.objectContaining({ detail: expect.stringMatching(/other export/) }),

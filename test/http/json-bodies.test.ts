@@ -4,7 +4,7 @@ import { readJsonBody } from '../../src/json-body.js'
 import { Problem } from '../../src/problem.js'
 import { expectCleanPrototype } from '../support/leaks.js'
 
-function refusal(text: string | Uint8Array): string {
+function rejection(text: string | Uint8Array): string {
   try {
     readJsonBody(Buffer.from(text))
   } catch (error) {
@@ -68,7 +68,7 @@ describe('a body', () => {
 
   test('may start with a byte order mark', () => {
     expect(readJsonBody(Buffer.from('\ufeff{"a":1}')).keys).toEqual(['a'])
-    expect(refusal('\ufeff\ufeff{"a":1}')).toBe('the body is not valid JSON at line 1, column 1')
+    expect(rejection('\ufeff\ufeff{"a":1}')).toBe('the body is not valid JSON at line 1, column 1')
   })
 
   test.each([
@@ -109,13 +109,15 @@ describe('a body', () => {
     ['100,001 keys', `{${keys(100_001)}}`, 'the body has more than 1000 keys in one object'],
     ['10,001 keys in all', `{"a":[${Array(11).fill(`{${keys(1_000)}}`)}]}`, 'the body has more than 10000 keys'],
   ])('is rejected: %s', (_what, text, message) => {
-    expect(refusal(text)).toBe(message)
+    expect(rejection(text)).toBe(message)
     expectCleanPrototype()
   })
 
   test('is rejected with at most 64 characters of a key', () => {
     const key = '😀'.repeat(100_000)
-    expect(refusal(`{"${key}":1,"${key}":2}`)).toBe(`the body has the key \`${'😀'.repeat(64)}…\` twice in one object`)
+    expect(rejection(`{"${key}":1,"${key}":2}`)).toBe(
+      `the body has the key \`${'😀'.repeat(64)}…\` twice in one object`,
+    )
   })
 
   test.each([
@@ -124,7 +126,7 @@ describe('a body', () => {
     ['an overlong encoding of a slash', [0x7b, 0x22, 0xc0, 0xaf, 0x22, 0x3a, 0x31, 0x7d]],
     ['a surrogate encoded as three bytes', [0x7b, 0x22, 0xed, 0xa0, 0xbd, 0x22, 0x3a, 0x31, 0x7d]],
   ])('is rejected: %s', (_what, bytes) => {
-    expect(refusal(Uint8Array.from(bytes))).toBe('the body is not valid UTF-8')
+    expect(rejection(Uint8Array.from(bytes))).toBe('the body is not valid UTF-8')
   })
 })
 
@@ -169,7 +171,7 @@ describe('the grammar', () => {
 
   test.each(MISTAKES)('is RFC 8259, which %j violates', (text) => {
     expect(() => JSON.parse(text)).toThrow()
-    expect(refusal(text)).toMatch(/^the body is not valid JSON at line \d+, column \d+$/)
+    expect(rejection(text)).toMatch(/^the body is not valid JSON at line \d+, column \d+$/)
   })
 
   test('agrees with JSON.parse about texts that are almost JSON', () => {
@@ -226,13 +228,13 @@ describe('the cost of parsing', () => {
     ['numbers', `{"a":[${'1,'.repeat(500_000)}1]}`],
   ])('of a megabyte of %s is linear in its length', (_what, text) => {
     // Anything worse would outlast the time for a test.
-    expect(refusal(text)).toBeDefined()
+    expect(rejection(text)).toBeDefined()
   })
 })
 
 /** Accepts the same texts with the same values, but for the extra rules, which name themselves. */
 function expectAgreement(text: string): void {
-  const answer = refusal(text)
+  const answer = rejection(text)
   if (answer.includes('key') || answer.includes('nested')) return
   let value: unknown
   try {

@@ -122,7 +122,7 @@ describe('an adopted object blocks no later command', () => {
     if (known === undefined) expect(adopted.known).toBeUndefined()
     else expect(adopted).toMatchObject({ known: expect.stringMatching(known), column: undefined })
     expect(await readDrift(database, folder.path, scratch)).toEqual([])
-    expect(await planMigration(spec, folder.path, scratch)).toMatchObject({ steps: [], refusals: [] })
+    expect(await planMigration(spec, folder.path, scratch)).toMatchObject({ steps: [], rejections: [] })
     expect(await schemaDifferences(spec, database)).toEqual([])
     expect(await migrateUp(database, folder.path)).toEqual([])
   })
@@ -153,7 +153,7 @@ describe('an adopted object blocks no later command', () => {
     expect({ column, known }).toEqual({ column: undefined, known: undefined })
     expect(await readFile(file, 'utf8')).toContain('generated always as (upper((title)::text)) stored')
     expect(await readDrift(database, folder.path, scratch)).toEqual([])
-    expect(await planMigration(spec, folder.path, scratch)).toMatchObject({ steps: [], refusals: [] })
+    expect(await planMigration(spec, folder.path, scratch)).toMatchObject({ steps: [], rejections: [] })
   })
 
   test('a trigger is not adopted, and blocks nothing', async () => {
@@ -161,7 +161,7 @@ describe('an adopted object blocks no later command', () => {
     await run('create trigger touch before insert on books for each row execute function touch()')
     expect(await failureOf(adopt('books.touch'))).toBe('books.touch does not exist only in the database')
     expect(await readDrift(database, folder.path, scratch)).toEqual([])
-    expect(await planMigration(spec, folder.path, scratch)).toMatchObject({ steps: [], refusals: [] })
+    expect(await planMigration(spec, folder.path, scratch)).toMatchObject({ steps: [], rejections: [] })
   })
 })
 
@@ -260,7 +260,7 @@ describe('an object that resources.yaml would drop is adopted only once the file
     })
     expect(await folder.names()).toEqual(files)
     await adoptAs(after)
-    expect(await planMigration(specOf(PAGES(after)), folder.path, scratch)).toMatchObject({ steps: [], refusals: [] })
+    expect(await planMigration(specOf(PAGES(after)), folder.path, scratch)).toMatchObject({ steps: [], rejections: [] })
     expect(await readDrift(database, folder.path, scratch)).toEqual([])
   })
 
@@ -341,7 +341,7 @@ test('the name of a known object is rejected for a new one', async () => {
   const wanted = specOf(
     BOOKS.replace('max: 100 }\n', 'max: 100 }\n      isbn: { type: string, max: 13, nullable: true }\n'),
   )
-  expect((await planMigration(wanted, folder.path, scratch)).refusals).toEqual([
+  expect((await planMigration(wanted, folder.path, scratch)).rejections).toEqual([
     'books.isbn already exists in the database: another program made it, and a migration lists it as known; give the new one another name',
   ])
 })

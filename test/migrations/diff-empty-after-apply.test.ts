@@ -125,7 +125,7 @@ const plan = ({ models, dropped }: Schema, folder: Folder) =>
 /** Plans, writes and applies the difference. */
 async function migrateTo(schema: Schema, folder: Folder): Promise<void> {
   const planned = await plan(schema, folder)
-  expect(planned.refusals).toEqual([])
+  expect(planned.rejections).toEqual([])
   if (planned.steps.length > 0) await writeMigration(planned, folder.path)
   await migrateUp(database, folder.path, { allows: () => true })
 }
@@ -154,7 +154,7 @@ test('after a plan is applied neither the planner nor pg_dump finds a difference
     await migrateTo(from, folder)
     const before = await describeSchema(database)
     await migrateTo(to, folder)
-    expect(await plan(to, folder)).toMatchObject({ steps: [], refusals: [], notes: [] })
+    expect(await plan(to, folder)).toMatchObject({ steps: [], rejections: [], notes: [] })
     expect(await schemaDifferences(specOf(to.models), database)).toEqual([])
     const migrated = await describeSchema(database)
     if ((await folder.names()).length > 1) await migrateDown(database, folder.path, { allows: () => true })

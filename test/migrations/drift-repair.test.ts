@@ -124,7 +124,7 @@ describe('an object that is only in the database', () => {
     )
     const spec = checkText(text)
     if (Array.isArray(spec)) throw new Error(JSON.stringify(spec))
-    expect(await planMigration(spec, folder.path, scratch)).toMatchObject({ steps: [], refusals: [], notes: [] })
+    expect(await planMigration(spec, folder.path, scratch)).toMatchObject({ steps: [], rejections: [], notes: [] })
   })
 
   test('is listed if the given name is unknown', async () => {

@@ -45,7 +45,7 @@ const cellsOf = async (text: string) => (await database.query({ text, values: []
 const labels = () => cellsOf('select unnest(enum_range(null::mood))::text')
 
 test('new choices are added to the enum, which writes no row, and `down` takes them away again', async () => {
-  expect(await plan(both(['sad', 'ok']))).toMatchObject({ steps: [], refusals: [] })
+  expect(await plan(both(['sad', 'ok']))).toMatchObject({ steps: [], rejections: [] })
   const wanted = both(['awful', 'sad', "it's fine", 'ok', 'good'])
   const planned = await plan(wanted)
   expect(planned.steps.map(({ subject, detail, safety }) => [subject, detail, safety])).toEqual([
@@ -57,7 +57,7 @@ test('new choices are added to the enum, which writes no row, and `down` takes t
   await migrateUp(database, folder.path, { allows: () => true })
   expect(await labels()).toEqual(['awful', 'sad', "it's fine", 'ok', 'good'])
   expect(await cellsOf(file)).toEqual(before)
-  expect(await plan(wanted)).toMatchObject({ steps: [], refusals: [] })
+  expect(await plan(wanted)).toMatchObject({ steps: [], rejections: [] })
 
   await migrateDown(database, folder.path, { allows: () => true })
   expect(await labels()).toEqual(['sad', 'ok'])
@@ -76,13 +76,13 @@ test('plans a changed default of a column with an enum', async () => {
 })
 
 test('a default that is a new choice needs a plan of its own', async () => {
-  const { refusals } = await plan(both(['sad', 'ok', 'good'], { default: 'good' }))
-  expect(refusals).toEqual([
+  const { rejections } = await plan(both(['sad', 'ok', 'good'], { default: 'good' }))
+  expect(rejections).toEqual([
     'the default of days.mood is the new choice "good", which PostgreSQL accepts in an enum only after the migration that adds it: plan the choice first, and the default in a second plan',
   ])
   await writeMigration(await plan(both(['sad', 'ok', 'good'])), folder.path)
   const second = await plan(both(['sad', 'ok', 'good'], { default: 'good' }))
-  expect(second.refusals).toEqual([])
+  expect(second.rejections).toEqual([])
   await writeMigration(second, folder.path)
   await migrateUp(database, folder.path, { allows: () => true })
   expect(await cellsOf('insert into days default values returning mood::text')).toEqual(['good'])
@@ -91,7 +91,7 @@ test('a default that is a new choice needs a plan of its own', async () => {
 test('a value that a migration by hand adds can be used in later ones', async () => {
   await folder.write('0002_good.sql', "-- up\nalter type mood add value if not exists 'good';\n-- down\n")
   await folder.write('0003_default.sql', "-- up\nalter table days alter column mood set default 'good';\n-- down\n")
-  expect(await plan(both(['sad', 'ok', 'good'], { default: 'good' }))).toMatchObject({ steps: [], refusals: [] })
+  expect(await plan(both(['sad', 'ok', 'good'], { default: 'good' }))).toMatchObject({ steps: [], rejections: [] })
   await migrateUp(database, folder.path, { allows: () => true })
   expect(await cellsOf('insert into days default values returning mood::text')).toEqual(['good'])
 })
@@ -137,13 +137,13 @@ test('new choices of the items of lists are added to the enum, and taken away ag
   await cellsOf('drop type if exists mood')
   await cellsOf('delete from snippetctl_migrations')
   await migrateUp(database, folder.path, { allows: () => true })
-  expect(await plan(listed(['sad', 'ok']))).toMatchObject({ steps: [], refusals: [] })
+  expect(await plan(listed(['sad', 'ok']))).toMatchObject({ steps: [], rejections: [] })
   const planned = await plan(listed(['sad', 'ok', 'good']))
   expect(planned.steps.map(({ subject, detail }) => [subject, detail])).toEqual([['mood', 'enum, new choices: good']])
   await writeMigration(planned, folder.path)
   await migrateUp(database, folder.path, { allows: () => true })
   expect(await cellsOf("insert into days (moods) values ('{good}') returning moods::text")).toEqual(['{good}'])
-  expect(await plan(listed(['sad', 'ok', 'good']))).toMatchObject({ steps: [], refusals: [] })
+  expect(await plan(listed(['sad', 'ok', 'good']))).toMatchObject({ steps: [], rejections: [] })
   await cellsOf("delete from days where moods = '{good}'")
   await migrateDown(database, folder.path, { allows: () => true })
   expect(await labels()).toEqual(['sad', 'ok'])

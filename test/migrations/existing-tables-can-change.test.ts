@@ -94,7 +94,7 @@ describe.each(['shop', 'clinic', 'forum'])('the introspected tables of the %s da
     await tellChecksAgain(database)
     const before = await describeSchema(database)
     const plan = await planMigration(await apply(text), folder.path, scratch)
-    expect(plan).toMatchObject({ refusals: [] })
+    expect(plan).toMatchObject({ rejections: [] })
     await writeMigration(plan, folder.path, 'change')
     await migrateUp(database, folder.path, { allows: () => true })
     expect(await describeSchema(database)).not.toBe(before)
@@ -113,7 +113,7 @@ test('keep custom names when a column changes', async () => {
     create index by_author on books (author_id)`)
   const spec = specOf(text.replaceAll('integer, primary', 'bigint, primary').replace('max: 13', 'max: 20'))
   const plan = await planMigration(spec, folder.path, scratch)
-  expect(plan.refusals).toEqual([])
+  expect(plan.rejections).toEqual([])
   expect(plan.steps.map(({ change, subject, detail }) => `${change} ${subject}: ${detail}`)).toEqual([
     'drop books.fk_author: FOREIGN KEY (author_id) REFERENCES authors(id) ON UPDATE CASCADE',
     'change authors.id: integer -> bigint',

@@ -44,8 +44,8 @@ describe('hand-made constraints and indexes are not touched, whatever their name
   test('after a migration that states what it owns', async () => {
     await begin()
     await folder.write('0002_by_hand.sql', BY_HAND)
-    const { steps, refusals, notes } = await plan(BOOKS)
-    expect({ steps, refusals }).toEqual({ steps: [], refusals: [] })
+    const { steps, rejections, notes } = await plan(BOOKS)
+    expect({ steps, rejections }).toEqual({ steps: [], rejections: [] })
     for (const name of NOTES) expect(notes.join('\n')).toContain(`${name} of books is made by hand and is left alone`)
   })
 
@@ -68,7 +68,7 @@ describe('hand-made constraints and indexes are not touched, whatever their name
       })
       expect(found.remaining).toEqual([])
       await writeIntrospected(database, folder.path, found.migration ?? '')
-      expect(await plan(found.text)).toMatchObject({ steps: [], refusals: [] })
+      expect(await plan(found.text)).toMatchObject({ steps: [], rejections: [] })
       // What the models say is theirs to change.
       expect(found.text).toContain('min: 1')
       expect(await plan(found.text.replace('min: 1, ', ''))).toMatchObject({
@@ -85,7 +85,7 @@ describe('hand-made constraints and indexes are not touched, whatever their name
       '0002_by_hand.sql',
       `-- up\nalter table books add constraint books_title_nonblank check (btrim(title) <> '');\n`,
     )
-    expect(await plan(BOOKS)).toMatchObject({ steps: [], refusals: [] })
+    expect(await plan(BOOKS)).toMatchObject({ steps: [], rejections: [] })
     expect((await plan(WITHOUT_MINIMUM)).steps).toMatchObject([{ change: 'drop', subject: 'books.books_title_length' }])
   })
 })
@@ -122,9 +122,9 @@ test('a rule does not replace a foreign constraint of the same name', async () =
     '0002_by_hand.sql',
     `-- up\nalter table books add constraint books_title_length check (char_length(title) >= 3);\n`,
   )
-  const { steps, refusals } = await plan(BOOKS)
+  const { steps, rejections } = await plan(BOOKS)
   expect(steps).toEqual([])
-  expect(refusals).toEqual([
+  expect(rejections).toEqual([
     expect.stringMatching(
       /^constraint books_title_length of books is made by hand, as CHECK .*, and resources\.yaml needs the name for a different one/,
     ),

@@ -108,7 +108,7 @@ describe('a plan whose indexes are built concurrently', () => {
     const planned = await planMigration(specOf(to), folder.path, database, async (tables) => new Set(tables))
     await writeMigration(planned, folder.path, 'more')
     expect((await folder.names()).map((name) => name.slice(0, -4))).toEqual(names)
-    expect(await planMigration(specOf(to), folder.path, database)).toMatchObject({ steps: [], refusals: [] })
+    expect(await planMigration(specOf(to), folder.path, database)).toMatchObject({ steps: [], rejections: [] })
     await migrateUp(database, folder.path)
     expect(await schemaDifferences(specOf(to), database)).toEqual([])
     expect(await indexes()).toContain('books_title_id_idx true')

@@ -155,7 +155,7 @@ settings: {}
     const { stdout } = await run('migrate', 'plan', '--json')
     expect(JSON.parse(stdout)).toMatchObject({
       steps: [{ change: 'add', subject: 'books.books_isbn_length' }],
-      refusals: [],
+      rejections: [],
     })
   })
 })

@@ -102,7 +102,7 @@ test('no migration makes the tables, and the plan is empty', async () => {
   expect(found.migration).toBeUndefined()
   expect(found.text).toContain('database: { managed: false }')
   const spec = specOf(found.text)
-  expect(await planMigration(spec, folder, scratch)).toMatchObject({ steps: [], refusals: [] })
+  expect(await planMigration(spec, folder, scratch)).toMatchObject({ steps: [], rejections: [] })
   expect(await schemaDifferences(spec, database)).toEqual([])
 })
 

@@ -72,9 +72,9 @@ test.each([true, false])(
         { id: 1, order_lines_by_order_position: line, cities: { country: 'FR', code: 'PAR' } },
         { id: 2, order_lines_by_order_position: null, cities: null },
       ])
-      const refused = await api.send('PATCH', '/api/deliveries/1/', { position: 3 })
+      const rejected = await api.send('PATCH', '/api/deliveries/1/', { position: 3 })
       const missing = 'The combination of Order and Position names a record that does not exist'
-      expect([refused.status, await refused.json()]).toMatchObject([
+      expect([rejected.status, await rejected.json()]).toMatchObject([
         409,
         { errors: { order: missing, position: missing } },
       ])

@@ -207,7 +207,7 @@ async function measure(from: Models, to: Models, dropped: readonly string[] = []
     values: [],
   })
   const planned = await planMigration(specOf(to, dropped), folder.path, scratch)
-  expect(planned.refusals).toEqual([])
+  expect(planned.rejections).toEqual([])
   return { planned, measured: await measureMigration(database, folder.path, planned) }
 }
 

@@ -48,11 +48,11 @@ describe('a plan', () => {
     const folder = await makeFolder()
     const models = { ...book({ author: { type: 'belongs_to', model: 'author' } }), ...author }
     const planned = await plan(models, folder.path)
-    expect(planned).toMatchObject({ name: 'create_authors_books', refusals: [], notes: [] })
+    expect(planned).toMatchObject({ name: 'create_authors_books', rejections: [], notes: [] })
     expect(await folder.names()).toEqual([])
     expect(await tablesOf(scratch)).toEqual([])
     expect(await writeMigration(planned, folder.path)).toEqual([join(folder.path, '0001_create_authors_books.sql')])
-    expect(await plan(models, folder.path)).toMatchObject({ steps: [], refusals: [], text: undefined })
+    expect(await plan(models, folder.path)).toMatchObject({ steps: [], rejections: [], text: undefined })
     expect(await readFile(join(folder.path, '0001_create_authors_books.sql'), 'utf8')).toBe(`-- up
 
 create table "authors" (
@@ -299,9 +299,9 @@ drop table "authors";
   ])('rejects %s', async (_what, from, to, says) => {
     const folder = await folderOf(from)
     const planned = await plan(to, folder.path)
-    expect(planned.refusals).toEqual(says.map((pattern) => expect.stringMatching(pattern)))
+    expect(planned.rejections).toEqual(says.map((pattern) => expect.stringMatching(pattern)))
     expect(planned.text).toBeUndefined()
-    expect(await failureOf(writeMigration(planned, folder.path))).toBe(planned.refusals.join('\n'))
+    expect(await failureOf(writeMigration(planned, folder.path))).toBe(planned.rejections.join('\n'))
     expect(await folder.names()).toHaveLength(1)
   })
 
@@ -317,7 +317,7 @@ create index books_lower on books (lower(title));
     )
     expect(await plan(book(), folder.path)).toMatchObject({
       steps: [],
-      refusals: [],
+      rejections: [],
       notes: [
         'table audit is not in resources.yaml and is left alone; `dropped: [audit]` at its top drops it',
         'column books.upper is computed and is left alone',
@@ -345,7 +345,7 @@ create index books_lower on books (lower(title));
       goes === 'a table' ? specOf(book({ size: { type: 'text' } }), ['sizes']) : specOf(book({}, [], { dropped }))
     const planned = await planMigration(spec, folder.path, scratch)
     expect(planned.steps.filter(({ change }) => change === 'drop').length).toBeGreaterThan(0)
-    expect(planned).toMatchObject({ refusals: [], proof: expect.anything() })
+    expect(planned).toMatchObject({ rejections: [], proof: expect.anything() })
   })
 
   test('names the file that cannot be replayed', async () => {
@@ -404,9 +404,9 @@ test('adding any fields and indexes yields the target schema, up and down', asyn
       const to = { ...book(pick(both), indexed), ...author }
       const folder = await folderOf({ ...book(pick(first)), ...author })
       const planned = await plan(to, folder.path)
-      expect(planned.refusals).toEqual([])
+      expect(planned.rejections).toEqual([])
       if (planned.steps.length > 0) await writeMigration(planned, folder.path)
-      expect(await plan(to, folder.path)).toMatchObject({ steps: [], refusals: [], notes: [] })
+      expect(await plan(to, folder.path)).toMatchObject({ steps: [], rejections: [], notes: [] })
       await migrateUp(database, folder.path)
       expect(await schemaDifferences(specOf(to), database)).toEqual([])
       await migrateDown(database, folder.path, { steps: 2, allows: () => true })

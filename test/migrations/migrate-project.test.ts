@@ -11,7 +11,7 @@ test('the first migration is the plan for resources.yaml, and creates everything
   const spec = checkConfig(document as Exclude<typeof document, unknown[]>) as AppSpec
   const scratch = await openTestDatabase()
   try {
-    expect(await planMigration(spec, 'migrations', scratch)).toMatchObject({ steps: [], refusals: [], notes: [] })
+    expect(await planMigration(spec, 'migrations', scratch)).toMatchObject({ steps: [], rejections: [], notes: [] })
     const { text } = await planMigration(spec, 'no such folder', scratch)
     // The file was applied before plans recorded what they own, and a file that was applied is not edited.
     expect(await readFile('migrations/0001_create_snippets.sql', 'utf8')).toBe(text?.replace(/\n-- owns: .*/gs, ''))

@@ -70,7 +70,7 @@ describe('a migration in TypeScript', () => {
     const models = { book: { table: 'books', fields: { id: { type: 'bigint', primary_key: true } } } }
     const code = `export const up = (db: any) => db.query({ text: 'create table books (id bigint generated always as identity, constraint books_pkey primary key (id))', values: [] })\n`
     const { folder } = await makeMigrations({ '0001_books.ts': code })
-    expect(await planMigration(specOf(models), folder, database)).toMatchObject({ steps: [], refusals: [], files: 1 })
+    expect(await planMigration(specOf(models), folder, database)).toMatchObject({ steps: [], rejections: [], files: 1 })
     expect(await tablesOf(database)).toEqual([])
   })
 

@@ -56,7 +56,7 @@ async function prepare(from: Models, to: Models) {
     values: [],
   })
   const planned = await plan(to)
-  expect(planned.refusals).toEqual([])
+  expect(planned.rejections).toEqual([])
   const files = await writeMigration(planned, folder.path, 'more')
   return { planned, files }
 }
@@ -108,7 +108,7 @@ describe('a change of a large table blocks its requests only for a moment, and c
     expect(blocking).toEqual([])
     await migrateUp(database, folder.path)
     expect(await schemaDifferences(specOf(to), database)).toEqual([])
-    expect(await plan(to)).toMatchObject({ steps: [], refusals: [] })
+    expect(await plan(to)).toMatchObject({ steps: [], rejections: [] })
     await migrateDown(database, folder.path, { steps: count, allows: () => true })
     expect(await describeSchema(database)).toBe(before)
     await migrateUp(database, folder.path)

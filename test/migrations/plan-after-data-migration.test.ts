@@ -28,8 +28,8 @@ afterEach(() => scratch.close())
 test('a required column is dropped, though migrations created rows', async () => {
   const folder = await makeFolder(FILES)
   const spec = specOf(models({ place: { type: 'text', nullable: true } }))
-  const { steps, refusals, text } = await planMigration(spec, folder.path, scratch)
-  expect(refusals).toEqual([])
+  const { steps, rejections, text } = await planMigration(spec, folder.path, scratch)
+  expect(rejections).toEqual([])
   expect(steps).toMatchObject([{ change: 'drop', subject: 'books.title', safety: 'destructive' }])
   expect(text).toContain('drop column "title"')
 })
@@ -38,12 +38,12 @@ test('a change that rows of migrations violate is rejected, with advice', async 
   const folder = await makeFolder(FILES)
   const spec = specOf(models({ title: { type: 'text' }, place: { type: 'text' } }))
   const planned = await planMigration(spec, folder.path, scratch)
-  expect(planned.refusals).toEqual([
+  expect(planned.rejections).toEqual([
     expect.stringMatching(
       /^the rows that the migrations insert prevent it: column "place" .* contains null values: write a migration/,
     ),
   ])
   expect(planned.steps).toMatchObject([{ change: 'change', subject: 'books.place' }])
   await folder.write('0003_fill.sql', `-- up\nupdate books set place = 'nowhere' where place is null;\n`)
-  expect(await planMigration(spec, folder.path, scratch)).toMatchObject({ refusals: [], text: expect.any(String) })
+  expect(await planMigration(spec, folder.path, scratch)).toMatchObject({ rejections: [], text: expect.any(String) })
 })

@@ -32,11 +32,11 @@ const sql = (text: string) => onProjectDatabase(project, database, (connection) 
 describe('a nullable field that becomes required', () => {
   beforeEach(() => sql(`insert into books (title, pages) values ('a', 1), ('b', null), ('c', null)`))
 
-  test('is refused while rows have no value, with both ways out', async () => {
+  test('is rejected while rows have no value, with both ways out', async () => {
     await project.write('resources.yaml', withField('pages: { type: integer }'))
-    const refused = await migrate('plan', '--write')
-    expect(refused).toMatchObject({ code: 1 })
-    expect(refused.stdout).toContain(
+    const rejected = await migrate('plan', '--write')
+    expect(rejected).toMatchObject({ code: 1 })
+    expect(rejected.stdout).toContain(
       'books.pages cannot become required, because 2 of 3 rows have no value: give the field a `default`, which these rows get ' +
         'unless it must be unique, or fill them first: update "books" set "pages" = … where "pages" is null',
     )
@@ -55,7 +55,7 @@ describe('a nullable field that becomes required', () => {
     expect(await onProjectDatabase(project, database, async (open) => (await open.query(query)).rows)).toEqual([['15']])
   })
 
-  test('with a default is refused if the values must be unique', async () => {
+  test('with a default is rejected if the values must be unique', async () => {
     await project.write('resources.yaml', withField('pages: { type: integer, default: 7, unique: true }'))
     expect(await migrate('plan')).toMatchObject({
       stdout: expect.stringContaining('books.pages cannot become required, because 2 of 3 rows have no value'),
@@ -63,13 +63,13 @@ describe('a nullable field that becomes required', () => {
   })
 })
 
-describe('a plan is refused with a way out', () => {
+describe('a plan is rejected with a way out', () => {
   test('if a view of this database reads the column', async () => {
     await sql('create view long_books as select title from books where pages > 100')
     await project.write('resources.yaml', withField('pages: { type: bigint, nullable: true }'))
-    const refused = await migrate('plan', '--write')
-    expect(refused).toMatchObject({ code: 1 })
-    expect(refused.stdout).toContain(
+    const rejected = await migrate('plan', '--write')
+    expect(rejected).toMatchObject({ code: 1 })
+    expect(rejected.stdout).toContain(
       'books.pages cannot be changed, because the view long_books of this database reads it: drop the view',
     )
     await sql('drop view long_books')
@@ -86,12 +86,12 @@ describe('a plan is refused with a way out', () => {
         '  member:\n    table: members\n    fields:\n      id: { type: bigint, primary_key: true }\nresources:',
       ),
     )
-    const refused = await migrate('plan', '--write')
-    expect(refused).toMatchObject({ code: 1 })
-    expect(refused.stdout).toContain(
+    const rejected = await migrate('plan', '--write')
+    expect(rejected).toMatchObject({ code: 1 })
+    expect(rejected.stdout).toContain(
       'books.note exists in this database, and no migration made it: keep it: snippetctl migrate adopt books.note',
     )
-    expect(refused.stdout).toContain(
+    expect(rejected.stdout).toContain(
       'members exists in this database, and no migration made it: give the model another `table`',
     )
     await sql('drop table members; alter table books drop note')

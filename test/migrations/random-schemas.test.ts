@@ -51,7 +51,7 @@ test(
           await make(database, schema)
           const found = await introspect(database, { file: 'resources.yaml', directory: folder, scratch })
           const spec = specOf(found.text)
-          expect(await planMigration(spec, folder, scratch)).toMatchObject({ steps: [], refusals: [] })
+          expect(await planMigration(spec, folder, scratch)).toMatchObject({ steps: [], rejections: [] })
           expect(await schemaDifferences(spec, database)).toEqual([])
           const api = await startApi(found.text, { database })
           try {

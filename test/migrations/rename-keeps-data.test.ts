@@ -36,7 +36,7 @@ const book = (fields: Models, more: Models = {}): Models => ({
 
 async function migrateTo(models: Models, folder: Folder): Promise<readonly string[]> {
   const planned = await planMigration(specOf(models), folder.path, scratch)
-  expect(planned.refusals).toEqual([])
+  expect(planned.rejections).toEqual([])
   await writeMigration(planned, folder.path)
   await migrateUp(database, folder.path)
   return planned.steps.map(({ safety }) => safety)
@@ -104,7 +104,11 @@ describe('a declared rename', () => {
       ['3', '2'],
     ]
     expect(await cells(read)).toEqual(values)
-    expect(await planMigration(specOf(to), folder.path, scratch)).toMatchObject({ steps: [], refusals: [], notes: [] })
+    expect(await planMigration(specOf(to), folder.path, scratch)).toMatchObject({
+      steps: [],
+      rejections: [],
+      notes: [],
+    })
     await migrateDown(database, folder.path)
     expect(await cells('select size, author_id from books order by id')).toEqual(values)
     await database.query({ text: 'insert into books (size, author_id) values (4, 1)', values: [] })

@@ -36,12 +36,12 @@ describe('two branches that used the same number', () => {
       'migrations/0003_fill.sql',
       '-- up\nupdate books set mine = 1;\n-- down\nupdate books set mine = null;\n',
     )
-    const refused = await migrate('up')
-    expect(refused).toMatchObject({ code: 2 })
-    expect(refused.stderr).toContain(
+    const rejected = await migrate('up')
+    expect(rejected).toMatchObject({ code: 2 })
+    expect(rejected.stderr).toContain(
       '0002_mine.sql and 0002_theirs.sql have the same number: the later one needs the next',
     )
-    expect(refused.stderr).toContain(
+    expect(rejected.stderr).toContain(
       '= help: Give the file that no database has applied the next number: snippetctl migrate renumber\n',
     )
     expect(await migrate('renumber')).toMatchObject({
@@ -81,10 +81,10 @@ describe('two branches that used the same number', () => {
     await add('0002_mine')
     await migrate('up')
     await add('0002_theirs')
-    const refused = await migrate('renumber', '0002_mine')
-    expect(refused).toMatchObject({ code: 2 })
-    expect(refused.stderr).toContain('0002_mine is applied to this database, so its number cannot change')
-    expect(refused.stderr).toContain('snippetctl migrate renumber --journal 0002_mine\n')
+    const rejected = await migrate('renumber', '0002_mine')
+    expect(rejected).toMatchObject({ code: 2 })
+    expect(rejected.stderr).toContain('0002_mine is applied to this database, so its number cannot change')
+    expect(rejected.stderr).toContain('snippetctl migrate renumber --journal 0002_mine\n')
     expect(await files()).toContain('0002_mine.sql')
     expect(await migrate('renumber', '--journal', '0002_mine')).toMatchObject({ code: 0 })
     expect(await migrate('up')).toMatchObject({ code: 0, stderr: expect.stringMatching(/^applied {2}0002_theirs/) })

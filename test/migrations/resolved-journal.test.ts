@@ -60,10 +60,10 @@ describe('tables without a journal', () => {
     await migrate('up')
     await sql('drop table snippetctl_migrations')
     await project.write('migrations/0002_add_pages.sql', PAGES)
-    const refused = await migrate('resolve', '--applied')
-    expect(refused).toMatchObject({ code: 2 })
-    expect(refused.stderr).toContain('the database says otherwise: column books.pages is missing in the database')
-    expect(refused.stderr).toContain('make it: alter table "books" add column "pages" integer')
+    const rejected = await migrate('resolve', '--applied')
+    expect(rejected).toMatchObject({ code: 2 })
+    expect(rejected.stderr).toContain('the database says otherwise: column books.pages is missing in the database')
+    expect(rejected.stderr).toContain('make it: alter table "books" add column "pages" integer')
     expect(await migrate('resolve', '--applied', '--yes')).toMatchObject({ code: 2 })
     expect(await migrate('resolve')).toMatchObject({
       stdout: expect.stringMatching(/: snippetctl migrate resolve --applied 0001_create_books\n/),
@@ -102,12 +102,12 @@ describe('an applied file that was edited', () => {
     await project.write('migrations/0002_add_pages.sql', PAGES)
     await migrate('up')
     await project.write('migrations/0002_add_pages.sql', PAGES.replace('integer', 'bigint'))
-    const refused = await migrate('resolve', '--edited', '0002_add_pages')
-    expect(refused).toMatchObject({ code: 2 })
-    expect(refused.stderr).toContain(
+    const rejected = await migrate('resolve', '--edited', '0002_add_pages')
+    expect(rejected).toMatchObject({ code: 2 })
+    expect(rejected.stderr).toContain(
       'the database says otherwise: column books.pages is integer in the database and bigint in the files',
     )
-    expect(refused.stderr).toContain('keep it, after --yes: snippetctl migrate adopt books.pages')
+    expect(rejected.stderr).toContain('keep it, after --yes: snippetctl migrate adopt books.pages')
     expect(await migrate('resolve', '--edited', '0002_add_pages', '--yes')).toMatchObject({ code: 0 })
     expect(await migrate('status')).toMatchObject({
       code: 1,
@@ -135,9 +135,9 @@ describe('an applied file that is missing', () => {
     await migrate('up')
     await rm(path('0002_add_pages.sql'))
     await project.write('migrations/0002_fill.sql', FILL)
-    const refused = await migrate('resolve', '--not-applied', '0002_add_pages')
-    expect(refused).toMatchObject({ code: 2 })
-    expect(refused.stderr).toContain('column books.pages exists only in the database')
+    const rejected = await migrate('resolve', '--not-applied', '0002_add_pages')
+    expect(rejected).toMatchObject({ code: 2 })
+    expect(rejected.stderr).toContain('column books.pages exists only in the database')
     expect(await migrate('resolve', '--not-applied', '0002_add_pages', '--yes')).toMatchObject({ code: 0 })
     expect(await migrate('up')).toMatchObject({ code: 0 })
     expect(await migrate('adopt', 'books.pages')).toMatchObject({ code: 0 })
@@ -160,9 +160,9 @@ describe('a migration recorded as applied that was not', () => {
   test('becomes pending if the database has nothing of it', async () => {
     await project.write('migrations/0002_add_pages.sql', PAGES)
     await migrate('up')
-    const refused = await migrate('resolve', '--not-applied', '0002_add_pages', '--yes')
-    expect(refused).toMatchObject({ code: 2 })
-    expect(refused.stderr).toContain('column books.pages exists only in the database')
+    const rejected = await migrate('resolve', '--not-applied', '0002_add_pages', '--yes')
+    expect(rejected).toMatchObject({ code: 2 })
+    expect(rejected.stderr).toContain('column books.pages exists only in the database')
     await sql('alter table books drop pages')
     expect(await migrate('resolve', '--not-applied', '0002_add_pages')).toMatchObject({ code: 0 })
     expect(await migrate('up')).toMatchObject({ code: 0, stderr: expect.stringMatching(/^applied {2}0002_add_pages/) })

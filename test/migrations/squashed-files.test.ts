@@ -70,7 +70,7 @@ describe('migrate squash', () => {
     expect(await cell('select title || pages from books')).toBe('One; "two"3')
   })
 
-  test('refuses a database that ran only some of the files, and names the way out', async () => {
+  test('rejects a database that ran only some of the files, and names the way out', async () => {
     await migrate('up')
     await project.write('migrations/0003_add_note.sql', NOTE)
     expect(await migrate('squash')).toMatchObject({
@@ -105,12 +105,12 @@ describe('migrate squash', () => {
     })
     await rm(join(project.folder, 'migrations/0001_create_books.sql'))
     await rm(join(project.folder, 'migrations/0002_add_pages.sql'))
-    const refused = await migrate('up')
-    expect(refused).toMatchObject({ code: 2 })
-    expect(refused.stderr).toContain(
+    const rejected = await migrate('up')
+    expect(rejected).toMatchObject({ code: 2 })
+    expect(rejected.stderr).toContain(
       '0002_squashed replaces migrations, of which this database has applied some, but not 0002_add_pages as they were',
     )
-    expect(refused.stderr).toContain(
+    expect(rejected.stderr).toContain(
       'with the version of the project that still has their files: snippetctl migrate up',
     )
     const diagnosed = await migrate('resolve')
@@ -126,7 +126,7 @@ describe('migrate squash', () => {
     expect(await migrate('up')).toMatchObject({ code: 0, stderr: expect.stringContaining('nothing to apply') })
   })
 
-  test('keeps what the final tables do not say, and refuses what no SQL says', async () => {
+  test('keeps what the final tables do not say, and rejects what no SQL says', async () => {
     await project.write(
       'migrations/0003_touch.sql',
       `-- up
@@ -151,8 +151,8 @@ drop function touch();
       'migrations/0004_code.ts',
       `export async function up(connection) { await connection.query({ text: "insert into books (title) values ('a')", values: [] }) }\n`,
     )
-    const refused = await migrate('squash')
-    expect(refused).toMatchObject({ code: 2 })
+    const rejected = await migrate('squash')
+    expect(rejected).toMatchObject({ code: 2 })
     await migrate('up')
     expect(await migrate('squash')).toMatchObject({
       code: 2,

@@ -45,7 +45,7 @@ test('tables without migrations are unchanged by all plans, applies and reverts'
   const folder = await makeFolder()
   for (const spec of [FIRST, SECOND, NONE]) {
     const planned = await planMigration(spec, folder.path, scratch)
-    expect(planned).toMatchObject({ refusals: [], notes: [] })
+    expect(planned).toMatchObject({ rejections: [], notes: [] })
     await writeMigration(planned, folder.path)
     await migrateUp(database, folder.path, { allows: (name) => name === 'volumes' })
     expect(await readDrift(database, folder.path, scratch)).toEqual([])

@@ -54,10 +54,10 @@ const plan = (parts?: Parts) => planMigration(specOf(yamlOf(parts)), folder.path
 /** The steps of a plan, which is applied. */
 async function apply(parts?: Parts): Promise<readonly string[]> {
   const planned = await plan(parts)
-  expect(planned.refusals).toEqual([])
+  expect(planned.rejections).toEqual([])
   await writeMigration(planned, folder.path)
   await migrateUp(database, folder.path, { allows: () => true })
-  expect(await plan(parts)).toMatchObject({ steps: [], refusals: [] })
+  expect(await plan(parts)).toMatchObject({ steps: [], rejections: [] })
   return planned.steps.map(({ change, subject }) => `${change} ${subject}`)
 }
 

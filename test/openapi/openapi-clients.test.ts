@@ -71,8 +71,8 @@ export async function use(create: typeof createClient, baseUrl: string) {
   const { id: partId, title }: { readonly id?: number; readonly title?: string } = (await part('id', 'title')) ?? {}
   const parts = await client.GET('/api/books/partial/', { params: { query: { fields: ['title'] } } })
   const titles: readonly (string | undefined)[] | undefined = parts.data?.results.map((book) => book.title)
-  const refused = await client.POST('/api/books/', { body: { ...body, title: '', author: 'nobody' } })
-  const problem: components['schemas']['Problem'] | undefined = refused.error
+  const rejected = await client.POST('/api/books/', { body: { ...body, title: '', author: 'nobody' } })
+  const problem: components['schemas']['Problem'] | undefined = rejected.error
   const errors: Readonly<Record<string, string>> = problem?.errors ?? {}
   const taken = await client.POST('/api/books/', { body })
   const gone = await client.DELETE('/api/books/{id}/', { params: { path } })
@@ -85,7 +85,7 @@ export async function use(create: typeof createClient, baseUrl: string) {
     count: list.data?.count,
     prices,
     kept: kept.response.status,
-    refused: [refused.response.status, problem?.type, errors],
+    rejected: [rejected.response.status, problem?.type, errors],
     taken: [taken.error?.status, taken.error?.errors],
     gone: [gone.response.status, gone.data],
     missing: [missing.error?.status, missing.error?.title],
@@ -160,7 +160,7 @@ describe('a TypeScript client with types generated from /openapi.json (promise 1
       count: 1,
       prices: ['12.50'],
       kept: 304,
-      refused: [400, expect.any(String), { title: expect.any(String), author: expect.any(String) }],
+      rejected: [400, expect.any(String), { title: expect.any(String), author: expect.any(String) }],
       taken: [409, { title: expect.any(String) }],
       gone: [204, undefined],
       missing: [404, 'Not found'],

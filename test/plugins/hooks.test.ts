@@ -190,7 +190,7 @@ describe('hooks run around a write, in its transaction', () => {
 })
 
 describe("an error in a hook rolls back the write and the hooks' own writes", () => {
-  const refusal = new Problem('validation', 'No', { errors: [{ field: 'title', message: 'Title is too loud' }] })
+  const rejection = new Problem('validation', 'No', { errors: [{ field: 'title', message: 'Title is too loud' }] })
   const throwing = (error: unknown) => () => {
     throw error
   }
@@ -207,9 +207,9 @@ describe("an error in a hook rolls back the write and the hooks' own writes", ()
     const before = await noted()
     const body = method === 'DELETE' ? undefined : { title: 'LOUD' }
 
-    hooks = { [name]: throwing(refusal) }
-    const refused = await api.send(method, path, body)
-    expect([refused.status, await refused.json()]).toMatchObject([400, { errors: { title: 'Title is too loud' } }])
+    hooks = { [name]: throwing(rejection) }
+    const rejected = await api.send(method, path, body)
+    expect([rejected.status, await rejected.json()]).toMatchObject([400, { errors: { title: 'Title is too loud' } }])
 
     hooks = { [name]: throwing(new Error('with a secret')) }
     const failed = await api.send(method, path, body)

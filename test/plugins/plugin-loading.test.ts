@@ -26,15 +26,15 @@ const load = (paths: readonly string[], importModule?: ImportModule, patience?: 
 
 /** Loads one plugin and gives what it answers when it is called. */
 const run = async (path: string): Promise<unknown> => {
-  const { plugins, refusals } = await load([path])
-  expect(refusals).toEqual([])
+  const { plugins, rejections } = await load([path])
+  expect(rejections).toEqual([])
   return plugins.map(({ register }) => (register as () => unknown)())[0]
 }
 
-const refusalOf = async (path: string) => {
-  const { plugins, refusals } = await load([path])
+const rejectionOf = async (path: string) => {
+  const { plugins, rejections } = await load([path])
   expect(plugins).toEqual([])
-  return refusals.map(({ message }) => message).join('\n')
+  return rejections.map(({ message }) => message).join('\n')
 }
 
 const compiled = () => readdir(join(folder, '.snippetctl', 'plugins'))
@@ -142,13 +142,13 @@ describe('a plugin that cannot be loaded', () => {
     ['./folder.ts', 'the plugin `./folder.ts` is not a file'],
   ])('is rejected by its path: %s', async (path, message) => {
     await write({ 'folder.ts/file': '', 'plugin.py': '', plugin: '' })
-    expect(await refusalOf(path)).toContain(message)
+    expect(await rejectionOf(path)).toContain(message)
   })
 
   test('is rejected with a suggestion if the file has another extension', async () => {
     await write({ 'plugins/a.ts': '' })
-    const { refusals } = await load(['./plugins/a.js'])
-    expect(refusals[0]?.help).toEqual(['a file with a similar name exists: `./plugins/a.ts`'])
+    const { rejections } = await load(['./plugins/a.js'])
+    expect(rejections[0]?.help).toEqual(['a file with a similar name exists: `./plugins/a.ts`'])
   })
 
   test.each([
@@ -161,7 +161,7 @@ describe('a plugin that cannot be loaded', () => {
     ['export default null', 'exports `default` (null); its default'],
   ])('is rejected for its exports: %s', async (content, message) => {
     await write({ 'plugin.ts': content })
-    expect(await refusalOf('./plugin.ts')).toContain(message)
+    expect(await rejectionOf('./plugin.ts')).toContain(message)
   })
 
   test.each([
@@ -181,13 +181,13 @@ describe('a plugin that cannot be loaded', () => {
     ['await Promise.reject(new Error("later"))', 'Error: later'],
   ])('is rejected with its own error: %j', async (content, message) => {
     await write({ 'plugin.ts': content, 'style.css': '' })
-    expect(await refusalOf('./plugin.ts')).toContain(message)
+    expect(await rejectionOf('./plugin.ts')).toContain(message)
   })
 
   test('is rejected if it imports the framework by a path', async () => {
     const { pathname } = new URL('../../src/problem.ts', import.meta.url)
     await write({ 'plugin.ts': `import { Problem } from ${JSON.stringify(pathname)}\nexport default Problem` })
-    expect(await refusalOf('./plugin.ts')).toBe(
+    expect(await rejectionOf('./plugin.ts')).toBe(
       "plugin.ts:1:25: the framework's own files are not for plugins to import: import from 'snippetctl'",
     )
   })
@@ -195,8 +195,8 @@ describe('a plugin that cannot be loaded', () => {
   test('is rejected if it does not finish loading', async () => {
     await write({ 'plugin.ts': 'export default () => 1' })
     const never = new Promise(() => undefined)
-    const { refusals } = await load(['./plugin.ts'], () => never, 20)
-    expect(refusals).toEqual([
+    const { rejections } = await load(['./plugin.ts'], () => never, 20)
+    expect(rejections).toEqual([
       {
         code: 'SC353',
         part: 'value',
@@ -209,8 +209,8 @@ describe('a plugin that cannot be loaded', () => {
 
   test('does not hide the others', async () => {
     await write({ 'good.ts': 'export default () => 1', 'bad.ts': 'export const a = 1', 'worse.ts': 'const = ; }' })
-    const { plugins, refusals } = await load(['./bad.ts', './good.ts', './worse.ts', './none.ts'])
+    const { plugins, rejections } = await load(['./bad.ts', './good.ts', './worse.ts', './none.ts'])
     expect(plugins.map(({ path }) => path)).toEqual(['./good.ts'])
-    expect(new Set(refusals.map(({ path }) => path[1]))).toEqual(new Set([0, 2, 3]))
+    expect(new Set(rejections.map(({ path }) => path[1]))).toEqual(new Set([0, 2, 3]))
   })
 })

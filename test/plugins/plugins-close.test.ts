@@ -281,13 +281,13 @@ describe('onClose', () => {
     const events: string[] = []
     const { log } = keepLog()
     const broken = await tryToLoad((app) => {
-      app.onClose(() => void events.push('refused'))
+      app.onClose(() => void events.push('rejected'))
       throw new Error('out of luck')
     })
     expect(broken.ok).toBe(false)
     await broken.close(log)
     const sound = await tryToLoad((app) => app.onClose(() => void events.push('unserved')))
     await sound.close(log)
-    expect(events).toEqual(['refused', 'unserved'])
+    expect(events).toEqual(['rejected', 'unserved'])
   })
 })

@@ -101,8 +101,8 @@ describe('records without a value', () => {
   test('have another position in another order, whose cursor is rejected', async () => {
     const url = linksOf(await api.fetch('/first/?ordering=read_on'))['next'] ?? ''
     expect((await api.fetch(url)).status).toBe(200)
-    const refused = await api.fetch(url.replace('/first/', '/plain/'))
-    expect([refused.status, ((await refused.json()) as { readonly detail: string }).detail]).toEqual([
+    const rejected = await api.fetch(url.replace('/first/', '/plain/'))
+    expect([rejected.status, ((await rejected.json()) as { readonly detail: string }).detail]).toEqual([
       400,
       'the parameter `cursor` belongs to another `ordering`; start again without it',
     ])

@@ -120,8 +120,8 @@ test.each([
   const scratch = await openTestDatabase('')
   try {
     await migrateUp(database, folder.path)
-    const { steps, refusals } = await planMigration(specOf(MODELS), folder.path, scratch)
-    expect(refusals).toEqual([])
+    const { steps, rejections } = await planMigration(specOf(MODELS), folder.path, scratch)
+    expect(rejections).toEqual([])
     expect(JSON.stringify(steps)).toContain('country_code')
     for (const text of steps.flatMap(({ up }) => up)) await database.query({ text, values: [] })
     expect(await schemaDifferences(specOf(MODELS), database)).toEqual([])

@@ -143,8 +143,8 @@ describe('a relation over several fields', () => {
   })
 
   test('keeps the other record from being deleted, or follows it', async () => {
-    const refused = await api.fetch('/api/order-lines/1/2/', { method: 'DELETE' })
-    expect([refused.status, await refused.json()]).toMatchObject([
+    const rejected = await api.fetch('/api/order-lines/1/2/', { method: 'DELETE' })
+    expect([rejected.status, await rejected.json()]).toMatchObject([
       409,
       { detail: expect.stringContaining('A record of delivery still refers to it, by line') },
     ])
@@ -193,8 +193,8 @@ test('the foreign key is planned, its index too, and both go with the relation',
     await migrateUp(database, folder.path)
     await insert('orders', "(1, 'Ada')")
     await insert('delivery', "(1, 1, 2, null, null, null, null), (2, 1, 3, 'A', null, 'FR', null)")
-    const { steps, refusals } = await planMigration(specOf(YAML), folder.path, scratch)
-    expect([refusals, steps.map(({ subject }) => subject).sort()]).toEqual([
+    const { steps, rejections } = await planMigration(specOf(YAML), folder.path, scratch)
+    expect([rejections, steps.map(({ subject }) => subject).sort()]).toEqual([
       [],
       [
         'delivery.delivery_country_city_code_fkey',

@@ -62,7 +62,7 @@ export function createLedger({ paths, references, takesAlong, unique }: Tables):
     const own = [id ?? query['ids'] ?? (Array.isArray(body) ? valuesOf(body, 'id') : [])].flat()
     if (status === 404 || status === 412) return own.some(isAbsent(tableOf(path)))
     if (status === 409) {
-      const blamed = fieldsIn(JSON.parse(text) as Refusal)
+      const blamed = fieldsIn(JSON.parse(text) as Rejection)
       const isBlamed = (field: string) => {
         const values = valuesOf(body, field)
         if (unique.includes(field)) return values.some((value, at) => taken.has(value) || values.indexOf(value) < at)
@@ -75,13 +75,13 @@ export function createLedger({ paths, references, takesAlong, unique }: Tables):
 }
 
 /** A problem document, or one in the words of the dialect `crud`. */
-interface Refusal {
+interface Rejection {
   readonly errors?: Readonly<Record<string, string>>
   readonly message: string | readonly string[]
 }
 
 /** The fields that an error names; `1.seller` is the `seller` of an item. */
-function fieldsIn({ errors = {}, message }: Refusal): readonly string[] {
+function fieldsIn({ errors = {}, message }: Rejection): readonly string[] {
   const messages = Array.isArray(message) ? (message as readonly string[]) : Object.keys(errors)
   return messages.map((text) => /^(?:\d+\.)?(\w+)/.exec(text)?.[1] ?? text)
 }

@@ -20,10 +20,10 @@ type Rule = (sample: Sample, row: Fields | undefined, rows: Rows) => Prediction
 const MISSING: Prediction = { status: 404 }
 
 /** How Set A validates a body: one status for everything that is not a record, and JSON if there is no media type. */
-const judgeA = ({ media, body }: Sample, refusal: number): number | undefined => {
-  if (media.kind !== 'json' && media.kind !== 'none') return refusal
+const judgeA = ({ media, body }: Sample, rejection: number): number | undefined => {
+  if (media.kind !== 'json' && media.kind !== 'none') return rejection
   if (body.kind === 'huge') return 413
-  return body.kind === 'record' ? undefined : refusal
+  return body.kind === 'record' ? undefined : rejection
 }
 
 /** How the generated endpoints do. */
@@ -48,8 +48,8 @@ const create: Rule = ({ body: { fields } }) => ({ status: 201, shows: fields, ch
 const guarded =
   (judge: (sample: Sample) => number | undefined, rule: Rule): Rule =>
   (sample, row, rows) => {
-    const refused = judge(sample)
-    return refused === undefined ? rule(sample, row, rows) : { status: refused }
+    const rejected = judge(sample)
+    return rejected === undefined ? rule(sample, row, rows) : { status: rejected }
   }
 
 /** Set A lists every record, by id. */

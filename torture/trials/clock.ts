@@ -40,7 +40,7 @@ export const clock = trial<Amount>({
       set(STEPS[at % STEPS.length] ?? '+0')
       const report = await closedLoop({ port: served.port, seconds: seconds / STEPS.length / 2, ...questions }, 16)
       sent += report.sent
-      failed += report.refusals.length + Object.values(report.failures).reduce((sum, count) => sum + count, 0)
+      failed += report.rejections.length + Object.values(report.failures).reduce((sum, count) => sum + count, 0)
     }
     const { loop } = await served.read()
     return [

@@ -55,7 +55,7 @@ export const documents = trial<Amount>({
     const share = (100 * counts.done) / counts.valid
     return [
       atMost(of('answer'), 0, `${of('answer')} responses contradict the documents`),
-      atMost(of('refused'), 0, `${of('refused')} of ${spell(counts.valid)} valid requests rejected`),
+      atMost(of('rejected'), 0, `${of('rejected')} of ${spell(counts.valid)} valid requests rejected`),
       atMost(
         of('taken'),
         0,
@@ -79,7 +79,7 @@ async function serveMarket(arena: Arena): Promise<Served> {
 
 interface Finding {
   /** An undescribed response; a rejected valid request; an accepted invalid one. */
-  readonly kind: 'answer' | 'refused' | 'taken'
+  readonly kind: 'answer' | 'rejected' | 'taken'
   readonly text: string
 }
 
@@ -139,7 +139,7 @@ async function converse({ arena: { random }, served, tables, requests, talk }: C
       talk.counts.valid += 1
       talk.counts.done += Number(isDone)
       if (!isDone && !ledger.excuses(asked, told))
-        find('refused', `${rule} is at its limit; ${told.text.slice(0, 300)}`)
+        find('rejected', `${rule} is at its limit; ${told.text.slice(0, 300)}`)
     } else {
       talk.counts.invalid += 1
       // A missing or conflicting record may be the only reason for the rejection.

@@ -94,7 +94,7 @@ export const outcomes = trial<Amount>({
       for (const [at, fault] of faults.entries()) await breakOnce(scene, fault, `${round}.${at}`)
     const client = createClient(scene.served.port, 1)
     arena.later(() => client.close())
-    const { acknowledged, refused, unknown, wrong } = scene.ledger
+    const { acknowledged, rejected, unknown, wrong } = scene.ledger
     const titles = (await readAll(client)).map(({ title }) => title)
     const { lost, ghosts, twice } = judge(scene.ledger, titles)
     for (const text of [...new Set(wrong)].slice(0, 5)) arena.say(text)
@@ -102,7 +102,7 @@ export const outcomes = trial<Amount>({
       arena.say(JSON.stringify({ lost, ghosts, twice }).slice(0, 2_000))
     return [
       atMost(lost.length, 0, `${lost.length} of ${spell(acknowledged.size)} acknowledged writes are missing`),
-      atMost(ghosts.length, 0, `${ghosts.length} of ${spell(refused.size)} rejected writes are in the table`),
+      atMost(ghosts.length, 0, `${ghosts.length} of ${spell(rejected.size)} rejected writes are in the table`),
       atMost(twice.length, 0, `${twice.length} stored twice`),
       atMost(wrong.length, 0, `${wrong.length} responses with an unexpected status (${unknown.size} unknown)`),
       atLeast(acknowledged.size, 1, `${spell(acknowledged.size)} acknowledged`),

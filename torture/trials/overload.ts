@@ -50,21 +50,21 @@ export const overload = trial<Amount>({
     await served.read()
     const excess = { rate: EXCESS * peak.rate, patience: PATIENCE, opened: KEPT, opening: CHEAP }
     const burst = await openLoop({ ...load, seconds }, excess)
-    const { loop, refused } = await served.read()
+    const { loop, rejected } = await served.read()
     const recovery = await untilUsual(port, Math.max(2 * usual, 50))
     const part = (100 * burst.rate) / peak.rate
     const seen = quantile(
-      [...burst.refusals].sort((a, b) => a - b),
+      [...burst.rejections].sort((a, b) => a - b),
       0.99,
     )
     arena.say(
-      `capacity ${spell(peak.rate)}/s, failures ${JSON.stringify(burst.failures)}, loop ${JSON.stringify(loop)}, refusals as clients see them p99 ${spell(seen)} ms`,
+      `capacity ${spell(peak.rate)}/s, failures ${JSON.stringify(burst.failures)}, loop ${JSON.stringify(loop)}, rejections as clients see them p99 ${spell(seen)} ms`,
     )
     return [
       known(atLeast(part, 80, `goodput ${spell(part)} % of ${spell(peak.rate)}/s`, ' %'), SHARED),
-      atLeast(refused.count, 1, `${spell(refused.count)} rejected`),
+      atLeast(rejected.count, 1, `${spell(rejected.count)} rejected`),
       // Taken in the service, because the client is as busy and would measure itself.
-      known(arena.inTime(refused.p99, 50, `p99 of rejections ${spell(refused.p99)} ms in the service`), SLOWED),
+      known(arena.inTime(rejected.p99, 50, `p99 of rejections ${spell(rejected.p99)} ms in the service`), SLOWED),
       known(arena.inTime(loop.p99, 20, `event loop p99 ${spell(loop.p99)} ms`), SHARED),
       arena.inTime(recovery, 2_000, `normal latency after ${spell(recovery)} ms`),
       atMost(served.complaints.length, 0, `${served.complaints.length} errors in the log`),

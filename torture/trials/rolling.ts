@@ -47,8 +47,8 @@ async function during(arena: Arena, port: number, name: string, work: () => Prom
       const report = await closedLoop({ port, seconds: 0.5, ...mixedQuestions(arena.random) }, CONNECTIONS)
       sent += report.sent
       for (const [fault, count] of Object.entries(report.failures)) failures[fault] = (failures[fault] ?? 0) + count
-      const { refusals, example = '' } = report
-      if (refusals.length > 0) failures[example] = (failures[example] ?? 0) + refusals.length
+      const { rejections, example = '' } = report
+      if (rejections.length > 0) failures[example] = (failures[example] ?? 0) + rejections.length
     }
   })()
   await work()
@@ -86,7 +86,7 @@ async function byWorkers(arena: Arena, rounds: number): Promise<readonly Figure[
   const folder = deploy(join(arena.folder, 'workers'), 'earlier')
   const url = await arena.database()
   const served = await arena.serve({ url, folder, args: ['--migrate', '--workers', '2'], env: { DATABASE_POOL: '10' } })
-  const refused = served.logged('not_replaced', 1).then(() => {
+  const rejected = served.logged('not_replaced', 1).then(() => {
     throw new Error('the workers were not replaced')
   })
   const replace = async () => {
@@ -94,7 +94,7 @@ async function byWorkers(arena: Arena, rounds: number): Promise<readonly Figure[
       await delay(500)
       deploy(folder, versionOf(round))
       process.kill(served.pid, 'SIGUSR2')
-      await Promise.race([served.logged('replaced', round + 1), refused])
+      await Promise.race([served.logged('replaced', round + 1), rejected])
     }
   }
   return [await during(arena, served.port, 'while workers were replaced', replace)]

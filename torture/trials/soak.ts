@@ -46,7 +46,7 @@ export const soak = trial<Amount>({
     const failures = [
       ...Object.values(report.failures),
       ...Object.values(early.failures),
-      report.refusals.length,
+      report.rejections.length,
     ].reduce((sum, count) => sum + count, 0)
     arena.say(`${spell(report.rate)}/s; ${JSON.stringify({ failures: report.failures, first, last })}`)
     const growth = slopeOf(readings.map(({ at, reading }) => [at, reading.rss / MEGABYTE]))

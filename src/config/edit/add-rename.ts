@@ -6,7 +6,7 @@ import { membersOf } from '../schema/yaml-shape.js'
 import { spellValue } from './spell-value.js'
 
 /** A rename that cannot be written into a configuration: the reason, and what would be right. */
-export interface RenameRefusal {
+export interface RenameRejection {
   readonly message: string
   readonly help: readonly string[]
 }
@@ -24,13 +24,13 @@ const RENAME = /^([a-z][a-z0-9_]*)(?:\.(.{1,63}))?:([a-z][a-z0-9_]*)$/
  * Writes a rename into the text of a configuration as `renamed_from`, and leaves every other character as it is.
  * @param rename `books.size:pages` if the field is now called `pages`, `books:volumes` for a table
  */
-export const declareRename = (text: string, file: string, rename: string): string | RenameRefusal =>
+export const declareRename = (text: string, file: string, rename: string): string | RenameRejection =>
   editConfig({ text, file }, (body, document) => declare(body, document, rename)) ?? {
     message: `${file} cannot be read`,
     help: ['run: snippetctl check'],
   }
 
-const declare = (text: string, document: ConfigDocument, rename: string): string | RenameRefusal => {
+const declare = (text: string, document: ConfigDocument, rename: string): string | RenameRejection => {
   const [, table, column, to] = RENAME.exec(rename) ?? []
   if (table === undefined || to === undefined) {
     const help = ['table.old:new for a field, old:new for a table']
@@ -40,7 +40,7 @@ const declare = (text: string, document: ConfigDocument, rename: string): string
   return 'message' in place ? place : insert(text, document, place)
 }
 
-const placeOfTable = (document: ConfigDocument, from: string, to: string): Place | RenameRefusal => {
+const placeOfTable = (document: ConfigDocument, from: string, to: string): Place | RenameRejection => {
   const models = modelTables(document)
   const tables = models.map(({ table }) => table)
   const found = models.find(({ table }) => table === to)
@@ -53,7 +53,7 @@ const placeOfTable = (document: ConfigDocument, from: string, to: string): Place
 const placeOfField = (
   document: ConfigDocument,
   { table, column, to }: { readonly table: string; readonly column: string; readonly to: string },
-): Place | RenameRefusal => {
+): Place | RenameRejection => {
   const models = modelTables(document)
   const tables = models.map((each) => each.table)
   const found = models.find((each) => each.table === table)
@@ -67,7 +67,7 @@ const placeOfField = (
   return freeOf(document, { mapping: [...fields, to], anchor: 'type', from: column })
 }
 
-const freeOf = (document: ConfigDocument, place: Place): Place | RenameRefusal => {
+const freeOf = (document: ConfigDocument, place: Place): Place | RenameRejection => {
   const known = findValue(document.value, [...place.mapping, 'renamed_from'])
   if (known === undefined) return place
   return { message: `${place.mapping.join('.')} has \`renamed_from\` already`, help: ['change it there'] }

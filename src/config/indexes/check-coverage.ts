@@ -3,7 +3,7 @@ import type { ConfigDocument } from '../yaml/document.js'
 import { fittingMax, outgrowing } from './index-size.js'
 import { findValue, type Path } from '../yaml/located.js'
 import { columnsInUse, type Need, needsByModel } from './needs.js'
-import type { Refusal } from '../parse/refusal.js'
+import type { Rejection } from '../parse/rejection.js'
 import { isPlain } from '../core-spec.js'
 import { type AppSpec, columnsOf, type FieldSpec, type IndexSpec, type ModelSpec } from '../spec.js'
 import { itemsOf } from '../schema/yaml-shape.js'
@@ -17,7 +17,7 @@ interface Missing {
 }
 
 /** The indexes that the lists of a configuration need and its models do not declare, and the declared indexes that no list needs. */
-export const checkCoverage = (document: ConfigDocument, spec: AppSpec): readonly Refusal[] => {
+export const checkCoverage = (document: ConfigDocument, spec: AppSpec): readonly Rejection[] => {
   const needs = needsByModel(spec.resources)
   const columns = columnsInUse(spec.resources)
   return spec.models.flatMap((model) => {
@@ -26,12 +26,12 @@ export const checkCoverage = (document: ConfigDocument, spec: AppSpec): readonly
     const used = columns.get(model) ?? new Set<string>()
     return [
       // A view has no indexes.
-      ...(model.view === undefined ? missing.map((each) => missingRefusal(document, each, missing)) : []),
+      ...(model.view === undefined ? missing.map((each) => missingRejection(document, each, missing)) : []),
       // Tables of others are not for this project to change.
       ...(model.managed
         ? [
-            ...model.indexes.flatMap((index, place) => unusedRefusal(model, index, { place, used }) ?? []),
-            ...sizeRefusals(model),
+            ...model.indexes.flatMap((index, place) => unusedRejection(model, index, { place, used }) ?? []),
+            ...sizeRejections(model),
           ]
         : []),
     ]
@@ -53,7 +53,7 @@ const missingIndexes = (model: ModelSpec, needs: readonly Need[]): readonly Miss
   return missing
 }
 
-const missingRefusal = (document: ConfigDocument, { need, fields }: Missing, all: readonly Missing[]): Refusal => ({
+const missingRejection = (document: ConfigDocument, { need, fields }: Missing, all: readonly Missing[]): Rejection => ({
   code: 'SC401',
   ...placeOf(document, need),
   message: need.cost,
@@ -63,7 +63,7 @@ const missingRefusal = (document: ConfigDocument, { need, fields }: Missing, all
 const placeOf = (
   document: ConfigDocument,
   { resource, key, place, entry, field }: Need,
-): Pick<Refusal, 'path' | 'part'> => {
+): Pick<Rejection, 'path' | 'part'> => {
   const path: Path = ['resources', resource.name, key]
   if (place === undefined) return { path, part: 'value' }
   if (Array.isArray(findValue(document.value, path))) return { path: [...path, place], part: 'value' }
@@ -100,21 +100,21 @@ const sizeHelp = (fields: readonly FieldSpec[]): readonly string[] =>
   )
 
 /** The indexes and unique fields with rows that are too large for PostgreSQL. */
-const sizeRefusals = (model: ModelSpec): readonly Refusal[] => {
+const sizeRejections = (model: ModelSpec): readonly Rejection[] => {
   const path: Path = ['models', model.name]
   const unique = model.fields.filter((field) => field.unique)
   return [
-    ...unique.flatMap((field) => sizeRefusal([field], [...path, 'fields', field.name, 'unique'], 'key')),
+    ...unique.flatMap((field) => sizeRejection([field], [...path, 'fields', field.name, 'unique'], 'key')),
     ...model.indexes.flatMap(({ columns, method }, place) => {
       // Entries of the other kinds are bounded, or hold only parts of a value.
       if (method !== 'btree') return []
       const fields = columns.flatMap((column) => model.fields.filter((field) => field.column === column))
-      return sizeRefusal(fields, [...path, 'indexes', place], 'value')
+      return sizeRejection(fields, [...path, 'indexes', place], 'value')
     }),
   ]
 }
 
-const sizeRefusal = (fields: readonly FieldSpec[], path: Path, part: Refusal['part']): readonly Refusal[] => {
+const sizeRejection = (fields: readonly FieldSpec[], path: Path, part: Rejection['part']): readonly Rejection[] => {
   const large = outgrowing(fields)
   if (large.length === 0) return []
   const max = fittingMax(fields, large)
@@ -136,11 +136,11 @@ const sizeRefusal = (fields: readonly FieldSpec[], path: Path, part: Refusal['pa
   ]
 }
 
-const unusedRefusal = (
+const unusedRejection = (
   model: ModelSpec,
   index: IndexSpec,
   { place, used }: { readonly place: number; readonly used: ReadonlySet<string> },
-): Refusal | undefined => {
+): Rejection | undefined => {
   // Only the program that declares another kind of index knows which queries use it.
   if (index.unique || !isPlain(index)) return undefined
   const names = namesOf(model, index)

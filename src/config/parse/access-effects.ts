@@ -3,10 +3,10 @@ import { exact } from '../../lookups/exact.js'
 import type { Lookup } from '../../lookups/lookup.js'
 import { ANYONE, type AppSpec, type GrantSpec, type ModelSpec, type ResourceSpec, SIGNED_IN } from '../spec.js'
 import { show } from '../words.js'
-import type { Refusal } from './refusal.js'
+import type { Rejection } from './rejection.js'
 
 /** Warnings about what grants let callers learn or destroy beyond their records. */
-export const checkAccessEffects = (spec: AppSpec): readonly Refusal[] =>
+export const checkAccessEffects = (spec: AppSpec): readonly Rejection[] =>
   spec.resources.flatMap((resource) => [
     ...takenValues(resource),
     ...(resource.access ?? []).flatMap((grant, place) => reachOf(spec, resource, grant, place)),
@@ -25,7 +25,7 @@ const separatingField = ({ may, rows = [] }: GrantSpec) => {
 }
 
 /** A 409 tells callers that a unique value is taken, even by a record that they cannot see. */
-const takenValues = ({ name, model, access = [] }: ResourceSpec): readonly Refusal[] => {
+const takenValues = ({ name, model, access = [] }: ResourceSpec): readonly Rejection[] => {
   const unique = [
     ...model.fields
       .filter((field) => field.unique && !field.primaryKey && !field.readOnly)
@@ -42,7 +42,7 @@ const takenValues = ({ name, model, access = [] }: ResourceSpec): readonly Refus
         // Only callers who may send all the values can probe for them.
         named(columns).every((each) => grant.fields.includes(each.name)),
     )
-    return wide.map((columns): Refusal => {
+    return wide.map((columns): Rejection => {
       const names = named(columns)
         .map((each) => show(each.name))
         .join(' and ')
@@ -69,7 +69,7 @@ const reachOf = (
   { name, model }: ResourceSpec,
   { to, may }: GrantSpec,
   place: number,
-): readonly Refusal[] => {
+): readonly Rejection[] => {
   if (!may.includes('destroy')) return []
   const mayDestroy = (other: ModelSpec) =>
     resources.some(
@@ -83,7 +83,7 @@ const reachOf = (
       !mayDestroy(other),
   )
   return reached.map(
-    (other): Refusal => ({
+    (other): Rejection => ({
       code: 'SC412',
       path: ['resources', name, 'access', place],
       part: 'value',

@@ -1,12 +1,12 @@
 import type { Diagnostic } from '../diagnostic.js'
 import type { ConfigDocument } from '../yaml/document.js'
 import type { Path } from '../yaml/located.js'
-import type { Refusal } from './refusal.js'
+import type { Rejection } from './rejection.js'
 
 /** The diagnostic for a mistake, with its place in the file. Later stages use it to point into the document. */
 export const diagnosticAt = (
   document: ConfigDocument,
-  { code, path, part, message, help }: Refusal,
+  { code, path, part, message, help }: Rejection,
   severity: Diagnostic['severity'] = 'error',
 ): Diagnostic => ({
   code,
@@ -18,7 +18,7 @@ export const diagnosticAt = (
 })
 
 /** A mistake is located at the value by default. */
-type Mistake = Pick<Refusal, 'code' | 'path' | 'message'> & Partial<Refusal>
+type Mistake = Pick<Rejection, 'code' | 'path' | 'message'> & Partial<Rejection>
 
 /** Collects the mistakes of a document, and marks the parts that cannot be checked further. */
 export interface Report {

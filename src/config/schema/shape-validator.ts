@@ -2,7 +2,7 @@ import type { ValidateFunction } from 'ajv/dist/2020.js'
 import { loadAjv } from './ajv.js'
 import { configSchema } from './schema.js'
 
-/** Strict mode refuses keywords for editors. `verbose` gives each error the schema it failed. */
+/** Strict mode rejects keywords for editors. `verbose` gives each error the schema it failed. */
 export const SHAPE_OPTIONS = {
   allErrors: true,
   verbose: true,

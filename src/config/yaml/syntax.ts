@@ -2,7 +2,7 @@ import type { TextError } from './source-text.js'
 
 type Words = Pick<TextError, 'code' | 'message' | 'help'>
 
-const REFUSED_TOKENS: Readonly<Record<string, Words>> = {
+const REJECTED_TOKENS: Readonly<Record<string, Words>> = {
   anchor: { code: 'SC106', message: 'anchors are not allowed', help: ['quote text that starts with `&`'] },
   alias: { code: 'SC106', message: 'aliases are not allowed', help: ['quote text that starts with `*`'] },
   tag: { code: 'SC107', message: 'tags are not allowed', help: ['quote text that starts with `!`'] },
@@ -90,7 +90,7 @@ const isOpenQuote = ({ type, source }: Token): boolean =>
 export const createTokenCheck = (): ((token: Token) => TokenError | undefined) => {
   const brackets = createBracketCheck()
   return (token) => {
-    const words = REFUSED_TOKENS[token.type]
+    const words = REJECTED_TOKENS[token.type]
     const error = brackets(token)
     if (words !== undefined) return { ...words, token }
     if (error !== undefined || !isOpenQuote(token)) return error

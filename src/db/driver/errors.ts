@@ -24,7 +24,7 @@ import {
   routineOf,
   unavailable,
 } from './meanings.js'
-import { DatabaseRefused } from '../database.js'
+import { DatabaseRejected } from '../database.js'
 
 const RETRY = { 'Retry-After': '1' }
 
@@ -80,7 +80,7 @@ export function isTransient(error: unknown): boolean {
 
 /** Converts an error of the driver to the Problem that a client may see; returns any other error unchanged. */
 export function toProblem<E>(error: E, constraintErrors?: ConstraintErrors): E | Problem {
-  if (error instanceof DatabaseRefused) return problem(unavailable, error)
+  if (error instanceof DatabaseRejected) return problem(unavailable, error)
   if (error instanceof Problem && error.type === 'outcome_unknown') return error
   const cause = driverError(error)
   const meaning = cause && (isForeignNull(cause, constraintErrors) ? mismatch : meaningOf(cause))
@@ -184,10 +184,10 @@ function problem({ type, detail }: Meaning, cause: Error, errors: readonly Field
 }
 
 /** Returns the fatal error for a startup failure; undefined if retrying may help. */
-export function toRefusal(error: unknown): DatabaseRefused | undefined {
+export function toRejection(error: unknown): DatabaseRejected | undefined {
   const cause = driverError(error)
-  if (cause instanceof DatabaseRefused) return cause
-  const help = cause && meaningOf(cause)?.refused
+  if (cause instanceof DatabaseRejected) return cause
+  const help = cause && meaningOf(cause)?.rejected
   if (cause === undefined || help === undefined) return undefined
-  return new DatabaseRefused(`the database rejects the connection: ${cause.message}`, [help], cause)
+  return new DatabaseRejected(`the database rejects the connection: ${cause.message}`, [help], cause)
 }

@@ -11,7 +11,7 @@ export interface Meaning {
   /** The statement did not run. */
   readonly unsent?: true
   /** Retrying at startup is pointless: how to fix the configuration. */
-  readonly refused?: string
+  readonly rejected?: string
 }
 
 export const unavailable = { type: 'unavailable', detail: 'The database is not available' } as const
@@ -25,8 +25,8 @@ export const misfit = { type: 'validation', detail: 'A value cannot be stored' }
 /** A trigger, or a rule of a view, rejected it. */
 export const rejected = { type: 'conflict', detail: 'The database rejected the change' } as const
 export const oversized = { type: 'validation', detail: 'A value is too long to be stored' } as const
-const denied = { ...unavailable, refused: 'check the user, the password and the database in DATABASE_URL' } as const
-const insecure = { ...unavailable, refused: 'sslmode in DATABASE_URL sets whether and how TLS is used' } as const
+const denied = { ...unavailable, rejected: 'check the user, the password and the database in DATABASE_URL' } as const
+const insecure = { ...unavailable, rejected: 'sslmode in DATABASE_URL sets whether and how TLS is used' } as const
 
 /**
  * Maps SQLSTATEs, or their classes (the first two characters), and system error codes. Any other code is a bug of ours, and its error is passed on

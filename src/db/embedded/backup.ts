@@ -3,7 +3,7 @@ import { readFile, rename, rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { types } from 'node:util'
 import { gunzipSync } from 'node:zlib'
-import { DatabaseRefused } from '../database.js'
+import { DatabaseRejected } from '../database.js'
 import { freeName } from './free-name.js'
 import { EMBEDDED_MAJOR, startPglite } from './pglite.js'
 import { lockDirectory } from './lock.js'
@@ -12,7 +12,7 @@ import { lockDirectory } from './lock.js'
  * Replaces an embedded database by the contents of a backup. The backup is unpacked next to the database and opened once before it takes its place;
  * the old database is moved aside, not deleted.
  * @returns the new path of the old database; undefined if there was none
- * @throws DatabaseRefused if another process uses the database, or if the file is not a backup; then nothing is changed
+ * @throws DatabaseRejected if another process uses the database, or if the file is not a backup; then nothing is changed
  */
 export async function restoreEmbedded(given: string, file: string): Promise<string | undefined> {
   const directory = resolve(given)
@@ -44,7 +44,7 @@ async function unpack(file: string, folder: string): Promise<void> {
     await pglite.close()
   } catch (error) {
     const reason = types.isNativeError(error) ? error.message : String(error)
-    throw new DatabaseRefused(
+    throw new DatabaseRejected(
       `${file} cannot be restored: ${reason}`,
       ['nothing was changed; restore a file that `snippetctl db backup` has written'],
       error,

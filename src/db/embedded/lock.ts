@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { dirname } from 'node:path'
 import { types } from 'node:util'
-import { DatabaseInUse, DatabaseRefused } from '../database.js'
+import { DatabaseInUse, DatabaseRejected } from '../database.js'
 
 /** The process that holds a lock. Pids are reused, so its start time is kept as well. */
 interface Holder {
@@ -15,7 +15,7 @@ interface Holder {
  * Takes the exclusive lock of an embedded database. PGlite has none: two processes that write to one directory silently lose rows. The lock of a
  * process that has ended is taken over.
  * @returns a function that releases the lock; it is also released when the process ends
- * @throws DatabaseRefused if another process holds the lock
+ * @throws DatabaseRejected if another process holds the lock
  */
 export function lockDirectory(directory: string): () => void {
   const path = `${directory}.lock`
@@ -59,7 +59,7 @@ function create(path: string): boolean {
 
 /**
  * Whether the lock's process has ended; false if the lock is gone.
- * @throws DatabaseRefused if the lock is in use
+ * @throws DatabaseRejected if the lock is in use
  */
 function isLeftBehind(path: string, directory: string): boolean {
   const text = read(path)
@@ -70,9 +70,9 @@ function isLeftBehind(path: string, directory: string): boolean {
   return true
 }
 
-function uncheckable(path: string, directory: string, holder: Holder | undefined): DatabaseRefused {
+function uncheckable(path: string, directory: string, holder: Holder | undefined): DatabaseRejected {
   const who = holder ? `process ${holder.pid} on ${holder.host}` : 'an unknown process'
-  return new DatabaseRefused(`${directory} is in use by ${who}, which cannot be checked from here`, [
+  return new DatabaseRejected(`${directory} is in use by ${who}, which cannot be checked from here`, [
     `If no process uses the embedded database any more, remove ${path}`,
   ])
 }

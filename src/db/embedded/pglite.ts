@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import { types } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
 import type { PGlite } from '@electric-sql/pglite'
-import { type Database, DatabaseRefused } from '../database.js'
+import { type Database, DatabaseRejected } from '../database.js'
 import { loadExtensions, loadInstalled } from './extensions.js'
 import { lockDirectory } from './lock.js'
 import { PgliteStream } from './stream.js'
@@ -18,13 +18,13 @@ const PROMISES = 'one session, survives a killed process but not a power cut, no
 
 /**
  * Opens the embedded database in a directory, which stays locked until it is closed.
- * @throws DatabaseRefused if another process uses it, if its version differs, or if it cannot be opened
+ * @throws DatabaseRejected if another process uses it, if its version differs, or if it cannot be opened
  */
 export async function openPglite(given: string): Promise<Database> {
   const directory = resolve(given)
   const unlock = lockDirectory(directory)
   try {
-    refuseOtherVersion(directory)
+    rejectOtherVersion(directory)
     if (!existsSync(directory)) await layOutDirectory(directory)
     const pglite = await startPglite({ dataDir: directory })
     await loadInstalled(pglite)
@@ -34,9 +34,9 @@ export async function openPglite(given: string): Promise<Database> {
     })
   } catch (error) {
     unlock()
-    if (error instanceof DatabaseRefused) throw error
+    if (error instanceof DatabaseRejected) throw error
     const reason = types.isNativeError(error) ? error.message : String(error)
-    throw new DatabaseRefused(`the embedded database in ${given} cannot be opened: ${reason}`, advice(given), error)
+    throw new DatabaseRejected(`the embedded database in ${given} cannot be opened: ${reason}`, advice(given), error)
   }
 }
 
@@ -131,12 +131,12 @@ export function pgliteDatabase(pglite: PGlite, description: string, closed?: () 
   return withParts(database, { pack, loadExtensions: (names) => loadExtensions(pglite, names) })
 }
 
-function refuseOtherVersion(directory: string): void {
+function rejectOtherVersion(directory: string): void {
   const file = join(directory, 'PG_VERSION')
   if (!existsSync(file)) return
   const version = readFileSync(file, 'utf8').trim()
   if (version === EMBEDDED_MAJOR) return
-  throw new DatabaseRefused(
+  throw new DatabaseRejected(
     `${directory} was written by PostgreSQL ${version}, and the embedded database is PostgreSQL ${EMBEDDED_MAJOR}`,
     [
       'To keep the data, install the version of snippetctl that wrote it and copy the records out',

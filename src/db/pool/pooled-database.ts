@@ -4,7 +4,7 @@ import pg from 'pg'
 import { Problem } from '../../problem.js'
 import type { Connection, Database, Result, QueueKey, InternalTransactionOptions, Statement } from '../database.js'
 import { abortOn } from '../driver/cancel.js'
-import { isDataException, isLost, isStale, isTransient, isUnsent, toProblem, toRefusal } from '../driver/errors.js'
+import { isDataException, isLost, isStale, isTransient, isUnsent, toProblem, toRejection } from '../driver/errors.js'
 import type { WorkQueue } from './work-queues.js'
 import { createFairQueue } from './fair-queue.js'
 import { createHandover } from './handover.js'
@@ -88,10 +88,10 @@ export function poolDatabase({
       }
       const giveUp = queue.enter(statement, (rejected, granted) => {
         if (rejected) return fail(rejected)
-        handover.take((refused, client) => {
+        handover.take((rejected, client) => {
           if (!client) {
             queue.leave(granted)
-            return fail(toProblem(refused ?? new Error('the pool returned no connection')))
+            return fail(toProblem(rejected ?? new Error('the pool returned no connection')))
           }
           // Rejected already, while the connection was made.
           if (signal?.aborted) return handover.offer(client, () => queue.leave(granted))
@@ -210,7 +210,7 @@ export function poolDatabase({
     try {
       await Promise.race([others.heard, askAgain(ask)])
     } catch (error) {
-      throw toRefusal(error) ?? toProblem(error)
+      throw toRejection(error) ?? toProblem(error)
     } finally {
       others.stop()
     }

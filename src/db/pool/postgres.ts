@@ -1,7 +1,7 @@
 import { types } from 'node:util'
 import pg from 'pg'
 import { suggest } from '../../config/words.js'
-import { type Database, DatabaseRefused } from '../database.js'
+import { type Database, DatabaseRejected } from '../database.js'
 import { poolDatabase } from './pooled-database.js'
 import { makeSocket } from '../driver/row-messages.js'
 
@@ -43,7 +43,7 @@ interface PostgresOptions {
 
 /**
  * Opens a pool for a PostgreSQL server. It connects with the first statement or `probe`.
- * @throws DatabaseRefused if the URL is malformed
+ * @throws DatabaseRejected if the URL is malformed
  */
 export function openPostgres(url: string, { variable, connections, prepare }: PostgresOptions): Database {
   const client = {
@@ -60,7 +60,7 @@ export function openPostgres(url: string, { variable, connections, prepare }: Po
   const pipelined = Math.min(MAX_PIPELINED, Math.floor(connections / 3))
   return poolDatabase({
     description: describe(url, variable),
-    whenPending: 'refuse',
+    whenPending: 'reject',
     concurrent: true,
     sending,
     ...(pipelined > 0 && { quick: { client, maxConnections: pipelined, prepare: prepareSession, sending } }),
@@ -83,7 +83,7 @@ async function prepareSession(client: pg.ClientBase): Promise<void> {
   // Other products that speak the protocol have version numbers of their own.
   const major = /^PostgreSQL (\d+)/.exec(version)?.[1]
   if (major === undefined || Number(major) >= OLDEST) return
-  throw new DatabaseRefused(`the server is PostgreSQL ${major}, which is too old`, [
+  throw new DatabaseRejected(`the server is PostgreSQL ${major}, which is too old`, [
     `Use PostgreSQL ${OLDEST} or newer`,
   ])
 }
@@ -163,8 +163,8 @@ function readUrl(url: string, variable: string): pg.Client {
 }
 
 /** Never shows the URL: if it is malformed, any part of it may be the password. The driver's error contains it too. */
-function malformed(variable: string, reason: string, help: readonly string[] = []): DatabaseRefused {
-  return new DatabaseRefused(
+function malformed(variable: string, reason: string, help: readonly string[] = []): DatabaseRejected {
+  return new DatabaseRejected(
     `${variable} is malformed: ${reason}; its value is not shown, because it may contain a password`,
     [
       ...help,

@@ -89,13 +89,13 @@ function clientClass(Postgres: ClientClass): typeof Knex.Client {
 
     /** Runs one builder. Its own streams need the driver's connection, and report errors where nobody may listen. */
     override runner(builder: unknown): object {
-      return Object.assign(super.runner(builder) as object, { stream: refuseStream, pipe: refuseStream })
+      return Object.assign(super.runner(builder) as object, { stream: rejectStream, pipe: rejectStream })
     }
   }
   return QueryClient as unknown as typeof Knex.Client
 }
 
-function refuseStream(): never {
+function rejectStream(): never {
   throw new Error('knex cannot stream here; read pages by `limit`, or use `batches` of a store')
 }
 

@@ -10,8 +10,8 @@ import { digestRows, type RowDigests, SPELLING } from './row-digests.js'
 import { advanceCounters } from '../statements/upsert.js'
 
 /** Why records cannot be copied to another database; nothing was copied. */
-export class CopyRefused extends Error {
-  override readonly name = 'CopyRefused'
+export class CopyRejected extends Error {
+  override readonly name = 'CopyRejected'
   readonly help: readonly string[]
 
   constructor(message: string, help: readonly string[] = []) {
@@ -38,7 +38,7 @@ interface Column {
  * Copies all records of the configuration's tables to a database that has the same, empty tables, in one transaction, and compares every cell of
  * every row before the commit.
  * @param digestMade digests the rows that migrations create; called only if the target has rows
- * @throws CopyRefused if the target has other rows or lacks a column, or if a copied row differs; a Problem if a database fails
+ * @throws CopyRejected if the target has other rows or lacks a column, or if a copied row differs; a Problem if a database fails
  */
 export async function copyRecords(
   source: Database,
@@ -84,7 +84,7 @@ async function tablesAmong(from: Connection, models: readonly ModelSpec[]): Prom
 /**
  * Locks the tables. Empties those that contain only rows created by migrations, because the source has the same rows or has changed them since.
  * @returns the tables that had rows
- * @throws CopyRefused if a table has other rows
+ * @throws CopyRejected if a table has other rows
  */
 async function lockEmpty(
   to: Connection,
@@ -99,7 +99,7 @@ async function lockEmpty(
   if (full.length === 0) return []
   const others = await findForeign(to, full, digestMade)
   if (others.length > 0)
-    throw new CopyRefused(`the target has rows already, in ${others.join(', ')}`, [
+    throw new CopyRejected(`the target has rows already, in ${others.join(', ')}`, [
       'only tables that are empty, or have only the rows that migrations made, are filled: name another database, or empty these yourself',
     ])
   const tables = full.map(({ table }) => table)
@@ -132,7 +132,7 @@ async function truncate(to: Connection, names: readonly string[], full: readonly
     await to.query({ text: `truncate ${names.join(', ')}`, values: [] })
   } catch (error) {
     const { message } = error instanceof Error ? error : { message: String(error) }
-    throw new CopyRefused(`the rows that migrations inserted into ${full.join(', ')} cannot be replaced: ${message}`, [
+    throw new CopyRejected(`the rows that migrations inserted into ${full.join(', ')} cannot be replaced: ${message}`, [
       'a table without a model refers to them: empty the tables yourself',
     ])
   }
@@ -159,7 +159,7 @@ async function sameColumns(from: Connection, to: Connection, model: ModelSpec): 
     const other = there.find((column) => column.name === name)
     if (other?.type === type) continue
     const state = other ? `is ${other.type} in the target and ${type} here` : 'is not in the target'
-    throw new CopyRefused(`the column ${model.table}.${name} ${state}`, [
+    throw new CopyRejected(`the column ${model.table}.${name} ${state}`, [
       'the migrations must make the same tables in both: snippetctl migrate status',
     ])
   }
@@ -201,8 +201,8 @@ async function compareTable(from: Connection, to: Connection, copying: Copying):
   return count
 }
 
-function different({ table }: ModelSpec, place: number): CopyRefused {
-  return new CopyRefused(`row ${place} of ${table} is not the same in the target; nothing was kept`, [
+function different({ table }: ModelSpec, place: number): CopyRejected {
+  return new CopyRejected(`row ${place} of ${table} is not the same in the target; nothing was kept`, [
     'a trigger, a rule or another encoding there may change what is written',
   ])
 }

@@ -6,21 +6,21 @@ import type { Store } from './store.js'
  * @throws TypeError on each call
  */
 export function withoutKey<Item, Items>({ name }: ModelSpec): Omit<Store<Item, Items>, 'list' | 'create'> {
-  const refuse = (operation: string) => (): never => {
+  const reject = (operation: string) => (): never => {
     throw new TypeError(
       `${operation}() needs a primary key, and the model "${name}" has none: its records can only be listed and created`,
     )
   }
   return {
-    batches: refuse('batches'),
-    retrieve: refuse('retrieve'),
-    lock: refuse('lock'),
-    createMany: refuse('createMany'),
-    retrieveMany: refuse('retrieveMany'),
-    lockMany: refuse('lockMany'),
-    destroyMany: refuse('destroyMany'),
-    update: refuse('update'),
-    destroy: refuse('destroy'),
-    take: refuse('take'),
+    batches: reject('batches'),
+    retrieve: reject('retrieve'),
+    lock: reject('lock'),
+    createMany: reject('createMany'),
+    retrieveMany: reject('retrieveMany'),
+    lockMany: reject('lockMany'),
+    destroyMany: reject('destroyMany'),
+    update: reject('update'),
+    destroy: reject('destroy'),
+    take: reject('take'),
   }
 }

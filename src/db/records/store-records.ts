@@ -77,7 +77,7 @@ export function recordsOn<Item, Items>({
    * Throws if the request may see the record: then no grant covers the change, or the preconditions were not met.
    * @param row the change, which reads if it is empty; undefined for a deletion
    */
-  const refuseIfThere = async (id: readonly string[], row: Row | undefined, only: unknown): Promise<void> => {
+  const rejectIfThere = async (id: readonly string[], row: Row | undefined, only: unknown): Promise<void> => {
     const isRead = row !== undefined && Object.keys(row).length === 0
     if (bounds?.granted && !isRead) {
       const [coverage] = (await sender.read(follow(statements.covers(id, row)))).rows
@@ -91,7 +91,7 @@ export function recordsOn<Item, Items>({
     if (!only || (await sender.read(follow(statements.retrieve(id)))).rows.length === 0) return
     throw new Problem('precondition_failed', 'the record has changed since the version in If-Match')
   }
-  const mayBeRefused = (only: unknown) => only !== undefined || bounds?.granted !== undefined
+  const mayBeRejected = (only: unknown) => only !== undefined || bounds?.granted !== undefined
 
   return {
     async retrieve(id, selection) {
@@ -121,21 +121,21 @@ export function recordsOn<Item, Items>({
         ? sender.read(statements.retrieve(written, only))
         : sender.change(statements.update(written, row, only)))
       const item = readOne(found)
-      if (item === undefined && mayBeRefused(only)) await refuseIfThere(written, row, only)
+      if (item === undefined && mayBeRejected(only)) await rejectIfThere(written, row, only)
       return item
     },
 
     async destroy(id, only) {
       const written = key.write(id)
       const { count } = await sender.remove(statements.destroy(written, only))
-      if (count === 0 && mayBeRefused(only)) await refuseIfThere(written, undefined, only)
+      if (count === 0 && mayBeRejected(only)) await rejectIfThere(written, undefined, only)
       return count > 0
     },
 
     async take(id, only) {
       const written = key.write(id)
       const item = readOne(await sender.remove(statements.take(written, only)))
-      if (item === undefined && mayBeRefused(only)) await refuseIfThere(written, undefined, only)
+      if (item === undefined && mayBeRejected(only)) await rejectIfThere(written, undefined, only)
       return item
     },
   }

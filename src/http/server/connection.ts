@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { Problem, type ProblemType } from '../../problem.js'
-import { type Connection, endConnection, type Exchange, type Refusal } from './exchange.js'
+import { type Connection, endConnection, type Exchange, type Rejection } from './exchange.js'
 import { toJsonText } from '../../fields/exact-json.js'
 import type { Limits } from './limits.js'
 import { toReply } from './problem-document.js'
@@ -30,7 +30,7 @@ export function newConnection(): Connection {
     count: 0,
     latest: undefined,
     closing: false,
-    refusal: undefined,
+    rejection: undefined,
     broken: undefined,
   }
 }
@@ -66,24 +66,24 @@ export function targetOf(connection: Connection, packet: Buffer | undefined): st
 }
 
 /** Closes a connection that cannot be parsed any further, after the responses in progress. */
-export function breakOff(connection: Connection, socket: Duplex, refusal: Refusal, limits: Limits): void {
+export function breakOff(connection: Connection, socket: Duplex, rejection: Rejection, limits: Limits): void {
   const { latest, closing } = connection
   const open = connection.underWay.length
   // The parser reports an error for every later packet.
-  if (connection.refusal || connection.broken || (closing && open === 0)) return
+  if (connection.rejection || connection.broken || (closing && open === 0)) return
   connection.closing = true
   if (connection.waiting.length > 0) {
-    connection.broken = refusal
+    connection.broken = rejection
     return
   }
   if (open > 0 && latest && !latest.request.complete) {
     latest.mustClose = true
-    latest.failBody?.(refusal.problem)
+    latest.failBody?.(rejection.problem)
     if (latest.response.headersSent) latest.response.on('finish', () => socket.destroy())
     return
   }
-  connection.refusal = refusal
-  if (open === 0) refuse(socket, refusal, limits)
+  connection.rejection = rejection
+  if (open === 0) reject(socket, rejection, limits)
 }
 
 /** Removes a finished request. */
@@ -93,8 +93,8 @@ export function release(connection: Connection, exchange: Exchange): void {
 }
 
 /** Sends the final error of a broken connection once all earlier requests are answered. */
-export function settle({ underWay, waiting, refusal }: Connection, socket: Duplex, limits: Limits): void {
-  if (refusal && underWay.length === 0 && waiting.length === 0) refuse(socket, refusal, limits)
+export function settle({ underWay, waiting, rejection }: Connection, socket: Duplex, limits: Limits): void {
+  if (rejection && underWay.length === 0 && waiting.length === 0) reject(socket, rejection, limits)
 }
 
 /** Aborts the requests of a closed connection. Node does that only for the one that it is answering. */
@@ -107,13 +107,13 @@ export function abandon({ underWay }: Connection): void {
 }
 
 /** Writes a response directly to the socket, because there is no request object. */
-export function refuse(socket: Duplex, refusal: Refusal, { lingerTimeout }: Limits): void {
+export function reject(socket: Duplex, rejection: Rejection, { lingerTimeout }: Limits): void {
   if (!socket.writable) {
     socket.destroy()
     return
   }
   const requestId = randomUUID()
-  const { reply, body } = replyTo(refusal, requestId)
+  const { reply, body } = replyTo(rejection, requestId)
   const headers = headersOf(requestId, reply, Buffer.byteLength(body), true)
   const lines = [`HTTP/1.1 ${reply.status} ${STATUS_CODES[reply.status]}`, `Date: ${new Date().toUTCString()}`]
   for (let index = 0; index < headers.length; index += 2) lines.push(`${headers[index]}: ${headers[index + 1]}`)
@@ -122,7 +122,7 @@ export function refuse(socket: Duplex, refusal: Refusal, { lingerTimeout }: Limi
   socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`)
 }
 
-function replyTo({ problem, render }: Refusal, requestId: string): { readonly reply: Reply; readonly body: string } {
+function replyTo({ problem, render }: Rejection, requestId: string): { readonly reply: Reply; readonly body: string } {
   try {
     const reply = toReply(problem, requestId, render)
     return { reply, body: toJsonText(reply.body) }

@@ -112,9 +112,9 @@ export interface Connection {
   /** No more requests are accepted on the connection. */
   closing: boolean
   /** Sent when no request is in progress. */
-  refusal: Refusal | undefined
-  /** Becomes `refusal` once all earlier requests have started. */
-  broken: Refusal | undefined
+  rejection: Rejection | undefined
+  /** Becomes `rejection` once all earlier requests have started. */
+  broken: Rejection | undefined
 }
 
 /** A request that starts when earlier ones make room, unless its connection closes first. */
@@ -124,7 +124,7 @@ export interface Parked {
 }
 
 /** A problem with bytes that were not parsed as a request, and its renderer. */
-export interface Refusal {
+export interface Rejection {
   readonly problem: Problem
   readonly render: ProblemRenderer | undefined
 }

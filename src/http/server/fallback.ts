@@ -18,16 +18,16 @@ interface Ways {
   /** Called if no listener answers the request, or with a listener's error. */
   readonly next: Next
   /** Why the caller may not request the mount at a path; undefined if it may. */
-  readonly refuses?: ((path: string) => Problem | undefined) | undefined
+  readonly rejects?: ((path: string) => Problem | undefined) | undefined
 }
 
 /** Passes a request to the mounts. */
 export type Fallback = (request: IncomingMessage, response: ServerResponse, ways: Ways) => void
 
 /** A request that is passed from mount to mount. */
-interface Passing extends Pick<Ways, 'take' | 'refuses'> {
+interface Passing extends Pick<Ways, 'take' | 'rejects'> {
   /** Why a mount was skipped. */
-  refused?: Problem
+  rejected?: Problem
 }
 
 type FindPassing = (request: IncomingMessage) => Passing | undefined
@@ -39,13 +39,13 @@ type FindPassing = (request: IncomingMessage) => Passing | undefined
 export function createFallback(mounts: readonly Mount[], checkOrigin: OriginCheck): Fallback {
   const underWay = new WeakMap<IncomingMessage, Passing>()
   let loading: Promise<Express> | undefined
-  return (request, response, { take, next, refuses }) => {
-    const passing: Passing = { take, refuses }
+  return (request, response, { take, next, rejects }) => {
+    const passing: Passing = { take, rejects }
     underWay.set(request, passing)
     loading ??= load(mounts, checkOrigin, (request) => underWay.get(request))
     // Express replaces the prototypes of Node's request and response.
     loading
-      .then((app) => app(request as Request, response as Response, (error) => next(error ?? passing.refused)))
+      .then((app) => app(request as Request, response as Response, (error) => next(error ?? passing.rejected)))
       .catch(next)
   }
 }
@@ -57,12 +57,12 @@ async function load(mounts: readonly Mount[], checkOrigin: OriginCheck, find: Fi
   for (const { path, listener, crossSite } of mounts) {
     const guard: RequestHandler = (request, _response, next) => {
       const passing = find(request)
-      const refused = checkOrigin(request, crossSite) ?? passing?.refuses?.(path)
-      if (!refused) {
+      const rejected = checkOrigin(request, crossSite) ?? passing?.rejects?.(path)
+      if (!rejected) {
         passing?.take()
         return next()
       }
-      if (passing) passing.refused = refused
+      if (passing) passing.rejected = rejected
       next('router')
     }
     // Each mount has its own application, which the guard can leave.

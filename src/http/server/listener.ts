@@ -228,15 +228,15 @@ export function createListener(parts: ListenerParts): {
     const { access } = parts
     const { request, path } = exchange
     const isPreflight = request.headers['access-control-request-method'] !== undefined
-    if (!access || request.method !== 'OPTIONS' || isPreflight) return refuseMethod(exchange, methods, options)
+    if (!access || request.method !== 'OPTIONS' || isPreflight) return rejectMethod(exchange, methods, options)
     deadlines.start(exchange)
     optionsFor(access, request, path).then(
-      (own) => refuseMethod(exchange, own.allow, own.options),
+      (own) => rejectMethod(exchange, own.allow, own.options),
       (error: unknown) => fail(exchange, error),
     )
   }
 
-  const refuseMethod = (exchange: Exchange, methods: readonly Method[], options?: RouteOptions): void => {
+  const rejectMethod = (exchange: Exchange, methods: readonly Method[], options?: RouteOptions): void => {
     const Allow = allowed(methods)
     if (exchange.request.method === 'OPTIONS') {
       const preflight = parts.cors?.preflight(exchange.request, Allow)
@@ -247,7 +247,7 @@ export function createListener(parts: ListenerParts): {
 
   const passOn = (exchange: Exchange, next: Next | undefined): void => {
     const { request, response, requestId, path, search } = exchange
-    if (request.method === 'TRACE') return refuseMethod(exchange, METHODS)
+    if (request.method === 'TRACE') return rejectMethod(exchange, METHODS)
     const nowhere = () =>
       fail(exchange, checkOrigin(request, true) ?? new Problem('not_found', 'there is nothing at this path'))
     if (!fallback || !path.startsWith('/')) return nowhere()
@@ -266,8 +266,8 @@ export function createListener(parts: ListenerParts): {
       if (page) return guardOrigin(exchange, page)
       return next ? next() : nowhere()
     }
-    const pass = (refuses?: (path: string) => Problem | undefined) =>
-      fallback(request, response, { take: () => askForBody(exchange), next: proceed, refuses })
+    const pass = (rejects?: (path: string) => Problem | undefined) =>
+      fallback(request, response, { take: () => askForBody(exchange), next: proceed, rejects })
     const { access } = parts
     if (!access) return pass()
     identify(exchange, access.authenticate).then(

@@ -3,7 +3,7 @@ import { createServer as createHttpServer, type Server } from 'node:http'
 import { Server as NetServer, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Problem } from '../../problem.js'
-import { abandon, breakOff, newConnection, refuse, targetOf, toProblem } from './connection.js'
+import { abandon, breakOff, newConnection, reject, targetOf, toProblem } from './connection.js'
 import type { Records } from '../context.js'
 import type { Cors } from '../cors.js'
 import type { Connection } from './exchange.js'
@@ -150,7 +150,7 @@ export function createServer(parts: ServerParts): HttpServer {
     })
   })
   budget.onPressure(createSlowClientCheck(sockets, (socket) => connections.get(socket)?.unread, limits))
-  refuseGarbage(server, { rendererAt: (path) => routes.rendererAt(path), connections, limits, log })
+  rejectGarbage(server, { rendererAt: (path) => routes.rendererAt(path), connections, limits, log })
 
   const drainAll = async () => {
     const begun = performance.now()
@@ -207,14 +207,14 @@ interface ClientError extends NodeJS.ErrnoException {
   readonly rawPacket?: Buffer
 }
 
-interface RefusalParts extends Pick<ServerParts, 'log'> {
+interface RejectionParts extends Pick<ServerParts, 'log'> {
   readonly rendererAt: RouteTable['rendererAt']
   readonly connections: WeakMap<Socket, Connection>
   readonly limits: Limits
 }
 
 /** Responds to bytes that Node cannot parse, and logs that at most once a minute. */
-function refuseGarbage(server: Server, { rendererAt, connections, limits, log }: RefusalParts): void {
+function rejectGarbage(server: Server, { rendererAt, connections, limits, log }: RejectionParts): void {
   let unlogged = 0
   let loggedAt = Number.NEGATIVE_INFINITY
   const report = (code: string | undefined) => {
@@ -237,7 +237,7 @@ function refuseGarbage(server: Server, { rendererAt, connections, limits, log }:
   })
   server.on('connect', (_request, socket) => {
     const problem = new Problem('malformed_request', 'this server is not a proxy')
-    refuse(socket, { problem, render: undefined }, limits)
+    reject(socket, { problem, render: undefined }, limits)
   })
 }
 

@@ -1,5 +1,5 @@
 import { columnsInUse } from '../../config/indexes/needs.js'
-import type { Refusal } from '../../config/parse/refusal.js'
+import type { Rejection } from '../../config/parse/rejection.js'
 import { type AppSpec, columnsOf, type ModelSpec } from '../../config/spec.js'
 import type { Connection } from '../../db/database.js'
 import { sameColumns } from '../introspect/plain-parts.js'
@@ -11,7 +11,7 @@ import { addConstraint, type WantedTable, wantedTables } from '../plan/sql.js'
 export interface IndexFindings {
   /** The number of indexes on the tables of the configuration. */
   readonly indexes: number
-  readonly refusals: readonly Refusal[]
+  readonly rejections: readonly Rejection[]
 }
 
 /**
@@ -23,7 +23,7 @@ export async function indexDifferences(spec: AppSpec, database: Connection): Pro
   const tables = new Map(wantedTables(spec).map((table) => [table.name, table]))
   const models = spec.models.filter(({ managed }) => managed)
   const columns = columnsInUse(spec.resources)
-  const refusals = models.flatMap((model) => {
+  const rejections = models.flatMap((model) => {
     const table = tables.get(model.table)
     const found = live.get(model.table)
     if (table === undefined || found === undefined) return [tableMissing(model)]
@@ -37,7 +37,7 @@ export async function indexDifferences(spec: AppSpec, database: Connection): Pro
     ]
   })
   const counts = models.map(({ table }) => live.get(table)?.length ?? 0)
-  return { indexes: counts.reduce((sum, each) => sum + each, 0), refusals }
+  return { indexes: counts.reduce((sum, each) => sum + each, 0), rejections }
 }
 
 interface WantedLive {
@@ -64,7 +64,7 @@ function wantedOf({ table: name }: ModelSpec, table: WantedTable): readonly Want
 
 const PLAN = 'write the migration, unless there is one: snippetctl migrate plan --write NAME'
 
-function tableMissing({ name, table }: ModelSpec): Refusal {
+function tableMissing({ name, table }: ModelSpec): Rejection {
   const message = `the database has no table \`${table}\``
   return { code: 'SC403', path: ['models', name], part: 'key', message, help: [PLAN] }
 }
@@ -73,7 +73,7 @@ function missing(
   model: ModelSpec,
   { columns, unique, sql }: WantedLive,
   found: readonly LiveIndex[],
-): readonly Refusal[] {
+): readonly Rejection[] {
   const same = ({ columns: others, unique: only }: LiveIndex) =>
     startsWith(others, columns) && (!unique || (only && others.length === columns.length))
   // Invalid indexes are reported separately.
@@ -83,7 +83,7 @@ function missing(
   return [{ code: 'SC403', ...placeOf(model, columns), message, help }]
 }
 
-function notValid(model: ModelSpec, { name, columns }: LiveIndex): Refusal {
+function notValid(model: ModelSpec, { name, columns }: LiveIndex): Rejection {
   return {
     code: 'SC404',
     ...placeOf(model, columns),
@@ -102,17 +102,17 @@ interface UsedIndex {
 }
 
 /** Skips indexes that serve no list (on expressions, partial, or of another kind), because nothing is known about their use. */
-function notNeeded({ model, index, found, own, used }: UsedIndex): readonly Refusal[] {
+function notNeeded({ model, index, found, own, used }: UsedIndex): readonly Rejection[] {
   const { name, columns, valid, unique, constraint, refers, scans, since } = index
   const [first] = columns
   // `check` already reports declared indexes that are not needed.
   if (!valid || unique || constraint || first === undefined || own.has(name)) return []
   const help = [`drop it in a migration, since each write has to keep it up to date: drop index "${name}"`]
-  const refusal = (message: string): Refusal => ({ code: 'SC405', ...placeOf(model, columns), message, help })
+  const rejection = (message: string): Rejection => ({ code: 'SC405', ...placeOf(model, columns), message, help })
   const twin = found.find((other) => replaces(other, index, own))
   if (twin) {
     return [
-      refusal(`the index \`${name}\` of the database is not needed: \`${twin.name}\` starts with the same columns`),
+      rejection(`the index \`${name}\` of the database is not needed: \`${twin.name}\` starts with the same columns`),
     ]
   }
   const isRelation = model.relations.some((relation) => columnsOf(relation)[0] === first)
@@ -120,7 +120,7 @@ function notNeeded({ model, index, found, own, used }: UsedIndex): readonly Refu
   if (used.has(first) || isRelation || refers || (scans ?? 0) > 0) return []
   const read =
     scans === undefined ? '' : `, and PostgreSQL has not read it${since === undefined ? '' : ` since ${since}`}`
-  return [refusal(`nothing uses the index \`${name}\` of the database: no list reads by \`${first}\`${read}`)]
+  return [rejection(`nothing uses the index \`${name}\` of the database: no list reads by \`${first}\`${read}`)]
 }
 
 /** Whether an index makes another one redundant. Of two equal indexes, only one is redundant. */
@@ -135,7 +135,7 @@ const startsWith = (columns: readonly string[], wanted: readonly string[]): bool
 const shown = (columns: readonly string[]): string => `\`(${columns.join(', ')})\``
 
 /** Finds the place for a diagnostic about an index: its declaration, else its field, else its model. */
-function placeOf({ name, fields, indexes }: ModelSpec, columns: readonly string[]): Pick<Refusal, 'path' | 'part'> {
+function placeOf({ name, fields, indexes }: ModelSpec, columns: readonly string[]): Pick<Rejection, 'path' | 'part'> {
   const declared = indexes.findIndex((index) => sameColumns(index.columns, columns))
   if (declared >= 0) return { path: ['models', name, 'indexes', declared], part: 'value' }
   const field = columns.length === 1 ? fields.find(({ column }) => column === columns[0]) : undefined

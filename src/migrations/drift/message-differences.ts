@@ -1,4 +1,4 @@
-import type { Refusal } from '../../config/parse/refusal.js'
+import type { Rejection } from '../../config/parse/rejection.js'
 import type { AppSpec, ModelSpec } from '../../config/spec.js'
 import { show, suggest } from '../../config/words.js'
 import type { Connection } from '../../db/database.js'
@@ -27,7 +27,7 @@ const NAMES = `
   where s.nspname = current_schema() and c.relkind in ('r', 'p')`
 
 /** Finds the configured messages whose constraints do not exist in the database. Changes nothing. */
-export async function messageDifferences({ models }: AppSpec, database: Connection): Promise<readonly Refusal[]> {
+export async function messageDifferences({ models }: AppSpec, database: Connection): Promise<readonly Rejection[]> {
   const speaking = models.filter(({ messages }) => Object.keys(messages).length > 0)
   if (speaking.length === 0) return []
   const { rows } = await database.query({ text: NAMES, values: [] })
@@ -36,7 +36,10 @@ export async function messageDifferences({ models }: AppSpec, database: Connecti
   return speaking.flatMap((model) => unknownNames(model, known.get(model.table)))
 }
 
-function unknownNames({ name: model, table, messages }: ModelSpec, known: readonly string[] = []): readonly Refusal[] {
+function unknownNames(
+  { name: model, table, messages }: ModelSpec,
+  known: readonly string[] = [],
+): readonly Rejection[] {
   const unknown = known.length === 0 ? [] : Object.keys(messages).filter((name) => !known.includes(name))
   return unknown.map((name) => ({
     code: 'SC408',

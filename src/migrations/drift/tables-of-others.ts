@@ -1,4 +1,4 @@
-import type { Refusal } from '../../config/parse/refusal.js'
+import type { Rejection } from '../../config/parse/rejection.js'
 import type { AppSpec, ModelSpec } from '../../config/spec.js'
 import { show } from '../../config/words.js'
 import type { Connection } from '../../db/database.js'
@@ -10,17 +10,17 @@ import { readLacks } from './verify.js'
  * Compares the tables and views of others with their models: the columns, and whether the declared keys identify records. Reads every row of a table
  * whose key has no unique index. Changes nothing.
  */
-export async function differencesOfOthers(spec: AppSpec, database: Connection): Promise<readonly Refusal[]> {
+export async function differencesOfOthers(spec: AppSpec, database: Connection): Promise<readonly Rejection[]> {
   const models = spec.models.filter(({ managed }) => !managed)
   if (models.length === 0) return []
   const { lacks, keyed, missing } = await readLacks(spec, database)
-  const differences = lacks.flatMap(({ table, text }): readonly Refusal[] => {
+  const differences = lacks.flatMap(({ table, text }): readonly Rejection[] => {
     const model = models.find((each) => each.table === table)
     if (!model) return []
     const help = ['change the model, or ask the owner of the table to change it']
     return [{ code: 'SC409', path: ['models', model.name], part: 'key', message: text, help }]
   })
-  const unclear: Refusal[] = []
+  const unclear: Rejection[] = []
   for (const model of models) {
     if (model.key.length === 0 || keyed.has(model.table) || missing.has(model.table)) continue
     const found = await whyNoKey(model, database)
@@ -30,7 +30,7 @@ export async function differencesOfOthers(spec: AppSpec, database: Connection): 
 }
 
 /** Returns why the fields of a key do not identify the existing records; undefined if they do. */
-async function whyNoKey({ name, table, key }: ModelSpec, database: Connection): Promise<Refusal | undefined> {
+async function whyNoKey({ name, table, key }: ModelSpec, database: Connection): Promise<Rejection | undefined> {
   const columns = key.map(({ column }) => identifier(column))
   const isNull = columns.map((column) => `${column} is null`).join(' or ')
   const { rows } = await database.query({

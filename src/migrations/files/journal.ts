@@ -108,7 +108,7 @@ async function hasJournal(connection: Connection): Promise<boolean> {
 }
 
 /** @throws MigrationError naming each applied migration that differs from its file */
-export function refuseDisagreement(statuses: readonly MigrationStatus[]): void {
+export function rejectDisagreement(statuses: readonly MigrationStatus[]): void {
   const changed = statuses.filter(({ state }) => state === 'changed')
   const missing = statuses.filter(({ state }) => state === 'missing')
   const partial = statuses.filter(({ state }) => state === 'partial')
@@ -148,7 +148,7 @@ export function describeNewer(newer: readonly string[]): { readonly applied: str
 }
 
 /** @throws MigrationError if a later version of the project has applied newer migrations */
-export function refuseNewer(statuses: readonly MigrationStatus[], work: string): void {
+export function rejectNewer(statuses: readonly MigrationStatus[], work: string): void {
   const newer = newerIn(statuses)
   if (newer.length === 0) return
   const { applied, version } = describeNewer(newer)
@@ -156,10 +156,10 @@ export function refuseNewer(statuses: readonly MigrationStatus[], work: string):
 }
 
 /** @throws MigrationError if the journal and the files disagree, or a migration is pending or newer */
-export async function refuseUnlessAllApplied(connection: Connection, files: readonly Migration[]): Promise<void> {
+export async function rejectUnlessAllApplied(connection: Connection, files: readonly Migration[]): Promise<void> {
   const statuses = await compareJournal(connection, files)
-  refuseDisagreement(statuses)
-  refuseNewer(statuses, 'write the next migration')
+  rejectDisagreement(statuses)
+  rejectNewer(statuses, 'write the next migration')
   const pending = statuses.filter(({ state }) => state === 'pending').map(({ name }) => name)
   if (pending.length > 0)
     throw new MigrationError([`${pending.join(', ')} must be applied first`], ['Apply them: snippetctl migrate up'])

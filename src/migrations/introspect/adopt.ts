@@ -18,7 +18,7 @@ import {
   readMigrations,
 } from '../files/files.js'
 import { writeNext } from '../plan/generate.js'
-import { refuseUnlessAllApplied } from '../files/journal.js'
+import { rejectUnlessAllApplied } from '../files/journal.js'
 import { renderStatement } from '../files/render.js'
 import { find } from '../plan/pair.js'
 import { recordMigration } from '../run/run.js'
@@ -78,7 +78,7 @@ async function adopt(
   { spec, object, scratch }: AdoptionRequest & { readonly scratch: Database },
 ): Promise<Adopted> {
   const files = await readMigrations(directory)
-  await refuseUnlessAllApplied(database, files)
+  await rejectUnlessAllApplied(database, files)
   const sides = await readBoth(database, files, scratch)
   const drift = findDrift(sides).find((each) => each.object === object)
   if (!drift || !('adopt' in drift.repair) || /[\r\n]/.test(object))

@@ -11,7 +11,7 @@ import { chooseModelsWithRelations } from './choose-joined.js'
 import { MigrationError } from '../files/error.js'
 import { digitsOf, type MigrationFolder, nextNumber, pathOf, readMigrations } from '../files/files.js'
 import { planMigration, writeNext } from '../plan/generate.js'
-import { refuseUnlessAllApplied } from '../files/journal.js'
+import { rejectUnlessAllApplied } from '../files/journal.js'
 import { renderStatement } from '../files/render.js'
 import { spellOwned } from '../plan/ownership.js'
 import { recordTables } from './record.js'
@@ -108,7 +108,7 @@ async function describeTables(
   options: IntrospectOptions,
   { inspected, spec }: Found,
 ): Promise<Introspected> {
-  refuseAbsent(inspected, options.tables)
+  rejectAbsent(inspected, options.tables)
   const catalog = await readTables(
     database,
     inspected.tables.map(({ name }) => name),
@@ -146,7 +146,7 @@ async function takeOver(
   { inspected, spec: before, scratch }: Found & { readonly scratch: Database },
 ): Promise<Introspected> {
   const { directory, file, tables } = options
-  refuseAbsent(inspected, tables)
+  rejectAbsent(inspected, tables)
   const known = await tablesOfFiles(database, directory, scratch)
   const catalog = await readTables(database, [])
   const choice = chooseModelsWithRelations(inspected, catalog, {
@@ -172,7 +172,7 @@ async function takeOver(
 }
 
 /** @throws MigrationError naming the tables that do not exist */
-function refuseAbsent({ tables, schema }: SchemaInspection, wanted: readonly string[] = []): void {
+function rejectAbsent({ tables, schema }: SchemaInspection, wanted: readonly string[] = []): void {
   const absent = wanted.filter((name) => !tables.some((table) => table.name === name))
   if (absent.length === 0) return
   throw new MigrationError(
@@ -188,7 +188,7 @@ async function tablesOfFiles(
   scratch: Database,
 ): Promise<readonly string[]> {
   const files = await readMigrations(directory)
-  await refuseUnlessAllApplied(database, files)
+  await rejectUnlessAllApplied(database, files)
   if (files.length === 0) return []
   return onReplayed(scratch, files, async (_session, made) => made.map(({ name }) => name))
 }
@@ -256,8 +256,8 @@ async function remainingPlan(spec: AppSpec, { directory, migration, scratch }: P
   try {
     if ((await readMigrations(directory)).length > 0) await cp(pathOf(directory), copy, { recursive: true })
     if (migration !== undefined) await writeNext(asIf(directory, copy), MIGRATION_NAME, migration)
-    const { steps, refusals } = await planMigration(spec, asIf(directory, copy), scratch)
-    return [...steps.map(({ change, subject, detail }) => `${change} ${subject}: ${detail}`), ...refusals]
+    const { steps, rejections } = await planMigration(spec, asIf(directory, copy), scratch)
+    return [...steps.map(({ change, subject, detail }) => `${change} ${subject}: ${detail}`), ...rejections]
   } finally {
     await rm(copy, { recursive: true, force: true })
   }

@@ -63,12 +63,12 @@ export async function rejectIfUndone(adoption: Adoption): Promise<void> {
  * worded otherwise than before, so it is recognised by its subject.
  */
 async function undonePart({ spec, scratch, files, object }: Adoption, after: Comparison): Promise<Undone> {
-  if (after.steps.length + after.refusals.length === 0) return { undoing: [], help: [] }
+  if (after.steps.length + after.rejections.length === 0) return { undoing: [], help: [] }
   const before = await compareOnly(spec, files, scratch)
   const planned = new Set(before.steps.map(({ subject }) => subject))
   const steps = after.steps.filter(({ subject }) => subject === object || !planned.has(subject))
   return {
-    undoing: [...steps.map(spell), ...after.refusals.filter((refusal) => !before.refusals.includes(refusal))],
+    undoing: [...steps.map(spell), ...after.rejections.filter((rejection) => !before.rejections.includes(rejection))],
     help: [],
   }
 }

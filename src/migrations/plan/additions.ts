@@ -46,7 +46,7 @@ export async function planAdditions(
     const compared = { ...sides, wanted: sides.wanted.map((table) => forgetting(table, sides, known)) }
     const whole = await differ(session, compared)
     const { taken, left } = part(whole.steps)
-    const lacks = whole.refusals.length > 0 ? [] : await lacksAfter(session, taken, compared.wanted)
+    const lacks = whole.rejections.length > 0 ? [] : await lacksAfter(session, taken, compared.wanted)
     const orphans = extra(known, compared.wanted).filter(({ name }) => has(sides.from, name))
     const rest = { left, unmet: lacks, orphans: orphans.map(({ name }) => name) }
     const difference: Difference = { ...whole, steps: lacks.length > 0 ? [] : taken }
@@ -84,8 +84,8 @@ function lacksAfter(
 ): Promise<readonly string[]> {
   return rolledBack(session, async () => {
     const statements = taken.flatMap(({ up }) => up)
-    const refused = await attempt(session, () => runAll(session, statements))
-    if (refused) return [`the additions cannot be made without the rest: ${refused.message}`]
+    const rejected = await attempt(session, () => runAll(session, statements))
+    if (rejected) return [`the additions cannot be made without the rest: ${rejected.message}`]
     return (await findLacks(wanted, session, FROM)).map(({ text }) => text)
   })
 }

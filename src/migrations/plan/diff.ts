@@ -16,7 +16,7 @@ import {
   usesOf,
 } from './pair.js'
 import type { Ownership } from './ownership.js'
-import { isUnclear, notesOf, refusalsOf, strandedTables } from './refusals.js'
+import { isUnclear, notesOf, rejectionsOf, strandedTables } from './rejections.js'
 import { lateForeignKeys, type WantedConstraint, type WantedTable } from './sql.js'
 import * as columns from './column-steps.js'
 import * as parts from './part-steps.js'
@@ -27,7 +27,7 @@ import * as tables from './table-steps.js'
 export interface Difference {
   readonly steps: readonly Step[]
   /** Changes that are not made because their meaning is unclear: each with the setting that clarifies it. */
-  readonly refusals: readonly string[]
+  readonly rejections: readonly string[]
   /** Objects that only the files have, and that are left alone. */
   readonly notes: readonly string[]
 }
@@ -70,7 +70,7 @@ export function compareSchemas(sides: Sides): Difference {
       ...foreignKeysLast([...added, ...lastForeignKeys(created, unready)]),
       ...pairs.flatMap(addedIndexes),
     ],
-    refusals: [...pairs.flatMap(refusalsOf), ...strandedTables(sides, created)],
+    rejections: [...pairs.flatMap(rejectionsOf), ...strandedTables(sides, created)],
     notes: [...unknownTables(sides), ...pairs.flatMap(notesOf)],
   }
 }
@@ -269,7 +269,7 @@ function addedConstraints(pair: Pair, pairs: readonly Pair[]): readonly PartStep
         relation,
         target,
       })
-    // The refusal explains the solution.
+    // The rejection explains the solution.
     return isSame(old, now) || !isOurConstraint(pair, old)
       ? undefined
       : parts.changeConstraint(wanted.name, { from: old, to: constraint }, { relation, target })

@@ -17,7 +17,7 @@ interface Sides {
 interface EnumChanges {
   readonly steps: readonly Step[]
   /** Changes that PostgreSQL can only make in two transactions. */
-  readonly refusals: readonly string[]
+  readonly rejections: readonly string[]
 }
 
 /**
@@ -36,10 +36,10 @@ export function enumChanges({ wanted, from, to }: Sides): EnumChanges {
     const added = first.filter((choice) => !labels.includes(choice))
     return isAgreed && isWider && isName(type) ? [{ type, labels, choices: first, added, used }] : []
   })
-  return { steps: widenings.map(addChoices), refusals: widenings.flatMap((each) => refusedDefaults(each, to)) }
+  return { steps: widenings.map(addChoices), rejections: widenings.flatMap((each) => rejectedDefaults(each, to)) }
 }
 
-function refusedDefaults({ added, used }: Widening, to: Catalog): readonly string[] {
+function rejectedDefaults({ added, used }: Widening, to: Catalog): readonly string[] {
   return used.flatMap(({ table, column }) => {
     const value = find(find(to, table.name)?.columns ?? [], column.name)?.default
     const choice = added.find((each) => value === `${literal(each)}::text`)

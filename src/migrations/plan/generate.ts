@@ -10,7 +10,7 @@ import { blockedTables, onlineSteps } from './online.js'
 import { MigrationError } from '../files/error.js'
 import { withLocks, withWaits } from '../locks/locks.js'
 import { digitsOf, type Migration, type MigrationFolder, nextNumber, pathOf, readMigrations } from '../files/files.js'
-import { type Proof, proveRoundTrip, refusalByRows } from './prove.js'
+import { type Proof, proveRoundTrip, rejectionByRows } from './prove.js'
 import { findRenames } from './renames.js'
 import type { FormerNames } from './pair.js'
 import { enumChanges } from './enum-steps.js'
@@ -69,7 +69,7 @@ interface Means {
 
 function compare(spec: AppSpec, files: readonly Migration[], { scratch, findLarge }: Means): Promise<Plan> {
   return onBothSides(spec, files, scratch, async (session, compared) => {
-    const { steps: found, refusals, notes, former, existing } = await compareSettled(session, compared)
+    const { steps: found, rejections, notes, former, existing } = await compareSettled(session, compared)
     const judge = (steps: readonly Step[]) => withLocks(steps, existing.tables, existing.views).map(withWaits)
     const blocking = judge(found)
     const blocked = blockedTables(blocking)
@@ -78,13 +78,13 @@ function compare(spec: AppSpec, files: readonly Migration[], { scratch, findLarg
       large.size === 0
         ? blocking
         : judge(onlineSteps(blocking, existing.tables, (table) => large.has(former.table(table))))
-    const difference = { refusals, notes, steps }
+    const difference = { rejections, notes, steps }
     return prove(session, difference, {
       from: compared.from,
       files: files.length,
       isWanted: async (catalog) => {
-        const { steps, refusals } = await differ(session, { ...after(compared, difference.steps), from: catalog })
-        return steps.length + refusals.length === 0
+        const { steps, rejections } = await differ(session, { ...after(compared, difference.steps), from: catalog })
+        return steps.length + rejections.length === 0
       },
     })
   })
@@ -134,15 +134,16 @@ interface Claim {
 /** Makes a plan of a difference, and tests its text in both directions. */
 export async function prove(session: Connection, difference: Difference, claim: Claim): Promise<Plan> {
   const { from, files, isWanted } = claim
-  const { steps, refusals } = difference
+  const { steps, rejections } = difference
   const plan = { ...difference, name: planName(steps), files }
-  if (refusals.length > 0 || steps.length === 0) return { ...plan, text: undefined, proof: undefined }
+  if (rejections.length > 0 || steps.length === 0) return { ...plan, text: undefined, proof: undefined }
   const texts = [steps.filter(({ outside }) => !outside), steps.filter(({ outside }) => outside)]
     .filter(({ length }) => length > 0)
     .map(render)
   const [text, outsideText] = texts
-  const refusal = await refusalByRows(session, texts, from)
-  if (refusal !== undefined) return { ...plan, refusals: [rowsRefuse(refusal)], text: undefined, proof: undefined }
+  const rejection = await rejectionByRows(session, texts, from)
+  if (rejection !== undefined)
+    return { ...plan, rejections: [rowsReject(rejection)], text: undefined, proof: undefined }
   const before = { tables: from, views: await readViews(session, FROM) }
   const proof = await proveRoundTrip(session, {
     texts,
@@ -155,7 +156,7 @@ export async function prove(session: Connection, difference: Difference, claim: 
   return { ...plan, text, ...(outsideText !== undefined && { outsideText }), proof }
 }
 
-const rowsRefuse = (message: string): string =>
+const rowsReject = (message: string): string =>
   `the rows that the migrations insert prevent it: ${message}: write a migration that changes these rows, and plan again`
 
 /** The schemas to compare. */
@@ -181,8 +182,8 @@ export interface Comparison extends Difference {
 
 /** Compares the sides. */
 export async function differ(session: Connection, compared: Compared): Promise<Difference> {
-  const { steps, refusals, notes } = await compareSettled(session, compared)
-  return { steps, refusals, notes }
+  const { steps, rejections, notes } = await compareSettled(session, compared)
+  return { steps, rejections, notes }
 }
 
 /** The tables and views of the migration files. */
@@ -221,12 +222,12 @@ async function compareSettled(session: Connection, compared: Compared): Promise<
     enums.steps.length === 0 ? settled : await schemaAfter(session, compared.from, before)
   const { former } = renames
   const target = reconcile({ wanted, from, to, former, owns, dropped })
-  const { steps, refusals, notes } = compareSchemas({ ...target, dropped, from, former, owns })
+  const { steps, rejections, notes } = compareSchemas({ ...target, dropped, from, former, owns })
   const { first, last } = viewSteps({ ...views, from: fromViews, owned: owns.recorded }, [...before, ...steps])
   const all = [...first, ...before, ...steps, ...last]
   const existing = { tables: from, views: fromViews.map(({ name }) => name) }
-  const allRefusals = [...renames.refusals, ...enums.refusals, ...refusals, ...knownAlready(all, known)]
-  return { steps: all, refusals: allRefusals, notes, to: target.to, former, existing }
+  const allRejections = [...renames.rejections, ...enums.rejections, ...rejections, ...knownAlready(all, known)]
+  return { steps: all, rejections: allRejections, notes, to: target.to, former, existing }
 }
 
 /** Additions whose names belong to objects that others made. */
@@ -249,7 +250,7 @@ export async function writeMigration(
   directory: MigrationFolder,
   name = plan.name,
 ): Promise<readonly string[]> {
-  if (plan.refusals.length > 0) throw new MigrationError(plan.refusals)
+  if (plan.rejections.length > 0) throw new MigrationError(plan.rejections)
   if (plan.text === undefined)
     throw new MigrationError([
       'the migration files already make the schema of resources.yaml; there is nothing to write',

@@ -36,7 +36,7 @@ export async function holdAgainst<Planned extends Plan>(planned: Planned, databa
     planned.steps.flatMap(({ change, subject, renamed }) => (change === 'drop' ? [subject] : [renamed ?? ''])),
   )
   const views = new Set(planned.steps.map(({ subject }) => subject))
-  const refusals = planned.steps.flatMap((step) => {
+  const rejections = planned.steps.flatMap((step) => {
     const isTaken = step.change === 'add' && taken.has(step.subject) && !gone.has(step.subject)
     const blocking = readers.filter(
       ([table, column, view]) => isMoved(step, `${table}.${column}`) && !views.has(view ?? ''),
@@ -50,8 +50,8 @@ export async function holdAgainst<Planned extends Plan>(planned: Planned, databa
       ),
     ]
   })
-  if (refusals.length === 0) return planned
-  return { ...planned, refusals: [...planned.refusals, ...refusals], text: undefined, proof: undefined }
+  if (rejections.length === 0) return planned
+  return { ...planned, rejections: [...planned.rejections, ...rejections], text: undefined, proof: undefined }
 }
 
 /** Whether a step drops a column or gives it another type. */

@@ -49,7 +49,7 @@ export async function proveRoundTrip(session: Connection, claim: Claim): Promise
  * Tries a text on the rows that the files insert, which every new database has. Everything is rolled back.
  * @returns the server's message if the rows prevent the migration
  */
-export async function refusalByRows(
+export async function rejectionByRows(
   session: Connection,
   texts: readonly string[],
   from: Catalog,

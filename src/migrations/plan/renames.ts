@@ -9,7 +9,7 @@ import { renameTable } from './table-steps.js'
 export interface Renames {
   readonly steps: readonly Step[]
   /** Former names that do not exist, one sentence each. */
-  readonly refusals: readonly string[]
+  readonly rejections: readonly string[]
   readonly former: FormerNames
 }
 
@@ -36,7 +36,7 @@ export function findRenames(wanted: readonly WantedTable[], from: Catalog): Rena
       ...tables.map((rename) => renameTable(rename.from, rename.to)),
       ...columns.map((rename) => renameColumn(rename.table, rename.from, rename.to)),
     ],
-    refusals: found.flatMap(({ table, old }) => (old ? strayColumns(table, old) : strayTable(table, from))),
+    rejections: found.flatMap(({ table, old }) => (old ? strayColumns(table, old) : strayTable(table, from))),
     former: {
       table: (name) => before.get(name) ?? name,
       column: (table, name) => columns.find((rename) => rename.table === table && rename.to === name)?.from ?? name,

@@ -53,7 +53,7 @@ export async function countRows(plan: Plan, database: Database): Promise<Counted
         `${subject} cannot ${rows?.decides?.cannot}, because ${count?.says}: ${rows?.decides?.help}`,
     )
   if (hopeless.length === 0) return { ...plan, steps }
-  return { ...plan, steps, refusals: [...plan.refusals, ...hopeless], text: undefined, proof: undefined }
+  return { ...plan, steps, rejections: [...plan.rejections, ...hopeless], text: undefined, proof: undefined }
 }
 
 /** A missing table or column, and types that cannot be compared until the plan has changed one of them. */

@@ -28,9 +28,9 @@ async function insertRow(session: Connection, table: CatalogTable, row: number):
     if (values.includes(undefined)) return false
     const text = `insert into ${tableSql(table.name)} (${columns.map(({ name }) => identifier(name)).join(', ')})
       overriding system value values (${values.join(', ')})`
-    const refused = await attempt(session, () => session.query({ text, values: [] }))
-    if (refused === undefined) return true
-    const blamed = table.constraints.find(({ name }) => name === refused.constraint)?.columns ?? []
+    const rejected = await attempt(session, () => session.query({ text, values: [] }))
+    if (rejected === undefined) return true
+    const blamed = table.constraints.find(({ name }) => name === rejected.constraint)?.columns ?? []
     if (blamed.length === 0) return false
     for (const name of blamed) if (name !== null) choice.set(name, (choice.get(name) ?? 0) + 1)
   }

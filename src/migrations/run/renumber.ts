@@ -119,9 +119,9 @@ function rejectApplied(
   rest: { readonly applied: ReadonlySet<string>; readonly inJournal: boolean; readonly moved: readonly Migration[] },
 ): void {
   const { applied, inJournal, moved } = rest
-  const refused = changes.filter(({ file }) => applied.has(file.name) && !(inJournal && moved.includes(file)))
-  if (refused.length === 0) return
-  const names = refused.map(({ file }) => file.name)
+  const rejected = changes.filter(({ file }) => applied.has(file.name) && !(inJournal && moved.includes(file)))
+  if (rejected.length === 0) return
+  const names = rejected.map(({ file }) => file.name)
   throw new MigrationError(
     names.map((name) => `${name} is applied to this database, so its number cannot change`),
     [

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Connection, Database } from '../../db/database.js'
 import { MigrationError } from '../files/error.js'
 import { type MigrationFolder, nameIn } from '../files/files.js'
-import { createJournal, type Entry, JOURNAL, type MigrationStatus, readEntries, refuseNewer } from '../files/journal.js'
+import { createJournal, type Entry, JOURNAL, type MigrationStatus, readEntries, rejectNewer } from '../files/journal.js'
 import { asOnlyMigrator } from './lock.js'
 import {
   type Contradiction,
@@ -35,8 +35,8 @@ export async function resolveJournal(
   rejectUnknown(state, resolution)
   rejectRest(state, resolution)
   const { contradictions, unverified } = await createVerify(database, state, request.scratch)(resolution)
-  const refused = contradictions.filter(({ leavable }) => !(request.certain && leavable))
-  if (refused.length > 0) throw contradicted(contradictions, resolution)
+  const rejected = contradictions.filter(({ leavable }) => !(request.certain && leavable))
+  if (rejected.length > 0) throw contradicted(contradictions, resolution)
   if (unverified.length > 0 && !request.certain)
     throw new MigrationError(
       unverified.map((name) => `nothing in the schema shows whether ${name} was applied: it changes no table`),
@@ -137,7 +137,7 @@ function rejectRest({ statuses }: JournalState, { applied, notApplied, edited }:
       rest.map(({ name, state }) => `${name} is ${REST[state] ?? state} as well`),
       ['Settle all in one command; this shows it: snippetctl migrate resolve'],
     )
-  refuseNewer(
+  rejectNewer(
     statuses.filter(({ name }) => !notApplied.includes(name)),
     'change the journal',
   )

@@ -19,8 +19,8 @@ import {
   createJournal,
   JOURNAL,
   type MigrationStatus,
-  refuseDisagreement,
-  refuseNewer,
+  rejectDisagreement,
+  rejectNewer,
 } from '../files/journal.js'
 import { asOnlyMigrator, type MigratingSession } from './lock.js'
 import { loadExtensionsOf } from './scratch.js'
@@ -63,7 +63,7 @@ export async function migrateUp(
 ): Promise<readonly CompletedMigration[]> {
   const files = await readMigrations(directory)
   const statuses = await compareJournal(database, files)
-  refuseDisagreement(statuses)
+  rejectDisagreement(statuses)
   // A service without the privilege to change tables can start while nothing is pending.
   const pending = statuses.filter(({ state }) => state === 'pending').map(({ name }) => name)
   if (pending.length === 0) return []
@@ -82,8 +82,8 @@ export async function migrateDown(
 ): Promise<readonly CompletedMigration[]> {
   const files = await readMigrations(directory)
   const statuses = await compareJournal(database, files)
-  refuseDisagreement(statuses)
-  refuseNewer(statuses, 'revert earlier migrations')
+  rejectDisagreement(statuses)
+  rejectNewer(statuses, 'revert earlier migrations')
   const applied = statuses.filter(({ state }) => state === 'applied').map(({ name }) => name)
   if (applied.length === 0) return []
   return repeat(database, { ...options, files, direction: 'down', names: applied.slice(-steps).reverse() })
@@ -98,9 +98,9 @@ export async function recordMigration(database: Database, directory: MigrationFo
   await asOnlyMigrator(database, async (session) => {
     await createJournal(session)
     const statuses = await compareJournal(session, files)
-    refuseDisagreement(statuses)
+    rejectDisagreement(statuses)
     const file = files.find((each) => each.name === name)
-    refuseNewer(statuses, 'write the next migration')
+    rejectNewer(statuses, 'write the next migration')
     if (!file || NEXT.up(statuses)?.name !== name)
       throw new MigrationError([`${name} is not the next migration`], ['Apply pending migrations first'])
     await MIGRATE.up(session, { ...file, up: [], load: undefined }, files)
@@ -183,8 +183,8 @@ async function step(
 ): Promise<Taken | undefined> {
   await createJournal(session)
   const statuses = await compareJournal(session, files)
-  refuseDisagreement(statuses)
-  if (direction === 'down') refuseNewer(statuses, 'revert earlier migrations')
+  rejectDisagreement(statuses)
+  if (direction === 'down') rejectNewer(statuses, 'revert earlier migrations')
   const name = NEXT[direction](statuses)?.name
   const file = files.find((each) => each.name === name)
   if (!file) return undefined

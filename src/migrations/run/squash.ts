@@ -17,7 +17,7 @@ import {
   type Replaced,
   spellReplaced,
 } from '../files/files.js'
-import { compareJournal, refuseDisagreement } from '../files/journal.js'
+import { compareJournal, rejectDisagreement } from '../files/journal.js'
 import { renderStatement } from '../files/render.js'
 import { type Catalog, readCatalog } from '../introspect/catalog.js'
 import { inspectSchema } from '../introspect/inspect.js'
@@ -117,7 +117,7 @@ async function rejectPartial(
   chosen: readonly Migration[],
 ): Promise<void> {
   const statuses = await compareJournal(database, files)
-  refuseDisagreement(statuses)
+  rejectDisagreement(statuses)
   const isApplied = ({ name }: Migration) => statuses.find((status) => status.name === name)?.state === 'applied'
   const pending = chosen.filter((file) => !isApplied(file))
   if (pending.length === 0 || pending.length === chosen.length) return
@@ -147,8 +147,8 @@ function ownedNames(made: Catalog, { recorded, unrecorded }: Ownership): readonl
 }
 
 async function stepsOf(spec: AppSpec, files: readonly Migration[], scratch: Database) {
-  const { steps, refusals } = await compareOnly(spec, files, scratch)
-  return { up: steps.flatMap(({ up }) => up), refusals }
+  const { steps, rejections } = await compareOnly(spec, files, scratch)
+  return { up: steps.flatMap(({ up }) => up), rejections }
 }
 
 type Candidate = { readonly text: string } | { readonly reason: string }

@@ -82,10 +82,10 @@ test('a scope hides the records that a relation over several fields refers to', 
 
 test('a scope rejects references to records outside, as if they did not exist', async () => {
   const missing = 'The combination of Tenant and Position names a record that does not exist'
-  const refused = { status: 409, body: { errors: { tenant: missing, position: missing } } }
-  expect(await ask('POST', '/deliveries/', { tenant: 8, position: 1 })).toMatchObject(refused)
+  const rejected = { status: 409, body: { errors: { tenant: missing, position: missing } } }
+  expect(await ask('POST', '/deliveries/', { tenant: 8, position: 1 })).toMatchObject(rejected)
   expect(await ask('POST', '/deliveries/bulk/', [{ tenant: 8, position: 1 }])).toMatchObject({ status: 409 })
-  expect(await ask('PATCH', '/deliveries/1/', { tenant: 8, next: null })).toMatchObject(refused)
+  expect(await ask('PATCH', '/deliveries/1/', { tenant: 8, next: null })).toMatchObject(rejected)
   expect(await ask('POST', '/deliveries/', { tenant: 8, position: null })).toMatchObject({ status: 201 })
   expect(await ask('PATCH', '/deliveries/1/', { position: 2 })).toMatchObject({ status: 200 })
 })

@@ -38,9 +38,9 @@ export async function use(snippets: Snippets): Promise<void> {
   const all = (await snippets.listByHand()).body?.snippets ?? []
   assert.deepEqual([all.length, all[0]?.highlighted.includes('hljs')], [2, true])
   assert.equal((await snippets.replace(made.body?.id ?? 0, { ...draft, title: 'Other' })).body?.title, 'Other')
-  const refused = await snippets.createByHand({ ...draft, title: '' })
-  assert.equal(refused.status, 400)
-  assert.match(JSON.stringify(refused.problem), /"error":"Title must be between 1 and 100 characters"/)
+  const rejected = await snippets.createByHand({ ...draft, title: '' })
+  assert.equal(rejected.status, 400)
+  assert.match(JSON.stringify(rejected.problem), /"error":"Title must be between 1 and 100 characters"/)
   for (const { id } of all) assert.equal((await snippets.destroyByHand(id)).status, 204)
   const missing = await snippets.destroyByHand(1)
   assert.match(JSON.stringify([missing.status, missing.problem]), /404.*Snippet not found/)

@@ -1,6 +1,6 @@
 import type { Answer } from '../market.js'
 
-/** Bodies of the statuses that are no refusals. */
+/** Bodies of the statuses that are no rejections. */
 type Done<Result> = Result extends { readonly status: 200 | 201 | 204; readonly data: infer Data } ? Data : never
 
 interface Told {

@@ -5,7 +5,7 @@ interface Result<Data> {
   readonly data: Data
 }
 
-/** A refusal is thrown, as the response. */
+/** A rejection is thrown, as the response. */
 export async function told<Data>(asked: Promise<Result<Data>>): Promise<Answer<Data>> {
   try {
     const { status, data } = await asked

@@ -5,14 +5,14 @@ import { both, extra, has, isOfOneKind, isOurConstraint, isOurIndex, type Pair, 
 import type { WantedColumn, WantedTable } from './sql.js'
 
 /** The changes of one table that are not made until a setting clarifies them. */
-export function refusalsOf(pair: Pair): readonly string[] {
-  return [...unclearDrops(pair), ...otherKinds(pair), ...primaryKeyRefusals(pair), ...takenNames(pair)]
+export function rejectionsOf(pair: Pair): readonly string[] {
+  return [...unclearDrops(pair), ...otherKinds(pair), ...primaryKeyRejections(pair), ...takenNames(pair)]
 }
 
 /** A different object that somebody else created under a name that resources.yaml needs. */
 function takenNames(pair: Pair): readonly string[] {
   const { wanted, from, to } = pair
-  const refuse = (kind: string, name: string, definition: string) =>
+  const reject = (kind: string, name: string, definition: string) =>
     `${kind} ${name} of ${wanted.name} is made by hand, as ${definition}, and resources.yaml needs the name for a different one: ` +
     'write a migration by hand that renames or drops it'
   const constraints = both(from.constraints, to.constraints).filter(
@@ -27,8 +27,8 @@ function takenNames(pair: Pair): readonly string[] {
     ([old, now]) => old.definition !== now.definition && has(wanted.indexes, now.name) && !isOurIndex(pair, old),
   )
   return [
-    ...constraints.map(([{ name, definition }]) => refuse('constraint', name, definition)),
-    ...indexes.map(([{ name, definition }]) => refuse('index', name, definition)),
+    ...constraints.map(([{ name, definition }]) => reject('constraint', name, definition)),
+    ...indexes.map(([{ name, definition }]) => reject('index', name, definition)),
   ]
 }
 
@@ -130,7 +130,7 @@ function describe({ type, collation, identity, generated }: CatalogColumn): stri
  * A different name alone is not a difference: the constraint is renamed with the table, or somebody chose the name. A key of the table that the model
  * does not have is left alone: records can be listed without it.
  */
-function primaryKeyRefusals({ wanted, from, to }: Pair): readonly string[] {
+function primaryKeyRejections({ wanted, from, to }: Pair): readonly string[] {
   const [old, now] = [from, to].map(({ constraints }) => constraints.find(({ kind }) => kind === 'primary_key'))
   if (!now || old?.definition === now.definition) return []
   const shown = [old, now].map((key) => (key ? `${key.name} ${key.definition}` : 'none'))
