@@ -82,7 +82,9 @@ export function createService(
     const hosts = compileHosts({ ...served.spec.api, development: served.development, own: () => own })
     const publicUrl = compilePublicUrl(served.spec.api)
     const access = servedAccess(served, database, gate)
-    return { gate, parts: { routes, mounts, pages, records, access, cors, hosts, publicUrl, onMismatch: gate.suspect } }
+    const { compression } = served.spec.api
+    const parts = { routes, mounts, pages, records, access, cors, hosts, publicUrl, compression }
+    return { gate, parts: { ...parts, onMismatch: gate.suspect } }
   }
   let now = serve(app)
   const versions = createVersions(app, allLimits.replacedTimeout, log)

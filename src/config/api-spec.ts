@@ -7,6 +7,8 @@ export interface ApiSpec {
   readonly explore: boolean | 'development'
   /** The hosts that requests may name; any if empty. */
   readonly hosts: readonly string[]
+  /** Whether responses of the API are compressed for clients that accept that. */
+  readonly compression: boolean
   /** The maximum size of any body, in bytes. */
   readonly maxBody: number
   /** The URL by which clients reach the service, without a slash at the end. */

@@ -1,18 +1,14 @@
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { remember } from '../remember.js'
+import { acceptedCodings, codedTag, type Coding } from './codings.js'
 import { isKnown } from './entity-tags.js'
 import type { Context, Reply } from './route.js'
-import { readWeights } from './weights.js'
-
-/** The codings of compressed responses, the shorter first. */
-const CODINGS = ['br', 'gzip'] as const
-type Coding = (typeof CODINGS)[number]
 
 /** Shorter texts fit into one packet anyway. */
-const MIN_LENGTH = 1024
+export const MIN_LENGTH = 1024
 /** Compressing for one response must be quick; a file is compressed once. */
-const QUALITY = { once: { br: 9, gzip: 9 }, response: { br: 4, gzip: 6 } } as const
+export const QUALITY = { once: { br: 9, gzip: 9 }, response: { br: 4, gzip: 6 } } as const
 
 /** A text that many responses have, in each coding that a client has asked for. */
 export interface EncodedText {
@@ -24,19 +20,14 @@ export interface EncodedText {
 const compressBrotli = promisify(brotliCompress)
 const compressGzip = promisify(gzip)
 
-function compress(text: string | Uint8Array, coding: Coding, { br, gzip: level }: { br: number; gzip: number }) {
+/** Compresses a text; the options are the quality in each coding. */
+export function compress(text: string | Uint8Array, coding: Coding, { br, gzip: level }: { br: number; gzip: number }) {
   return coding === 'br'
     ? compressBrotli(text, { params: { [constants.BROTLI_PARAM_QUALITY]: br } })
     : compressGzip(text, { level })
 }
 
 const compressed = remember((_: EncodedText) => new Map<Coding, Promise<Uint8Array>>())
-
-/** The coding that a client accepts (RFC 9110, 12.5.3); undefined if it accepts none of ours. */
-function codingFor({ headers }: Pick<Context, 'headers'>): Coding | undefined {
-  const weights = readWeights(String(headers['accept-encoding'] ?? ''))
-  return CODINGS.find((coding) => (weights.get(coding) ?? weights.get('*') ?? 0) > 0)
-}
 
 interface Delivery {
   readonly cacheControl: string
@@ -50,8 +41,9 @@ export async function replyEncoded(
   { headers }: Pick<Context, 'headers'>,
   { cacheControl, type }: Delivery,
 ): Promise<Reply> {
-  const coding = encoded.text.length < MIN_LENGTH ? undefined : codingFor({ headers })
-  const etag = `"${encoded.tag}${coding === undefined ? '' : `-${coding}`}"`
+  const [coding] = encoded.text.length < MIN_LENGTH ? [] : acceptedCodings({ headers })
+  const tag = `"${encoded.tag}"`
+  const etag = coding === undefined ? tag : codedTag(tag, coding)
   const common = { ETag: etag, 'Cache-Control': cacheControl, Vary: 'Accept-Encoding' }
   if (isKnown(headers, etag)) return { status: 304, headers: common }
   return {
@@ -72,7 +64,7 @@ function inCoding(encoded: EncodedText, coding: Coding): Promise<Uint8Array> {
 export async function encodeReply(reply: Reply, context: Pick<Context, 'headers'>): Promise<Reply> {
   const { text } = reply
   if (text === undefined || text.length < MIN_LENGTH) return reply
-  const coding = codingFor(context)
+  const [coding] = acceptedCodings(context)
   const headers = { ...reply.headers, Vary: 'Accept-Encoding' }
   if (coding === undefined) return { ...reply, headers }
   return {

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { Problem } from '../problem.js'
 import type { Precondition } from '../resource/plan.js'
+import { acceptedCodings, codedTag } from './codings.js'
 import type { Context, Reply } from './route.js'
 
 type Headers = Context['headers']
@@ -10,8 +11,8 @@ type Headers = Context['headers']
  * blanks after a tag belong to its group, because two adjacent runs of blanks would take quadratic time.
  */
 const ELEMENT = /[ \t]*(?:(W\/)?"([!#-~\x80-\xff]*)"[ \t]*)?(,|$)/y
-/** SHA-256 in base64 for URLs. */
-const OURS = /^[A-Za-z0-9_-]{43}$/
+/** SHA-256 in base64 for URLs, and the coding in which the client has the record. */
+const OURS = /^([A-Za-z0-9_-]{43})(?:-(?:br|gzip))?$/
 
 interface Tag {
   readonly weak: boolean
@@ -25,9 +26,17 @@ export function entityTag(document: string): string {
 
 /** Returns the document with its tag; only the tag, as 304, if the client has the document already. */
 export function taggedReply({ headers }: Pick<Context, 'headers'>, document: string, tag: string): Reply {
-  return isKnown(headers, tag)
-    ? { status: 304, headers: { ETag: tag } }
-    : { status: 200, headers: { ETag: tag }, text: document }
+  const known = knownTag(headers, tag)
+  return known === undefined
+    ? { status: 200, headers: { ETag: tag }, text: document }
+    : { status: 304, headers: { ETag: known } }
+}
+
+/** The tag in `If-None-Match` of a representation that the client has and accepts: without a coding, or in an accepted one. */
+function knownTag(headers: Headers, tag: string): string | undefined {
+  if (headers['if-none-match'] === undefined) return undefined
+  const coded = acceptedCodings({ headers }).map((coding) => codedTag(tag, coding))
+  return [tag, ...coded].find((each) => isKnown(headers, each))
 }
 
 /** Whether `If-None-Match` lists this tag. */
@@ -61,8 +70,8 @@ function precondition(name: string, value: string, wanted: boolean): Preconditio
     throw new Problem('malformed_request', `${name} must be \`*\` or a list of entity tags, each in double quotes`)
   }
   // If-Match never matches a weak tag (RFC 9110, 13.1.1), and a tag that we did not make matches no record.
-  const usable = tags.filter(({ weak, content }) => !(wanted && weak) && OURS.test(content))
-  return { tags: usable.map(({ content }) => Buffer.from(content, 'base64url').toString('hex')), wanted }
+  const hashes = tags.flatMap(({ weak, content }) => (wanted && weak ? [] : (OURS.exec(content)?.[1] ?? [])))
+  return { tags: hashes.map((each) => Buffer.from(each, 'base64url').toString('hex')), wanted }
 }
 
 /** Returns undefined if the header is malformed. */

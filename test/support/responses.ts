@@ -1,4 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { type App, renderOpenApi, resourceAt, type Route } from '../../src/internal.js'
 import { SECURITY_HEADERS } from '../../src/http/server/headers.js'
@@ -35,12 +36,13 @@ interface Sent {
   readonly body: string | undefined
 }
 
+const DECODERS: Readonly<Record<string, (bytes: Buffer) => Buffer>> = { br: brotliDecompressSync, gzip: gunzipSync }
 const MAX_BODY_BYTES = 256 * 1024
-/** Headers that no document mentions: those of every response, and those for browsers. */
+/** Headers that no document mentions: those of every response, those for browsers, and those of HTTP libraries. */
 const AMBIENT: ReadonlySet<string> = new Set([
   ...['vary', 'access-control-allow-origin', 'access-control-allow-credentials', 'access-control-expose-headers'],
   ...SECURITY_HEADERS.map((name) => name.toLowerCase()),
-  ...['content-type', 'content-length', 'connection', 'keep-alive', 'transfer-encoding', 'date'],
+  ...['content-type', 'content-length', 'connection', 'keep-alive', 'transfer-encoding', 'content-encoding', 'date'],
 ])
 
 /**
@@ -176,7 +178,8 @@ function listenTo(response: ServerResponse, isBodyless: boolean, tell: (sent: Se
   const finish = () => {
     if (isTold) return
     isTold = true
-    const body = isBodyless || size > MAX_BODY_BYTES ? undefined : Buffer.concat(chunks).toString()
+    const decode = DECODERS[headers.get('content-encoding') ?? ''] ?? ((bytes: Buffer) => bytes)
+    const body = isBodyless || size > MAX_BODY_BYTES ? undefined : decode(Buffer.concat(chunks)).toString()
     tell({ status: response.statusCode, headers, body })
   }
   const { writeHead, write, end } = response

@@ -104,12 +104,13 @@ export const buildSpec = (
 }
 
 const buildApi = ({ cors, ...given }: ApiYaml): ApiSpec => {
-  const { prefix, title, dialect, explore, hosts = [], max_body } = { ...DEFAULTS.api, ...given }
+  const { prefix, title, dialect, explore, compression, hosts = [], max_body } = { ...DEFAULTS.api, ...given }
   return {
     prefix,
     title,
     dialect,
     explore,
+    compression,
     hosts: [...hosts],
     maxBody: max_body,
     publicUrl: given.public_url,

@@ -11,6 +11,7 @@ export const API_DEFAULTS = {
   title: 'API',
   dialect: PLAIN,
   explore: 'development',
+  compression: false,
   max_body: 32 * 1024 * 1024,
 } as const
 
@@ -53,6 +54,11 @@ export const apiSchema = (): JsonSchema =>
       { enum: [true, false, 'development'], default: API_DEFAULTS.explore },
       'Whether `/`, `/explore/` and `/docs` show the API in a browser; `development` means unless `NODE_ENV` is `production`.',
       'explore: true',
+    ),
+    compression: doc(
+      { type: 'boolean', default: API_DEFAULTS.compression },
+      'Whether responses of the API are compressed with Brotli or gzip. Leave it off behind a proxy that compresses them.',
+      'compression: true',
     ),
     hosts: hostsSchema(),
     max_body: doc(

@@ -80,6 +80,7 @@ export interface ApiYaml {
   readonly title?: string
   readonly dialect?: string
   readonly explore?: boolean | 'development'
+  readonly compression?: boolean
   readonly hosts?: readonly string[]
   readonly max_body?: number
   readonly public_url?: string

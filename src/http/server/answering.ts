@@ -6,8 +6,7 @@ import { codeUnderWay, type Exchange, isSettled, statementUnderWay } from './exc
 import type { Log } from '../log.js'
 import { answeredBefore } from '../outcomes.js'
 import { toReply } from './problem-document.js'
-import { type Situation, sendReply } from './reply.js'
-import type { Reply } from '../route.js'
+import { type Situation, sendReply, type WrittenReply } from './reply.js'
 import type { RouteTable } from '../route-table.js'
 import type { Traffic } from './traffic.js'
 import type { Uses } from './usage-count.js'
@@ -24,7 +23,7 @@ export interface AnsweringParts extends Situation {
 
 /** The ways to answer an exchange. The first one wins; later ones are ignored. */
 export interface Answering {
-  answer(exchange: Exchange, reply: Reply): void
+  answer(exchange: Exchange, reply: WrittenReply): void
   /** Responds with a problem. Any other error is a bug: its cause is logged and not shown to the client. */
   fail(exchange: Exchange, error: unknown): void
   /** Calls `fail` for exchanges that exceed their deadline. */
@@ -34,7 +33,7 @@ export interface Answering {
 export function createAnswering(parts: AnsweringParts): Answering {
   const { routes, log, limits, uses } = parts
 
-  const answer = (exchange: Exchange, reply: Reply): void => {
+  const answer = (exchange: Exchange, reply: WrittenReply): void => {
     if (isSettled(exchange)) return
     try {
       if (reply.stream !== undefined) deadlines.start(exchange)

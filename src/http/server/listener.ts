@@ -4,6 +4,7 @@ import { Problem } from '../../problem.js'
 import { type AnsweringParts, createAnswering } from './answering.js'
 import { enter, release, settle } from './connection.js'
 import { askForBody } from './body.js'
+import { compressReply } from './compression.js'
 import type { Authenticate } from '../../auth/authenticate.js'
 import { allowed, toOptionsReply } from './options-reply.js'
 import { describe, statusOf } from './request-log.js'
@@ -36,6 +37,8 @@ export interface ListenerParts extends AnsweringParts {
   readonly checkOrigin: OriginCheck
   /** The URL under which clients reach the service; undefined if unknown. */
   readonly publicUrl?: PublicUrl | undefined
+  /** Whether successful responses are compressed. */
+  readonly compression?: boolean | undefined
   readonly spans?: Spans | undefined
   readonly pipeline: Pipeline
   readonly connectionOf: (socket: Socket) => Connection | undefined
@@ -193,7 +196,8 @@ export function createListener(parts: ListenerParts): {
     try {
       const run = () =>
         spans ? trace(exchange, match, spans) : route.handle(makeContext(exchange, params, surroundings))
-      const outcome = parts.access ? identify(exchange, parts.access.authenticate).then(run) : run()
+      const handled = parts.access ? identify(exchange, parts.access.authenticate).then(run) : run()
+      const outcome = parts.compression ? compressed(exchange, handled) : handled
       if (!('then' in outcome)) return answer(exchange, outcome)
       deadlines.start(exchange)
       // The handler may continue after the client has left or the request timed out.
@@ -212,6 +216,9 @@ export function createListener(parts: ListenerParts): {
       fail(exchange, error)
     }
   }
+
+  const compressed = async ({ request }: Exchange, handled: ReturnType<Handler>) =>
+    compressReply(await handled, request)
 
   const identify = async (exchange: Exchange, authenticate: Authenticate) =>
     (exchange.identity = await authenticate(exchange.request))

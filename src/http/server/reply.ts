@@ -15,6 +15,13 @@ const BODYLESS = new Set([204, 304])
 /** The pieces of a stream are joined to chunks of this many characters. A stream that fails before the first chunk gets a proper error response. */
 const CHUNK = 16 * 1024
 
+/** A response as the server writes it. */
+export interface WrittenReply extends Omit<Reply, 'stream'> {
+  readonly stream?: AsyncIterable<string | Uint8Array>
+  /** The length of a compressed text before, in bytes. */
+  readonly uncodedLength?: number
+}
+
 /** The state of the server when a response is written. */
 export interface Situation {
   readonly limits: Limits
@@ -31,7 +38,7 @@ export interface Situation {
  * Writes a response. For a stream, the promise resolves at its end.
  * @throws TypeError or RangeError for an invalid response; then nothing was sent. If the promise is rejected, check `isSettled`
  */
-export function sendReply(exchange: Exchange, reply: Reply, situation: Situation): Promise<void> | undefined {
+export function sendReply(exchange: Exchange, reply: WrittenReply, situation: Situation): Promise<void> | undefined {
   if (!Number.isInteger(reply.status) || reply.status < 200 || reply.status > 599) {
     throw new RangeError(`a handler returned the status ${reply.status}; it must be between 200 and 599`)
   }
@@ -41,7 +48,12 @@ export function sendReply(exchange: Exchange, reply: Reply, situation: Situation
 }
 
 /** Returns the headers of a response as a flat list. `length` is the length of the body; undefined if it is unknown or there is none. */
-export function headersOf(requestId: string, reply: Reply, length: number | undefined, close: boolean): string[] {
+export function headersOf(
+  requestId: string,
+  reply: WrittenReply,
+  length: number | undefined,
+  close: boolean,
+): string[] {
   const headers = [...SECURITY_HEADERS, 'X-Request-Id', requestId]
   if (length !== undefined || reply.stream !== undefined) headers.push('Content-Type', 'application/json')
   if (length !== undefined) headers.push('Content-Length', String(length))
@@ -55,7 +67,7 @@ export function headersOf(requestId: string, reply: Reply, length: number | unde
 }
 
 /** Returns the body of a response that is not a stream. */
-export function textOf(reply: Reply): string | Uint8Array | undefined {
+export function textOf(reply: Omit<Reply, 'stream'>): string | Uint8Array | undefined {
   const text = reply.text ?? ('body' in reply ? toJsonText(reply.body) : undefined)
   if (text !== undefined && BODYLESS.has(reply.status)) {
     throw new TypeError(`a handler returned the status ${reply.status} and a body, which that status cannot have`)
@@ -63,13 +75,18 @@ export function textOf(reply: Reply): string | Uint8Array | undefined {
   return text
 }
 
-function sendText(exchange: Exchange, reply: Reply, text: string | Uint8Array | undefined, situation: Situation): void {
+function sendText(
+  exchange: Exchange,
+  reply: WrittenReply,
+  text: string | Uint8Array | undefined,
+  situation: Situation,
+): void {
   const { request, response } = exchange
   const waits = exchange.awaitsContinue
   const length = text === undefined ? undefined : Buffer.byteLength(text)
   const close = writeHead(exchange, reply, length, situation)
   if (length !== undefined) holdUntilRead(exchange, length, situation.budget)
-  if (reply.status < 400) situation.largeReads.answered(length ?? 0)
+  if (reply.status < 400) situation.largeReads.answered(reply.uncodedLength ?? length ?? 0)
   if (close && !request.complete && !waits) linger(exchange, text ?? '', situation.limits)
   else response.end(text)
 }
@@ -90,7 +107,7 @@ function allowOrigin(headers: string[], given: readonly string[]): void {
 }
 
 /** Returns whether the connection closes after this response. */
-function writeHead(exchange: Exchange, reply: Reply, length: number | undefined, situation: Situation): boolean {
+function writeHead(exchange: Exchange, reply: WrittenReply, length: number | undefined, situation: Situation): boolean {
   const { request, requestId, response, connection } = exchange
   const close = endsConnection(exchange, situation)
   const headers = headersOf(requestId, reply, length, close)
@@ -131,28 +148,31 @@ function linger({ request, response }: Exchange, text: string | Uint8Array, limi
 
 async function sendStream(
   exchange: Exchange,
-  reply: Reply,
-  stream: AsyncIterable<string>,
+  reply: WrittenReply,
+  stream: AsyncIterable<string | Uint8Array>,
   situation: Situation,
 ): Promise<void> {
   const { request, response } = exchange
   let begun = false
   let gathered = ''
-  const flush = async () => {
+  const write = async (piece: string | Uint8Array) => {
     if (!begun) writeHead(exchange, reply, undefined, situation)
     begun = true
-    if (gathered !== '' && request.method !== 'HEAD' && !response.write(gathered)) await drained(exchange)
-    gathered = ''
+    if (piece.length > 0 && request.method !== 'HEAD' && !response.write(piece)) await drained(exchange)
   }
   // Leaving the loop ends the stream.
   for await (const piece of stream) {
     if (response.destroyed || (!begun && isSettled(exchange))) return
-    gathered += piece
-    if (gathered.length >= CHUNK) await flush()
+    if (typeof piece === 'string') gathered += piece
+    else await write(piece)
+    if (gathered.length >= CHUNK) {
+      await write(gathered)
+      gathered = ''
+    }
     if (begun && request.method === 'HEAD') break
   }
   if (response.destroyed || (!begun && isSettled(exchange))) return
-  await flush()
+  await write(gathered)
   response.end()
 }
 

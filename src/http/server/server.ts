@@ -42,6 +42,8 @@ export interface Served {
   /** The allowed hosts; undefined for any. */
   readonly hosts?: Hosts | undefined
   readonly publicUrl?: PublicUrl | undefined
+  /** Whether successful responses are compressed. */
+  readonly compression?: boolean
   /** Called when a table seems to differ from its model. */
   readonly onMismatch?: () => void
 }
@@ -101,7 +103,7 @@ export function createServer(parts: ServerParts): HttpServer {
   const server = createHttpServer(serverOptions(limits))
   const later = createAfterCommit(log, limits.handlerTimeout)
   const listenerOf = (
-    { routes, records, access, mounts = [], pages, cors, hosts, publicUrl, onMismatch }: Served,
+    { routes, records, access, mounts = [], pages, cors, hosts, publicUrl, compression, onMismatch }: Served,
     uses: Uses,
   ) => {
     const checkOrigin = compileOriginCheck({ hosts, cors, publicUrl })
@@ -118,6 +120,7 @@ export function createServer(parts: ServerParts): HttpServer {
       cors,
       checkOrigin,
       publicUrl,
+      compression,
       traffic,
       spans,
       onMismatch,
