@@ -6,6 +6,7 @@ import { type CliContext, type CommonOptions, requireSpec } from '../context.js'
 import { onDatabase } from '../database/database.js'
 import type { ExitCode } from '../failure.js'
 import { count } from '../output.js'
+import { collectAssignments } from '../migrate/conversions.js'
 import { plan, type PlanOptions } from '../migrate/plan.js'
 import { renumber, type RenumberOptions } from '../migrate/renumber.js'
 import { resolve, type ResolveOptions } from '../migrate/resolve.js'
@@ -57,9 +58,16 @@ function addPlan(migrate: Command, context: CliContext): void {
       '--rename <old:new>',
       'first write into the configuration that a column (table.old:new) or table (old:new) was renamed',
     )
+    .option(
+      '--using <column=sql>',
+      'convert a column (table.column) whose type changes by this SQL expression; can be repeated',
+      collectAssignments,
+    )
+    .option('--reverse <column=sql>', 'the expression by which `down` converts the column back', collectAssignments)
     .addHelpText(
       'after',
-      '\nExamples:\n  $ snippetctl migrate plan\n  $ snippetctl migrate plan --write add_language\n  $ snippetctl migrate plan --rename books.size:pages',
+      '\nExamples:\n  $ snippetctl migrate plan\n  $ snippetctl migrate plan --write add_language\n  $ snippetctl migrate plan --rename books.size:pages' +
+        "\n  $ snippetctl migrate plan --using 'books.price=price * 100' --reverse 'books.price=price / 100.0'",
     )
     .action(async (options: PlanOptions) => context.finish(await plan(context, options)))
 }

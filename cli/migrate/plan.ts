@@ -24,12 +24,15 @@ import { findLargeTables } from './large-tables.js'
 import { measure } from './measure.js'
 import { type ExitCode, Failure } from '../failure.js'
 import { alignColumns, count, type Output } from '../output.js'
+import { type Assignment, conversionsOf } from './conversions.js'
 import { type ScratchOptions, withScratch } from './scratch.js'
 
 export interface PlanOptions extends CommonOptions, ScratchOptions {
   /** `true` if the option has no value. */
   readonly write?: string | true
   readonly rename?: string
+  readonly using?: readonly Assignment[]
+  readonly reverse?: readonly Assignment[]
   /** Undefined if the number of rows decides. */
   readonly concurrently?: boolean
   readonly measure?: true
@@ -46,7 +49,10 @@ export async function plan(context: CliContext, options: PlanOptions): Promise<E
   const spec = await requireSpec(context, options)
   const { migrations } = projectFolders(spec.file)
   const findLarge = findLargeTables(context, { file: spec.file, concurrently: options.concurrently })
-  const made = await withScratch(context, options, (scratch) => planMigration(spec, migrations, scratch, findLarge))
+  const conversions = conversionsOf(options)
+  const made = await withScratch(context, options, (scratch) =>
+    planMigration(spec, migrations, scratch, { findLarge, conversions }),
+  )
   const writes = options.write !== undefined
   const { planned, newer } = await inspectDatabase(context, spec, { planned: made, writes })
   if (options.json) context.out.data(JSON.stringify({ schemaVersion: 1, ...toJson(planned) }))

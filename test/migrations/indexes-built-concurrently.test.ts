@@ -105,7 +105,9 @@ describe('a plan whose indexes are built concurrently', () => {
   ])('creates %s, after which there is nothing to do', async (_what, to, names) => {
     const folder = await makeFolder()
     await writeMigration(await planMigration(specOf(before), folder.path, database), folder.path)
-    const planned = await planMigration(specOf(to), folder.path, database, async (tables) => new Set(tables))
+    const planned = await planMigration(specOf(to), folder.path, database, {
+      findLarge: async (tables) => new Set(tables),
+    })
     await writeMigration(planned, folder.path, 'more')
     expect((await folder.names()).map((name) => name.slice(0, -4))).toEqual(names)
     expect(await planMigration(specOf(to), folder.path, database)).toMatchObject({ steps: [], rejections: [] })

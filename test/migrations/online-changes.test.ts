@@ -44,7 +44,8 @@ afterEach(async () => {
   await scratch.close()
 })
 
-const plan = (models: Models) => planMigration(specOf(models), folder.path, scratch, async (tables) => new Set(tables))
+const findLarge = async (tables: readonly string[]) => new Set(tables)
+const plan = (models: Models) => planMigration(specOf(models), folder.path, scratch, { findLarge })
 
 /** Applies a configuration, stores rows, and writes the plan of another one. */
 async function prepare(from: Models, to: Models) {
@@ -119,7 +120,7 @@ describe('a change of a large table blocks its requests only for a moment, and c
 test('a small table gets one file, whose statements are one transaction', async () => {
   await writeMigration(await plan(BASE), folder.path, 'first')
   const to = specOf(books({ code: { type: 'string', max: 20, unique: true } }))
-  const planned = await planMigration(to, folder.path, scratch, async () => new Set(['authors']))
+  const planned = await planMigration(to, folder.path, scratch, { findLarge: async () => new Set(['authors']) })
   expect(planned.text).not.toContain('concurrently')
   expect(planned.outsideText).toBeUndefined()
 })

@@ -99,3 +99,48 @@ describe('a plan is rejected with a way out', () => {
     expect(await migrate('up')).toMatchObject({ code: 0 })
   })
 })
+
+describe('a conversion is given on the command line', () => {
+  beforeEach(async () => {
+    await sql(`insert into books (title, pages) values ('a', 1), ('b', 2)`)
+    await project.write('resources.yaml', withField('pages: { type: choice, choices: [short, long] }'))
+    await sql('alter table books alter pages set not null')
+  })
+
+  test('by the option that the rejection names', async () => {
+    const rejected = await migrate('plan', '--write')
+    expect(rejected).toMatchObject({ code: 1 })
+    expect(rejected.stdout).toContain(
+      'books.books_pages_type cannot be added, because 2 of 2 rows violate it: ' +
+        `correct these rows, or convert them to values that it accepts: --using 'books.pages=…'`,
+    )
+    const using = `books.pages=case when pages > 1 then 'long' else 'short' end`
+    const reverse = `books.pages=case pages when 'long' then 2 else 1 end`
+    expect(await migrate('plan', '--write', 'name_pages', '--using', using, '--reverse', reverse)).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining(
+        `sets each value to case when pages > 1 then 'long' else 'short' end: 2 of 2 rows change; `,
+      ),
+    })
+    expect(await migrate('up')).toMatchObject({ code: 0 })
+    expect(await migrate('plan', '--using', using)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('the type of books.pages does not change'),
+    })
+    expect(await migrate('down')).toMatchObject({ code: 0 })
+    const query = { text: 'select title, pages::text from books order by id', values: [] }
+    expect(await onProjectDatabase(project, database, async (open) => (await open.query(query)).rows)).toEqual([
+      ['a', '1'],
+      ['b', '2'],
+    ])
+  })
+
+  test.each<[args: readonly string[], message: string]>([
+    [['--using', 'pages=1'], 'It must be table.column=expression, such as books.price=price * 100.'],
+    [['--using', 'books.pages= '], 'It must be table.column=expression'],
+    [['--using', 'books.pages=1', '--using', 'books.pages=2'], 'books.pages has an expression already.'],
+    [['--reverse', 'books.pages=1'], '--reverse books.pages: there is no --using for this column'],
+  ])('and rejected: %j', async (args, message) => {
+    expect(await migrate('plan', ...args)).toMatchObject({ code: 2, stderr: expect.stringContaining(message) })
+  })
+})

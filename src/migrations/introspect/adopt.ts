@@ -210,7 +210,7 @@ function changeOf(table: string, old: CatalogColumn, now: CatalogColumn): Parts 
   const relation = tableSql(table)
   const retyped = old.type !== now.type || old.collation !== now.collation
   const steps = [
-    ...(retyped ? [changeType(table, old, now, { relation, indexed: false })] : []),
+    ...(retyped ? [changeType({ table, from: old, to: now, relation, columns: [], given: undefined })] : []),
     ...(retyped || old.default === now.default ? [] : [changeDefault(table, old, now)]),
     ...(old.nullable === now.nullable ? [] : [changeNullable(table, { from: old, to: now, relation, fills: false })]),
   ]

@@ -85,7 +85,7 @@ function undoneInColumn(spec: AppSpec, { table, old, now }: ChangedColumn, { to,
   const filled = old.default !== now.default && !hasSameDefault(now, wanted)
   const nullable = old.nullable !== now.nullable && now.nullable !== wanted.nullable
   const steps = [
-    ...(type ? [changeType(table, now, wanted, { relation: table, indexed: false })] : []),
+    ...(type ? [changeType({ table, from: now, to: wanted, relation: table, columns: [], given: undefined })] : []),
     ...(filled ? [changeDefault(table, now, wanted)] : []),
     ...(nullable ? [changeNullable(table, { from: now, to: wanted, relation: table, fills: false })] : []),
   ]

@@ -3,9 +3,10 @@ import { countsOf } from '../../fields/columns.js'
 import { identifier } from '../../fields/sql-literal.js'
 import type { CatalogColumn } from '../introspect/catalog.js'
 import { collationSql } from '../introspect/collation.js'
-import { block, type Conversion, convert } from './conversions.js'
+import { block, type Conversion } from './conversions.js'
 import { type RowQuery, rowsOf } from './row-query.js'
 import type { WantedColumn } from './sql.js'
+import { conversionsOf, misfitRows, type Retyped, riskOfGiven } from './type-change.js'
 import { alter, blocking, destructive, risky, safe, type Step } from '../files/steps.js'
 
 export function renameColumn(table: string, from: string, to: string): Step {
@@ -173,28 +174,27 @@ export function changeDefault(table: string, from: CatalogColumn, to: CatalogCol
   }
 }
 
-/** Another type or collation. The default changes with it, because the old one may not be a value of the new type. */
-export function changeType(
-  table: string,
-  from: CatalogColumn,
-  to: CatalogColumn,
-  { relation, indexed }: { readonly relation: string; readonly indexed: boolean },
-): Step {
-  const [there, back] = [convert(table, to.name, from, to), convert(table, to.name, to, from)]
+/**
+ * Another type or collation. The default changes with it, because the old one may not be a value of the new type.
+ * @param indexed whether an index or a constraint has the column
+ */
+export function changeType(change: Retyped, { indexed } = { indexed: false }): Step {
+  const { table, from, to, given } = change
+  const [there, back] = conversionsOf(change)
   return {
     change: 'change',
     subject: `${table}.${to.name}`,
     detail: `${typeOf(from)} -> ${typeOf(to)}`,
-    ...riskOf(there, relation, indexed && from.collation !== to.collation),
+    ...(given ? riskOfGiven(change, given) : riskOf(change, there, indexed && from.collation !== to.collation)),
     up: retype(table, { from, to, conversion: there }),
     down: retype(table, { from: { ...to, sequence: from.sequence }, to: from, conversion: back }),
   }
 }
 
-function riskOf(conversion: Conversion, relation: string, reindexes: boolean) {
-  const { misfits, rewrites } = conversion
-  if (misfits) return { ...risky('fails when a value does not fit'), rows: misfits(relation) }
-  if (rewrites) return rewriting(relation)
+function riskOf(change: Retyped, conversion: Conversion, reindexes: boolean) {
+  const rows = misfitRows(change, conversion)
+  if (rows) return { ...risky('fails when a value does not fit'), rows }
+  if (conversion.rewrites) return rewriting(change.relation)
   return reindexes ? blocking : safe
 }
 

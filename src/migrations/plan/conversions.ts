@@ -1,7 +1,6 @@
 import { tableSql } from '../../fields/table-name.js'
 import { identifier, literal } from '../../fields/sql-literal.js'
 import { collationSql } from '../introspect/collation.js'
-import { type RowQuery, rowsOf } from './row-query.js'
 
 /** The type of a column as spelled in the catalogue. */
 export interface ColumnType {
@@ -15,18 +14,24 @@ export interface Conversion {
   readonly guards: readonly string[]
   /** The action after `alter column "name"`. */
   readonly action: string
+  /** The converted value, as SQL on the former columns. */
+  readonly value: string
   /** Whether every row is rewritten while nobody can read the table. */
   readonly rewrites: boolean
-  /** Counts the values that would change; undefined if none can. */
-  readonly misfits: ((relation: string) => RowQuery) | undefined
+  /** The condition for values that would change, and how to describe them after a number of rows; undefined if none can change. */
+  readonly misfit: Misfit | undefined
+}
+
+interface Misfit {
+  readonly where: string
+  readonly says: string
 }
 
 /** The details of a conversion between two types; anything left out has the usual value. */
 interface Rule {
   readonly using?: string
   readonly rewrites?: boolean
-  /** The condition for values that would change, and how to describe them after a number of rows. */
-  readonly misfit?: { readonly where: string; readonly says: string }
+  readonly misfit?: Misfit
 }
 
 interface Parts {
@@ -113,13 +118,9 @@ export function convert(table: string, name: string, from: ColumnType, to: Colum
   return {
     guards: misfit ? [guard(table, name, misfit)] : [],
     action: `type ${to.type}${collate}${using === undefined ? '' : ` using ${using}`}`,
+    value: using ?? `${column}::${to.type}`,
     rewrites,
-    misfits:
-      misfit &&
-      ((relation) => ({
-        ...rowsOf(relation, misfit.where),
-        says: (count, total) => `${count} of ${total} rows ${misfit.says}`,
-      })),
+    misfit,
   }
 }
 
@@ -130,17 +131,19 @@ function byText(column: string, from: string, to: string): Rule {
 }
 
 /** PostgreSQL itself would silently round a number, and cut blanks off a text that is too long. */
-function guard(table: string, name: string, { where, says }: NonNullable<Rule['misfit']>): string {
+function guard(table: string, name: string, { where, says }: Misfit): string {
   const message = `rows of ${table} have values in ${name} that ${says}, so they would change`
   const lines = [
     'begin',
     `  if exists (select from ${tableSql(table)} where ${where}) then`,
-    `    raise exception using errcode = 'check_violation', message = ${literal(message)};`,
+    `    raise exception using errcode = 'check_violation', message = ${literal(message)}, hint = ${literal(HINT)};`,
     '  end if;',
     'end',
   ]
   return block(lines)
 }
+
+const HINT = 'correct these rows, or plan the migration again with --using, which says how to convert them'
 
 /** A `do` block of these lines. */
 export function block(lines: readonly string[]): string {

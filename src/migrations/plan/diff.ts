@@ -8,20 +8,24 @@ import {
   isOfOneKind,
   isOurConstraint,
   isOurIndex,
+  isSame,
   isTied,
   losesKey,
-  nameless,
   type Pair,
   pairTables,
+  retypedColumn,
   usesOf,
 } from './pair.js'
 import type { Ownership } from './ownership.js'
 import { isUnclear, notesOf, rejectionsOf, strandedTables } from './rejections.js'
+import type { Decision } from './row-query.js'
 import { lateForeignKeys, type WantedConstraint, type WantedTable } from './sql.js'
 import * as columns from './column-steps.js'
 import * as parts from './part-steps.js'
 import type { Step } from '../files/steps.js'
+import { renamedConstraints, renamedIndexes, renamedParts } from './renamed-parts.js'
 import * as tables from './table-steps.js'
+import { conversionDecision, type GivenConversion } from './type-change.js'
 
 /** The difference between the tables of the migration files and those of resources.yaml. */
 export interface Difference {
@@ -44,6 +48,8 @@ export interface Sides {
   readonly to: Catalog
   readonly former: FormerNames
   readonly owns: Ownership
+  /** The conversions of columns that a person gives. */
+  readonly conversions: readonly GivenConversion[]
 }
 
 /**
@@ -156,40 +162,6 @@ function isAside(constraint: CatalogConstraint, pair: Pair, pairs: readonly Pair
   return own || isMoved || targetColumns.some((column) => other?.retyped.has(column) === true)
 }
 
-function renamedConstraints(pair: Pair): readonly (readonly [CatalogConstraint, CatalogConstraint])[] {
-  const old = extra(pair.from.constraints, pair.to.constraints).filter((each) => isOurConstraint(pair, each))
-  return extra(pair.to.constraints, pair.from.constraints).flatMap((now) => {
-    const same = old.find((each) => each.kind === now.kind && isSame(each, now))
-    return same ? [[same, now] as const] : []
-  })
-}
-
-function renamedIndexes(pair: Pair): readonly (readonly [CatalogIndex, CatalogIndex])[] {
-  const old = extra(pair.from.indexes, pair.to.indexes).filter((each) => isOurIndex(pair, each))
-  return extra(pair.to.indexes, pair.from.indexes).flatMap((now) => {
-    const same = old.find((each) => nameless(each) === nameless(now))
-    return same ? [[same, now] as const] : []
-  })
-}
-
-function renamedParts(pair: Pair): readonly Step[] {
-  const { wanted, from, to, former } = pair
-  const name = (kind: 'constraint' | 'index' | 'sequence', old: string, now: string) =>
-    parts.renamePart(kind, wanted.name, { from: old, to: now })
-  const counters = both(from.columns, to.columns).filter(
-    ([old, now]) =>
-      old.sequence !== now.sequence &&
-      (former.table(wanted.name) !== wanted.name || former.column(wanted.name, now.name) !== now.name),
-  )
-  return [
-    ...renamedConstraints(pair).map(([old, now]) => name('constraint', old.name, now.name)),
-    ...renamedIndexes(pair).map(([old, now]) => name('index', old.name, now.name)),
-    ...counters.flatMap(([old, now]) =>
-      old.sequence !== null && now.sequence !== null ? [name('sequence', old.sequence, now.sequence)] : [],
-    ),
-  ]
-}
-
 function droppedColumns(pair: Pair): readonly Step[] {
   const { wanted, from, dropped, relation } = pair
   return from.columns
@@ -204,15 +176,15 @@ function addedColumns({ wanted, from, relation }: Pair): readonly Step[] {
 }
 
 function changedColumns(pair: Pair): readonly Step[] {
-  const { wanted, from, to, retyped, relation } = pair
+  const { wanted, from, to, retyped, converted } = pair
   return both(from.columns, to.columns)
     .filter(([old, now]) => isOfOneKind(old, now))
     .flatMap(([old, now]) => {
       const indexed = [...from.indexes, ...from.constraints].some(({ columns }) => columns.includes(now.name))
       const type = retyped.has(now.name)
-      const nullability = { from: old, to: now, relation, fills: !isTied(pair, now.name) }
+      const nullability = { from: old, to: now, relation: converted, fills: !isTied(pair, now.name) }
       return [
-        ...(type ? [columns.changeType(wanted.name, old, now, { relation, indexed })] : []),
+        ...(type ? [columns.changeType(retypedColumn(pair, old, now), { indexed })] : []),
         ...(type || old.default === now.default ? [] : [columns.changeDefault(wanted.name, old, now)]),
         ...(old.nullable === now.nullable ? [] : [columns.changeNullable(wanted.name, nullability)]),
       ]
@@ -243,6 +215,7 @@ function addedToNew(table: WantedTable, constraint: WantedConstraint): Step {
     owned: true,
     relation: table.name,
     target: undefined,
+    decides: undefined,
   })
 }
 
@@ -252,14 +225,14 @@ function foreignKeysLast(parts: readonly PartStep[]): readonly Step[] {
 }
 
 function addedConstraints(pair: Pair, pairs: readonly Pair[]): readonly PartStep[] {
-  const { wanted, from, to, relation } = pair
+  const { wanted, from, to, converted: relation } = pair
   const named = new Set(renamedConstraints(pair).map(([, now]) => now.name))
   // A default gives every row the same value in the new column, which may violate a unique constraint or a foreign key.
   const isEmpty = (column: string) => !has(from.columns, column) && find(wanted.columns, column)?.default === undefined
   const stepOf = (constraint: WantedConstraint): Step | undefined => {
     const [old, now] = [find(from.constraints, constraint.name), find(to.constraints, constraint.name)]
     const isNew = constraint.columns.every(isEmpty)
-    const target = pairs.find((other) => other.wanted.name === constraint.target)?.relation
+    const target = pairs.find((other) => other.wanted.name === constraint.target)?.converted
     // A constraint with its name may exist on a column that is dropped.
     if (!old || isAside(old, pair, pairs) || isOn(pair.dropped, old))
       return parts.addConstraint(wanted.name, constraint, {
@@ -268,11 +241,16 @@ function addedConstraints(pair: Pair, pairs: readonly Pair[]): readonly PartStep
         owned: !old || isOurConstraint(pair, old),
         relation,
         target,
+        decides: decisionOn(constraint, pair),
       })
     // The rejection explains the solution.
     return isSame(old, now) || !isOurConstraint(pair, old)
       ? undefined
-      : parts.changeConstraint(wanted.name, { from: old, to: constraint }, { relation, target })
+      : parts.changeConstraint(
+          wanted.name,
+          { from: old, to: constraint },
+          { relation, target, decides: decisionOn(constraint, pair) },
+        )
   }
   return wanted.constraints
     .filter(({ kind, name }) => kind !== 'primary_key' && !named.has(name))
@@ -283,8 +261,14 @@ function addedConstraints(pair: Pair, pairs: readonly Pair[]): readonly PartStep
     })
 }
 
+/** Rows that violate a constraint after a column was converted need another conversion. */
+function decisionOn({ columns: on }: WantedConstraint, { wanted, to, retyped }: Pair): Decision | undefined {
+  const column = to.columns.find(({ name }) => on.includes(name) && retyped.has(name))
+  return column && conversionDecision(wanted.name, column)
+}
+
 function addedIndexes(pair: Pair): readonly Step[] {
-  const { wanted, from, to, relation } = pair
+  const { wanted, from, to, converted: relation } = pair
   const named = new Set(renamedIndexes(pair).map(([, now]) => now.name))
   return wanted.indexes
     .filter(({ name }) => !named.has(name))
@@ -293,8 +277,4 @@ function addedIndexes(pair: Pair): readonly Step[] {
       return !old || (old.definition !== find(to.indexes, name)?.definition && isOurIndex(pair, old))
     })
     .map((index) => parts.addIndex(wanted, index, relation))
-}
-
-function isSame(old: CatalogConstraint, now: CatalogConstraint | undefined): boolean {
-  return now !== undefined && old.definition === now.definition && old.validated === now.validated
 }

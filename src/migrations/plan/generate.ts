@@ -22,6 +22,8 @@ import { rolledBack } from '../run/session.js'
 import type { Step } from '../files/steps.js'
 import { nameClashes, type WantedTable, wantedTables } from './sql.js'
 import { viewSteps } from './view-steps.js'
+import { checkConversions } from './check-conversions.js'
+import type { GivenConversion } from './type-change.js'
 import { type CatalogView, readViews, type WantedView, wantedViews } from './views.js'
 
 /** The changes that bring the schema of the migration files to that of resources.yaml. */
@@ -48,12 +50,12 @@ export async function planMigration(
   spec: AppSpec,
   directory: MigrationFolder,
   scratch?: Database,
-  findLarge: FindLarge = async () => new Set(),
+  options: PlanOptions = {},
 ): Promise<Plan> {
   const files = await readMigrations(directory)
   const own = scratch ?? (await openScratch())
   try {
-    return await compare(spec, files, { scratch: own, findLarge })
+    return await compare(spec, files, own, options)
   } finally {
     if (own !== scratch) await own.close()
   }
@@ -62,13 +64,21 @@ export async function planMigration(
 /** Which tables have so many rows that their requests must not wait, by their names in the database. */
 export type FindLarge = (tables: readonly string[]) => Promise<ReadonlySet<string>>
 
-interface Means {
-  readonly scratch: Database
-  readonly findLarge: FindLarge
+/** The decisions about a plan that the files do not show. */
+export interface PlanOptions {
+  /** By default no table is large. */
+  readonly findLarge?: FindLarge
+  readonly conversions?: readonly GivenConversion[]
 }
 
-function compare(spec: AppSpec, files: readonly Migration[], { scratch, findLarge }: Means): Promise<Plan> {
-  return onBothSides(spec, files, scratch, async (session, compared) => {
+function compare(
+  spec: AppSpec,
+  files: readonly Migration[],
+  scratch: Database,
+  { findLarge = async () => new Set(), conversions = [] }: PlanOptions,
+): Promise<Plan> {
+  return onBothSides(spec, files, scratch, async (session, sides) => {
+    const compared = { ...sides, conversions }
     const { steps: found, rejections, notes, former, existing } = await compareSettled(session, compared)
     const judge = (steps: readonly Step[]) => withLocks(steps, existing.tables, existing.views).map(withWaits)
     const blocking = judge(found)
@@ -98,7 +108,7 @@ export function compareOnly(spec: AppSpec, files: readonly Migration[], scratch:
 /** The comparison after steps were run, which records what they own. */
 export function after(compared: Compared, steps: readonly Step[]): Compared {
   const { recorded, unrecorded } = compared.owns
-  return { ...compared, owns: { recorded: new Set([...recorded, ...ownedBy(steps)]), unrecorded } }
+  return { ...compared, conversions: [], owns: { recorded: new Set([...recorded, ...ownedBy(steps)]), unrecorded } }
 }
 
 /**
@@ -121,7 +131,7 @@ export async function onBothSides<T>(
     const { made: from, owns } = await buildOwned(session, files)
     const known = files.flatMap((file) => file.known)
     const views = { wanted: wantedViews(spec), to: toViews }
-    return work(session, { wanted, dropped: spec.dropped, from, to, views, known, owns })
+    return work(session, { wanted, dropped: spec.dropped, from, to, views, known, owns, conversions: [] })
   })
 }
 
@@ -170,6 +180,8 @@ export interface Compared {
   /** Objects of others that only their database has. */
   readonly known: readonly string[]
   readonly owns: Ownership
+  /** The conversions of columns that a person gives. */
+  readonly conversions: readonly GivenConversion[]
 }
 
 /** A difference, and the wanted tables as the files spell them. */
@@ -213,7 +225,7 @@ async function schemaAfter(session: Connection, from: Catalog, steps: readonly S
 
 /** Runs the renames and adds the choices of enums, to read the resulting catalogue. */
 async function compareSettled(session: Connection, compared: Compared): Promise<Comparison> {
-  const { wanted, dropped, to, views, known, owns } = compared
+  const { wanted, dropped, to, views, known, owns, conversions } = compared
   const renames = findRenames(wanted, compared.from)
   const settled = await schemaAfter(session, compared.from, renames.steps)
   const enums = enumChanges({ wanted, from: settled.tables, to })
@@ -222,7 +234,8 @@ async function compareSettled(session: Connection, compared: Compared): Promise<
     enums.steps.length === 0 ? settled : await schemaAfter(session, compared.from, before)
   const { former } = renames
   const target = reconcile({ wanted, from, to, former, owns, dropped })
-  const { steps, rejections, notes } = compareSchemas({ ...target, dropped, from, former, owns })
+  const { steps, rejections, notes } = compareSchemas({ ...target, dropped, from, former, owns, conversions })
+  await checkConversions(session, conversions, { from, to: target.to, before })
   const { first, last } = viewSteps({ ...views, from: fromViews, owned: owns.recorded }, [...before, ...steps])
   const all = [...first, ...before, ...steps, ...last]
   const existing = { tables: from, views: fromViews.map(({ name }) => name) }

@@ -4,6 +4,7 @@ import type { Catalog, CatalogColumn, CatalogConstraint, CatalogIndex, CatalogTa
 import { isDerivedConstraint, isDerivedIndex } from './derived.js'
 import type { Ownership } from './ownership.js'
 import type { WantedTable } from './sql.js'
+import { type GivenConversion, newValue, type Retyped } from './type-change.js'
 
 /** The names of tables and columns before the renames of a plan, by their wanted names. */
 export interface FormerNames {
@@ -24,19 +25,32 @@ export interface Pair {
   readonly dropped: ReadonlySet<string>
   /** The table before the plan, under its later names, for counting. */
   readonly relation: string
+  /** The same with the values of columns whose type changes converted. */
+  readonly converted: string
+  /** The conversions that a person gives, by column. */
+  readonly given: ReadonlyMap<string, GivenConversion>
 }
 
 /** The tables in both schemas. */
 export function pairTables(
   wanted: readonly WantedTable[],
-  sides: { readonly from: Catalog; readonly to: Catalog; readonly former: FormerNames; readonly owns: Ownership },
+  sides: {
+    readonly from: Catalog
+    readonly to: Catalog
+    readonly former: FormerNames
+    readonly owns: Ownership
+    readonly conversions: readonly GivenConversion[]
+  },
 ): readonly Pair[] {
-  const { former, owns } = sides
+  const { former, owns, conversions } = sides
   return wanted.flatMap((table): readonly Pair[] => {
     const [from, to] = [find(sides.from, table.name), find(sides.to, table.name)]
     if (!from || !to) return []
     const retyped = both(from.columns, to.columns).filter(([old, now]) => isRetyped(old, now))
     const dropped = extra(from.columns, to.columns).filter((column) => !column.generated)
+    const relation = relationOf(from, former)
+    const given = new Map(conversions.filter((each) => each.table === from.name).map((each) => [each.column, each]))
+    const changes = retyped.map(([old, now]) => retypedColumn({ from, relation, given }, old, now))
     return [
       {
         wanted: table,
@@ -46,7 +60,9 @@ export function pairTables(
         owns,
         retyped: new Set(retyped.map(([, now]) => now.name)),
         dropped: new Set(dropped.map(({ name }) => name)),
-        relation: relationOf(from, former),
+        relation,
+        converted: convertedRelation(from, relation, changes),
+        given,
       },
     ]
   })
@@ -67,6 +83,26 @@ function relationOf({ name, columns }: CatalogTable, former: FormerNames): strin
   if (former.table(name) === name && before.every(({ now, was }) => now === was)) return tableSql(name)
   const list = before.map(({ now, was }) => `${identifier(was)} as ${identifier(now)}`).join(', ')
   return `(select ${list} from ${tableSql(former.table(name))}) ${tableAlias(name)}`
+}
+
+/** A column whose type changes. */
+export function retypedColumn(
+  { from: table, relation, given }: Pick<Pair, 'from' | 'relation' | 'given'>,
+  from: CatalogColumn,
+  to: CatalogColumn,
+): Retyped {
+  const columns = table.columns.map(({ name }) => name)
+  return { table: table.name, from, to, relation, columns, given: given.get(to.name) }
+}
+
+function convertedRelation({ name, columns }: CatalogTable, relation: string, changes: readonly Retyped[]): string {
+  if (changes.length === 0) return relation
+  const list = columns.map((column) => {
+    const change = changes.find(({ to }) => to.name === column.name)
+    const own = identifier(column.name)
+    return change ? `(${newValue(change)}\n) as ${own}` : own
+  })
+  return `(select ${list.join(', ')} from ${relation}) ${tableAlias(name)}`
 }
 
 type Owned = Pick<Pair, 'wanted' | 'former' | 'owns'>
@@ -149,4 +185,9 @@ export function isTied({ to }: Pair, column: string): boolean {
     ({ uses, definition }) => uses.includes(column) && definition.startsWith('CREATE UNIQUE '),
   )
   return isUnique || to.constraints.some(({ kind, columns: keys }) => kind !== 'check' && keys.includes(column))
+}
+
+/** Whether two constraints have one definition, and both or neither were checked for existing rows. */
+export function isSame(old: CatalogConstraint, now: CatalogConstraint | undefined): boolean {
+  return now !== undefined && old.definition === now.definition && old.validated === now.validated
 }

@@ -2,7 +2,7 @@ import { inSchemaOf } from '../../fields/table-name.js'
 import { identifier } from '../../fields/sql-literal.js'
 import type { CatalogConstraint, CatalogIndex } from '../introspect/catalog.js'
 import { isPlainIndex } from '../introspect/plain-parts.js'
-import { type RowQuery, rowsOf } from './row-query.js'
+import { type Decision, type RowQuery, rowsOf } from './row-query.js'
 import { addConstraint as addConstraintSql, type WantedConstraint, type WantedTable } from './sql.js'
 import { createIndex, indexDefinition, type WantedIndex } from './wanted-indexes.js'
 import { alter, blocking, risky, safe, type Step } from '../files/steps.js'
@@ -12,6 +12,8 @@ interface Relations {
   readonly relation: string
   /** The table that a foreign key refers to; undefined if it is new and has no rows yet. */
   readonly target: string | undefined
+  /** Set if the plan itself gives the rows the values that violate the constraint. */
+  readonly decides: Decision | undefined
 }
 
 /** A constraint, an index or a counter whose name follows that of a renamed table or column. */
@@ -66,16 +68,19 @@ function twins(keys: readonly string[], relation: string, condition = 'true'): R
 }
 
 /** The rows that violate a constraint. */
-function breakers(constraint: WantedConstraint, { relation, target }: Relations): { readonly rows?: RowQuery } {
+function breakers(constraint: WantedConstraint, relations: Relations): { readonly rows?: RowQuery } {
+  const rows = breakingRows(constraint, relations)
+  return rows ? { rows: { ...rows, ...(relations.decides && { decides: relations.decides }) } } : {}
+}
+
+function breakingRows(constraint: WantedConstraint, { relation, target }: Relations): RowQuery | undefined {
   const columns = constraint.columns.map(identifier)
   const says = (count: string, total: string) => `${count} of ${total} rows violate it`
   if (constraint.kind === 'check') {
     const where = `not ${constraint.definition.replace(/^check /i, '')}`
-    return { rows: { ...rowsOf(relation, where), says } }
+    return { ...rowsOf(relation, where), says }
   }
-  if (constraint.kind === 'unique') {
-    return { rows: twins(columns, relation) }
-  }
+  if (constraint.kind === 'unique') return twins(columns, relation)
   if (constraint.kind === 'foreign_key') {
     const names = columns.map((_, place) => `own.value${place + 1}`)
     const there = (constraint.targetColumns ?? []).map((name, place) => `${identifier(name)} = ${names[place]}`)
@@ -84,9 +89,9 @@ function breakers(constraint: WantedConstraint, { relation, target }: Relations)
     const orphan = `${isSet}${target === undefined ? '' : ` and not exists (${found})`}`
     const own = columns.map((column, place) => `${column} as value${place + 1}`).join(', ')
     const values = rowsOf(`(select ${own} from ${relation}) own`, orphan)
-    return { rows: { ...values, says: (count, total) => `${count} of ${total} rows refer to a missing row` } }
+    return { ...values, says: (count, total) => `${count} of ${total} rows refer to a missing row` }
   }
-  return {}
+  return undefined
 }
 
 /** @param isWeaker whether the table accepts more afterwards */

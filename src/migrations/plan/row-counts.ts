@@ -1,6 +1,7 @@
 import type { Database } from '../../db/database.js'
 import type { Plan } from './generate.js'
-import type { RowQuery } from './row-query.js'
+import type { Decision, RowQuery, Trial } from './row-query.js'
+import { TRIAL_RESULT, type TrialResult } from './trial.js'
 import { inDiscardedTransaction, rolledBack, type Session, sqlState } from '../run/session.js'
 import type { Step } from '../files/steps.js'
 
@@ -12,6 +13,8 @@ export interface RowCount {
   readonly of: number | undefined
   /** A phrase: `3 of 1,204 rows are longer than 60`. */
   readonly says: string
+  /** Set if the rows make the step fail. */
+  readonly decides?: Decision
 }
 
 /** A plan with the number of rows that each step affects. */
@@ -46,12 +49,11 @@ export async function countRows(plan: Plan, database: Database): Promise<Counted
     }
     return counted
   })
-  const hopeless = steps
-    .filter(({ rows, count }) => rows?.decides !== undefined && (count?.rows ?? 0) > 0)
-    .map(
-      ({ subject, count, rows }) =>
-        `${subject} cannot ${rows?.decides?.cannot}, because ${count?.says}: ${rows?.decides?.help}`,
-    )
+  const hopeless = steps.flatMap(({ subject, count }) =>
+    count?.decides === undefined
+      ? []
+      : [`${subject} cannot ${count.decides.cannot}, because ${count.says}: ${count.decides.help}`],
+  )
   if (hopeless.length === 0) return { ...plan, steps }
   return { ...plan, steps, rejections: [...plan.rejections, ...hopeless], text: undefined, proof: undefined }
 }
@@ -59,17 +61,53 @@ export async function countRows(plan: Plan, database: Database): Promise<Counted
 /** A missing table or column, and types that cannot be compared until the plan has changed one of them. */
 const MISSING = ['42P01', '42703', '42883']
 
-async function countFor(session: Session, { sql, says }: RowQuery): Promise<RowCount | undefined> {
+async function countFor(session: Session, query: RowQuery): Promise<RowCount | undefined> {
   try {
-    const { rows } = await rolledBack(session, () => session.query({ text: sql, values: [] }))
-    const [count, total] = (rows[0] ?? []).map(Number)
-    if (count === undefined || total === undefined) return undefined
-    return { rows: count, of: total, says: says(count.toLocaleString('en-US'), total.toLocaleString('en-US')) }
+    return await countAtOnce(session, query)
   } catch (error) {
     const state = sqlState(error)
     if (state === undefined) throw error
     if (MISSING.includes(state)) return undefined
-    const reason = state.startsWith('22') ? 'of an existing row' : 'they could not be counted'
-    return { rows: undefined, of: undefined, says: `${reason}: ${(error as Error).message}` }
+    const isOfRow = state.startsWith('22')
+    const tried = query.trial && isOfRow ? await countOneByOne(session, query.trial).catch(onlyOfServer) : undefined
+    const reason = isOfRow ? 'of an existing row' : 'they could not be counted'
+    return tried ?? { rows: undefined, of: undefined, says: `${reason}: ${(error as Error).message}` }
   }
+}
+
+const spelled = (count: number): string => count.toLocaleString('en-US')
+
+async function countAtOnce(
+  session: Session,
+  { sql, says, decides, examples }: RowQuery,
+): Promise<RowCount | undefined> {
+  const read = (text: string) => rolledBack(session, () => session.query({ text, values: [] }))
+  const [count, total, ...others] = ((await read(sql)).rows[0] ?? []).map(Number)
+  if (count === undefined || total === undefined) return undefined
+  const shown = examples === undefined || count === 0 ? [] : (await read(examples)).rows.map(([value]) => value)
+  return {
+    rows: count,
+    of: total,
+    says: `${says(spelled(count), spelled(total), ...others.map(spelled))}${listed(shown)}`,
+    ...(decides && count > 0 && { decides }),
+  }
+}
+
+async function countOneByOne(session: Session, { sql, says, decides }: Trial): Promise<RowCount> {
+  const result = await rolledBack(session, async () => {
+    await session.query({ text: sql, values: [] })
+    return session.query({ text: `select current_setting('${TRIAL_RESULT}')`, values: [] })
+  })
+  const [failed, total, values, message] = JSON.parse(result.rows[0]?.[0] ?? '') as TrialResult
+  const phrase = `${spelled(failed)} of ${spelled(total)} rows ${says}${listed(values)}${message === null ? '' : ` (${message})`}`
+  return { rows: failed, of: total, says: phrase, decides }
+}
+
+/** A few values after a phrase. */
+const listed = (values: readonly (string | null | undefined)[]): string =>
+  values.length === 0 ? '' : `: ${values.map((value) => JSON.stringify(value)).join(', ')}`
+
+/** Counting one by one can reach the time limit. */
+function onlyOfServer(error: unknown): undefined {
+  if (sqlState(error) === undefined) throw error
 }
