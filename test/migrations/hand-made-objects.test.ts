@@ -90,6 +90,41 @@ describe('hand-made constraints and indexes are not touched, whatever their name
   })
 })
 
+describe('dropping an index that serves a foreign key made by hand', () => {
+  const AUTHORS = `  author:
+    table: authors
+    fields:
+      id: { type: bigint, primary_key: true }
+resources:`
+  const models = (indexes: string): string =>
+    BOOKS.replace(
+      'max: 100 }\n',
+      `max: 100 }\n      writer: { type: bigint, nullable: true }\n    indexes: ${indexes}\n`,
+    ).replace('resources:', AUTHORS)
+  const FOREIGN_KEY = '-- up\nalter table books add constraint by_hand foreign key (writer) references authors (id);\n'
+
+  test.each<[to: string, step: object]>([
+    [
+      '[]',
+      {
+        safety: 'risky',
+        risk: 'serves the foreign key by_hand: without it, each delete in authors reads all rows of books',
+      },
+    ],
+    ['[[writer, title]]', { safety: 'safe' }],
+  ])('says so, unless another index serves it: %s', async (to, step) => {
+    await begin(models('[[writer, id]]'))
+    await folder.write('0002_by_hand.sql', FOREIGN_KEY)
+    const { steps } = await plan(models(to))
+    expect(steps[0]).toMatchObject({ change: 'drop', subject: 'books.books_writer_id_idx', ...step })
+  })
+
+  test('is safe without the foreign key', async () => {
+    await begin(models('[[writer, id]]'))
+    expect((await plan(models('[]'))).steps).toMatchObject([{ change: 'drop', safety: 'safe' }])
+  })
+})
+
 describe('a constraint that was removed from resources.yaml', () => {
   test.each<[what: string, before: string, after: string, subject: string, risk: RegExp]>([
     [

@@ -1,4 +1,4 @@
-import type { Catalog, CatalogConstraint, CatalogIndex, CatalogTable } from '../introspect/catalog.js'
+import type { Catalog, CatalogTable } from '../introspect/catalog.js'
 import {
   both,
   extra,
@@ -10,11 +10,9 @@ import {
   isOurIndex,
   isSame,
   isTied,
-  losesKey,
   type Pair,
   pairTables,
   retypedColumn,
-  usesOf,
 } from './pair.js'
 import type { Ownership } from './ownership.js'
 import { isUnclear, notesOf, rejectionsOf, strandedTables } from './rejections.js'
@@ -23,6 +21,7 @@ import { lateForeignKeys, type WantedConstraint, type WantedTable } from './sql.
 import * as columns from './column-steps.js'
 import * as parts from './part-steps.js'
 import type { Step } from '../files/steps.js'
+import { isAside, isOn, type PartStep, partsInTheWay } from './parts-in-the-way.js'
 import { renamedConstraints, renamedIndexes, renamedParts } from './renamed-parts.js'
 import * as tables from './table-steps.js'
 import { conversionDecision, type GivenConversion } from './type-change.js'
@@ -90,14 +89,6 @@ function unknownTables({ from, to, dropped }: Sides): readonly string[] {
     )
 }
 
-/** A part of a table that is dropped or added, and whether it points to another table. */
-interface PartStep {
-  readonly step: Step
-  readonly points: boolean
-  /** The table that gets a unique constraint by it, so that foreign keys can refer to it. */
-  readonly unique?: string
-}
-
 /** The target of a foreign key can be dropped or change its type only after the foreign key was dropped. */
 function foreignKeysFirst(parts: readonly PartStep[]): readonly Step[] {
   return [...parts.filter(({ points }) => points), ...parts.filter(({ points }) => !points)].map(({ step }) => step)
@@ -107,59 +98,6 @@ function foreignKeysOf({ name, constraints }: CatalogTable): readonly PartStep[]
   return constraints
     .filter(({ kind }) => kind === 'foreign_key')
     .map((constraint) => ({ step: parts.dropConstraint(name, constraint, false), points: true }))
-}
-
-function partsInTheWay(pair: Pair, _index: number, pairs: readonly Pair[]): readonly PartStep[] {
-  const { wanted, from, to } = pair
-  const renamed = new Set(renamedConstraints(pair).map(([old]) => old.name))
-  const moved = new Set(renamedIndexes(pair).map(([old]) => old.name))
-  return [
-    ...from.constraints
-      .filter(({ name, kind }) => kind !== 'primary_key' && !renamed.has(name))
-      .filter((each) => (has(to.constraints, each.name) ? isAside(each, pair, pairs) : isGone(pair, each)))
-      .map((constraint) => ({
-        step: parts.dropConstraint(wanted.name, constraint, isWeaker(pair, constraint)),
-        points: constraint.kind === 'foreign_key',
-      })),
-    ...from.indexes
-      .filter(({ name }) => !moved.has(name))
-      .filter((index) => {
-        const now = find(to.indexes, index.name)
-        return now ? now.definition !== index.definition && isOurIndex(pair, index) : isGone(pair, index)
-      })
-      .map((index) => ({
-        step: parts.dropIndex(wanted.name, index, !has(to.indexes, index.name) && !isOn(pair.dropped, index)),
-        points: false,
-      })),
-  ]
-}
-
-/** Whether the table accepts more without a constraint: it is not put back, and its columns stay. */
-function isWeaker({ to, dropped }: Pair, constraint: CatalogConstraint): boolean {
-  return !has(to.constraints, constraint.name) && !isOn(dropped, constraint)
-}
-
-/** An unwanted part is dropped if migrations made it. Any part is dropped with its column, because PostgreSQL would do that anyway. */
-function isGone(pair: Pair, part: CatalogConstraint | CatalogIndex): boolean {
-  if (isOn(pair.dropped, part)) return true
-  return 'kind' in part ? isOurConstraint(pair, part) : isOurIndex(pair, part)
-}
-
-function isOn(names: ReadonlySet<string>, part: CatalogConstraint | CatalogIndex): boolean {
-  return usesOf(part).some((column) => names.has(column))
-}
-
-/** Whether a constraint must be dropped and put back: one of its columns changes its type, or the table that it refers to may be dropped. */
-function isAside(constraint: CatalogConstraint, pair: Pair, pairs: readonly Pair[]): boolean {
-  const { kind, name, target, targetColumns } = constraint
-  const own = isOn(pair.retyped, constraint)
-  if (kind !== 'foreign_key') return own && !isSame(constraint, find(pair.to.constraints, name))
-  const other = pairs.find(({ wanted }) => wanted.name === target)
-  const isMoved =
-    (!other || losesKey(other, targetColumns)) &&
-    isOurConstraint(pair, constraint) &&
-    !isSame(constraint, find(pair.to.constraints, name))
-  return own || isMoved || targetColumns.some((column) => other?.retyped.has(column) === true)
 }
 
 function droppedColumns(pair: Pair): readonly Step[] {

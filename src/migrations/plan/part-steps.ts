@@ -146,8 +146,22 @@ export function addIndex(table: WantedTable, index: WantedIndex, relation: strin
   }
 }
 
-/** @param isWeaker whether the table accepts more afterwards, if the index is unique */
-export function dropIndex(table: string, index: CatalogIndex, isWeaker: boolean): Step {
+interface Consequences {
+  /** Whether the table accepts more afterwards, if the index is unique. */
+  readonly isWeaker: boolean
+  /** A foreign key that stays and has no other index. */
+  readonly served: CatalogConstraint | undefined
+}
+
+export function dropIndex(table: string, index: CatalogIndex, { isWeaker, served }: Consequences): Step {
+  const risks = [
+    ...(isWeaker && index.definition.startsWith('CREATE UNIQUE ') ? [WEAKER.unique] : []),
+    ...(served
+      ? [
+          `serves the foreign key ${served.name}: without it, each delete in ${served.target} reads all rows of ${table}`,
+        ]
+      : []),
+  ]
   return {
     change: 'drop',
     subject: `${table}.${index.name}`,
@@ -156,7 +170,7 @@ export function dropIndex(table: string, index: CatalogIndex, isWeaker: boolean)
       : index.definition.replace(/^CREATE (UNIQUE )?INDEX .*? USING (?:btree )?/, (_text, unique?: string) =>
           unique === undefined ? 'index ' : 'unique index ',
         ),
-    ...(isWeaker && index.definition.startsWith('CREATE UNIQUE ') ? risky(WEAKER.unique) : safe),
+    ...(risks.length > 0 ? risky(risks.join('; ')) : safe),
     up: [`drop index ${identifier(index.name)}`],
     down: [index.definition],
   }
