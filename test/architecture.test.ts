@@ -53,6 +53,7 @@ const LAYERS: readonly (readonly string[])[] = [
     'src/json-scanner.ts',
     'src/linked-list.ts',
     'src/remember.ts',
+    'src/shell-word.ts',
   ],
   ['src/fields/'],
   ['src/lookups/'],

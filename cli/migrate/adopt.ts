@@ -25,7 +25,7 @@ export async function adopt(context: CliContext, object: string, options: AdoptO
     const shown = shownPath(context, spec.file)
     if (written === undefined) {
       context.err.line(
-        `  ! ${shown} cannot describe the type ${column.type}: write the field yourself, or the next plan drops it`,
+        `  ! ${shown} has no field for it, and the next plan drops it: no private field can fill a ${column.type} without a default, so write the field yourself`,
       )
       return 0
     }

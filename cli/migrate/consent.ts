@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander'
-import { ConsentNeeded, describeLoss, objectsOf } from '../../src/internal.js'
+import { ConsentNeeded, describeLoss, objectsOf, shellWord } from '../../src/internal.js'
 import type { CliContext } from '../context.js'
 import { Failure } from '../failure.js'
 
@@ -41,7 +41,7 @@ export async function withConsent<T>(
 async function askFor(context: CliContext, { losses }: ConsentNeeded): Promise<readonly string[]> {
   const objects = objectsOf(losses)
   const descriptions = losses.map(describeLoss)
-  const flag = `allow exactly this: --allow-destructive=${objects.join(',')}`
+  const flag = `allow exactly this: --allow-destructive=${shellWord(objects.join(','))}`
   for (const [index, object] of objects.entries()) {
     if (index === 0 && context.err.terminal) for (const loss of descriptions) context.err.line(`  ! ${loss}`)
     const answer = await context.ask(`type ${object} to continue, Ctrl-C to stop: `)

@@ -174,7 +174,10 @@ async function write(
   name: string | true,
   planned: MigrationPlan,
 ): Promise<void> {
-  if (isEmpty(planned)) throw new Failure(1, 'nothing was written: there is nothing to migrate')
+  if (isEmpty(planned))
+    throw new Failure(1, 'nothing was written: there is nothing to migrate', [
+      'if the database lacks something, compare it with the files: snippetctl migrate status',
+    ])
   const { length } = planned.rejections
   if (length > 0) throw new Failure(1, `nothing was written: ${count(length, 'change')} cannot be made safely`)
   const files = await writeMigration(planned, folder, name === true ? undefined : name)

@@ -6,6 +6,7 @@ import {
   newerIn,
   readDrift,
   schemaDifferences,
+  shellWord,
 } from '../../src/internal.js'
 import { type CliContext, type CommonOptions, requireSpec } from '../context.js'
 import { onDatabase } from '../database/database.js'
@@ -59,7 +60,7 @@ function printStatus({ out, err }: CliContext, { migrations, differences, drift 
   for (const { text, repair } of drift) {
     out.line(`${out.colors.red('drift')}    ${text}`)
     out.line(
-      `  = help: ${'adopt' in repair ? `keep it: snippetctl migrate adopt ${repair.adopt}` : `put it back: ${repair.sql}`}`,
+      `  = help: ${'adopt' in repair ? `keep it: snippetctl migrate adopt ${shellWord(repair.adopt)}` : `put it back: ${repair.sql}`}`,
     )
   }
   for (const difference of differences) out.line(`${out.colors.red('lacks')}    ${difference}`)

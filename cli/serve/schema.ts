@@ -10,6 +10,7 @@ import {
   migrateUp,
   migrationStatus,
   newerIn,
+  shellWord,
   objectsOf,
   Problem,
   schemaDifferences,
@@ -140,7 +141,7 @@ function pendingFailure(pending: readonly string[]): Failure {
 /** A starting server cannot ask for consent. */
 function consentFailure({ losses }: ConsentNeeded): Failure {
   const lost = losses.map(describeLoss).join('; ')
-  const flag = `--allow-destructive=${objectsOf(losses).join(',')}`
+  const flag = `--allow-destructive=${shellWord(objectsOf(losses).join(','))}`
   return new Failure(3, `a pending migration destroys data: ${lost}`, [
     `apply it yourself: snippetctl migrate up ${flag}`,
   ])

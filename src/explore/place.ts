@@ -5,6 +5,7 @@ import type { Resource } from '../resource/resource.js'
 import type { ActionDescription } from '../http/action-description.js'
 import { METHODS, type Method, resourceAt, type Route } from '../http/route.js'
 import type { RouteTable } from '../http/route-table.js'
+import { quoted } from '../shell-word.js'
 
 /** The compiled application that Explore shows. */
 export interface Explored {
@@ -103,5 +104,5 @@ export function collectionOf({ routes }: Explored, place: Place): string | undef
 
 /** A shell command that repeats a request. */
 export function curlOf(url: string): string {
-  return `curl -s '${url.replaceAll("'", `'\\''`)}'`
+  return `curl -s ${quoted(url)}`
 }

@@ -190,7 +190,7 @@ describe('check --database', () => {
       {
         code: 'SC405',
         message: expect.stringContaining(message),
-        help: [expect.stringMatching(/: drop index "mine"$/)],
+        help: [expect.stringMatching(/: drop index if exists "mine"$/)],
       },
     ])
   })

@@ -2,8 +2,9 @@ import { columnsInUse } from '../../config/indexes/needs.js'
 import type { Rejection } from '../../config/parse/rejection.js'
 import { type AppSpec, columnsOf, type ModelSpec } from '../../config/spec.js'
 import type { Connection } from '../../db/database.js'
+import { identifier } from '../../fields/sql-literal.js'
 import { sameColumns } from '../introspect/plain-parts.js'
-import { type LiveIndex, readLiveIndexes } from './live-indexes.js'
+import { type LiveIndex, type LiveTable, readLiveIndexes } from './live-indexes.js'
 import { createIndex } from '../plan/wanted-indexes.js'
 import { addConstraint, type WantedTable, wantedTables } from '../plan/sql.js'
 
@@ -25,37 +26,41 @@ export async function indexDifferences(spec: AppSpec, database: Connection): Pro
   const columns = columnsInUse(spec.resources)
   const rejections = models.flatMap((model) => {
     const table = tables.get(model.table)
-    const found = live.get(model.table)
-    if (table === undefined || found === undefined) return [tableMissing(model)]
+    const there = live.get(model.table)
+    if (table === undefined || there === undefined) return [tableMissing(model)]
+    const { indexes: found } = there
     const wanted = wantedOf(model, table)
     const own = new Set(table.indexes.map(({ name }) => name))
     const used = columns.get(model) ?? new Set<string>()
     return [
-      ...wanted.flatMap((index) => missing(model, index, found)),
+      ...wanted.flatMap((index) => missing(model, index, there)),
       ...found.filter(({ valid }) => !valid).map((index) => notValid(model, index)),
       ...found.flatMap((index) => notNeeded({ model, index, found, own, used })),
     ]
   })
-  const counts = models.map(({ table }) => live.get(table)?.length ?? 0)
+  const counts = models.map(({ table }) => live.get(table)?.indexes.length ?? 0)
   return { indexes: counts.reduce((sum, each) => sum + each, 0), rejections }
 }
 
 interface WantedLive {
   readonly columns: readonly string[]
   readonly unique: boolean
+  /** Whether it belongs to a relation, and the file does not declare it. */
+  readonly implied: boolean
   readonly sql: string
 }
 
 function wantedOf({ table: name }: ModelSpec, table: WantedTable): readonly WantedLive[] {
   const keys = table.constraints.filter(({ kind }) => kind === 'primary_key' || kind === 'unique')
   return [
-    ...keys.map((key) => ({ columns: key.columns, unique: true, sql: addConstraint(name, key) })),
+    ...keys.map((key) => ({ columns: key.columns, unique: true, implied: false, sql: addConstraint(name, key) })),
     // The database does not say plainly what others are for; migrations compare them.
     ...table.indexes
       .filter((index) => index.isPlain)
       .map((index) => ({
         columns: index.columns,
         unique: false,
+        implied: index.implied,
         // Does not block writes.
         sql: createIndex(table, index).replace(/^create index/, 'create index concurrently'),
       })),
@@ -71,16 +76,23 @@ function tableMissing({ name, table }: ModelSpec): Rejection {
 
 function missing(
   model: ModelSpec,
-  { columns, unique, sql }: WantedLive,
-  found: readonly LiveIndex[],
+  { columns, unique, implied, sql }: WantedLive,
+  { indexes: found, references }: LiveTable,
 ): readonly Rejection[] {
   const same = ({ columns: others, unique: only }: LiveIndex) =>
     startsWith(others, columns) && (!unique || (only && others.length === columns.length))
   // Invalid indexes are reported separately.
   if (found.some(same)) return []
   const message = `the database has no ${unique ? 'unique ' : ''}index ${shown(columns)} of the table \`${model.table}\``
-  const help = [PLAN, `or, if it was lost, make it again: ${sql}`]
+  // No plan adds an index to a foreign key that was there before its relation.
+  const isKept = implied && references.some((each) => sameColumns(each, columns))
+  const help = [isKept ? declaration(model, columns) : PLAN, `or, if it was lost, make it again: ${sql}`]
   return [{ code: 'SC403', ...placeOf(model, columns), message, help }]
+}
+
+function declaration({ name, fields }: ModelSpec, columns: readonly string[]): string {
+  const names = columns.map((column) => fields.find((field) => field.column === column)?.name ?? column)
+  return `declare it in \`models.${name}.indexes\`, as \`- [${names.join(', ')}]\`, and write the migration: snippetctl migrate plan --write NAME`
 }
 
 function notValid(model: ModelSpec, { name, columns }: LiveIndex): Rejection {
@@ -88,7 +100,7 @@ function notValid(model: ModelSpec, { name, columns }: LiveIndex): Rejection {
     code: 'SC404',
     ...placeOf(model, columns),
     message: `the index \`${name}\` of the database is not valid: building it failed, and it is never read`,
-    help: [`build it again: reindex index concurrently "${name}"`],
+    help: [`build it again: reindex index concurrently ${identifier(name)}`],
   }
 }
 
@@ -107,7 +119,9 @@ function notNeeded({ model, index, found, own, used }: UsedIndex): readonly Reje
   const [first] = columns
   // `check` already reports declared indexes that are not needed.
   if (!valid || unique || constraint || first === undefined || own.has(name)) return []
-  const help = [`drop it in a migration, since each write has to keep it up to date: drop index "${name}"`]
+  const help = [
+    `drop it in a migration, since each write has to keep it up to date: drop index if exists ${identifier(name)}`,
+  ]
   const rejection = (message: string): Rejection => ({ code: 'SC405', ...placeOf(model, columns), message, help })
   const twin = found.find((other) => replaces(other, index, own))
   if (twin) {

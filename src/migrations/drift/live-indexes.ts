@@ -17,6 +17,18 @@ export interface LiveIndex {
   readonly since: string | undefined
 }
 
+/** The indexes of a table, and what needs them. */
+export interface LiveTable {
+  readonly indexes: readonly LiveIndex[]
+  /** The columns of each foreign key. */
+  readonly references: readonly (readonly string[])[]
+}
+
+interface FoundTable {
+  readonly indexes: readonly Found[]
+  readonly references: readonly (readonly string[])[]
+}
+
 interface Found {
   readonly name: string
   readonly valid: boolean
@@ -35,9 +47,17 @@ interface Found {
   readonly since: string | null
 }
 
-/** A query of one text cell: the tables of the current schema, each with its indexes. */
+/** A query of one text cell: the tables of the current schema, each with its indexes and foreign keys. */
 const INDEXES = `
-  select coalesce(jsonb_object_agg(c.relname, (
+  select coalesce(jsonb_object_agg(c.relname, jsonb_build_object('references', (
+    select coalesce(jsonb_agg((
+      select jsonb_agg(a.attname order by k.position)
+      from unnest(o.conkey) with ordinality k(attnum, position)
+      join pg_attribute a on a.attrelid = o.conrelid and a.attnum = k.attnum
+    )), '[]')
+    from pg_constraint o
+    where o.conrelid = c.oid and o.contype = 'f'
+  ), 'indexes', (
     select coalesce(jsonb_agg(jsonb_build_object(
       'name', x.relname,
       'valid', i.indisvalid,
@@ -65,16 +85,21 @@ const INDEXES = `
     left join pg_stat_user_indexes u on u.indexrelid = i.indexrelid
     left join pg_stat_database d on d.datname = current_database()
     where i.indrelid = c.oid
-  )), '{}')::text
+  ))), '{}')::text
   from pg_class c
   join pg_namespace n on n.oid = c.relnamespace
   where n.nspname = current_schema() and c.relkind in ('r', 'p')`
 
-/** The indexes of every table of the current schema, by the name of the table. Changes nothing. */
-export async function readLiveIndexes(connection: Connection): Promise<ReadonlyMap<string, readonly LiveIndex[]>> {
+/** The indexes and foreign keys of every table of the current schema, by the name of the table. Changes nothing. */
+export async function readLiveIndexes(connection: Connection): Promise<ReadonlyMap<string, LiveTable>> {
   const { rows } = await connection.query({ text: INDEXES, values: [] })
-  const tables = JSON.parse(rows[0]?.[0] ?? '{}') as Readonly<Record<string, readonly Found[]>>
-  return new Map(Object.entries(tables).map(([table, found]) => [table, found.map(toLive)]))
+  const tables = JSON.parse(rows[0]?.[0] ?? '{}') as Readonly<Record<string, FoundTable>>
+  return new Map(
+    Object.entries(tables).map(([table, { indexes, references }]) => [
+      table,
+      { indexes: indexes.map(toLive), references },
+    ]),
+  )
 }
 
 function toLive({ whole, columns, scans, since, ...rest }: Found): LiveIndex {

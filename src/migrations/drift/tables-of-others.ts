@@ -17,7 +17,10 @@ export async function differencesOfOthers(spec: AppSpec, database: Connection): 
   const differences = lacks.flatMap(({ table, text }): readonly Rejection[] => {
     const model = models.find((each) => each.table === table)
     if (!model) return []
-    const help = ['change the model, or ask the owner of the table to change it']
+    const help = [
+      'let the model follow the table: snippetctl introspect --update',
+      'or change the model, or ask the owner of the table to change it',
+    ]
     return [{ code: 'SC409', path: ['models', model.name], part: 'key', message: text, help }]
   })
   const unclear: Rejection[] = []

@@ -25,6 +25,7 @@ import { recordMigration } from '../run/run.js'
 import { catalogOf, FROM, onReplayed } from '../run/scratch.js'
 import { runStatements, sqlState } from '../run/session.js'
 import { addConstraint } from '../plan/sql.js'
+import { isRepresentable } from './representable.js'
 import { rejectIfUndone } from './undone.js'
 
 /** The result of an adoption. */
@@ -166,11 +167,12 @@ function placeOf({ files, live }: Drifted, object: string): Place {
   return { made, there, name: object.slice(table.length + 1) }
 }
 
-/** The column, if it is new and a field can describe it: no field of a managed table is computed. */
+/** The column, if it is new and plans expect a field for it. They leave columns alone that no field can describe. */
 function newColumn(sides: Drifted, object: string): Adopted['column'] {
   const { made, there, name } = placeOf(sides, object)
   const column = find(there.columns, name)
-  return column && column.generated === null && !find(made.columns, name) ? { ...column, table: made.name } : undefined
+  const isNew = column !== undefined && !find(made.columns, name)
+  return isNew && isRepresentable(column) && column.identity === null ? { ...column, table: made.name } : undefined
 }
 
 function changedColumn(sides: Drifted, object: string) {

@@ -96,15 +96,20 @@ function undoneInColumn(spec: AppSpec, { table, old, now }: ChangedColumn, { to,
     ...(nullable && { nullable: wanted.nullable }),
   }
   const settings = fieldChanges({ ...said, table }, { ...now, table }) ?? []
-  return {
-    undoing: steps.map(spell),
-    help: settingsFirst(spec, { table: wantedTable.name, column: wanted.name }, settings),
-  }
+  const place = { table: wantedTable.name, column: wanted.name }
+  // The type of a relation is the type of the key that it refers to.
+  const help = type && isRelation(spec, place) ? [] : settingsFirst(spec, place, settings)
+  return { undoing: steps.map(spell), help }
 }
 
 interface ColumnName {
   readonly table: string
   readonly column: string
+}
+
+function isRelation({ models }: AppSpec, { table, column }: ColumnName): boolean {
+  const fields = models.find((model) => model.table === table)?.fields ?? []
+  return fields.some((field) => field.column === column && field.target !== undefined)
 }
 
 function settingsFirst(spec: AppSpec, { table, column }: ColumnName, settings: readonly string[]): readonly string[] {

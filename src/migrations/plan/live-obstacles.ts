@@ -1,4 +1,5 @@
 import type { Connection } from '../../db/database.js'
+import { shellWord } from '../../shell-word.js'
 import { partsOf, type Step } from '../files/steps.js'
 import type { Plan } from './generate.js'
 
@@ -64,6 +65,6 @@ function takenName({ subject }: Step): string {
   const isTable = !subject.includes('.')
   const ways = isTable
     ? 'give the model another `table`, use the table as it is with `managed: false`, or rename it in the database'
-    : `keep it: snippetctl migrate adopt ${subject}; or rename it in the database`
+    : `keep it: snippetctl migrate adopt ${shellWord(subject)}; or rename it in the database`
   return `${subject} exists in this database, and no migration made it: ${ways}`
 }

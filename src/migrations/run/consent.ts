@@ -1,6 +1,7 @@
 import { tableSql } from '../../fields/table-name.js'
 import type { Connection } from '../../db/database.js'
 import { identifier } from '../../fields/sql-literal.js'
+import { shellWord } from '../../shell-word.js'
 import { destroyedBy } from './destruction.js'
 import { MigrationError } from '../files/error.js'
 import type { Migration } from '../files/files.js'
@@ -23,7 +24,9 @@ export class ConsentNeeded extends MigrationError {
   readonly losses: readonly Loss[]
 
   constructor(losses: readonly Loss[]) {
-    super(losses.map(describeLoss), [`Allow exactly this: --allow-destructive=${objectsOf(losses).join(',')}`])
+    super(losses.map(describeLoss), [
+      `Allow exactly this: --allow-destructive=${shellWord(objectsOf(losses).join(','))}`,
+    ])
     this.losses = losses
   }
 }

@@ -79,7 +79,7 @@ export async function replay(session: Connection, files: readonly Migration[]): 
   for (const file of files) {
     await runAll(session, [`set local search_path = ${FROM}`])
     await runPart(session, file, 'up').catch((error: unknown) => {
-      throw isWithoutExtension(error) ? withHelp(error) : error
+      throw isWithoutExtension(error) ? withHelp(error) : isWithoutObject(error) ? withRepair(error, file) : error
     })
     // Checks deferred constraints, as the commit of the migration would.
     await runAll(session, ['set constraints all immediate'])
@@ -121,6 +121,20 @@ function withHelp({ errors, cause }: MigrationError): MigrationError {
     'Name an empty PostgreSQL database whose server has the extension: --scratch URL, or DATABASE_SCRATCH_URL',
   ]
   return new MigrationError(errors, help, cause)
+}
+
+/** The errors of PostgreSQL for a type or an index, a table, a column and a function that does not exist. */
+const UNKNOWN: ReadonlySet<string | undefined> = new Set(['42704', '42P01', '42703', '42883'])
+
+const isWithoutObject = (error: unknown): error is MigrationError =>
+  error instanceof MigrationError && UNKNOWN.has(sqlState(error))
+
+function withRepair({ errors, help, cause }: MigrationError, { name }: Migration): MigrationError {
+  const repairs = [
+    'Migrations must also run in an empty database, after those before them: correct the file, for example with `if exists`',
+    `Then, if a database has applied it, accept the edit there: snippetctl migrate resolve --edited ${name}`,
+  ]
+  return new MigrationError(errors, [...help, ...repairs], cause)
 }
 
 export async function runAll(session: Connection, statements: readonly string[]): Promise<void> {

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Connection, Database } from '../../db/database.js'
+import { shellWord } from '../../shell-word.js'
 import { type Drift, findDrift, readBoth } from '../drift/drift.js'
 import { type Migration, type MigrationFolder, readMigrations } from '../files/files.js'
 import { compareJournal, type Entry, type MigrationStatus, readEntries } from '../files/journal.js'
@@ -123,7 +124,7 @@ async function driftOf(database: Database, files: readonly Migration[], scratch:
 function contradictionOf({ text, repair }: Drift, undone: readonly Migration[]): Contradiction {
   if ('sql' in repair) return { text, help: `make it: ${repair.sql}`, leavable: false }
   if (undone.length > 0) return { text, help: 'remove it, or leave the migration as applied', leavable: false }
-  return { text, help: `keep it, after --yes: snippetctl migrate adopt ${repair.adopt}`, leavable: true }
+  return { text, help: `keep it, after --yes: snippetctl migrate adopt ${shellWord(repair.adopt)}`, leavable: true }
 }
 
 /** The effect of one file on the schema. */
