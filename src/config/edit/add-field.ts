@@ -1,6 +1,6 @@
-import type { ConfigDocument } from '../yaml/document.js'
+import { appendMember } from './append-member.js'
 import { editConfig, modelTables } from './edit.js'
-import { findValue, type Path } from '../yaml/located.js'
+import { findValue } from '../yaml/located.js'
 import { membersOf } from '../schema/yaml-shape.js'
 
 /** A field to add to the model of a table. */
@@ -21,25 +21,5 @@ export const addField = (text: string, file: string, { table, name, settings }: 
     const spelled = `{ ${settings.join(', ')} }`
     const fields = found && findValue(document.value, ['models', found.model, 'fields'])
     if (!found || membersOf(fields).some(([key]) => key === name)) return undefined
-    return append(body, document, { fields: ['models', found.model, 'fields'], key: name, spelled })
+    return appendMember(body, document, { path: ['models', found.model, 'fields'], key: name, spell: () => spelled })
   })
-
-interface Field {
-  /** The place of the insertion. */
-  readonly fields: Path
-  readonly key: string
-  readonly spelled: string
-}
-
-/** After the last field, on its line within braces, else on a line of its own. */
-const append = (text: string, document: ConfigDocument, { fields, key, spelled }: Field): string => {
-  const last = membersOf(findValue(document.value, fields)).at(-1)?.[0] ?? ''
-  const end = text.slice(0, document.locate([...fields, last], 'value').end.offset).trimEnd().length
-  const start = document.locate([...fields, last], 'key').start.offset
-  const before = text.slice(text.lastIndexOf('\n', start - 1) + 1, start)
-  if (!/^ *$/.test(before)) return `${text.slice(0, end)}, ${key}: ${spelled}${text.slice(end)}`
-  const newline = text.indexOf('\n', end)
-  const isWindows = text[newline - 1] === '\r'
-  const at = newline < 0 ? text.length : isWindows ? newline - 1 : newline
-  return `${text.slice(0, at)}${isWindows ? '\r\n' : '\n'}${before}${key}: ${spelled}${text.slice(at)}`
-}

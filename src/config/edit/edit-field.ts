@@ -2,6 +2,7 @@ import type { Json } from '../../json.js'
 import { membersOf } from '../schema/yaml-shape.js'
 import type { ConfigDocument } from '../yaml/document.js'
 import { findValue, type Path } from '../yaml/located.js'
+import { commentLines, spanOf } from './comment-lines.js'
 import { editConfig } from './edit.js'
 import { spellValue } from './spell-value.js'
 
@@ -35,28 +36,16 @@ export const setSetting = (text: string, file: string, place: Place, setting: Se
   })
 
 /**
- * Turns a field into a comment that ends with a reason, and leaves every other character as it is.
+ * Turns a field into a comment that starts with a reason, and leaves every other character as it is.
  * @returns undefined if the field is not there, or shares a line with something else
  */
 export const commentField = (text: string, file: string, place: Place, reason: string): string | undefined =>
   editConfig({ text, file }, (body, document) => {
     const path = ['models', place.model, 'fields', place.field]
     if (findValue(document.value, path) === undefined) return undefined
-    const start = document.locate(path, 'key').start.offset
-    const { to } = spanOf(body, document, path)
-    const from = body.lastIndexOf('\n', start - 1) + 1
-    const end = body.indexOf('\n', to) < 0 ? body.length : body.indexOf('\n', to)
-    const indent = body.slice(from, start)
-    if (!/^ *$/.test(indent) || !/^\s*(?:#[^\n]*)?$/.test(body.slice(to, end))) return undefined
-    const lines = body.slice(from, end).split('\n')
-    const commented = lines.map((line) => (line.trim() === '' ? line : `${indent}# ${line.slice(indent.length)}`))
-    return `${body.slice(0, from)}${indent}# ${reason}:${body.includes('\r\n') ? '\r\n' : '\n'}${commented.join('\n')}${body.slice(end)}`
+    const from = document.locate(path, 'key').start.offset
+    return commentLines(body, { from, to: spanOf(body, document, path).to, lead: /^ *$/, reason })
   })
-
-function spanOf(text: string, document: ConfigDocument, path: Path): { readonly from: number; readonly to: number } {
-  const { start, end } = document.locate(path, 'value')
-  return { from: start.offset, to: text.slice(0, end.offset).trimEnd().length }
-}
 
 interface Removed {
   readonly path: Path

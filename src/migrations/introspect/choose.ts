@@ -66,8 +66,8 @@ interface ChooseOptions {
    * left to others.
    */
   readonly managed: boolean
-  /** Whether tables with a model are chosen too, under its name. */
-  readonly again?: boolean
+  /** The names of the existing fields by column, for each table; tables with a model are chosen too then, under its name. */
+  readonly again?: ReadonlyMap<string, ReadonlyMap<string, string>>
 }
 
 /** A table from the inspection and from the catalogue. */
@@ -82,10 +82,10 @@ interface Table {
 export function chooseModels(
   inspected: SchemaInspection,
   catalog: Catalog,
-  { existing, only, managed, again = false }: ChooseOptions,
+  { existing, only, managed, again }: ChooseOptions,
 ): Choice {
   const wanted = inspected.tables.filter(
-    ({ name, partition }) => !partition && (again || !existing.has(name)) && (only?.includes(name) ?? true),
+    ({ name, partition }) => !partition && (again?.has(name) || !existing.has(name)) && (only?.includes(name) ?? true),
   )
   const isMade = ({ special }: InspectedTable) => !managed || special === null
   const unmanageable = new Map(
@@ -107,7 +107,7 @@ export function chooseModels(
   const all = new Map([...existing, ...nameModels(unnamed, existing)])
   const sorted = tables.map(sortColumns)
   const shown = new Map(sorted.map((each) => [each.table.live.name, each.shown]))
-  const named = sorted.map((each) => nameTable(each, { names: all, shown, catalog: used, unmanageable }))
+  const named = sorted.map((each) => nameTable(each, { names: all, shown, catalog: used, unmanageable }, again))
   const fields = new Map(named.map((each) => [each.table.live.name, each.fields]))
   return {
     models: named.map((each) => chooseModel(each, { names: all, fields, unmanageable })),
@@ -206,10 +206,12 @@ interface Named extends Sorted {
   readonly fields: ReadonlyMap<string, FieldName>
 }
 
-function nameTable(sorted: Sorted, context: RelationContext): Named {
+function nameTable(sorted: Sorted, context: RelationContext, existing: ChooseOptions['again']): Named {
+  const { name: table } = sorted.table.live
   const related = sorted.shown.map((column) => ({ column, ...chooseRelation(column, sorted.table, context) }))
   const fields = nameFields(
     related.map(({ column, relation }) => ({ column: column.name, relation: relation !== undefined })),
+    existing?.get(table),
   )
   return { ...sorted, related, fields }
 }

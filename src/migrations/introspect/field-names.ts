@@ -28,14 +28,23 @@ export interface FieldName {
   readonly clash?: string
 }
 
-/** Names the fields of a table by their columns. Columns with valid names come first, so that no other field takes these. */
+/**
+ * Names the fields of a table by their columns. Columns with valid names come first, so that no other field takes these.
+ * @param existing the names of existing fields, by column
+ */
 export function nameFields(
   columns: readonly { readonly column: string; readonly relation: boolean }[],
+  existing: ReadonlyMap<string, string> = new Map(),
 ): ReadonlyMap<string, FieldName> {
-  const plain = columns.filter(({ column, relation }) => !relation && isRepresentableName(column))
-  const others = columns.filter((each) => !plain.includes(each))
-  const names = new Map<string, FieldName>(plain.map(({ column }) => [column, { name: column }]))
-  const used = new Set(plain.map(({ column }) => column))
+  const used = new Set(existing.values())
+  const fresh = columns.filter(({ column }) => !existing.has(column))
+  const plain = fresh.filter(({ column, relation }) => !relation && isRepresentableName(column) && !used.has(column))
+  const others = fresh.filter((each) => !plain.includes(each))
+  const names = new Map<string, FieldName>([
+    ...[...existing].map(([column, name]) => [column, { name }] as const),
+    ...plain.map(({ column }) => [column, { name: column }] as const),
+  ])
+  for (const { column } of plain) used.add(column)
   for (const { column, relation } of others) {
     const found = freeName(candidatesOf(column, relation), used)
     used.add(found.name)

@@ -56,7 +56,8 @@ export function spellSettings(words: Words): readonly string[] {
   return words.map(([key, value]) => `${key}: ${spellValue(value)}`)
 }
 
-function spellRelation({ name, model, fields, references, onDelete }: ChosenModel['relations'][number]): string {
+/** Renders a relation over several fields with its name. */
+export function spellRelation({ name, model, fields, references, onDelete }: ChosenModel['relations'][number]): string {
   const list = (names: readonly string[]) => `[${names.map(spellValue).join(', ')}]`
   const settings = [
     `model: ${spellValue(model)}`,
@@ -67,7 +68,8 @@ function spellRelation({ name, model, fields, references, onDelete }: ChosenMode
   return `${spellValue(name)}: { ${settings.join(', ')} }`
 }
 
-function spellIndex({ fields, unique, ...others }: ChosenModel['indexes'][number]): string {
+/** Renders an index: a list of fields if it is plain. */
+export function spellIndex({ fields, unique, ...others }: ChosenModel['indexes'][number]): string {
   const isList = !unique && Object.keys(others).length === 0
   return spellValue(isList ? fields : { fields, ...(unique && { unique }), ...others })
 }

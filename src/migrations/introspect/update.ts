@@ -1,17 +1,14 @@
-import { commentField, setSetting } from '../../config/edit/edit-field.js'
-import { addField } from '../../config/edit/add-field.js'
-import type { AppSpec, FieldSpec, ModelSpec } from '../../config/spec.js'
+import type { AppSpec, ModelSpec } from '../../config/spec.js'
 import type { Database } from '../../db/database.js'
-import type { Json } from '../../json.js'
 import { differencesOfOthers } from '../drift/tables-of-others.js'
 import { readLacks } from '../drift/verify.js'
+import { find } from '../plan/pair.js'
 import type { Catalog } from './catalog.js'
-import { chooseModels } from './choose.js'
-import type { ChosenField } from './field-of-column.js'
-import { freeName } from './field-names.js'
-import type { InspectedTable, SchemaInspection } from './inspect.js'
-import { spellSettings } from './render-models.js'
+import { chooseModelsWithRelations } from './choose-joined.js'
+import type { SchemaInspection } from './inspect.js'
 import { specOfText, tryText } from './spec-of-text.js'
+import { changedFields, changedUniques, type Edit, goneFields, newFields, withColumns } from './update-fields.js'
+import { changedIndexes, newRelations } from './update-parts.js'
 
 interface Current {
   readonly file: string
@@ -31,35 +28,33 @@ interface Updated {
   readonly remaining: readonly string[]
 }
 
-/** A change to the text. */
-interface Edit {
-  readonly what: string
-  /** Returns undefined if the text has no room for the change. */
-  readonly apply: (text: string) => string | undefined
-  /** The change to make if the configuration does not allow this one. */
-  readonly otherwise?: Edit
-}
-
 /**
- * Makes the models of others' tables follow the database: new columns get fields, fields of columns that are gone become comments, and settings that
- * do not fit their column are replaced. A change that would break the configuration is not made, and is reported.
+ * Makes the models of others' tables follow the database: new columns, indexes and foreign keys are declared, fields and indexes that are gone become
+ * comments, and settings that do not fit their column are replaced. A change that would break the configuration is not made, and is reported.
  */
 export async function updateModels(database: Database, current: Current): Promise<Updated> {
-  const edits = await editsFor(database, current)
   const changes: string[] = []
-  const impossible: string[] = []
   let { text } = current
-  for (const edit of edits) {
-    const done = attempt(text, current.file, edit)
-    if ('reason' in done) impossible.push(`not written: ${edit.what}, because ${done.reason}`)
-    else {
-      text = done.text
-      changes.push(done.what)
+  let open: readonly Edit[] = await editsFor(database, current)
+  let reasons: readonly string[] = []
+  // A change may need another one, such as a relation the unique field that it refers to.
+  for (let before = -1; changes.length > before; ) {
+    before = changes.length
+    const failed: { readonly edit: Edit; readonly reason: string }[] = []
+    for (const edit of open) {
+      const done = attempt(text, current.file, edit)
+      if ('reason' in done) failed.push({ edit, reason: `not written: ${edit.what}, because ${done.reason}` })
+      else {
+        text = done.text
+        changes.push(done.what)
+      }
     }
+    open = failed.map(({ edit }) => edit)
+    reasons = failed.map(({ reason }) => reason)
   }
   const after = selected(specOfText(text, current.file), current.tables)
   const differences = await differencesOfOthers(after, database)
-  return { text, changes, remaining: [...impossible, ...differences.map(({ message }) => message)] }
+  return { text, changes, remaining: [...reasons, ...differences.map(({ message }) => message)] }
 }
 
 /** Makes a change, or its substitute, if the configuration stays valid. */
@@ -87,127 +82,31 @@ async function editsFor(
   const { models } = selected(spec, tables)
   const followed = models.filter(({ managed }) => !managed)
   const { lacks } = await readLacks({ ...spec, models: followed }, database)
-  const fresh = chooseModels(inspected, catalog, {
+  const fresh = chooseModelsWithRelations(inspected, catalog, {
     existing: new Map(spec.models.map(({ table, name }) => [table, name])),
     only: followed.map(({ table }) => table),
     managed: false,
-    again: true,
+    again: new Map(followed.map((model) => [model.table, namesByColumn(model)])),
   })
-  return followed.flatMap((model) => {
+  const pairs = followed.flatMap((model) => {
     const now = fresh.models.find(({ table }) => table === model.table)
     const there = inspected.tables.find(({ name }) => name === model.table)
-    if (!now || !there) return []
-    const differing = lacks.flatMap(({ table, column }) => (column && table === model.table ? [column] : []))
-    return [
-      ...changedFields(model, now.fields, differing).map((edit) => edit(file)),
-      ...newFields(model, now.fields).map((edit) => edit(file)),
-      ...goneFields(model, there).map((edit) => edit(file)),
-    ]
+    const live = find(catalog, model.table)
+    return now && there && live ? [{ model, now, there, live }] : []
   })
+  const edits = [
+    ...pairs.flatMap(({ model, now }) => (now.isView ? [] : changedUniques(model, now.fields))),
+    ...pairs.flatMap(({ model, now }) => {
+      const differing = lacks.flatMap(({ table, column }) => (column && table === model.table ? [column] : []))
+      return changedFields(model, now.fields, differing)
+    }),
+    ...pairs.flatMap(({ model, now }) => newFields(model, now.fields)),
+    ...pairs.flatMap(changedIndexes),
+    ...pairs.flatMap(newRelations),
+    ...pairs.flatMap(({ model, there }) => goneFields(model, there)),
+  ]
+  return edits.map((edit) => edit(file))
 }
 
-/** A column that differs from its field. */
-interface Differing {
-  readonly name: string
-  readonly aspect: string | undefined
-}
-
-type EditOf = (file: string) => Edit
-
-/** The fields of a model that have a column of their own. */
-const withColumns = ({ fields }: ModelSpec): readonly FieldSpec[] => fields.filter(({ joined }) => !joined)
-
-function newFields(model: ModelSpec, fields: readonly ChosenField[]): readonly EditOf[] {
-  const known = new Set(withColumns(model).map(({ column }) => column))
-  const used = new Set(model.fields.map(({ name }) => name))
-  return fields
-    .filter(({ column }) => !known.has(column))
-    .map((field) => {
-      const { name } = freeName([field.name], used)
-      used.add(name)
-      const words = field.words.filter(([key]) => name === field.name || key !== 'column')
-      const said = name === field.name ? words : [...words, ['column', field.column] as const]
-      const settings = spellSettings(said)
-      return (file) => ({
-        what: `${model.name}.${name}: added, for a new column: { ${settings.join(', ')} }`,
-        apply: (text) => addField(text, file, { table: model.table, name, settings }),
-      })
-    })
-}
-
-function goneFields(model: ModelSpec, { columns }: InspectedTable): readonly EditOf[] {
-  const there = new Set(columns.map(({ name }) => name))
-  return withColumns(model)
-    .filter(({ column }) => !there.has(column))
-    .map(({ name, column }) => {
-      const reason = `the column ${JSON.stringify(column)} is gone`
-      return (file) => ({
-        what: `${model.name}.${name}: commented out: ${reason}`,
-        apply: (text) => commentField(text, file, { model: model.name, field: name }, reason),
-      })
-    })
-}
-
-/** Settings that say what the type of the column holds. */
-const OF_COLUMN = [
-  'type',
-  'bits',
-  'max',
-  'length',
-  'precision',
-  'scale',
-  'choices',
-  'items',
-  'collation',
-  'model',
-  'references',
-  'on_delete',
-]
-/** Settings that may be stricter than the column; they stay where the new type takes them. */
-const OF_FILE = ['min', 'minimum', 'maximum', 'pattern', 'default']
-
-function changedFields(
-  model: ModelSpec,
-  fields: readonly ChosenField[],
-  differences: readonly Differing[],
-): readonly EditOf[] {
-  return withColumns(model).flatMap((field) => {
-    const words = fields.find(({ column }) => column === field.column)?.words
-    const own = differences.filter(({ name }) => name === field.column)
-    const aspects = own.map(({ aspect }) => aspect)
-    const keys = [
-      ...(aspects.includes('type') ? OF_COLUMN : []),
-      ...(aspects.includes('nullable') ? ['nullable'] : []),
-      ...(aspects.includes('default') ? ['default', 'generated'] : []),
-    ]
-    if (words === undefined || keys.length === 0) return []
-    const said = new Map(words)
-    return [
-      (file: string) => ({
-        ...changeField(model, field, said, keys)(file),
-        otherwise: changeField(model, field, said, [...new Set([...keys, ...OF_FILE])])(file),
-      }),
-    ]
-  })
-}
-
-function changeField(
-  model: ModelSpec,
-  field: FieldSpec,
-  words: ReadonlyMap<string, Json>,
-  keys: readonly string[],
-): EditOf {
-  const place = { model: model.name, field: field.name }
-  const set = keys.flatMap((key) => spellSettings(words.has(key) ? [[key, words.get(key) ?? null]] : []))
-  const hadSetting = (key: string) =>
-    key in field.options || (key === 'nullable' && field.nullable) || (key === 'default' && field.default !== undefined)
-  const removed = keys.filter((key) => !words.has(key) && hadSetting(key)).map((key) => `no ${key}`)
-  return (file) => ({
-    what: `${model.name}.${field.name}: follows its column: ${[...set, ...removed].join(', ')}`,
-    apply: (text) =>
-      keys.reduce<string | undefined>(
-        (before, key) => before && setSetting(before, file, place, { key, value: words.get(key) }),
-        text,
-      ),
-  })
-}
+const namesByColumn = (model: ModelSpec): ReadonlyMap<string, string> =>
+  new Map(withColumns(model).map(({ column, name }) => [column, name]))

@@ -1,0 +1,38 @@
+import { membersOf } from '../schema/yaml-shape.js'
+import type { ConfigDocument } from '../yaml/document.js'
+import { findValue, type Path } from '../yaml/located.js'
+
+/** A member to add to a mapping. */
+interface Member {
+  /** The place of the mapping, which has members. */
+  readonly path: Path
+  readonly key: string
+  /** Spells the value, given the indentation and line end of the mapping's members; undefined if the mapping is within braces. */
+  readonly spell: (block: Block | undefined) => string
+}
+
+/** The form of a mapping with a line for each member. */
+export interface Block {
+  readonly indent: string
+  readonly lineEnd: string
+}
+
+/** Writes a member after the last one of a mapping, on its line within braces, else on a line of its own. */
+export function appendMember(text: string, document: ConfigDocument, { path, key, spell }: Member): string {
+  const last = membersOf(findValue(document.value, path)).at(-1)?.[0] ?? ''
+  const end = text.slice(0, document.locate([...path, last], 'value').end.offset).trimEnd().length
+  const start = document.locate([...path, last], 'key').start.offset
+  const indent = text.slice(text.lastIndexOf('\n', start - 1) + 1, start)
+  if (!/^ *$/.test(indent)) return `${text.slice(0, end)}, ${key}: ${spell(undefined)}${text.slice(end)}`
+  return appendLine(text, end, (lineEnd) =>
+    `${indent}${key}: ${spell({ indent, lineEnd })}`.replace(/: (?=\r?\n)/, ':'),
+  )
+}
+
+/** Writes lines below the line of a place. */
+export function appendLine(text: string, place: number, spell: (lineEnd: string) => string): string {
+  const newline = text.indexOf('\n', place)
+  const lineEnd = text[newline - 1] === '\r' ? '\r\n' : '\n'
+  const at = newline < 0 ? text.length : newline + 1 - lineEnd.length
+  return `${text.slice(0, at)}${lineEnd}${spell(lineEnd)}${text.slice(at)}`
+}

@@ -1,0 +1,41 @@
+import type { IndexSpec, ModelSpec } from '../../config/spec.js'
+import type { Json } from '../../json.js'
+import { exact } from '../../lookups/exact.js'
+import { isnull } from '../../lookups/isnull.js'
+import type { IndexSettings } from './read-index.js'
+
+/** A text that two indexes of a table share if they serve and reject the same. */
+export function keyOfIndex({ columns, unique, method, ignoreCase, where }: IndexSpec): string {
+  const conditions = where.map(({ field, lookup, value }) => [field.column, lookup.name, value])
+  return spell({ columns, unique, method, ignoresCase: ignoreCase.length > 0, conditions })
+}
+
+/** The same text for an index that a model may declare. */
+export function keyOfSettings(settings: IndexSettings, { fields }: Pick<ModelSpec, 'fields'>): string {
+  const columnOf = (name: string) => fields.find((field) => field.name === name)?.column ?? name
+  return spell({
+    columns: settings.fields.map(columnOf),
+    unique: settings.unique,
+    method: settings.using ?? 'btree',
+    ignoresCase: settings.ignore_case ?? false,
+    conditions: Object.entries(settings.where ?? {}).map(([key, value]) => conditionOf(key, value, columnOf)),
+  })
+}
+
+const IS_NULL = `__${isnull.name}`
+
+function conditionOf(key: string, value: Json, columnOf: (name: string) => string): readonly unknown[] {
+  if (key.endsWith(IS_NULL)) return [columnOf(key.slice(0, -IS_NULL.length)), isnull.name, value]
+  return value === null ? [columnOf(key), isnull.name, true] : [columnOf(key), exact.name, value]
+}
+
+interface Parts {
+  readonly columns: readonly string[]
+  readonly unique: boolean
+  readonly method: string
+  readonly ignoresCase: boolean
+  readonly conditions: readonly (readonly unknown[])[]
+}
+
+const spell = ({ columns, unique, method, ignoresCase, conditions }: Parts): string =>
+  JSON.stringify([columns, unique, method, ignoresCase, conditions.map((each) => JSON.stringify(each)).toSorted()])

@@ -1,0 +1,154 @@
+import { addField } from '../../config/edit/add-field.js'
+import { commentField, setSetting } from '../../config/edit/edit-field.js'
+import type { FieldSpec, ModelSpec } from '../../config/spec.js'
+import type { Json } from '../../json.js'
+import type { ChosenField } from './field-of-column.js'
+import { freeName } from './field-names.js'
+import type { InspectedTable } from './inspect.js'
+import { spellSettings } from './render-models.js'
+
+/** A change to the text of a configuration. */
+export interface Edit {
+  readonly what: string
+  /** Returns undefined if the text has no room for the change. */
+  readonly apply: (text: string) => string | undefined
+  /** The change to make if the configuration does not allow this one. */
+  readonly otherwise?: Edit
+}
+
+/** A column that differs from its field. */
+export interface Differing {
+  readonly name: string
+  readonly aspect: string | undefined
+}
+
+/** Makes the change for a file. */
+export type EditOf = (file: string) => Edit
+
+/** The fields of a model that have a column of their own. */
+export const withColumns = ({ fields }: ModelSpec): readonly FieldSpec[] => fields.filter(({ joined }) => !joined)
+
+/** Adds fields for new columns. */
+export function newFields(model: ModelSpec, fields: readonly ChosenField[]): readonly EditOf[] {
+  const known = new Set(withColumns(model).map(({ column }) => column))
+  const used = new Set(model.fields.map(({ name }) => name))
+  return fields
+    .filter(({ column }) => !known.has(column))
+    .map((field) => {
+      const { name } = freeName([field.name], used)
+      used.add(name)
+      const words = field.words.filter(([key]) => name === field.name || key !== 'column')
+      const said = name === field.name ? words : [...words, ['column', field.column] as const]
+      const settings = spellSettings(said)
+      return (file) => ({
+        what: `${model.name}.${name}: added, for a new column: { ${settings.join(', ')} }`,
+        apply: (text) => addField(text, file, { table: model.table, name, settings }),
+      })
+    })
+}
+
+/** Turns the fields of columns that are gone into comments. */
+export function goneFields(model: ModelSpec, { columns }: InspectedTable): readonly EditOf[] {
+  const there = new Set(columns.map(({ name }) => name))
+  return withColumns(model)
+    .filter(({ column }) => !there.has(column))
+    .map(({ name, column }) => {
+      const reason = `the column ${JSON.stringify(column)} is gone`
+      return (file) => ({
+        what: `${model.name}.${name}: commented out: ${reason}`,
+        apply: (text) => commentField(text, file, { model: model.name, field: name }, reason),
+      })
+    })
+}
+
+/** Settings that say what the type of the column holds. */
+const OF_COLUMN = [
+  'type',
+  'bits',
+  'max',
+  'length',
+  'precision',
+  'scale',
+  'choices',
+  'items',
+  'collation',
+  'model',
+  'references',
+  'on_delete',
+  'column',
+]
+/** Settings that may be stricter than the column; they stay where the new type takes them. */
+const OF_FILE = ['min', 'minimum', 'maximum', 'pattern', 'default']
+
+/** Changes the fields whose column has another type, rule or foreign key. A foreign key that is gone changes nothing: a relation needs none. */
+export function changedFields(
+  model: ModelSpec,
+  fields: readonly ChosenField[],
+  differences: readonly Differing[],
+): readonly EditOf[] {
+  return withColumns(model).flatMap((field) => {
+    const words = fields.find(({ column }) => column === field.column)?.words
+    if (words === undefined) return []
+    const said = new Map(words)
+    const own = differences.filter(({ name }) => name === field.column)
+    const aspects = own.map(({ aspect }) => aspect)
+    const keys = [
+      ...(aspects.includes('type') || isOtherRelation(field, said) ? OF_COLUMN : []),
+      ...(aspects.includes('nullable') ? ['nullable'] : []),
+      ...(aspects.includes('default') ? ['default', 'generated'] : []),
+    ]
+    if (keys.length === 0) return []
+    return [
+      (file: string) => ({
+        ...changeField(model, field, said, keys)(file),
+        otherwise: changeField(model, field, said, [...new Set([...keys, ...OF_FILE])])(file),
+      }),
+    ]
+  })
+}
+
+/** Whether a foreign key of the column is not the relation of its field. */
+function isOtherRelation({ target }: FieldSpec, words: ReadonlyMap<string, Json>): boolean {
+  if (words.get('type') !== 'belongs_to') return false
+  if (!target) return true
+  const { model, isKey, field, onDelete } = target
+  const references = words.get('references')
+  const isSame = model === words.get('model') && onDelete === (words.get('on_delete') ?? 'restrict')
+  return !isSame || (references === undefined ? !isKey : field !== references)
+}
+
+/** Changes the fields of a table whose column has become unique, or is it no longer. */
+export function changedUniques(model: ModelSpec, fields: readonly ChosenField[]): readonly EditOf[] {
+  return withColumns(model).flatMap((field) => {
+    const words = fields.find(({ column }) => column === field.column)?.words
+    if (words === undefined || field.primaryKey) return []
+    const said = new Map(words)
+    return said.has('unique') === field.unique ? [] : [changeField(model, field, said, ['unique'])]
+  })
+}
+
+function changeField(
+  model: ModelSpec,
+  field: FieldSpec,
+  words: ReadonlyMap<string, Json>,
+  keys: readonly string[],
+): EditOf {
+  const place = { model: model.name, field: field.name }
+  const usual = field.target ? `${field.name}_id` : field.name
+  const isNew = (key: string) => words.has(key) && (key !== 'column' || field.column === usual)
+  const set = keys.filter(isNew).flatMap((key) => spellSettings([[key, words.get(key) ?? null]]))
+  const hadSetting = (key: string) =>
+    key in field.options ||
+    (key === 'nullable' && field.nullable) ||
+    (key === 'unique' && field.unique) ||
+    (key === 'default' && field.default !== undefined)
+  const removed = keys.filter((key) => !words.has(key) && hadSetting(key)).map((key) => `no ${key}`)
+  return (file) => ({
+    what: `${model.name}.${field.name}: follows its column: ${[...set, ...removed].join(', ')}`,
+    apply: (text) =>
+      keys.reduce<string | undefined>(
+        (before, key) => before && setSetting(before, file, place, { key, value: words.get(key) }),
+        text,
+      ),
+  })
+}

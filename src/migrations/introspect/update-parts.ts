@@ -1,0 +1,90 @@
+import { addIndex, addRelation, commentIndex } from '../../config/edit/edit-index.js'
+import { columnsOf, type IndexSpec, type ModelSpec } from '../../config/spec.js'
+import type { CatalogTable } from './catalog.js'
+import type { ChosenModel } from './choose.js'
+import { freeName } from './field-names.js'
+import { keyOfIndex, keyOfSettings } from './index-key.js'
+import { isPlainIndex } from './plain-parts.js'
+import { readIndex } from './read-index.js'
+import { spellIndex, spellRelation } from './render-models.js'
+import { tryText } from './spec-of-text.js'
+import type { EditOf } from './update-fields.js'
+
+/** A model, and the model that introspection makes of its table as it is now. */
+interface Followed {
+  readonly model: ModelSpec
+  readonly now: ChosenModel
+  readonly live: CatalogTable
+}
+
+/** Adds the indexes that a table has and its model does not declare, and turns declared indexes that are gone into comments. */
+export function changedIndexes(followed: Followed): readonly EditOf[] {
+  const { model, now } = followed
+  const declared = new Set(model.indexes.map(keyOfIndex))
+  const there = new Set(now.indexes.map((index) => keyOfSettings(index, model)))
+  const added = now.indexes.filter((index) => !declared.has(keyOfSettings(index, model)))
+  const gone = model.indexes.filter((index) => !there.has(keyOfIndex(index)) && !isThere(index, followed))
+  return [
+    ...added.map((index): EditOf => {
+      const spelled = spellIndex(index)
+      return (file) => ({
+        what: `${model.name}: added the index ${spelled}`,
+        apply: (text) => addIndex(text, file, model.name, spelled),
+      })
+    }),
+    ...gone.map((index): EditOf => {
+      const reason = `the index ${index.columns.map((column) => JSON.stringify(column)).join(', ')} is gone`
+      return (file) => ({
+        what: `${model.name}: commented out: ${reason}`,
+        apply: (text) => commentGone(text, file, { model: model.name, key: keyOfIndex(index), reason }),
+      })
+    }),
+  ]
+}
+
+/** Whether a table may have an index in a form that introspection writes in another way, or cannot read. */
+function isThere({ columns, unique, where }: IndexSpec, { now, live }: Followed): boolean {
+  const [column, ...others] = columns
+  const field = now.fields.find((each) => each.column === column)
+  if (unique && others.length === 0 && field?.words.some(([key]) => key === 'unique')) return true
+  const fields = new Map(now.fields.map((each) => [each.column, each]))
+  const isRead = (index: CatalogTable['indexes'][number]) =>
+    isPlainIndex(live.name, index) ||
+    isPlainIndex(live.name, index, 'unique') ||
+    readIndex(live, index, fields) !== undefined
+  const used = [...columns, ...where.map((condition) => condition.field.column)]
+  return live.indexes.some((index) => !isRead(index) && used.every((each) => index.uses.includes(each)))
+}
+
+interface GoneIndex {
+  readonly model: string
+  readonly key: string
+  readonly reason: string
+}
+
+/** Earlier changes may have moved the index. */
+function commentGone(text: string, file: string, { model, key, reason }: GoneIndex): string | undefined {
+  const spec = tryText(text, file)
+  const indexes = 'models' in spec ? (spec.models.find(({ name }) => name === model)?.indexes ?? []) : []
+  const at = indexes.findIndex((index) => keyOfIndex(index) === key)
+  return at < 0 ? undefined : commentIndex(text, file, { model, at, reason })
+}
+
+/** Adds relations for new foreign keys of several columns. */
+export function newRelations({ model, now }: Pick<Followed, 'model' | 'now'>): readonly EditOf[] {
+  const keyOf = (columns: readonly string[]) => JSON.stringify(columns.toSorted())
+  const known = new Set(model.relations.map((relation) => keyOf(columnsOf(relation))))
+  const used = new Set([...model.fields, ...model.relations].map(({ name }) => name))
+  const columnOf = (name: string) => now.fields.find((field) => field.name === name)?.column ?? name
+  return now.relations
+    .filter(({ fields }) => !known.has(keyOf(fields.map(columnOf))))
+    .map((relation) => {
+      const { name } = freeName([relation.name], used)
+      used.add(name)
+      const spelled = spellRelation({ ...relation, name })
+      return (file) => ({
+        what: `${model.name}: added the relation ${spelled}`,
+        apply: (text) => addRelation(text, file, model.name, spelled),
+      })
+    })
+}
