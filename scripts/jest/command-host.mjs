@@ -1,6 +1,7 @@
 /**
  * A process that runs command lines one after another, for tests of what commands do. Most of the time of a command is spent on starting: Node, the
- * program, the code of the embedded database. Each message is a command line; the reply is its outcome.
+ * program, the code of the embedded database. Each message is a command line; the reply is its outcome. With `terminal`, both streams are a terminal,
+ * whose text is `output`.
  */
 import { createRequire } from 'node:module'
 import { Readable, Writable } from 'node:stream'
@@ -17,18 +18,21 @@ process.setMaxListeners(0)
 process.on('message', (line) => void run(line).then((outcome) => process.send(outcome)))
 process.on('disconnect', () => process.exit())
 
-async function run({ args, cwd, env }) {
+async function run({ args, cwd, env, terminal }) {
   process.chdir(cwd)
   process.env = { ...inherited, ...env }
-  const outcome = { code: null, stdout: '', stderr: '' }
-  const collect = (name) =>
-    new Writable({
+  const outcome = { code: null, stdout: '', stderr: '', output: '' }
+  const collect = (name) => {
+    const stream = new Writable({
       decodeStrings: false,
       write: (text, _encoding, done) => {
         outcome[name] += text
+        outcome.output += text
         done()
       },
     })
+    return Object.assign(stream, { isTTY: terminal })
+  }
   const stdin = Readable.from([])
   const surroundings = { argv: args, cwd, env: process.env, version, program, stdin, parent: undefined }
   const ignore = () => {}

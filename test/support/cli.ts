@@ -47,22 +47,29 @@ export function runCli(args: readonly string[], options: RunOptions = {}): Promi
   return start(args, options).ended
 }
 
-type CommandLine = { readonly args: readonly string[]; readonly cwd: string; readonly env: Environment }
+interface CommandLine {
+  readonly args: readonly string[]
+  readonly cwd: string
+  readonly env: Environment
+  /** Whether both streams are a terminal. */
+  readonly terminal: boolean
+}
 
 declare global {
-  /** Runs a command line in a process that this worker keeps for the next ones. */
-  var runCommand: (line: CommandLine) => Promise<Outcome>
+  /** Runs a command line in a process that this worker keeps for the next ones. `output` is the text of both streams, in order. */
+  var runCommand: (line: CommandLine) => Promise<Outcome & { readonly output: string }>
 }
 
 /**
  * Runs the command as `runCli` does, but in a process that has run others before, which takes a third of the time. For tests of what commands
  * do, not of the process: its signals, its streams, several at once.
  */
-export function runInHost(
+export async function runInHost(
   args: readonly string[],
   { cwd = process.cwd(), env = {} }: Omit<RunOptions, 'stdin'> = {},
 ): Promise<Outcome> {
-  return runCommand({ args, cwd, env: { ...inherited(), ...env } })
+  const { code, stdout, stderr } = await runCommand({ args, cwd, env: { ...inherited(), ...env }, terminal: false })
+  return { code, stdout, stderr }
 }
 
 /** A `serve` that was started. */

@@ -54,6 +54,12 @@ export function renderSteps(steps: readonly Step[]): string {
     .join('')
 }
 
+/** The arguments of the program in a command line that runs nothing else and that the shell does not change; undefined for any other line. */
+function argumentsOf(command: string): readonly string[] | undefined {
+  const [, words] = /^node '[^']*' ((?:'[^']*'|[\w./:=,@-]| )*)$/.exec(command) ?? []
+  return words?.split(/ +(?=(?:[^']*'[^']*')*[^']*$)/).map((word) => word.replaceAll("'", ''))
+}
+
 /** Where the commands of one page run: a copy of the parts of this checkout that serve the application. */
 export interface Shell {
   readonly folder: string
@@ -121,6 +127,12 @@ export async function openShell(): Promise<Shell> {
       .replaceAll(/\b(process|kill) \d+/g, '$1 4242')
       .replace(/^\n+|\s+$/g, '')
 
+  /** Runs a command line of the program alone, without the start of a process. */
+  async function runProgram(args: readonly string[]): Promise<string> {
+    const { output } = await runCommand({ args, cwd: folder, env, terminal: true })
+    return settle(output)
+  }
+
   async function serve(command: string): Promise<string> {
     // Without an intermediate shell, so that signals reach the server.
     server = start(`exec ${command}`)
@@ -149,6 +161,8 @@ export async function openShell(): Promise<Shell> {
       if (command === '') return ''
       const translated = translate(command)
       if (/snippetctl\.js' serve/.test(translated)) return serve(translated)
+      const args = argumentsOf(translated)
+      if (args !== undefined) return runProgram(args)
       const { state, ended } = start(translated)
       await ended
       return settle(state.output)
