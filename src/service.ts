@@ -77,6 +77,7 @@ export function createService(
     const gate = createDriftGate({ look: () => inspectTables(served.spec, database), log, onAltered })
     const records = bindRecords(served, database, { gate, statements, budget, largeReads, slots, times: allLimits })
     const { mounts, pages } = served
+    pages?.nameDatabase(database)
     const routes = withBuiltIn(served.routes, [...openApiRoutes(served), ...protectedResourceRoutes(served.spec.auth)])
     const cors = served.spec.api.cors && compileCors(served.spec.api.cors)
     const hosts = compileHosts({ ...served.spec.api, development: served.development, own: () => own })

@@ -6,6 +6,7 @@ import { type DatabaseState, databaseState } from './database-state.js'
 import { type Html, html } from './html.js'
 import { pluginPaths, seenBy } from './caller.js'
 import { badge, layout } from './layout.js'
+import { grouped } from './pager.js'
 import { curlOf, type Explored, findPlace, ROOT } from './place.js'
 
 /** The home page: every resource and every route. */
@@ -31,40 +32,62 @@ export async function homePage(
   )
   const example = explored.resources.find(({ spec }) => spec.operations.includes('list'))?.spec.path ?? paths[0]
   const main = html`<div class="head"><h1>${explored.title}</h1></div>
-${databaseWords(explored, database)}${origins(explored)}
-<p class="lead">Every page below <code>/explore</code> shows the API's response at the rest of its path: <code>/explore/api/…</code> is the page of
-<code>/api/…</code>, which itself returns JSON.</p>
+<p class="lead">This is an HTTP API over PostgreSQL, made from the models and resources of <code>${basename(explored.file)}</code>. Here you read
+and change its records.</p>
+${databaseProblem(database)}${origins(explored, database)}
 ${
   rows.length > 0 &&
   html`<h2>Resources</h2>
-<div class="table" role="region" aria-label="Resources" tabindex="0"><table><thead><tr><th scope="col">Resource</th><th scope="col">Path</th><th scope="col">Operations</th><th scope="col" class="number">Records</th></tr></thead><tbody>${rows}</tbody></table></div>`
+<div class="table" role="region" aria-label="Resources" tabindex="0"><table><thead><tr><th scope="col">Resource</th><th scope="col" class="number">Records</th><th scope="col">Path</th><th scope="col">Operations</th></tr></thead><tbody>${rows}</tbody></table></div>`
 }
 ${
   paths.length > 0 &&
   html`<h2>Routes of plugins</h2>
 <div class="table" role="region" aria-label="Routes of plugins" tabindex="0"><table><thead><tr><th scope="col">Path</th><th scope="col">Methods</th><th scope="col">Source</th></tr></thead><tbody>${paths.map((path) => pluginRow(explored, path))}</tbody></table></div>`
 }
-<p>For clients: <a href="/docs/">Swagger UI</a>, and the OpenAPI document that it shows, <a href="/openapi.json">/openapi.json</a>.</p>
-<h2>Try next</h2>
 ${empty.length > 0 && html`<p class="actions">${empty}</p>`}
-<pre tabindex="0">${example !== undefined && `${curlOf(origin + example)}\n`}npx snippetctl routes
-npx snippetctl check</pre>`
+${explored.development && addition(explored)}
+<h2>Use the API</h2>
+<p class="lead">The page <code>/explore/api/…</code> shows the response of <code>/api/…</code>, which is JSON. For programs there are
+<a href="/docs/">Swagger UI</a> and the OpenAPI document <a href="/openapi.json">/openapi.json</a>.</p>
+${example !== undefined && html`<pre tabindex="0">${curlOf(origin + example)}</pre>`}`
   return { status: 'problem' in database ? 503 : 200, text: layout(explored, { title: explored.title, main }) }
 }
 
-/** What the API is, and the file that it is made from. */
-function origins({ file, development, reloadFailure }: Explored): Html {
-  const about = html`<p class="lead">This is an HTTP API over PostgreSQL, made from the models and resources of <code>${basename(file)}</code>.`
-  if (!development || !reloadFailure) return html`${about}</p>`
-  return html`${about} The file is <code>${file}</code>: <code>snippetctl serve</code> loads it again when it is saved.
-<code>npx snippetctl add resource author name:string! born:date</code> adds a resource to it.</p>`
+function databaseProblem(database: DatabaseState): Html | undefined {
+  return 'problem' in database
+    ? html`<section class="rejection" aria-label="Database"><h2>The database does not respond</h2><p>${database.problem}</p></section>`
+    : undefined
 }
 
-function databaseWords({ development }: Explored, database: DatabaseState): Html | undefined {
-  if ('problem' in database)
-    return html`<section class="rejection" aria-label="Database"><h2>The database does not respond</h2><p>${database.problem}</p></section>`
-  const ms = database.milliseconds < 10 ? database.milliseconds.toFixed(1) : Math.round(database.milliseconds)
-  return development ? html`<p class="facts dim">PostgreSQL ${database.version} responds in ${ms} ms.</p>` : undefined
+/** Where the resources are declared and their records are stored. Only developers see it. */
+function origins({ file, development, database }: Explored, state: DatabaseState): Html | undefined {
+  if (!development) return undefined
+  const place = database?.()?.description
+  return html`<dl class="record"><div><dt>Declared in</dt><dd><code>${file}</code>, which <code>snippetctl serve</code> loads again when it is saved</dd></div>
+<div><dt>Stored in</dt><dd>${place}${'problem' in state ? '' : html`${place && '; '}version ${state.version} responds in ${rounded(state.milliseconds)} ms`}</dd></div></dl>`
+}
+
+function rounded(milliseconds: number): string {
+  return milliseconds < 10 ? milliseconds.toFixed(1) : String(Math.round(milliseconds))
+}
+
+const ADDITIONS = [
+  ['author', 'name:string! born:date'],
+  ['event', 'name:string! starts_on:date'],
+  ['note', 'content:text!'],
+] as const
+
+/** The commands that add a resource whose name is free. A PostgreSQL server gets the table by a migration of its own. */
+function addition({ resources, database }: Explored): Html {
+  const taken = resources.flatMap(({ spec }) => [spec.name, spec.model.name])
+  const [name, fields] = ADDITIONS.find(([each]) => !taken.includes(each)) ?? ADDITIONS[0]
+  const migrations = `
+npx snippetctl migrate plan --write add_${name}
+npx snippetctl migrate up`
+  return html`<h2>Add a resource</h2>
+<p class="lead">Declare it in the file, or let this command do that:</p>
+<pre tabindex="0">npx snippetctl add resource ${name} ${fields}${database?.()?.whenPending === 'reject' && migrations}</pre>`
 }
 
 function resourceRow(explored: Explored, resource: Resource, count: string | undefined): Html {
@@ -74,7 +97,7 @@ function resourceRow(explored: Explored, resource: Resource, count: string | und
     operations.includes('list') || operations.includes('create')
       ? html`<a href="${ROOT + path}">${name}</a>`
       : html`${name}`
-  return html`<tr><td>${link}</td><td><code>${path}</code></td><td class="dim">${operations.join(', ')}</td><td class="number">${count ?? '–'}</td></tr>`
+  return html`<tr><td>${link}</td><td class="number">${count === undefined ? '–' : grouped(count)}</td><td><code>${path}</code></td><td class="dim wraps">${operations.join(', ')}</td></tr>`
 }
 
 function pluginRow(explored: Explored, path: string): Html {

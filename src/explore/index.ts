@@ -2,13 +2,15 @@ import type { Handler, Method, Route } from '../http/route.js'
 import { encodeReply } from '../http/encodings.js'
 import type { Match } from '../http/route-table.js'
 import { Problem } from '../problem.js'
-import type { Explored } from './place.js'
+import type { Explored, ServedDatabase } from './place.js'
 
 /** The HTML pages, for paths that no route of the application takes. */
 export interface Pages {
   match(method: string, path: string): Match
   /** Has every page say that the configuration that was saved last is not served. */
   warn(failure: string): void
+  /** Has the home page say where the records are. */
+  nameDatabase(database: ServedDatabase): void
 }
 
 const ASSETS = [
@@ -28,7 +30,8 @@ const READS: readonly Method[] = ['GET']
  */
 export function createExplore(given: Explored, surround: (page: Handler) => Handler): Pages {
   let failure: string | undefined
-  const explored = { ...given, reloadFailure: () => failure }
+  let served: ServedDatabase | undefined
+  const explored = { ...given, reloadFailure: () => failure, database: () => served }
   const load = () => import('./pages.js')
   const route = (name: string, path: string, handle: Route['handle']): Route =>
     Object.freeze({ name, method: 'GET', path, handle, source: 'explore' })
@@ -89,6 +92,9 @@ export function createExplore(given: Explored, surround: (page: Handler) => Hand
     },
     warn(words: string): void {
       failure = words
+    },
+    nameDatabase(database: ServedDatabase): void {
+      served = database
     },
   })
 }

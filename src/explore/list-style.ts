@@ -4,6 +4,7 @@ export const LIST_STYLE = String.raw`
 .query { display: flex; gap: .5rem; flex: 1 1 20rem; margin: 0; align-items: flex-start; position: relative; }
 .query .wide { display: grid; gap: .2rem; flex: 1 1 12rem; max-width: 34rem; min-width: 0; }
 .tools .actions { margin-left: auto; }
+.tools .button, .query button { min-height: 2.3rem; }
 .menu { position: relative; }
 .menu > summary { width: auto; font-size: inherit; color: inherit; list-style: none; white-space: nowrap; min-height: 2.3rem; }
 .menu > summary::-webkit-details-marker { display: none; }
@@ -42,6 +43,7 @@ export const LIST_STYLE = String.raw`
 }
 table { border-collapse: separate; border-spacing: 0; width: 100%; font-size: 14px; }
 th, td { text-align: start; padding: .5rem .85rem; border-bottom: 1px solid var(--line); vertical-align: top; white-space: nowrap; }
+.table .wraps { white-space: normal; }
 td { max-width: 26rem; overflow: hidden; text-overflow: ellipsis; unicode-bidi: isolate; }
 tbody tr:last-child > * { border-bottom: 0; }
 .first { text-align: center; }

@@ -1,3 +1,4 @@
+import type { Database } from '../db/database.js'
 import type { Profiles } from '../access/profiles.js'
 import type { AuthSpec } from '../config/spec.js'
 import type { Identity } from '../resource/identity.js'
@@ -24,11 +25,16 @@ export interface Explored {
   readonly caller?: Identity | undefined
   /** The names of the records that a page shows, by path. */
   readonly names?: ReadonlyMap<string, string>
+  /** Where the records are; undefined until the application is served. */
+  readonly database?: () => ServedDatabase | undefined
   /** Why the configuration was not loaded when it was last saved; undefined if it was. */
   readonly reloadFailure?: () => string | undefined
   /** The path of the resource that a page is about. */
   readonly near?: string | undefined
 }
+
+/** The database of an application as people know it, and whether pending migrations are applied when the file is saved. */
+export type ServedDatabase = Pick<Database, 'description' | 'whenPending'>
 
 /** The root of Explore: the page of `/api/books/` is `/explore/api/books/`. */
 export const ROOT = '/explore'

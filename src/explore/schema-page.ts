@@ -19,7 +19,7 @@ export async function schemaPage(explored: Explored, { resource }: Seen): Promis
   const { model } = spec
   const fields = resource.shown.map(
     (field) =>
-      html`<tr><th scope="row">${field.name}</th><td>${field.type.name}</td><td>${rulesOf(field)}</td><td>${flagsOf(field)}</td></tr>\n`,
+      html`<div><dt><b>${field.name}</b> <span class="code">${field.type.name}</span></dt><dd>${aboutField(field)}</dd></div>\n`,
   )
   const filters = spec.filters.map(
     ({ field, lookups }) => html`<li><code>${field.name}</code>: ${lookups.map(({ name }) => name).join(', ')}</li>`,
@@ -43,7 +43,8 @@ export async function schemaPage(explored: Explored, { resource }: Seen): Promis
         html`<tr><th scope="row">${name}</th><td>${badge(method)}</td><td><code>${path}</code></td></tr>\n`,
     )
   const main = html`<div class="head"><div><nav class="crumbs" aria-label="Breadcrumb"><a href="/explore/">Explore</a> / <a href="${ROOT + spec.path}">${spec.path}</a></nav><h1>Schema of ${spec.name}</h1></div></div>
-${section('Fields', ['Field', 'Type', 'Rules', ''], fields)}
+<h2>Fields</h2>
+<dl class="record">${fields}</dl>
 <h2>Lists</h2>
 <dl class="record">${facts.flatMap(([name, value]) => (value === '' ? [] : html`<div><dt>${name}</dt><dd>${value}</dd></div>\n`))}</dl>
 ${section('Routes', ['Name', 'Method', 'Path'], routes)}
@@ -52,16 +53,20 @@ ${explored.development && (await declarations(explored, resource))}`
 }
 
 function section(name: string, heads: readonly string[], rows: readonly Html[]): Html {
-  const cells = heads.map((head) => (head === '' ? html`<td></td>` : html`<th scope="col">${head}</th>`))
+  const cells = heads.map((head) => html`<th scope="col">${head}</th>`)
   return html`<h2>${name}</h2>
 <div class="table" role="region" aria-label="${name}" tabindex="0"><table><thead><tr>${cells}</tr></thead><tbody>${rows}</tbody></table></div>`
 }
 
-function rulesOf({ type, options, message }: FieldSpec): string {
-  return message ?? [...new Set(type.rules(options).map((rule) => rule.message))].join('; ')
+/** What a field is, and its rules. */
+function aboutField(field: FieldSpec): Html {
+  const rules = [...new Set(field.type.rules(field.options).map(({ message }) => message))]
+  const said = field.message === undefined ? rules : [field.message]
+  const lines = [factsOf(field), ...said].filter((line) => line !== '')
+  return html`<ul class="plain">${lines.map((line) => html`<li>${line}</li>`)}</ul>`
 }
 
-function flagsOf(field: FieldSpec): string {
+function factsOf(field: FieldSpec): string {
   const { default: fallback } = field
   const value = fallback && ('call' in fallback ? `${fallback.call}()` : JSON.stringify(fallback.literal))
   return [
@@ -96,7 +101,7 @@ async function declarations({ file }: Explored, { spec }: Resource): Promise<Htm
     const last = document.locate(path, 'value').end
     // A block ends at the start of the line after it.
     const end = last.column === 1 ? last.line - 1 : last.line
-    return html`<h3><code>${path.join('.')}</code> <span class="dim">lines ${first}–${end}</span></h3><pre tabindex="0">${document.lines.slice(first - 1, end).join('\n')}</pre>`
+    return html`<h3><code>${path.join('.')}</code> <span class="dim">${first === end ? `line ${first}` : `lines ${first}–${end}`}</span></h3><pre tabindex="0">${document.lines.slice(first - 1, end).join('\n')}</pre>`
   })
   return html`<h2>Declared in <code>${file}</code></h2>${blocks}`
 }

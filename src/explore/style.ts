@@ -107,10 +107,10 @@ textarea { resize: vertical; display: block; }
 .record { margin: 0; background: var(--card); border: 1px solid var(--line); border-radius: 10px; }
 .record > div { display: grid; grid-template-columns: 11rem minmax(0, 1fr); gap: 1rem; padding: .6rem .95rem; border-bottom: 1px solid var(--line); }
 .record > div:last-child { border-bottom: 0; }
-dt { color: var(--dim); font-size: 14px; overflow-wrap: anywhere; }
+dt { color: var(--dim); font-size: 14px; overflow-wrap: anywhere; } dt b { color: var(--text); font-weight: 600; }
 dd { margin: 0; overflow-wrap: anywhere; unicode-bidi: isolate; }
 dd pre { margin: 0; }
-ul.plain { padding: 0; list-style: none; }
+ul.plain { margin: 0; padding: 0; list-style: none; }
 
 dialog {
   border: 1px solid var(--line); border-radius: 14px; background: var(--card); color: var(--text); padding: 0; box-shadow: var(--shadow);

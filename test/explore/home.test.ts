@@ -44,9 +44,22 @@ describe('the home page', () => {
   test('says what it is, where it comes from, and that saving reloads it', async () => {
     const html = await page('/')
     expect(html).toContain('made from the models and resources of <code>resources.yaml</code>')
-    expect(html).toMatch(/The file is <code>\/[^<]+\/resources.yaml<\/code>/)
-    expect(html).toContain('npx snippetctl add resource author name:string! born:date')
-    expect(html).toMatch(/PostgreSQL \d+\.\d+[^<]* responds in [\d.]+ ms/)
+    expect(html).toMatch(
+      /<dt>Declared in<\/dt><dd><code>\/[^<]+\/resources.yaml<\/code>, which <code>snippetctl serve<\/code> loads again/,
+    )
+    expect(html).toContain(`<dt>Stored in</dt><dd>${api.database.description}; version `)
+    expect(html).toMatch(/version \d+\.\d+[^<]* responds in [\d.]+ ms/)
+  })
+
+  test('shows the commands that add a resource with a free name', async () => {
+    const html = await page('/')
+    const [, commands] = /<h2>Add a resource<\/h2>[^]*?<pre tabindex="0">([^<]*)</.exec(html) ?? []
+    expect(commands?.split('\n')).toEqual([
+      'npx snippetctl add resource event name:string! starts_on:date',
+      ...(api.database.whenPending === 'reject'
+        ? ['npx snippetctl migrate plan --write add_event', 'npx snippetctl migrate up']
+        : []),
+    ])
   })
 
   test('offers to create the first record of empty resources', async () => {
@@ -58,7 +71,7 @@ describe('the home page', () => {
   })
 
   test('tells no paths and versions in production', async () => {
-    expect(await page('/', live)).not.toMatch(/The file is|PostgreSQL \d/)
+    expect(await page('/', live)).not.toMatch(/Declared in|Stored in|Add a resource|version \d/)
   })
 
   test('says that the database is away, with 503 (D10)', async () => {
@@ -79,12 +92,13 @@ describe('the schema page of a resource', () => {
 
   test('has fields with their rules, parameters of lists, and routes', async () => {
     const html = await page('/explore/~schema/author')
-    expect(html).toContain('must be between 2 and 50 characters</td><td>unique')
+    expect(html).toContain('<dt><b>name</b> <span class="code">string</span></dt><dd><ul class="plain"><li>unique</li>')
+    expect(html).toContain('<li>must be between 2 and 50 characters</li>')
     expect(html).toContain('<li><code>name</code>: exact, startswith</li>')
     expect(html).toContain('author-detail')
-    expect(html).not.toContain('<th scope="row">secret')
+    expect(html).not.toContain('<dt><b>secret')
     const books = await page('/explore/~schema/book')
-    expect(books).toContain('<td>refers to author</td>')
+    expect(books).toContain('<li>refers to author</li>')
     expect(books).toContain('default &quot;draft&quot;')
     expect(books).toContain('page_number, 7 records, at most 100')
   })
