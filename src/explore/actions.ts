@@ -69,7 +69,7 @@ function offer(
       runs: { summary, hasResult: typeof output === 'object' },
       fields: html`${fieldInputs(explored, input, { id, method: 'POST' })}${input.length === 0 && html`<p>This action takes no input.</p>`}`,
     })
-    return { button: opener(id, summary, 'plain'), form }
+    return { button: opener(id, summary, { tone: 'plain' }), form }
   }
   if (input.length === 0)
     return { button: html`<a class="button" href="${ROOT + path}">${summary}</a>`, form: undefined }
@@ -79,5 +79,5 @@ function offer(
 <header><h2 id="heading-${id}">${summary}</h2><p class="line">${badge(method)} <code class="url">${path}</code></p></header>
 <div class="fields">${fieldInputs(explored, fields, { id, method, ...(asked && { record: asked }) })}</div>
 <footer><button type="button" class="plain" data-close>Cancel</button> <button class="primary">Run</button></footer></form></dialog>`
-  return { button: opener(id, summary, 'plain'), form }
+  return { button: opener(id, summary, { tone: 'plain' }), form }
 }

@@ -76,7 +76,7 @@ function searchInput(
   error: FilterError | undefined,
 ): Html {
   const [marks, message] = marksOf(name, name, error)
-  return html`<span class="wide"><input id="${name}" name="${name}" type="search" aria-label="${name}" value="${query.get(name) ?? ''}" placeholder="Search: ${hint}" autocomplete="off"${marks}>${message}</span>`
+  return html`<span class="wide"><input id="${name}" name="${name}" type="search" accesskey="s" aria-label="${name}" value="${query.get(name) ?? ''}" placeholder="Search: ${hint}" autocomplete="off"${marks}>${message}</span>`
 }
 
 function input(

@@ -46,9 +46,15 @@ ${fields}
 </form></dialog>`
 }
 
+interface Opening {
+  readonly tone: 'primary' | 'danger' | 'plain'
+  readonly accessKey?: string
+}
+
 /** The button that opens a dialog; hidden without JavaScript. */
-export function opener(id: string, words: string, tone: 'primary' | 'danger' | 'plain'): Html {
-  return html`<button type="button" class="js ${tone}" data-open="${id}">${words}</button>`
+export function opener(id: string, words: string, { tone, accessKey }: Opening): Html {
+  const key = accessKey !== undefined && html` accesskey="${accessKey}"`
+  return html`<button type="button" class="js ${tone}" data-open="${id}"${key}>${words}</button>`
 }
 
 interface Deletion {

@@ -41,7 +41,9 @@ export function listBody(
   const page = { answer, search, length: rows.length }
   const selects = seen !== undefined && resource?.spec.dialect === undefined && bulkOf(seen).length > 0
   const first =
-    search === '' && seen?.may('create') && opener('create', `Create your first ${seen.resource.spec.name}`, 'primary')
+    search === '' &&
+    seen?.may('create') &&
+    opener('create', `Create your first ${seen.resource.spec.name}`, { tone: 'primary' })
   if (rows.length === 0)
     return html`${nothing(resource?.spec, page)}${first && html`<p class="first">${first}</p>`}${pager(resource?.spec, page)}`
   return html`${selects && bulkBar(seen)}${table(explored, place, { rows, search, resource, selects })}

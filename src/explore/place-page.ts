@@ -132,7 +132,7 @@ function partsOf(explored: Explored, place: Place, seen: Answered): Parts {
   const asked = { search, answer, value, detail: rejected ? detailOf(value) : undefined }
   const listed = answer && (listBody(explored, place, caller, asked) ?? raw(answer, value))
   return {
-    buttons: html`${creates && opener('create', `New ${name}`, 'primary')}${actions.buttons}`,
+    buttons: html`${creates && opener('create', `New ${name}`, { tone: 'primary', accessKey: 'n' })}${actions.buttons}`,
     above: answer && listTools(caller, asked),
     body: rejected ? rejection(answer, detailOf(value)) : html`${listed}`,
     below: html`${
@@ -169,8 +169,8 @@ function pluginParts(explored: Explored, place: Place, { search, answer, value, 
     ? listBody(explored, place, undefined, { search, answer, value, detail: undefined })
     : record && members(explored, undefined, record)
   return {
-    buttons: html`${actions.buttons}${writes.map((method) => opener(`send-${method.toLowerCase()}`, `${method}…`, 'primary'))}${
-      deletes && opener('delete', 'Delete', 'danger')
+    buttons: html`${actions.buttons}${writes.map((method) => opener(`send-${method.toLowerCase()}`, `${method}…`, { tone: 'primary' }))}${
+      deletes && opener('delete', 'Delete', { tone: 'danger' })
     }`,
     body: rejected ? rejection(answer, detailOf(value)) : html`${shown}${answer && raw(answer, value)}`,
     below: html`${actions.dialogs}${writes.map((method) => bodyDialog(method, place.path, method === 'POST' || record ? likely : '{}'))}${

@@ -125,9 +125,9 @@ export function changes(explored: Explored, place: Place, { caller, record, vers
   const method = changingMethod(caller)
   const deletes = caller.may('destroy')
   const buttons = [
-    ...(method ? [opener('edit', 'Edit', 'primary')] : []),
+    ...(method ? [opener('edit', 'Edit', { tone: 'primary', accessKey: 'e' })] : []),
     ...actions.buttons,
-    ...(deletes ? [opener('delete', 'Delete', 'danger')] : []),
+    ...(deletes ? [opener('delete', 'Delete', { tone: 'danger' })] : []),
   ]
   const edit =
     method &&
