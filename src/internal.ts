@@ -68,6 +68,7 @@ export { type Introspected, introspect, writeIntrospected } from './migrations/i
 export { MigrationError } from './migrations/files/error.js'
 export { type CountedPlan, type CountedStep, countRows, wantsRows } from './migrations/plan/row-counts.js'
 export { holdAgainst } from './migrations/plan/live-obstacles.js'
+export type { Swap } from './migrations/plan/swaps.js'
 export type { GivenConversion } from './migrations/plan/type-change.js'
 export { planAdditions, wantSameTables } from './migrations/plan/additions.js'
 export {

@@ -7,6 +7,7 @@ import { onDatabase } from '../database/database.js'
 import type { ExitCode } from '../failure.js'
 import { count } from '../output.js'
 import { collectAssignments } from '../migrate/conversions.js'
+import { collectSwaps } from '../migrate/swaps.js'
 import { plan, type PlanOptions } from '../migrate/plan.js'
 import { renumber, type RenumberOptions } from '../migrate/renumber.js'
 import { resolve, type ResolveOptions } from '../migrate/resolve.js'
@@ -57,6 +58,11 @@ function addPlan(migrate: Command, context: CliContext): void {
     .option(
       '--rename <old:new>',
       'first write into the configuration that a column (table.old:new) or table (old:new) was renamed',
+    )
+    .option(
+      '--swap <one:other>',
+      'two columns (table.one:other) or two tables (one:other) swap their names; can be repeated',
+      collectSwaps,
     )
     .option(
       '--using <column=sql>',

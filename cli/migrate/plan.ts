@@ -15,6 +15,7 @@ import {
   newerIn,
   planMigration,
   sumOfWaits,
+  type Swap,
   wantsRows,
   writeMigration,
 } from '../../src/internal.js'
@@ -31,6 +32,7 @@ export interface PlanOptions extends CommonOptions, ScratchOptions {
   /** `true` if the option has no value. */
   readonly write?: string | true
   readonly rename?: string
+  readonly swap?: readonly Swap[]
   readonly using?: readonly Assignment[]
   readonly reverse?: readonly Assignment[]
   /** Undefined if the number of rows decides. */
@@ -51,7 +53,7 @@ export async function plan(context: CliContext, options: PlanOptions): Promise<E
   const findLarge = findLargeTables(context, { file: spec.file, concurrently: options.concurrently })
   const conversions = conversionsOf(options)
   const made = await withScratch(context, options, (scratch) =>
-    planMigration(spec, migrations, scratch, { findLarge, conversions }),
+    planMigration(spec, migrations, scratch, { findLarge, conversions, swaps: options.swap ?? [] }),
   )
   const writes = options.write !== undefined
   const { planned, newer } = await inspectDatabase(context, spec, { planned: made, writes })

@@ -50,10 +50,15 @@ const checkClaims = (
   report: Report,
 ): void => {
   const seen = new Set<string>()
+  // A file of swapped names would look the same before and after the migration.
+  const isSwap = claims.filter(({ name, path }) => path.at(-1) === 'renamed_from' && isThere(name)).length > 1
+  const swapHelp = isSwap
+    ? ['or, if names are swapped, remove `renamed_from`, and run: snippetctl migrate plan --swap ONE:OTHER']
+    : []
   for (const { name, path } of claims) {
     if (isThere(name)) {
       const message = `the ${noun} ${show(name)} exists, so it cannot have been renamed or dropped`
-      report.add({ code: 'SC304', path, message, help: [`remove this, or the ${noun}`] })
+      report.add({ code: 'SC304', path, message, help: [`remove this, or the ${noun}`, ...swapHelp] })
     } else if (seen.has(name)) {
       report.add({ code: 'SC316', path, message: `the former ${noun} ${show(name)} is already listed above` })
     }

@@ -17,7 +17,7 @@ import {
   parseMigration,
   readMigrations,
 } from '../files/files.js'
-import { writeNext } from '../plan/generate.js'
+import { writeNext } from '../files/write-next.js'
 import { rejectUnlessAllApplied } from '../files/journal.js'
 import { renderStatement } from '../files/render.js'
 import { find } from '../plan/pair.js'

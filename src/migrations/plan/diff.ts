@@ -66,7 +66,7 @@ export function compareSchemas(sides: Sides): Difference {
   return {
     steps: [
       ...foreignKeysFirst([...pairs.flatMap(partsInTheWay), ...gone.flatMap(foreignKeysOf)]),
-      ...pairs.flatMap(renamedParts),
+      ...renamedParts(pairs),
       ...pairs.flatMap(droppedColumns),
       ...gone.map((table) => tables.dropTable(table)),
       ...pairs.flatMap(addedColumns),

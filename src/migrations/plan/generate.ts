@@ -1,5 +1,3 @@
-import { mkdir, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import type { AppSpec } from '../../config/spec.js'
 import type { Connection, Database } from '../../db/database.js'
 import { openScratch } from '../../db/open.js'
@@ -9,7 +7,8 @@ import { buildWanted } from './build-wanted.js'
 import { blockedTables, onlineSteps } from './online.js'
 import { MigrationError } from '../files/error.js'
 import { withLocks, withWaits } from '../locks/locks.js'
-import { digitsOf, type Migration, type MigrationFolder, nextNumber, pathOf, readMigrations } from '../files/files.js'
+import { type Migration, type MigrationFolder, readMigrations } from '../files/files.js'
+import { writeNext } from '../files/write-next.js'
 import { type Proof, proveRoundTrip, rejectionByRows } from './prove.js'
 import { findRenames } from './renames.js'
 import type { FormerNames } from './pair.js'
@@ -23,6 +22,7 @@ import type { Step } from '../files/steps.js'
 import { nameClashes, type WantedTable, wantedTables } from './sql.js'
 import { viewSteps } from './view-steps.js'
 import { checkConversions } from './check-conversions.js'
+import { checkSwaps, type Swap } from './swaps.js'
 import type { GivenConversion } from './type-change.js'
 import { type CatalogView, readViews, type WantedView, wantedViews } from './views.js'
 
@@ -69,16 +69,18 @@ export interface PlanOptions {
   /** By default no table is large. */
   readonly findLarge?: FindLarge
   readonly conversions?: readonly GivenConversion[]
+  readonly swaps?: readonly Swap[]
 }
 
 function compare(
   spec: AppSpec,
   files: readonly Migration[],
   scratch: Database,
-  { findLarge = async () => new Set(), conversions = [] }: PlanOptions,
+  { findLarge = async () => new Set(), conversions = [], swaps = [] }: PlanOptions,
 ): Promise<Plan> {
   return onBothSides(spec, files, scratch, async (session, sides) => {
-    const compared = { ...sides, conversions }
+    checkSwaps(swaps, sides.wanted, sides.from)
+    const compared = { ...sides, conversions, swaps }
     const { steps: found, rejections, notes, former, existing } = await compareSettled(session, compared)
     const judge = (steps: readonly Step[]) => withLocks(steps, existing.tables, existing.views).map(withWaits)
     const blocking = judge(found)
@@ -108,7 +110,12 @@ export function compareOnly(spec: AppSpec, files: readonly Migration[], scratch:
 /** The comparison after steps were run, which records what they own. */
 export function after(compared: Compared, steps: readonly Step[]): Compared {
   const { recorded, unrecorded } = compared.owns
-  return { ...compared, conversions: [], owns: { recorded: new Set([...recorded, ...ownedBy(steps)]), unrecorded } }
+  return {
+    ...compared,
+    conversions: [],
+    swaps: [],
+    owns: { recorded: new Set([...recorded, ...ownedBy(steps)]), unrecorded },
+  }
 }
 
 /**
@@ -131,7 +138,7 @@ export async function onBothSides<T>(
     const { made: from, owns } = await buildOwned(session, files)
     const known = files.flatMap((file) => file.known)
     const views = { wanted: wantedViews(spec), to: toViews }
-    return work(session, { wanted, dropped: spec.dropped, from, to, views, known, owns, conversions: [] })
+    return work(session, { wanted, dropped: spec.dropped, from, to, views, known, owns, conversions: [], swaps: [] })
   })
 }
 
@@ -182,6 +189,7 @@ export interface Compared {
   readonly owns: Ownership
   /** The conversions of columns that a person gives. */
   readonly conversions: readonly GivenConversion[]
+  readonly swaps: readonly Swap[]
 }
 
 /** A difference, and the wanted tables as the files spell them. */
@@ -225,8 +233,8 @@ async function schemaAfter(session: Connection, from: Catalog, steps: readonly S
 
 /** Runs the renames and adds the choices of enums, to read the resulting catalogue. */
 async function compareSettled(session: Connection, compared: Compared): Promise<Comparison> {
-  const { wanted, dropped, to, views, known, owns, conversions } = compared
-  const renames = findRenames(wanted, compared.from)
+  const { wanted, dropped, to, views, known, owns, conversions, swaps } = compared
+  const renames = findRenames(wanted, compared.from, swaps)
   const settled = await schemaAfter(session, compared.from, renames.steps)
   const enums = enumChanges({ wanted, from: settled.tables, to })
   const before = [...renames.steps, ...enums.steps]
@@ -274,22 +282,4 @@ export async function writeMigration(
   const file = await writeNext(directory, name, plan.text)
   if (plan.outsideText === undefined) return [file]
   return [file, await writeNext(directory, `${name}_online`, plan.outsideText)]
-}
-
-/**
- * Writes a text as the next file of a directory.
- * @returns its path
- * @throws MigrationError if the name is invalid
- */
-export async function writeNext(directory: MigrationFolder, name: string, text: string): Promise<string> {
-  if (!/^[a-z0-9_]+$/.test(name)) {
-    throw new MigrationError([
-      `${JSON.stringify(name)} is not a valid name of a migration: use lower-case letters, digits and _`,
-    ])
-  }
-  const number = nextNumber(await readMigrations(directory))
-  const file = join(pathOf(directory), `${digitsOf(number)}_${name}.sql`)
-  await mkdir(pathOf(directory), { recursive: true })
-  await writeFile(file, text, { flag: 'wx' })
-  return file
 }

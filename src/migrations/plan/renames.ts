@@ -3,6 +3,8 @@ import type { WantedColumn, WantedTable } from './sql.js'
 import { renameColumn } from './column-steps.js'
 import { type FormerNames, has } from './pair.js'
 import type { Step } from '../files/steps.js'
+import { type NameChange, renamesInOrder } from './rename-order.js'
+import type { Swap } from './swaps.js'
 import { renameTable } from './table-steps.js'
 
 /** The renames that resources.yaml declares and the migration files have not made yet. */
@@ -14,6 +16,7 @@ export interface Renames {
 }
 
 interface Rename {
+  /** The table of a column; empty for a table. */
   readonly table: string
   readonly from: string
   readonly to: string
@@ -23,18 +26,20 @@ interface Rename {
  * Finds the pending renames. Renames that the files have made already are ignored, so that `renamed_from` may stay in the file.
  * @param from the catalogue of the migration files
  */
-export function findRenames(wanted: readonly WantedTable[], from: Catalog): Renames {
-  const tables = wanted.flatMap((table) => tableRename(table, from))
+export function findRenames(wanted: readonly WantedTable[], from: Catalog, swaps: readonly Swap[]): Renames {
+  const swapped = swaps.filter(({ table }) => table === undefined).flatMap((swap) => bothRenames(swap, ''))
+  const tables = [...wanted.flatMap((table) => tableRename(table, from)), ...swapped]
   const before = new Map(tables.map((rename) => [rename.to, rename.from]))
   const found = wanted.map((table) => ({
     table,
     old: from.find(({ name }) => name === (before.get(table.name) ?? table.name)),
   }))
-  const columns = found.flatMap(({ table, old }) => (old ? columnRenames(table, old) : []))
+  const swappedColumns = swaps.flatMap((swap) => (swap.table === undefined ? [] : bothRenames(swap, swap.table)))
+  const columns = [...found.flatMap(({ table, old }) => (old ? columnRenames(table, old) : [])), ...swappedColumns]
   return {
     steps: [
-      ...tables.map((rename) => renameTable(rename.from, rename.to)),
-      ...columns.map((rename) => renameColumn(rename.table, rename.from, rename.to)),
+      ...renamesInOrder(tables.map(asPending), ({ from: old, to }) => renameTable(old, to)),
+      ...renamesInOrder(columns.map(asPending), ({ space, from: old, to }) => renameColumn(space, old, to)),
     ],
     rejections: found.flatMap(({ table, old }) => (old ? strayColumns(table, old) : strayTable(table, from))),
     former: {
@@ -44,9 +49,16 @@ export function findRenames(wanted: readonly WantedTable[], from: Catalog): Rena
   }
 }
 
+const asPending = ({ table, from, to }: Rename): NameChange => ({ space: table, from, to })
+
+const bothRenames = ({ one, other }: Swap, table: string): readonly Rename[] => [
+  { table, from: other, to: one },
+  { table, from: one, to: other },
+]
+
 function tableRename({ name, formerly }: WantedTable, from: Catalog): readonly Rename[] {
   if (formerly === undefined || has(from, name) || !has(from, formerly)) return []
-  return [{ table: name, from: formerly, to: name }]
+  return [{ table: '', from: formerly, to: name }]
 }
 
 function columnRenames(table: WantedTable, old: CatalogTable): readonly Rename[] {
