@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { openDatabase } from '../../src/db/open.js'
 import { envOf, openOnlyOnServer, type TestDatabase } from '../support/database.js'
-import { makeProject, type Project, runCli } from '../support/cli.js'
+import { makeProject, type Project, runInHost } from '../support/cli.js'
 import { TASK_ROWS, TASKS_YAML } from '../support/tasks.js'
 
 let project: Project
@@ -16,7 +16,7 @@ afterAll(async () => {
   await project.remove()
 })
 
-const run = (...args: readonly string[]) => runCli(args, { cwd: project.folder, env: envOf(database) })
+const run = (...args: readonly string[]) => runInHost(args, { cwd: project.folder, env: envOf(database) })
 const lineOf = (text: string) => TASKS_YAML.split('\n').findIndex((line) => line.includes(text)) + 1
 const ANN = '{"sub":"ann","roles":["member"]}'
 

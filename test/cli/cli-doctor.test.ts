@@ -7,7 +7,7 @@ import {
   BOOKS_MIGRATION_FILE,
   makeProject,
   type Project,
-  runCli,
+  runInHost,
   startServe,
 } from '../support/cli.js'
 import { envOf, openOnlyOnServer } from '../support/database.js'
@@ -27,7 +27,7 @@ interface Report {
 }
 
 const examine = async (env: Readonly<Record<string, string>> = {}) => {
-  const { code, stdout } = await runCli(['doctor', '--json'], { cwd: project.folder, env: { PORT: '0', ...env } })
+  const { code, stdout } = await runInHost(['doctor', '--json'], { cwd: project.folder, env: { PORT: '0', ...env } })
   const { ok, checks } = JSON.parse(stdout) as Report
   const of = (name: string) => checks.find(({ check }) => check === name)
   return { code, ok, of, text: stdout }
@@ -38,8 +38,8 @@ test('finds nothing wrong with a valid project, and creates no database', async 
   project = await makeProject({ 'resources.yaml': sound, [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION })
   const database = await openOnlyOnServer()
   const env = { PORT: '0', ...envOf(database) }
-  if (database) await runCli(['migrate', 'up'], { cwd: project.folder, env })
-  const { code, stdout, stderr } = await runCli(['doctor'], { cwd: project.folder, env })
+  if (database) await runInHost(['migrate', 'up'], { cwd: project.folder, env })
+  const { code, stdout, stderr } = await runInHost(['doctor'], { cwd: project.folder, env })
   await database?.close()
   expect({ code, stdout }).toMatchObject({ code: 0 })
   expect(stdout).not.toMatch(/^(warn|fail)/m)
@@ -92,7 +92,7 @@ test('reports pending migrations', async () => {
   const database = await openOnlyOnServer()
   project = await makeProject({ 'resources.yaml': BOOKS, [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION })
   // An embedded database that is there.
-  if (!database) await runCli(['migrate', 'up'], { cwd: project.folder })
+  if (!database) await runInHost(['migrate', 'up'], { cwd: project.folder })
   await project.write('migrations/0002_more.sql', '-- up\nselect 1;\n')
   const { code, of } = await examine(envOf(database))
   await database?.close()
@@ -108,7 +108,7 @@ test('finds nothing wrong while the project is being served', async () => {
   const server = await startServe(['--migrate'], { cwd: project.folder, env: envOf(database) })
   const { code, of } = await examine({ PORT: new URL(server.url).port, ...envOf(database) })
   // Another command that needs the embedded database is told what to do.
-  const up = database ? undefined : await runCli(['migrate', 'up'], { cwd: project.folder })
+  const up = database ? undefined : await runInHost(['migrate', 'up'], { cwd: project.folder })
   await server.stop()
   await database?.close()
   expect(of('port')).toMatchObject({ state: 'ok', message: expect.stringMatching(/: this project is served there$/) })

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { openDatabase } from '../../src/internal.js'
-import { BOOKS, BOOKS_MIGRATION, BOOKS_MIGRATION_FILE, makeProject, type Project, runCli } from '../support/cli.js'
+import { BOOKS, BOOKS_MIGRATION, BOOKS_MIGRATION_FILE, makeProject, type Project, runInHost } from '../support/cli.js'
 
 const SECRET = 'S3cretMark'
 
@@ -140,8 +140,8 @@ describe('no command shows a malformed URL', () => {
 
   test.each(cases)('%j', async (args, url, isEnvironment) => {
     const { stdout, stderr, code } = await (isEnvironment
-      ? runCli(args, { cwd: project.folder, env: { DATABASE_URL: url } })
-      : runCli([...args, url], { cwd: project.folder }))
+      ? runInHost(args, { cwd: project.folder, env: { DATABASE_URL: url } })
+      : runInHost([...args, url], { cwd: project.folder }))
     expect(stdout + stderr).not.toContain(SECRET)
     const expected = args[0] === 'doctor' ? 1 : args[1] === 'plan' && isEnvironment ? 0 : 2
     expect([args, code]).toEqual([args, expected])

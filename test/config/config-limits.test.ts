@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from '@jest/globals'
 import type { Diagnostic } from '../../src/internal.js'
 import { JOURNAL } from '../../src/migrations/files/journal.js'
 import { checkText, mistakesOf, specOf } from '../support/config.js'
-import { makeProject, type Project, runCli } from '../support/cli.js'
+import { makeProject, type Project, runInHost } from '../support/cli.js'
 
 const bytes = (...parts: (string | readonly number[])[]): Uint8Array =>
   Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.from(part))))
@@ -503,7 +503,7 @@ describe('a file that is nested too deeply', () => {
     })
     const { folder } = project
     const outcomes = await Promise.all(
-      ['flow', 'block', 'keys'].map((name) => runCli(['check', '--config', `${name}.yaml`], { cwd: folder })),
+      ['flow', 'block', 'keys'].map((name) => runInHost(['check', '--config', `${name}.yaml`], { cwd: folder })),
     )
     for (const { code, stdout } of outcomes) {
       expect(code).toBe(1)

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { destroyedBy } from '../../src/migrations/run/destruction.js'
 import { migrateDown, migrateUp, migrationStatus } from '../../src/migrations/run/run.js'
 import { splitStatements } from '../../src/migrations/files/statements.js'
-import { BOOKS, makeProject, type Outcome, type Project, runCli } from '../support/cli.js'
+import { BOOKS, makeProject, type Outcome, type Project, runInHost } from '../support/cli.js'
 import { envOf, openTestDatabase, type TestDatabase } from '../support/database.js'
 import { failureOf, makeFolder, tablesOf } from '../support/migrations.js'
 
@@ -104,7 +104,7 @@ describe('the command', () => {
   afterEach(() => project.remove())
 
   const migrate = (...args: readonly string[]): Promise<Outcome> =>
-    runCli(['migrate', ...args], {
+    runInHost(['migrate', ...args], {
       cwd: project.folder,
       env: envOf(database),
     })

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { Json } from '../../src/json.js'
 import { planMigration, writeMigration } from '../../src/migrations/plan/generate.js'
 import { migrateDown, migrateUp } from '../../src/migrations/run/run.js'
-import { BOOKS, BOOKS_MIGRATION, BOOKS_MIGRATION_FILE, makeProject, runCli } from '../support/cli.js'
+import { BOOKS, BOOKS_MIGRATION, BOOKS_MIGRATION_FILE, makeProject, runInHost } from '../support/cli.js'
 import { checkText } from '../support/config.js'
 import { openTestDatabase, type TestDatabase } from '../support/database.js'
 import { type Folder, makeFolder, specOf } from '../support/migrations.js'
@@ -127,7 +127,7 @@ test('a rename is written into the file by the command, which then plans it', as
   const renamed = BOOKS.replace('title: {', 'heading: {').replace('[title]', '[heading]')
   const project = await makeProject({ 'resources.yaml': renamed, [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION })
   try {
-    const { code, stdout, stderr } = await runCli(['migrate', 'plan', '--rename', 'books.title:heading'], {
+    const { code, stdout, stderr } = await runInHost(['migrate', 'plan', '--rename', 'books.title:heading'], {
       cwd: project.folder,
     })
     expect({ code, stderr }).toEqual({

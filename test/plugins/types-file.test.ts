@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { JsonText } from '../../src/index.js'
 import { FIELD_TYPES, loadApplication, renderOpenApi, renderTypes } from '../../src/internal.js'
-import { type Project, makeProject, runCli } from '../support/cli.js'
+import { type Project, makeProject, runInHost } from '../support/cli.js'
 
 /** A declaration of each type of field, and what stands for its values in a record and in what makes one. */
 const FIELDS: Readonly<Record<string, readonly [declared: string, record: string, insert?: string]>> = {
@@ -251,7 +251,7 @@ describe('the types of a resource', () => {
 })
 
 describe('the command `types`', () => {
-  const run = (...args: readonly string[]) => runCli(['types', ...args], { cwd: project.folder })
+  const run = (...args: readonly string[]) => runInHost(['types', ...args], { cwd: project.folder })
   const read = (path: string) => readFile(join(project.folder, path), 'utf8')
 
   test('writes the file next to the configuration, and reports if nothing changed', async () => {
