@@ -102,12 +102,13 @@ function driveLane({ task, next, end, times, count }: Lane): Promise<void> {
 
 /** Creates the text of requests. Ids follow a fixed sequence, so that every contestant gets the same requests. */
 function requestMaker({ port, spec, rows }: Drive): () => string {
-  const { method, path, body } = spec
+  const { method, path, body, authorization } = spec
+  const credential = authorization === undefined ? '' : `Authorization: ${authorization}\r\n`
   let drawn = 12_345
   return () => {
     drawn = (Math.imul(drawn, 1_103_515_245) + 12_345) >>> 0
     const id = 1 + (drawn % rows)
-    const head = `${method} ${fill(path, id, languageOf(id))} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n`
+    const head = `${method} ${fill(path, id, languageOf(id))} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n${credential}`
     if (body === undefined) return `${head}\r\n`
     const text = fill(body, id, languageOf(id))
     return `${head}Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`

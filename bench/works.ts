@@ -5,6 +5,8 @@ export interface RequestSpec {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH'
   readonly path: string
   readonly body?: string
+  /** The value of `Authorization`. */
+  readonly authorization?: string
 }
 
 /** A kind of work to measure. */

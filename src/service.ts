@@ -181,8 +181,8 @@ interface Watch {
 }
 
 interface Stores {
-  readonly rows: (connection: Connection, bounds?: Bounds) => Store<Row>
-  readonly documents: (connection: Connection, bounds?: Bounds) => Store<string, Uint8Array>
+  readonly rows: (connection: Connection) => (bounds?: Bounds) => Store<Row>
+  readonly documents: (connection: Connection) => (bounds?: Bounds) => Store<string, Uint8Array>
 }
 
 /** Creates the stores of resources; statements are compiled on first use and kept. */
@@ -253,12 +253,13 @@ function storeFinder<Item, Items>(
   gate: DriftGate,
   find: (
     resource: Resource,
-  ) => readonly [open: (connection: Connection, bounds?: Bounds) => Store<Item, Items>, bind: Bind<Items>],
+  ) => readonly [open: (connection: Connection) => (bounds?: Bounds) => Store<Item, Items>, bind: Bind<Items>],
   connection: Connection,
 ): (resource: Resource, bounds?: Bounds) => Store<Item, Items> {
   const of = remember((resource: Resource) => {
     const [open, bind] = find(resource)
-    return { all: bind(open(connection)), within: (bounds: Bounds) => bind(open(connection, bounds)) }
+    const opened = open(connection)
+    return { all: bind(opened()), within: (bounds: Bounds) => bind(opened(bounds)) }
   })
   return (resource, bounds) => {
     gate.admit(resource.spec.model)

@@ -1,3 +1,4 @@
+import { access } from './access.js'
 import type { Check } from './check.js'
 import { growth } from './growth.js'
 import { reload } from './reload.js'
@@ -15,4 +16,5 @@ export const CHECKS: ReadonlyMap<string, Check> = new Map([
   ['resources', resources],
   ['start', start],
   ['reload', reload],
+  ['access', access],
 ])

@@ -29,7 +29,7 @@ export const keyId = (text: string): string => FORM.exec(text)?.[1] ?? text
  * @param find reads a key from the primary database, because a replica may not know yet that it was revoked
  * @throws Problem `unauthorized`; `unavailable` if the database cannot be queried
  */
-export function compileKeys(auth: AuthSpec, find: StoredKeys['find']): (key: string) => Promise<Identity> {
+export function compileKeys(auth: AuthSpec, find: StoredKeys['find']): (key: string) => Identity | Promise<Identity> {
   const identities = createIdentities(MAX_AGE)
   const asking = new Map<string, Promise<Identity>>()
   const verify = async (key: string, id: string): Promise<Identity> => {
@@ -43,9 +43,7 @@ export function compileKeys(auth: AuthSpec, find: StoredKeys['find']): (key: str
     identities.keep(key, identity, Math.min(until, asked + MAX_AGE), identities.generation())
     return identity
   }
-  return async (key) => {
-    const known = identities.find(key)
-    if (known) return known
+  const verified = async (key: string): Promise<Identity> => {
     const id = FORM.exec(key)?.[1]
     if (id === undefined) throw unauthorized(auth, 'the API key is not valid here')
     const digest = digestOf(key)
@@ -53,6 +51,7 @@ export function compileKeys(auth: AuthSpec, find: StoredKeys['find']): (key: str
     asking.set(digest, pending)
     return pending
   }
+  return (key) => identities.find(key) ?? verified(key)
 }
 
 function identityOf({ subject, roles, claims }: StoredKey, auth: AuthSpec): Identity {

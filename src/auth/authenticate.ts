@@ -13,7 +13,7 @@ import { unauthorized } from './unauthorized.js'
 
 /**
  * Finds out who sent a request; undefined for a caller who shows no credential.
- * @throws Problem `unauthorized` for a credential that is not valid, `malformed_request` for two of them
+ * @throws Problem `unauthorized` for a credential that is not valid, `malformed_request` for two of them; at once, or by a rejected promise
  */
 export type Authenticate = (request: IncomingMessage) => Identity | undefined | Promise<Identity | undefined>
 
@@ -37,7 +37,13 @@ export function compileAuthenticate(auth: AuthSpec, surroundings: Surroundings):
   const byProxy = auth.proxy && compileProxy(auth, auth.proxy)
   const { authenticators } = surroundings
   const byPlugin = authenticators.length > 0 ? askPlugins(auth, authenticators) : undefined
-  return async (request) => {
+  const found = (identity: Identity | undefined, authorization: string | undefined): Identity | undefined => {
+    if (identity === undefined && authorization !== undefined)
+      throw unauthorized(auth, 'the credential is not valid here')
+    return identity
+  }
+  // Without a promise if the identity is known: most requests come with a token that was verified before.
+  return (request) => {
     const authorization = onlyHeader(request, 'authorization')
     const assertion = header === undefined ? undefined : onlyHeader(request, header)
     const proxied = byProxy?.(request)
@@ -45,23 +51,28 @@ export function compileAuthenticate(auth: AuthSpec, surroundings: Surroundings):
       throw new Problem('malformed_request', 'the request has more than one credential')
     if (proxied) return proxied
     if (assertion !== undefined) return byToken?.(assertion)
-    const identity =
-      (authorization === undefined ? undefined : await byHeaders(authorization, request)) ?? (await byPlugin?.(request))
-    if (identity === undefined && authorization !== undefined)
-      throw unauthorized(auth, 'the credential is not valid here')
-    return identity
+    const identity = authorization === undefined ? undefined : byHeaders(authorization, request)
+    if (identity !== undefined && !('then' in identity)) return identity
+    if (identity === undefined && byPlugin === undefined) return found(undefined, authorization)
+    return Promise.resolve(identity).then(async (known) => found(known ?? (await byPlugin?.(request)), authorization))
   }
 }
 
 /** @throws Problem `malformed_request` for two headers of one name */
-function onlyHeader({ headersDistinct }: IncomingMessage, name: string): string | undefined {
-  const [text, another] = headersDistinct[name] ?? []
-  if (another !== undefined)
+function onlyHeader({ headers, rawHeaders }: IncomingMessage, name: string): string | undefined {
+  if (headers[name] === undefined) return undefined
+  // Node's own lists of repeated headers copy all headers of the request.
+  const values = rawHeaders.filter((_, at) => at % 2 === 1 && isNamed(rawHeaders[at - 1], name))
+  if (values.length > 1)
     throw new Problem(
       'malformed_request',
       `the request has more than one ${name === 'authorization' ? 'Authorization' : name} header`,
     )
-  return text
+  return values[0]
+}
+
+function isNamed(header: string | undefined, name: string): boolean {
+  return header?.length === name.length && header.toLowerCase() === name
 }
 
 /** Compiles the verification of `Authorization`. */

@@ -20,12 +20,10 @@ const MAX_LENGTH = 8_192
  * Compiles the verification of bearer tokens (RFC 7519) from one issuer.
  * @throws Problem `unauthorized`; `unavailable` if the keys cannot be fetched
  */
-export function compileJwt(auth: AuthSpec, jwt: JwtSpec): (token: string) => Promise<Identity> {
+export function compileJwt(auth: AuthSpec, jwt: JwtSpec): (token: string) => Identity | Promise<Identity> {
   const identities = createIdentities()
   const keys = jwt.keys === undefined ? createKeyServer(jwt, identities.clear) : keysOfFile(jwt.keys)
-  return async (token) => {
-    const known = identities.find(token)
-    if (known) return known
+  const verified = async (token: string): Promise<Identity> => {
     if (token.length > MAX_LENGTH) throw unauthorized(auth, 'the token is too long')
     const generation = identities.generation()
     const payload = await verify(token, { auth, jwt, keys })
@@ -34,6 +32,7 @@ export function compileJwt(auth: AuthSpec, jwt: JwtSpec): (token: string) => Pro
     identities.keep(token, identity, Math.min(Number(payload.exp) * 1000, keys.freshUntil()), generation)
     return identity
   }
+  return (token) => identities.find(token) ?? verified(token)
 }
 
 interface Verifying {

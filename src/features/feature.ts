@@ -39,7 +39,7 @@ export interface Feature<Spec extends object = object, Plan extends object = obj
   /** The spec of the resource at a mount, where resources and routes have other names. */
   mount?(spec: Spec, at: MountNames): Spec
   /** The parts of the spec that differ for callers who see only some fields. */
-  restrict?(spec: Spec, caller: Visibility): Partial<Spec>
+  restrict?(spec: CoreSpec & Spec & Others, caller: Visibility): Partial<Spec>
   /** The fields of responses that are not stored. Bodies may contain them: they are ignored. */
   shows?(spec: CoreSpec & Spec & Others): readonly FieldSpec[]
   /** The members that the parameters of `selects` add to records. Bodies may contain them: they are ignored. */

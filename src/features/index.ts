@@ -153,7 +153,7 @@ export function featuresAtMount(spec: FeatureSpecs, at: MountNames): FeatureSpec
 }
 
 /** The parts of a resource's spec that features change for callers who see only some of its fields. */
-export function featuresFor(spec: FeatureSpecs, caller: Visibility): Partial<FeatureSpecs> {
+export function featuresFor(spec: CoreSpec & FeatureSpecs, caller: Visibility): Partial<FeatureSpecs> {
   return Object.assign({}, ...FEATURES.map((feature) => feature.restrict?.(spec, caller))) as Partial<FeatureSpecs>
 }
 

@@ -14,7 +14,8 @@ type CountMode = 'exact' | 'capped' | 'none'
 export interface PaginationSpec {
   readonly pagination: PageSizes & {
     readonly style: PaginationStyle
-    readonly count: CountMode
+    /** `stepwise` is exact, for callers who do not see all records. */
+    readonly count: CountMode | 'stepwise'
     readonly envelope: 'none' | 'results'
   }
 }
@@ -92,8 +93,8 @@ export const pagination: Feature<PaginationSpec> = {
     operations.includes('list') && dialect === undefined ? { pagination: [...style.parameters] } : {},
 
   // An estimate would count records that the caller does not see.
-  restrict: ({ pagination: spec }, { seesAll }) => ({
-    pagination: seesAll || spec.count !== 'capped' ? spec : { ...spec, count: 'exact' },
+  restrict: ({ pagination: spec, dialect }, { seesAll }) => ({
+    pagination: seesAll || !mayEstimate(spec.count, dialect !== undefined) ? spec : { ...spec, count: 'stepwise' },
   }),
 
   responses({ pagination: { style, count, envelope }, dialect }, { operation }) {
@@ -193,9 +194,14 @@ const UNCOUNTED: JsonSchema = {
   description: 'Always null, because records are not counted.',
 }
 
+/** Dialects count even where `count` is `none`. */
+function mayEstimate(count: PaginationSpec['pagination']['count'], inDialect: boolean): boolean {
+  return count === 'capped' || (count === 'none' && inDialect)
+}
+
 /** The object around the records of a list. */
-function wrap(results: JsonSchema, count: CountMode): JsonSchema {
+function wrap(results: JsonSchema, count: PaginationSpec['pagination']['count']): JsonSchema {
   const members = { next: NEIGHBOUR, previous: NEIGHBOUR, results }
   if (count === 'none') return objectOf({ count: UNCOUNTED, ...members })
-  return (count === 'exact' ? objectOf : envelopeOf)({ count: COUNT, ...members })
+  return (count === 'capped' ? envelopeOf : objectOf)({ count: COUNT, ...members })
 }

@@ -62,7 +62,21 @@ export function boundStores<Items>(
       }
     }
 
-    return { ...store, list, batches }
+    // Written out without a spread, because it runs for every request of a caller whom grants limit.
+    return {
+      list,
+      batches,
+      retrieve: store.retrieve,
+      lock: store.lock,
+      create: store.create,
+      createMany: store.createMany,
+      retrieveMany: store.retrieveMany,
+      lockMany: store.lockMany,
+      destroyMany: store.destroyMany,
+      update: store.update,
+      destroy: store.destroy,
+      take: store.take,
+    }
   }
 }
 

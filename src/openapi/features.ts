@@ -87,7 +87,7 @@ const speaking: Feature = ({ resource: { spec }, operation }) => {
     headers: [
       'Link',
       'X-Total-Count',
-      ...(spec.pagination.count === 'exact' ? [] : ['X-Total-Count-Estimated']),
+      ...(['exact', 'stepwise'].includes(spec.pagination.count) ? [] : ['X-Total-Count-Estimated']),
       ...headers,
     ],
     rejections: [400],

@@ -3,6 +3,7 @@ import type { Json } from '../json.js'
 import type { Row } from './plan.js'
 import { isStorable } from '../fields/formats.js'
 import { codeSource, valueOf } from '../lookups/code-source.js'
+import { remember } from '../remember.js'
 
 /** Who sent a request, as rules see it. */
 export interface Caller {
@@ -68,39 +69,28 @@ function unionOf(parts: readonly ReadingPart[]): Rule | undefined {
 /** A rule that holds for no record. */
 export const NONE: Rule = []
 
-/** A condition with its value for one caller. */
-export type FilledCondition = Omit<RuleCondition, 'value'> & {
-  readonly value: { readonly given: unknown } | Extract<RuleValue, { user: unknown } | { set: unknown }>
-}
+/** A value that a caller may have; undefined if it has none. */
+export type CallerValue = (caller: Caller) => unknown
 
-/** Fills in the variables of a rule. A condition about a claim that the caller lacks, or that has another type, never holds. */
-export function fillRule(rule: Rule, caller: Caller): readonly (readonly FilledCondition[])[] {
-  return rule.flatMap((all) => {
-    const filled = all.map((condition) => fillCondition(condition, caller))
-    return filled.includes(undefined) ? [] : [filled as readonly FilledCondition[]]
-  })
-}
-
-function fillCondition(condition: RuleCondition, caller: Caller): FilledCondition | undefined {
-  const { field, lookup, value } = condition
-  if ('literal' in value) return { ...condition, value: { given: value.literal } }
-  if ('user' in value || 'set' in value) return caller.subject === undefined ? undefined : { ...condition, value }
-  const claimed = claimOf(value, caller)
-  if (claimed === undefined || Array.isArray(claimed) !== (lookup.operand.list !== undefined)) return undefined
-  try {
-    return {
-      ...condition,
-      value: {
-        given: lookup.operand.check(
-          claimed,
-          codeSource(field, () => UNFIT),
-        ),
-      },
+/**
+ * The operand of a condition; for `$user` and sets, the subject. A condition about a claim that the caller lacks, or that has another type, has none: it
+ * never holds.
+ */
+export const operandOf = remember(({ field, lookup, value }: RuleCondition): CallerValue => {
+  if ('literal' in value) return () => value.literal
+  if ('user' in value || 'set' in value) return ({ subject }) => subject
+  const source = codeSource(field, () => UNFIT)
+  const isList = lookup.operand.list !== undefined
+  return (caller) => {
+    const claimed = claimOf(value, caller)
+    if (claimed === undefined || Array.isArray(claimed) !== isList) return undefined
+    try {
+      return lookup.operand.check(claimed, source)
+    } catch {
+      return undefined
     }
-  } catch {
-    return undefined
   }
-}
+})
 
 const UNFIT = new Error('the claim is of another type')
 
@@ -124,13 +114,20 @@ function isUsable(value: Json): boolean {
 /** A value that statements look up: the key of the caller's record. */
 export class CallerKey {
   readonly user: UserSpec
-  readonly subject: string
+  readonly caller: Caller
 
-  constructor(user: UserSpec, subject: string) {
+  constructor(user: UserSpec, caller: Caller) {
     this.user = user
-    this.subject = subject
+    this.caller = caller
   }
 }
+
+/** The subject as a value of the field that it is compared with. */
+export const subjectAs = remember(
+  (match: FieldSpec): CallerValue =>
+    ({ subject }) =>
+      subject === undefined ? undefined : valueOf(match, subject),
+)
 
 /** The key under which rows have the names of fields that plugins have set: grants need not name them. */
 const SET_BY_CODE: unique symbol = Symbol('set by code')
@@ -157,7 +154,7 @@ export function isSent(row: Row, name: string): boolean {
 export function presetValue(field: FieldSpec, value: RuleValue, caller: Caller): unknown {
   if ('literal' in value) return value.literal
   if ('set' in value) return undefined
-  if ('user' in value) return caller.subject === undefined ? undefined : new CallerKey(value.user, caller.subject)
+  if ('user' in value) return caller.subject === undefined ? undefined : new CallerKey(value.user, caller)
   const claimed = claimOf(value, caller)
   const isList = field.type.items !== undefined
   return claimed === undefined || Array.isArray(claimed) !== isList ? undefined : valueOf(field, claimed)

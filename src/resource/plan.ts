@@ -31,7 +31,8 @@ export interface ListPlan extends Readonly<FeaturePlans> {
   readonly limit: number | undefined
   /** Whether the result needs the order values of its first and last item. */
   readonly keyset: boolean
-  readonly total: 'exact' | 'capped' | 'none'
+  /** Above a limit, `capped` is estimated, and `stepwise` is counted by a statement of its own. */
+  readonly total: 'exact' | 'capped' | 'stepwise' | 'none'
 }
 
 /** The result of a list. */

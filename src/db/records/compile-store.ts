@@ -9,7 +9,7 @@ import type { StatementCounts } from '../statements/prepared-statements.js'
 import type { Bounds } from '../statements/bounds.js'
 import { compileStatements } from '../statements/statements.js'
 import { constraintErrorsOf, referrersOf } from './guards.js'
-import { rowsPerStatement, type Store } from './store.js'
+import { type Bounded, rowsPerStatement, type Store } from './store.js'
 import { withoutKey } from './keyless.js'
 import { listsOn } from './store-lists.js'
 import { createsOn, recordsOn } from './store-records.js'
@@ -27,32 +27,57 @@ export interface Projections<Item, Items> {
   readonly listed: Projection<Item, Items>
 }
 
-/** Compiles the statements of a resource. Each call of the result returns its store on one connection, within the given bounds, if any. */
+/**
+ * Compiles the statements of a resource. A call of the result with a connection prepares the stores on it, and a call of that returns the store within
+ * some bounds, if any.
+ */
 export function compileStore<Item, Items>(
   resource: Resource,
   { projection, listed }: Projections<Item, Items>,
   { counts, spec }: Surroundings,
-): (connection: Connection, bounds?: Bounds) => Store<Item, Items> {
+): (connection: Connection) => (bounds?: Bounds) => Store<Item, Items> {
   const { model } = resource.spec
   const statements = compileStatements(model, { projection, listed }, counts)
   const uncounted = remember((plan: ListPlan): ListPlan => ({ ...plan, total: 'none' }))
+  const exactly = remember((plan: ListPlan): ListPlan => ({ ...plan, total: 'exact' }))
   const constraintErrors = constraintErrorsOf(model, spec.models)
   const referrers = referrersOf(spec, model)
   const estimates = createEstimates()
   const most = rowsPerStatement(model)
-  return (connection, bounds) => {
+  return (connection) => {
     const sender = senderOn(connection, {
       model,
       constraintErrors,
       // Does not mention rows that the request may not see.
-      referrers: () => (bounds ? referrersOf(spec, model, bounds) : referrers),
+      referrers: (bounds) => (bounds ? referrersOf(spec, model, bounds) : referrers),
     })
-    const bound = { model, projection, statements: statements(bounds), sender, bounds }
-    return {
-      ...listsOn({ ...bound, projection: listed, estimates, uncounted, connection }),
+    const bound = { model, projection, statements, sender }
+    const operations = {
+      ...listsOn({ ...bound, projection: listed, estimates, uncounted, exactly, connection }),
       ...createsOn({ ...bound, most }),
       ...recordsOn(bound),
-      ...(model.key.length === 0 && withoutKey<Item, Items>(model)),
     }
+    return (bounds) => {
+      const store = within(operations, bounds)
+      return model.key.length === 0 ? { ...store, ...withoutKey<Item, Items>(model) } : store
+    }
+  }
+}
+
+/** Written out, because it runs for every request of a caller whom grants limit. */
+function within<Item, Items>(operations: Bounded<Store<Item, Items>>, bounds: Bounds | undefined): Store<Item, Items> {
+  return {
+    list: (plan) => operations.list(bounds, plan),
+    batches: (size) => operations.batches(bounds, size),
+    retrieve: (id, selection) => operations.retrieve(bounds, id, selection),
+    lock: (id) => operations.lock(bounds, id),
+    create: (row) => operations.create(bounds, row),
+    createMany: (rows) => operations.createMany(bounds, rows),
+    retrieveMany: (ids) => operations.retrieveMany(bounds, ids),
+    lockMany: (ids) => operations.lockMany(bounds, ids),
+    destroyMany: (ids) => operations.destroyMany(bounds, ids),
+    update: (id, row, only) => operations.update(bounds, id, row, only),
+    destroy: (id, only) => operations.destroy(bounds, id, only),
+    take: (id, only) => operations.take(bounds, id, only),
   }
 }

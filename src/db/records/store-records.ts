@@ -12,7 +12,7 @@ import { forbiddenFields, notGranted, unnamedFields } from '../statements/grante
 import { filledByScope } from '../statements/scope.js'
 import type { Statements } from '../statements/statements.js'
 import { placeOfTaken } from './guards.js'
-import type { Store, Stored } from './store.js'
+import type { Bounded, Store, Stored } from './store.js'
 import { follow } from './store-lists.js'
 import type { Sender } from './store-sender.js'
 
@@ -21,7 +21,6 @@ interface Bound<Item, Items> {
   readonly projection: Projection<Item, Items>
   readonly statements: Statements
   readonly sender: Sender
-  readonly bounds: Bounds | undefined
 }
 
 interface Creates<Item, Items> extends Bound<Item, Items> {
@@ -29,31 +28,32 @@ interface Creates<Item, Items> extends Bound<Item, Items> {
   readonly most: number
 }
 
-/** The create operations of a store. */
+/** The create operations of stores. */
 export function createsOn<Item, Items>({
   model,
   projection,
   statements,
   sender,
-  bounds,
   most,
-}: Creates<Item, Items>): Pick<Store<Item, Items>, 'create' | 'createMany'> {
+}: Creates<Item, Items>): Bounded<Pick<Store<Item, Items>, 'create' | 'createMany'>> {
   const read = readStored(model, projection)
   return {
-    async create(row) {
-      const [made] = (await sender.change(statements.create(row))).rows.map(read)
+    async create(bounds, row) {
+      const [made] = (await sender.change(statements.create(bounds, row), bounds)).rows.map(read)
       return made ?? fail('an insert returned no row')
     },
 
-    async createMany(rows) {
+    async createMany(bounds, rows) {
       const made: Stored<Item>[] = []
       for (let start = 0; start < rows.length; start += most) {
         const some = rows.slice(start, start + most)
-        const { rows: answered } = await sender.change(statements.createMany(some)).catch((error: unknown) => {
-          const filled = some.map((row) => filledByScope(model, row, bounds?.scopes))
-          const place = placeOfTaken(model, filled, error)
-          throw place === undefined ? error : placed(error, start + place)
-        })
+        const { rows: answered } = await sender
+          .change(statements.createMany(bounds, some), bounds)
+          .catch((error: unknown) => {
+            const filled = some.map((row) => filledByScope(model, row, bounds?.scopes))
+            const place = placeOfTaken(model, filled, error)
+            throw place === undefined ? error : placed(error, start + place)
+          })
         made.push(...answered.map(read))
       }
       return made
@@ -61,14 +61,13 @@ export function createsOn<Item, Items>({
   }
 }
 
-/** The operations of a store on existing records. */
+/** The operations of stores on existing records. */
 export function recordsOn<Item, Items>({
   model,
   projection,
   statements,
   sender,
-  bounds,
-}: Bound<Item, Items>): Omit<Store<Item, Items>, 'create' | 'createMany' | 'list' | 'batches'> {
+}: Bound<Item, Items>): Bounded<Omit<Store<Item, Items>, 'create' | 'createMany' | 'list' | 'batches'>> {
   const key = recordKey(model)
   const read = readStored(model, projection)
   const readOne = ({ rows: [cells] }: Result, as = projection): Item | undefined => cells && as.read(cells)
@@ -77,10 +76,15 @@ export function recordsOn<Item, Items>({
    * Throws if the request may see the record: then no grant covers the change, or the preconditions were not met.
    * @param row the change, which reads if it is empty; undefined for a deletion
    */
-  const rejectIfThere = async (id: readonly string[], row: Row | undefined, only: unknown): Promise<void> => {
+  const rejectIfThere = async (
+    bounds: Bounds | undefined,
+    id: readonly string[],
+    row: Row | undefined,
+    only: unknown,
+  ): Promise<void> => {
     const isRead = row !== undefined && Object.keys(row).length === 0
     if (bounds?.granted && !isRead) {
-      const [coverage] = (await sender.read(follow(statements.covers(id, row)))).rows
+      const [coverage] = (await sender.read(follow(statements.covers(bounds, id, row)))).rows
       const [covered, ...same] = coverage ?? []
       const unnamed = row ? unnamedFields(model, row, bounds.granted).map(({ name }) => name) : []
       const changed = unnamed.filter((_, index) => same[index] === 'false')
@@ -88,54 +92,59 @@ export function recordsOn<Item, Items>({
       // A comparison with null is neither true nor false.
       if (coverage && covered !== 'true') throw notGranted()
     }
-    if (!only || (await sender.read(follow(statements.retrieve(id)))).rows.length === 0) return
+    if (!only || (await sender.read(follow(statements.retrieve(bounds, id)))).rows.length === 0) return
     throw new Problem('precondition_failed', 'the record has changed since the version in If-Match')
   }
-  const mayBeRejected = (only: unknown) => only !== undefined || bounds?.granted !== undefined
+  const mayBeRejected = (bounds: Bounds | undefined, only: unknown) =>
+    only !== undefined || bounds?.granted !== undefined
 
   return {
-    async retrieve(id, selection) {
-      if (selection === undefined) return readOne(await sender.read(statements.retrieve(key.write(id))))
-      return readOne(await sender.read(statements.look(key.write(id), selection)), projectionFor(projection, selection))
+    async retrieve(bounds, id, selection) {
+      if (selection === undefined) return readOne(await sender.read(statements.retrieve(bounds, key.write(id))))
+      return readOne(
+        await sender.read(statements.look(bounds, key.write(id), selection)),
+        projectionFor(projection, selection),
+      )
     },
 
-    lock: async (id) => readOne(await sender.change(statements.lock(key.write(id)))),
+    lock: async (bounds, id) => readOne(await sender.change(statements.lock(bounds, key.write(id)), bounds)),
 
-    retrieveMany: async (ids) => (await sender.read(statements.retrieveMany(ids.map(key.write)))).rows.map(read),
+    retrieveMany: async (bounds, ids) =>
+      (await sender.read(statements.retrieveMany(bounds, ids.map(key.write)))).rows.map(read),
 
-    async lockMany(ids) {
-      const { rows } = await sender.change(statements.lockMany(ids.map(key.write)))
+    async lockMany(bounds, ids) {
+      const { rows } = await sender.change(statements.lockMany(bounds, ids.map(key.write)), bounds)
       return rows.map(key.read)
     },
 
-    async destroyMany(ids) {
-      const { count } = await sender.remove(statements.destroyMany(ids.map(key.write)))
+    async destroyMany(bounds, ids) {
+      const { count } = await sender.remove(statements.destroyMany(bounds, ids.map(key.write)), bounds)
       if (bounds?.granted && count < ids.length) throw notGranted()
       return count
     },
 
-    async update(id, given, only) {
+    async update(bounds, id, given, only) {
       const written = key.write(id)
       const row = key.without(id, given)
       const found = await (Object.keys(row).length === 0
-        ? sender.read(statements.retrieve(written, only))
-        : sender.change(statements.update(written, row, only)))
+        ? sender.read(statements.retrieve(bounds, written, only))
+        : sender.change(statements.update(bounds, written, row, only), bounds))
       const item = readOne(found)
-      if (item === undefined && mayBeRejected(only)) await rejectIfThere(written, row, only)
+      if (item === undefined && mayBeRejected(bounds, only)) await rejectIfThere(bounds, written, row, only)
       return item
     },
 
-    async destroy(id, only) {
+    async destroy(bounds, id, only) {
       const written = key.write(id)
-      const { count } = await sender.remove(statements.destroy(written, only))
-      if (count === 0 && mayBeRejected(only)) await rejectIfThere(written, undefined, only)
+      const { count } = await sender.remove(statements.destroy(bounds, written, only), bounds)
+      if (count === 0 && mayBeRejected(bounds, only)) await rejectIfThere(bounds, written, undefined, only)
       return count > 0
     },
 
-    async take(id, only) {
+    async take(bounds, id, only) {
       const written = key.write(id)
-      const item = readOne(await sender.remove(statements.take(written, only)))
-      if (item === undefined && mayBeRejected(only)) await rejectIfThere(written, undefined, only)
+      const item = readOne(await sender.remove(statements.take(bounds, written, only), bounds))
+      if (item === undefined && mayBeRejected(bounds, only)) await rejectIfThere(bounds, written, undefined, only)
       return item
     },
   }

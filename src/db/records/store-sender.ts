@@ -5,21 +5,23 @@ import type { Connection, Result, Statement } from '../database.js'
 import type { ConstraintErrors } from '../driver/field-errors.js'
 import { CONFLICT } from '../driver/meanings.js'
 import { failedConversionOf, toProblem, toReadFailure, toReferred, toRemoveFailure } from '../driver/errors.js'
+import type { Bounds } from '../statements/bounds.js'
 import { DENIED, notGranted } from '../statements/granted-writes.js'
 import { OUTSIDE } from '../statements/scope.js'
 
 /** Sends the statements of a store and translates database errors for clients. */
 export interface Sender {
   read(statement: Statement): Promise<Result>
-  change(statement: Statement): Promise<Result>
-  remove(statement: Statement): Promise<Result>
+  /** @param bounds those of the request, whose error must not mention rows outside of them */
+  change(statement: Statement, bounds: Bounds | undefined): Promise<Result>
+  remove(statement: Statement, bounds: Bounds | undefined): Promise<Result>
 }
 
 interface Explained {
   readonly model: ModelSpec
   readonly constraintErrors: ConstraintErrors
   /** See `referrersOf`. */
-  readonly referrers: () => ReadonlyMap<string, string>
+  readonly referrers: (bounds: Bounds | undefined) => ReadonlyMap<string, string>
 }
 
 export function senderOn(connection: Connection, { model, constraintErrors, referrers }: Explained): Sender {
@@ -31,21 +33,21 @@ export function senderOn(connection: Connection, { model, constraintErrors, refe
         throw toReadFailure(error)
       }
     },
-    async change(statement) {
+    async change(statement, bounds) {
       try {
         return await connection.query(statement)
       } catch (error) {
         const problem = toOutside(error, model, constraintErrors) ?? toProblem(error, constraintErrors)
         // Other records may refer to the value that a unique field had.
         const isUnexplained = problem instanceof Problem && problem.errors.length === 0
-        throw isUnexplained ? toReferred(problem, referrers()) : problem
+        throw isUnexplained ? toReferred(problem, referrers(bounds)) : problem
       }
     },
-    async remove(statement) {
+    async remove(statement, bounds) {
       try {
         return await connection.query(statement)
       } catch (error) {
-        const referred = toReferred(error, referrers())
+        const referred = toReferred(error, referrers(bounds))
         throw referred === error ? toRemoveFailure(error, constraintErrors) : referred
       }
     },

@@ -1,5 +1,6 @@
 import type { ModelSpec } from '../../config/spec.js'
 import type { Id, ListPage, ListPlan, Precondition, Row, Selection } from '../../resource/plan.js'
+import type { Bounds } from '../statements/bounds.js'
 import type { ChangeOf, IdOf, InsertOf, RecordOf } from '../../resource/typed.js'
 
 /** A record and its id. */
@@ -42,6 +43,13 @@ export interface Store<Item, Items = readonly Item[], Key = Id, Insert = Row, Ch
    * @throws Problem `precondition_failed`
    */
   take(id: Key, only?: readonly Precondition[]): Promise<Item | undefined>
+}
+
+/** The operations of a store, each with the bounds of its request as the first argument. */
+export type Bounded<Operations> = {
+  readonly [Name in keyof Operations]: Operations[Name] extends (...given: infer Given) => infer Result
+    ? (bounds: Bounds | undefined, ...given: Given) => Result
+    : never
 }
 
 /** The records of a resource as values. */

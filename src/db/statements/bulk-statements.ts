@@ -4,7 +4,7 @@ import { arrayLiteral } from '../../fields/cell.js'
 import { identifier } from '../../fields/sql-literal.js'
 import type { Row } from '../../resource/plan.js'
 import type { Statement } from '../database.js'
-import { boundChecks, type Bounds, boundProjection, visibleClause, writtenSelect } from './bounds.js'
+import { boundChecks, type Bounds, boundProjection, type Granted, visibleClause, writtenSelect } from './bounds.js'
 import { coveredAfter, coveredBefore, demand, grantedWrite, type GrantedWrite, writtenSql } from './granted-writes.js'
 import { filledByScope } from './scope.js'
 import { keyTexts } from './columns.js'
@@ -14,31 +14,32 @@ import { type Parameters, parameters } from './parameters.js'
 /** Statements about several records. Almost every request has its own text, so none is cached. */
 export interface BulkStatements {
   /** One insert for all rows. A field that only some rows name has its default in the others. */
-  createMany(rows: readonly Row[]): Statement
+  createMany(bounds: Bounds | undefined, rows: readonly Row[]): Statement
   /** Selects the existing records in the order of their ids: the id, then what `retrieve` selects. */
-  retrieveMany(ids: readonly (readonly string[])[]): Statement
+  retrieveMany(bounds: Bounds | undefined, ids: readonly (readonly string[])[]): Statement
   /** Locks the existing records until the transaction ends, and selects their ids in order. */
-  lockMany(ids: readonly (readonly string[])[]): Statement
-  destroyMany(ids: readonly (readonly string[])[]): Statement
+  lockMany(bounds: Bounds | undefined, ids: readonly (readonly string[])[]): Statement
+  destroyMany(bounds: Bounds | undefined, ids: readonly (readonly string[])[]): Statement
 }
 
-/** Compiles the statements of a model within some bounds. */
-export function compileBulkStatements(
-  model: ModelSpec,
-  projection: Projection<unknown, unknown>,
-  bounds: Bounds | undefined,
-): BulkStatements {
-  const granted = bounds?.granted
+/** Some records, as far as the bounds of a request reach. */
+interface Among {
+  readonly bounds: Bounds | undefined
+  readonly ids: readonly (readonly string[])[]
+}
+
+/** Compiles the statements of a model. */
+export function compileBulkStatements(model: ModelSpec, projection: Projection<unknown, unknown>): BulkStatements {
   const table = tableSql(model.table)
   const keys = model.key.map(({ column }) => identifier(column))
   // Unqualified, it would resolve to the output column, which is a text.
   const order = ` order by ${keys.map((key) => `${tableAlias(model.table)}.${key}`).join(', ')}`
-  const returnedBy = (params: Parameters) =>
+  const returnedBy = (bounds: Bounds | undefined, params: Parameters) =>
     [...keyTexts(model), ...boundProjection(projection, bounds, params).select].join(', ')
   const resource = model.table
   /** A statement about the records with some ids; `head` and `tail` surround the condition. */
   const among = (
-    ids: readonly (readonly string[])[],
+    { bounds, ids }: Among,
     head: (params: Parameters) => string,
     tail: (params: Parameters) => string,
     retry: boolean,
@@ -48,17 +49,18 @@ export function compileBulkStatements(
     const where = `${isAmong(keys, ids, params)}${visibleClause(model, bounds, params)}`
     return { text: `${start} where ${where}${tail(params)}`, values: params.values, resource, retry }
   }
-  const destroyable = (params: Parameters): string => {
+  const destroyable = (granted: Granted | undefined, params: Parameters): string => {
     if (!granted) return ''
     const coverings = granted.access.destroy.map((grant) => ({ grant, unchanged: [] }))
     return ` and ${coveredBefore(model, coverings, {}, { ...granted, params })}`
   }
-  const written = (row: Row): Pick<GrantedWrite, 'row'> & Partial<GrantedWrite> =>
+  const written = (granted: Granted | undefined, row: Row): Pick<GrantedWrite, 'row'> & Partial<GrantedWrite> =>
     granted ? grantedWrite(model, 'create', row, granted) : { row }
 
   return {
-    createMany(given) {
-      const writes = given.map((row) => written(filledByScope(model, row, bounds?.scopes)))
+    createMany(bounds, given) {
+      const granted = bounds?.granted
+      const writes = given.map((row) => written(granted, filledByScope(model, row, bounds?.scopes)))
       const rows = writes.map(({ row }) => row)
       const named = new Set(rows.flatMap((row) => Object.keys(row)))
       const fields = model.fields.filter((field) => named.has(field.name))
@@ -66,7 +68,7 @@ export function compileBulkStatements(
       const columns = fields.length === 0 ? model.fields.slice(0, 1) : fields
       const params = parameters()
       const place = (row: Row) => (field: FieldSpec) =>
-        Object.hasOwn(row, field.name) ? writtenSql(field, row[field.name], params) : 'default'
+        Object.hasOwn(row, field.name) ? writtenSql(field, row, params) : 'default'
       const tuples = rows.map((row) => `(${columns.map(place(row)).join(', ')})`)
       const names = columns.map((field) => identifier(field.column)).join(', ')
       const sent = fields.filter(({ name }) => writes.some((write) => write.sent?.has(name) ?? true))
@@ -77,23 +79,29 @@ export function compileBulkStatements(
       const text = `insert into ${table} (${names}) values ${tuples.join(', ')} returning ${returning}`
       return { text, values: params.values, resource }
     },
-    retrieveMany: (ids) =>
+    retrieveMany: (bounds, ids) =>
       among(
-        ids,
-        (params) => `select ${returnedBy(params)} from ${table}`,
+        { bounds, ids },
+        (params) => `select ${returnedBy(bounds, params)} from ${table}`,
         () => order,
         true,
       ),
-    lockMany: (ids) => ({
+    lockMany: (bounds, ids) => ({
       ...among(
-        ids,
+        { bounds, ids },
         () => `select ${keyTexts(model).join(', ')} from ${table}`,
         () => `${order} for no key update`,
         true,
       ),
       locks: true,
     }),
-    destroyMany: (ids) => among(ids, () => `delete from ${table}`, destroyable, false),
+    destroyMany: (bounds, ids) =>
+      among(
+        { bounds, ids },
+        () => `delete from ${table}`,
+        (params) => destroyable(bounds?.granted, params),
+        false,
+      ),
   }
 }
 

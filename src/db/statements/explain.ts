@@ -78,8 +78,8 @@ export async function explainRead(
 
 function statementOf(resource: Resource, links: Links, read: Read): Statement {
   const { model } = resource.spec
-  const statements = compileStatements(model, { projection: documentProjection(resource, links) })()
-  if ('plan' in read) return statements.list(read.plan)
+  const statements = compileStatements(model, { projection: documentProjection(resource, links) })
+  if ('plan' in read) return statements.list(undefined, read.plan)
   const id = recordKey(model).write(read.id)
-  return read.selection ? statements.look(id, read.selection) : statements.retrieve(id)
+  return read.selection ? statements.look(undefined, id, read.selection) : statements.retrieve(undefined, id)
 }

@@ -134,7 +134,7 @@ export function notGranted(): Problem {
 /** The condition under which a grant covers the record as it is stored, before a change. */
 export function coversBefore({ table }: ModelSpec, { grant, unchanged }: Covering, row: Row, asking: Asking): string {
   const owner = tableAlias(table)
-  const same = unchanged.map((field) => unchangedBy({ table }, field, row[field.name], asking.params))
+  const same = unchanged.map((field) => unchangedBy({ table }, field, row, asking.params))
   const rule = ruleSql(grant.rows, owner, asking)
   return [...(rule === 'true' ? [] : [rule]), ...same].join(' and ') || 'true'
 }
@@ -172,12 +172,12 @@ export function coversAny(grant: GrantSpec, kind: 'create' | 'change'): boolean 
 export function unchangedBy(
   { table }: Pick<ModelSpec, 'table'>,
   field: FieldSpec,
-  value: unknown,
+  row: Row,
   params: Parameters,
 ): string {
   // The result of merging a patch is not known before.
-  if (value instanceof JsonMergePatch) return 'false'
-  return `${tableAlias(table)}.${identifier(field.column)} is not distinct from ${writtenSql(field, value, params)}`
+  if (row[field.name] instanceof JsonMergePatch) return 'false'
+  return `${tableAlias(table)}.${identifier(field.column)} is not distinct from ${writtenSql(field, row, params)}`
 }
 
 /** The condition under which a grant covers the record as the statement has stored it. */
@@ -197,8 +197,9 @@ export function coversAfter(
 }
 
 /** The SQL of a value that a row has for a field. */
-export function writtenSql(field: FieldSpec, value: unknown, params: Parameters): string {
-  return value instanceof CallerKey ? callerKeySql(value, params) : params.add(writeCell(field, value))
+export function writtenSql(field: FieldSpec, row: Row, params: Parameters): string {
+  const value = row[field.name]
+  return value instanceof CallerKey ? callerKeySql(value, params) : params.addWritten(field, row)
 }
 
 /** Begins the error of a record that no grant covers. */

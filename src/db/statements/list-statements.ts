@@ -5,6 +5,7 @@ import { identifier } from '../../fields/sql-literal.js'
 import type { Cell } from '../../fields/cell.js'
 import { exact } from '../../lookups/exact.js'
 import { remember } from '../../remember.js'
+import { visibleRule } from '../../resource/access.js'
 import type { ListPlan } from '../../resource/plan.js'
 import type { Statement } from '../database.js'
 import { COUNT_CAP, isCounted } from './count.js'
@@ -12,16 +13,17 @@ import { type Projection, listProjection } from './projections.js'
 import { isFar, neededOrder, orderClause, pageRows, reversed } from './page-rows.js'
 import { type Bounds, boundProjection, relatedBounds, showingClause, visibleClause } from './bounds.js'
 import type { Rendered, PreparedStatements } from './prepared-statements.js'
+import { createTemplates, onlyCaller, renderedAlone, type Text } from './templates.js'
 import { rowPage } from './page-shape.js'
 import { type Parameters, parameters } from './parameters.js'
 import { keyColumns, type ListLimits, listSource, type ListSource, type ListTable } from './where.js'
 
 /** The statements of lists. */
 export interface ListStatements {
-  list(plan: ListPlan): Statement
-  count(plan: ListPlan): Statement
+  list(bounds: Bounds | undefined, plan: ListPlan): Statement
+  count(bounds: Bounds | undefined, plan: ListPlan): Statement
   /** Explains a query for the rows that match the plan's conditions. */
-  estimate(plan: ListPlan): Statement
+  estimate(bounds: Bounds | undefined, plan: ListPlan): Statement
 }
 
 interface Listed {
@@ -38,27 +40,33 @@ const QUICK: Kind = { retry: true, quick: true }
 const PAGE: Kind = { retry: true, quick: 'perhaps' }
 const READ: Kind = { retry: true, quick: false }
 
-/** Compiles the statements of lists; each call of the result returns them within some bounds. */
-export function compileListStatements(given: Omit<Listed, 'table'>): (bounds: Bounds | undefined) => ListStatements {
+/** Compiles the statements of lists. */
+export function compileListStatements(given: Omit<Listed, 'table'>): ListStatements {
   const { prepared, partial, model } = given
   const table = tableOf(model)
   const listed = { ...given, table }
   const statementsFor = (plan: ListPlan) => (plan.selection === undefined ? prepared : partial)
-  // Requests repeat plans. Bounds belong to one request, so statements with bounds are not cached.
-  const filled = remember((plan: ListPlan) => statementsFor(plan).fill(renderList(listed, plan, undefined)))
-  const unbounded: ListStatements = {
-    list: (plan) => statementsFor(plan).send(filled(plan)),
-    count: (plan) => prepared.serve(renderCount(table, plan)),
-    estimate: (plan) => prepared.serve(renderEstimate(table, plan)),
-  }
-  return (bounds) => {
-    if (bounds === undefined) return unbounded
-    const limits = limitsOf(model, bounds)
-    return {
-      list: (plan) => statementsFor(plan).serve(renderList(listed, plan, { bounds, limits })),
-      count: (plan) => prepared.serve(renderCount(table, plan, limits)),
-      estimate: (plan) => prepared.serve(renderEstimate(table, plan, limits)),
+  // Requests repeat plans.
+  const filled = remember((plan: ListPlan) =>
+    statementsFor(plan).fill(renderedAlone((params) => renderList(listed, plan, undefined, params))),
+  )
+  const rendering = (render: (plan: ListPlan, limited: Limited | undefined, params: Parameters) => Text) => {
+    const templates = remember((_plan: ListPlan) => createTemplates({ ownsValues: true }))
+    return (bounds: Bounds | undefined, plan: ListPlan): Rendered => {
+      const limited = bounds && { bounds, limits: limitsOf(model, bounds) }
+      const renderWith = (params: Parameters) => render(plan, limited, params)
+      const caller = onlyCaller(bounds)
+      return caller ? templates(plan)({ caller }, renderWith) : renderedAlone(renderWith)
     }
+  }
+  const listing = rendering((plan, limited, params) => renderList(listed, plan, limited, params))
+  const counting = rendering((plan, limited, params) => renderCount(table, plan, limited, params))
+  const estimating = rendering((plan, limited, params) => renderEstimate(table, plan, limited, params))
+  return {
+    list: (bounds, plan) =>
+      bounds === undefined ? statementsFor(plan).send(filled(plan)) : statementsFor(plan).serve(listing(bounds, plan)),
+    count: (bounds, plan) => prepared.serve(counting(bounds, plan)),
+    estimate: (bounds, plan) => prepared.serve(estimating(bounds, plan)),
   }
 }
 
@@ -96,8 +104,8 @@ export function compileRowStatement<Item>(
     const asked = { model, table, plan, limited, params }
     const projected = projectedFor(projection, asked)
     const page = rowPage(projected.read)
-    const { text, values } = renderPage({ ...projected, page }, asked)
-    return { text, values, read: projected.read }
+    const { text } = renderPage({ ...projected, page }, asked)
+    return { text, values: params.values, read: projected.read }
   }
 }
 
@@ -119,15 +127,20 @@ function projectedFor<Item, Items>(
   )
 }
 
-function renderList({ model, table, projection }: Listed, plan: ListPlan, limited: Limited | undefined): Rendered {
-  const asked = { model, table, plan, limited, params: parameters() }
+function renderList(
+  { model, table, projection }: Listed,
+  plan: ListPlan,
+  limited: Limited | undefined,
+  params: Parameters,
+): Text {
+  const asked = { model, table, plan, limited, params }
   return renderPage(projectedFor(projection, asked), asked)
 }
 
 function renderPage(
   { page, select, fields }: Projection<unknown, unknown>,
   { model, table: listed, plan, limited, params }: Asked,
-): Rendered {
+): Text {
   const { alias: table } = listed
   const key = model.key.map(({ column }) => identifier(column))
   const stored = columnsOf(model, new Set([...fields, ...plan.order.map(({ field }) => field)]))
@@ -149,20 +162,17 @@ function renderPage(
     size,
     cutOrder: orderClause(cutOrder, table),
   })
-  const kind = limited === undefined && isQuick(model, plan) ? QUICK : isPage(plan) ? PAGE : READ
-  return { text, values: params.values, kind, raw: page.raw?.({ counted: isCounted(plan) }) }
+  const kind = isQuick(model, plan, limited?.bounds) ? QUICK : isPage(plan) ? PAGE : READ
+  return { text, kind, raw: page.raw?.({ counted: isCounted(plan) }) }
 }
 
-function renderCount(table: ListTable, plan: ListPlan, limits?: ListLimits): Rendered {
-  const params = parameters()
-  return { text: counted(plan, listSource(plan, table, params, limits)), values: params.values, kind: READ }
+function renderCount(table: ListTable, plan: ListPlan, limited: Limited | undefined, params: Parameters): Text {
+  return { text: counted(plan, listSource(plan, table, params, limited?.limits)), kind: READ }
 }
 
-function renderEstimate(table: ListTable, plan: ListPlan, limits?: ListLimits): Rendered {
-  const params = parameters()
-  const { from, where } = listSource(plan, table, params, limits)
-  const text = `explain (format json) select 1 from ${from}${where}`
-  return { text, values: params.values, kind: READ }
+function renderEstimate(table: ListTable, plan: ListPlan, limited: Limited | undefined, params: Parameters): Text {
+  const { from, where } = listSource(plan, table, params, limited?.limits)
+  return { text: `explain (format json) select 1 from ${from}${where}`, kind: READ }
 }
 
 function counted({ total }: ListPlan, { from, where }: ListSource): string {
@@ -183,10 +193,24 @@ function isPage(plan: ListPlan): boolean {
   return plan.total !== 'exact' && plan.limit !== undefined && !isFar(plan)
 }
 
+/** The fields whose values the bounds fix; undefined if they limit the rows in another way. */
+function limitingFields(bounds: Bounds | undefined): readonly FieldSpec[] | undefined {
+  if (bounds?.scopes) return undefined
+  const rule = bounds?.granted && visibleRule(bounds.granted.access.list)
+  if (rule === undefined) return []
+  const [all = [], ...others] = rule
+  const isFixed = all.every(
+    ({ relations, lookup, value }) => relations.length === 0 && lookup === exact && !('user' in value),
+  )
+  return isFixed && others.length === 0 ? all.map(({ field }) => field) : undefined
+}
+
 /** Whether an index yields a page at once: nothing is sorted, and few rows are skipped or counted. */
-function isQuick(model: ModelSpec, plan: ListPlan): boolean {
+function isQuick(model: ModelSpec, plan: ListPlan, bounds: Bounds | undefined): boolean {
   if (!isPage(plan) || plan.search || plan.distinct || plan.selection?.expand.length) return false
-  const equal = plan.where.map(({ field }) => field)
+  const limiting = limitingFields(bounds)
+  if (limiting === undefined) return false
+  const equal = [...limiting, ...plan.where.map(({ field }) => field)]
   return (
     plan.where.every(({ lookup, related }) => lookup === exact && related === undefined) &&
     isCovered(model, { equal, order: plan.order })

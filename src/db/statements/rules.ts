@@ -1,9 +1,8 @@
-import type { Rule, UserSpec } from '../../config/spec.js'
+import type { Rule, RuleCondition, UserSpec } from '../../config/spec.js'
 import { writeCell } from '../../fields/cell.js'
 import { identifier } from '../../fields/sql-literal.js'
 import { tableSql } from '../../fields/table-name.js'
-import { valueOf } from '../../lookups/code-source.js'
-import { type Caller, type CallerKey, type FilledCondition, fillRule } from '../../resource/access.js'
+import { type Caller, type CallerKey, operandOf, subjectAs } from '../../resource/access.js'
 import type { Parameters } from './parameters.js'
 
 /** The caller and the parameters of one statement. */
@@ -15,30 +14,49 @@ export interface Asking {
 /** The SQL of a rule about the record of `owner`, which is the name of a table in the statement; `true` if it holds for every record. */
 export function ruleSql(rule: Rule | undefined, owner: string, asking: Asking): string {
   if (rule === undefined) return 'true'
-  const alternatives = fillRule(rule, asking.caller).map((all) => all.map((each) => conditionSql(each, owner, asking)))
+  const alternatives = rule.filter((all) => all.every((each) => isGiven(each, asking)))
   if (alternatives.length === 0) return 'false'
-  const texts = alternatives.map((all) => all.join(' and '))
+  const texts = alternatives.map((all) => all.map((each) => conditionSql(each, owner, asking)).join(' and '))
   return texts.length === 1 ? (texts[0] ?? 'false') : `(${texts.map((text) => `(${text})`).join(' or ')})`
+}
+
+/** Whether the caller has what a condition compares with. */
+function isGiven(condition: RuleCondition, { caller, params }: Asking): boolean {
+  return 'literal' in condition.value || params.given(operandOf(condition), caller) !== undefined
 }
 
 /** Names that no table of a statement has. */
 const alias = (depth: number): string => identifier(`@rule${depth}`)
 
-function conditionSql(condition: FilledCondition, owner: string, asking: Asking, depth = 1): string {
-  const [relation, ...others] = condition.relations
+function conditionSql(condition: RuleCondition, owner: string, asking: Asking, depth = 1): string {
+  const relation = condition.relations[depth - 1]
   if (relation === undefined) return comparisonSql(condition, `${owner}.${identifier(condition.field.column)}`, asking)
   const { field, target } = relation
   const related = alias(depth)
-  const inner = conditionSql({ ...condition, relations: others }, related, asking, depth + 1)
+  const inner = conditionSql(condition, related, asking, depth + 1)
   const key = `${related}.${identifier(target.column)} = ${owner}.${identifier(field.column)}`
   return `exists (select from ${tableSql(target.table)} ${related} where ${key} and ${inner})`
 }
 
-function comparisonSql({ field, lookup, value }: FilledCondition, column: string, asking: Asking): string {
+function comparisonSql(condition: RuleCondition, column: string, asking: Asking): string {
+  const { field, lookup, value } = condition
   const { caller, params } = asking
-  if ('given' in value)
-    return lookup.sql(column, { field, value: value.given, bind: (cell) => params.add(cell(value.given)) })
-  if ('user' in value) return `${column} = ${userSql(value.user, caller.subject ?? '', params)}`
+  if ('literal' in value) {
+    const { literal } = value
+    return lookup.sql(column, { field, value: literal, bind: (cell) => params.addFixed(cell(literal)) })
+  }
+  if ('user' in value) return `${column} = ${userSql(value.user, caller, params)}`
+  if (!('set' in value)) {
+    const operand = operandOf(condition)
+    return lookup.sql(column, {
+      field,
+      get value() {
+        params.dependsOnValue()
+        return operand(caller)
+      },
+      bind: (cell) => params.addGiven(operand, caller, cell),
+    })
+  }
   const { model, field: of, rows } = value.set
   const name = identifier('@set')
   const found = ruleSql(rows, name, asking)
@@ -46,13 +64,14 @@ function comparisonSql({ field, lookup, value }: FilledCondition, column: string
   return `${column} = any(array(select ${name}.${identifier(of.column)} from ${tableSql(model.table)} ${name} where ${found}))`
 }
 
-function userSql({ model, key, match }: UserSpec, subject: string, params: Parameters): string {
-  const value = valueOf(match, subject)
-  if (value === undefined) return 'null'
-  return `(select ${identifier(key.column)} from ${tableSql(model.table)} where ${identifier(match.column)} = ${params.add(writeCell(match, value))})`
+function userSql({ model, key, match }: UserSpec, caller: Caller, params: Parameters): string {
+  const subject = subjectAs(match)
+  if (params.given(subject, caller) === undefined) return 'null'
+  const place = params.addGiven(subject, caller, (value) => writeCell(match, value))
+  return `(select ${identifier(key.column)} from ${tableSql(model.table)} where ${identifier(match.column)} = ${place})`
 }
 
 /** The SQL of a value to write. */
-export function callerKeySql({ user, subject }: CallerKey, params: Parameters): string {
-  return userSql(user, subject, params)
+export function callerKeySql({ user, caller }: CallerKey, params: Parameters): string {
+  return userSql(user, caller, params)
 }

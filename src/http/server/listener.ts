@@ -5,10 +5,9 @@ import { type AnsweringParts, createAnswering } from './answering.js'
 import { enter, release, settle } from './connection.js'
 import { askForBody } from './body.js'
 import { compressReply } from './compression.js'
-import type { Authenticate } from '../../auth/authenticate.js'
 import { allowed, toOptionsReply } from './options-reply.js'
 import { describe, statusOf } from './request-log.js'
-import { optionsFor, type ServedAccess, whyNotMounted } from './served-access.js'
+import { identify, optionsFor, type ServedAccess, whyNotMounted } from './served-access.js'
 import { makeContext, type Records } from '../context.js'
 import type { Connection, Exchange } from './exchange.js'
 import type { Fallback } from './fallback.js'
@@ -196,7 +195,8 @@ export function createListener(parts: ListenerParts): {
     try {
       const run = () =>
         spans ? trace(exchange, match, spans) : route.handle(makeContext(exchange, params, surroundings))
-      const handled = parts.access ? identify(exchange, parts.access.authenticate).then(run) : run()
+      const identified = parts.access && identify(exchange, parts.access.authenticate)
+      const handled = identified ? identified.then(run) : run()
       const outcome = parts.compression ? compressed(exchange, handled) : handled
       if (!('then' in outcome)) return answer(exchange, outcome)
       deadlines.start(exchange)
@@ -219,9 +219,6 @@ export function createListener(parts: ListenerParts): {
 
   const compressed = async ({ request }: Exchange, handled: ReturnType<Handler>) =>
     compressReply(await handled, request)
-
-  const identify = async (exchange: Exchange, authenticate: Authenticate) =>
-    (exchange.identity = await authenticate(exchange.request))
 
   const trace = (exchange: Exchange, { route, params }: Found, spans: Spans): ReturnType<Handler> => {
     const span = spans.begin(exchange.request, route, exchange.requestId)
@@ -277,8 +274,9 @@ export function createListener(parts: ListenerParts): {
       fallback(request, response, { take: () => askForBody(exchange), next: proceed, rejects })
     const { access } = parts
     if (!access) return pass()
-    identify(exchange, access.authenticate).then(
-      (identity) => pass((mount) => whyNotMounted(access, identity, mount)),
+    const identified = async () => identify(exchange, access.authenticate)
+    identified().then(
+      () => pass((mount) => whyNotMounted(access, exchange.identity, mount)),
       (error: unknown) => fail(exchange, error),
     )
   }

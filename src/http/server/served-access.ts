@@ -6,6 +6,7 @@ import type { Problem } from '../../problem.js'
 import type { Identity } from '../../resource/identity.js'
 import { denied, type RoutesFor } from '../granted-routes.js'
 import type { Method, RouteOptions } from '../route.js'
+import type { Exchange } from './exchange.js'
 
 /** Authentication and grants, as the server uses them. */
 export interface ServedAccess {
@@ -15,6 +16,17 @@ export interface ServedAccess {
   readonly authenticate: Authenticate
   readonly profiles: Profiles
   readonly routesFor: RoutesFor
+}
+
+/** Finds out who sent a request. Returns a promise only if that takes time. @throws what `authenticate` throws */
+export function identify(exchange: Exchange, authenticate: Authenticate): Promise<void> | undefined {
+  const identity = authenticate(exchange.request)
+  if (identity && 'then' in identity)
+    return identity.then((found) => {
+      exchange.identity = found
+    })
+  exchange.identity = identity
+  return undefined
 }
 
 /**

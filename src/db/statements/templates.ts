@@ -1,0 +1,137 @@
+import type { FieldSpec } from '../../config/spec.js'
+import { type Cell, writeCell } from '../../fields/cell.js'
+import type { Caller, CallerValue } from '../../resource/access.js'
+import type { Row } from '../../resource/plan.js'
+import type { Bounds } from './bounds.js'
+import { type Parameters, parameters } from './parameters.js'
+import type { Rendered } from './prepared-statements.js'
+
+/** The values of one request for a statement. */
+export interface Inputs {
+  readonly caller: Caller
+  /** The written values of the key, which are the first parameters. */
+  readonly id?: readonly string[]
+  /** The row to write. */
+  readonly row?: Row
+}
+
+/** A parameter: a value that belongs to the text, or how it is read from a request. `given` has the values of the caller. */
+type Source = Cell | ((inputs: Inputs, given: readonly unknown[]) => Cell)
+
+/** A rendered statement without its values. */
+export type Text = Omit<Rendered, 'values'>
+
+/** Renders a statement that no other request uses. */
+export function renderedAlone(render: (params: Parameters) => Text, id: readonly string[] = []): Rendered {
+  const params = parameters(...id)
+  return { ...render(params), values: params.values }
+}
+
+/** The caller, if nothing but its grants bounds a request; undefined otherwise. */
+export function onlyCaller(bounds: Bounds | undefined): Caller | undefined {
+  return bounds?.scopes === undefined ? bounds?.granted?.caller : undefined
+}
+
+/** A text that serves all requests whose callers have the same ones of some values. It holds no value of a request. */
+interface Template {
+  readonly statement: Text
+  readonly depends: readonly Dependency[]
+  readonly sources: readonly Source[]
+}
+
+interface Dependency {
+  readonly value: CallerValue
+  readonly isGiven: boolean
+}
+
+/** Fills the template that fits a request. If there is none, `render` makes one, with the parameters that it is given. */
+export type Templates = (inputs: Inputs, render: (params: Parameters) => Text) => Rendered
+
+/** Callers with the same roles rarely have different claims. */
+const MAX_TEMPLATES = 8
+
+/**
+ * Keeps the texts of one statement for callers with the same roles.
+ * @param ownsValues whether the values of `add` belong to the statement and not to a request. Otherwise a text with such a value is not kept
+ */
+export function createTemplates({ ownsValues }: { readonly ownsValues: boolean }): Templates {
+  const templates: Template[] = []
+  return (inputs, render) => {
+    for (const template of templates) {
+      const rendered = fill(template, inputs)
+      if (rendered) return rendered
+    }
+    const { params, recorded } = recordParameters(inputs, ownsValues)
+    const template = { statement: render(params), depends: recorded.depends, sources: recorded.sources }
+    if (recorded.isReusable) templates.push(template)
+    if (templates.length > MAX_TEMPLATES) templates.shift()
+    return { ...template.statement, values: valuesOf(template, inputs, givenOf(template, inputs)) }
+  }
+}
+
+function givenOf({ depends }: Template, { caller }: Inputs): readonly unknown[] {
+  return depends.map(({ value }) => value(caller))
+}
+
+/** Undefined if the caller lacks a value that the text needs, or has one that it does not consider. */
+function fill(template: Template, inputs: Inputs): Rendered | undefined {
+  const given = givenOf(template, inputs)
+  if (!template.depends.every(({ isGiven }, at) => isGiven === (given[at] !== undefined))) return undefined
+  return { ...template.statement, values: valuesOf(template, inputs, given) }
+}
+
+function valuesOf({ sources }: Template, inputs: Inputs, given: readonly unknown[]): readonly Cell[] {
+  return sources.map((source) => (typeof source === 'function' ? source(inputs, given) : source))
+}
+
+interface Recorded {
+  readonly depends: Dependency[]
+  readonly sources: Source[]
+  isReusable: boolean
+}
+
+/** Parameters that record where each value comes from. */
+function recordParameters(
+  { id = [] }: Inputs,
+  ownsValues: boolean,
+): { readonly params: Parameters; readonly recorded: Recorded } {
+  const sources: Source[] = id.map((_, at) => idAt(at))
+  const recorded: Recorded = { depends: [], sources, isReusable: true }
+  const addSource = (source: Source) => `$${sources.push(source)}`
+  const placeOf = (value: CallerValue, caller: Caller): number => {
+    const known = recorded.depends.findIndex((each) => each.value === value)
+    return known < 0 ? recorded.depends.push({ value, isGiven: value(caller) !== undefined }) - 1 : known
+  }
+  const params: Parameters = {
+    values: [],
+    add: (value) => {
+      recorded.isReusable &&= ownsValues
+      return addSource(value)
+    },
+    addFixed: addSource,
+    addGiven: (value, caller, cell) => addSource(givenAt(placeOf(value, caller), cell)),
+    addWritten: (field) => addSource(writtenIn(field)),
+    given: (value, caller) => {
+      placeOf(value, caller)
+      return value(caller)
+    },
+    dependsOnValue: () => {
+      recorded.isReusable = false
+    },
+  }
+  return { params, recorded }
+}
+
+// Made outside of the recording, so that sources refer to no value of the first request.
+const idAt =
+  (at: number): Source =>
+  ({ id }) =>
+    id?.[at] ?? null
+const givenAt =
+  (at: number, cell: (given: unknown) => Cell): Source =>
+  (_, given) =>
+    cell(given[at])
+const writtenIn =
+  (field: FieldSpec): Source =>
+  ({ row }) =>
+    writeCell(field, row?.[field.name])

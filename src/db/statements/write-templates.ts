@@ -1,0 +1,33 @@
+import type { GrantSpec } from '../../config/spec.js'
+import { CallerKey } from '../../resource/access.js'
+import type { GrantedWrite } from './granted-writes.js'
+import { createTemplates, type Templates } from './templates.js'
+
+/**
+ * Keeps the texts of writes for callers with the same roles. A text depends on the fields that are written and on the grants that can cover them.
+ * @returns the templates for a write under some of the given grants
+ */
+export function createWriteTemplates(
+  maxEntries: number,
+): (write: GrantedWrite, grants: readonly GrantSpec[]) => Templates {
+  const kept = new Map<string, Templates>()
+  return (write, grants) => {
+    const key = formOf(write, grants)
+    const known = kept.get(key)
+    if (known) return known
+    if (kept.size >= maxEntries) kept.delete(kept.keys().next().value ?? '')
+    const templates = createTemplates({ ownsValues: false })
+    kept.set(key, templates)
+    return templates
+  }
+}
+
+function formOf({ row, sent, coverings }: GrantedWrite, grants: readonly GrantSpec[]): string {
+  let form = ''
+  for (const name in row) form += `${row[name] instanceof CallerKey ? '$' : ''}${sent.has(name) ? '+' : ''}${name},`
+  for (const { grant, unchanged } of coverings) {
+    form += `;${grants.indexOf(grant)}`
+    for (const { name } of unchanged) form += `=${name}`
+  }
+  return form
+}
