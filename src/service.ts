@@ -8,6 +8,7 @@ import type { Connection, Database } from './db/database.js'
 import { documentProjection, rowProjection } from './db/statements/projections.js'
 import { guardTransactions } from './db/records/guards.js'
 import type { Bounds } from './db/statements/bounds.js'
+import { membershipStatement } from './db/statements/memberships.js'
 import { varying, varyingColumns } from './db/statements/varied-documents.js'
 import { tableAlias } from './fields/table-name.js'
 import type { StatementCounts } from './db/statements/prepared-statements.js'
@@ -204,6 +205,8 @@ function bindRecords(app: App, database: Database, { gate, statements, budget, l
     modelOf,
     queries: bindQueries(queries, connection, gate),
     answers: () => answersOn(connection),
+    memberships: async (memberships, caller) =>
+      JSON.stringify((await connection.query(membershipStatement(memberships, caller))).rows),
     transaction,
   })
   const inside = (connection: Connection): Records => {

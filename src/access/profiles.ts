@@ -8,13 +8,13 @@ import {
   SIGNED_IN,
 } from '../config/spec.js'
 import { remember } from '../remember.js'
-import { type Caller, NONE, readingOf, visibleRule } from '../resource/access.js'
+import { type Caller, type Membership, NONE, readingOf, visibleRule } from '../resource/access.js'
 import type { Identity } from '../resource/identity.js'
 import type { Links } from '../resource/links.js'
 import { compileResource, type Resource } from '../resource/resource.js'
 import type { CompileSchema } from '../resource/validator.js'
 import { type Applicable, grantsFor, restrict } from './restrict.js'
-import { spellRights } from './rights.js'
+import { membershipsIn, spellRights } from './rights.js'
 
 /** The rights of callers with the same roles. */
 export interface Profile {
@@ -24,6 +24,8 @@ export interface Profile {
   allows(resource: Resource, name: string): boolean
   /** All their grants as text. */
   rights(): string
+  /** The memberships on which their grants depend. */
+  memberships(): readonly Membership[]
   /** The resource as these callers see it; `change` is the operation whose grants changes need. */
   resource(resource: Resource, change?: Operation): Resource
 }
@@ -84,6 +86,7 @@ function compileProfile(
   }
   const own = new WeakSet<Resource>()
   let rights: string | undefined
+  let memberships: readonly Membership[] | undefined
   const restrictFor = (change: 'update' | 'partial_update') =>
     remember((resource: Resource) => {
       const { spec, view } = restrict(resource.spec, grants(resource.spec), applicable, change)
@@ -94,6 +97,7 @@ function compileProfile(
   const restricted = { update: restrictFor('update'), partial_update: restrictFor('partial_update') }
   return {
     rights: () => (rights ??= spellRights(all, grants)),
+    memberships: () => (memberships ??= membershipsIn(all.flatMap(grants))),
     isAmong: (named) => named.some((name) => names.includes(name)),
     allows: ({ spec }, name) => grantsFor(grants(spec), name).length > 0,
     resource: (resource, change) =>

@@ -14,7 +14,7 @@ import { EXCHANGE, type Exchange } from './server/exchange.js'
 import { once } from './middleware/idempotency.js'
 import type { AfterCommit, Task } from './after-commit.js'
 import { EXPORT, exportList, type Exports, type WithExports } from './exports.js'
-import { askedBy, fingerprintOf, spellOwner } from './key-owner.js'
+import { askedBy, fingerprintOf, type ReadMemberships, spellOwner } from './key-owner.js'
 import {
   inTransactions,
   isUnknown,
@@ -51,6 +51,7 @@ export interface Records {
   readonly queries: RecordQueries
   /** @throws Error if no resource has idempotency */
   answers(): StoredResponses
+  readonly memberships: ReadMemberships
   transaction<T>(work: (records: Records) => Promise<T>, options?: InternalTransactionOptions): Promise<T>
   /** Undefined in a transaction. */
   readonly exports?: Exports
@@ -191,7 +192,7 @@ export function makeContext(exchange: Exchange, params: Params, surroundings: Su
           const own = within(around(inside, { kind: 'inside', isService }), {
             records: inside,
             owner: () => spellOwner(scopes, identity),
-            rights: () => profile && fingerprintOf(profile, identity),
+            rights: async () => profile && fingerprintOf(profile, identity, inside.memberships),
             tasks,
             options,
           })
@@ -249,7 +250,7 @@ interface Inside {
   /** See `spellOwner`. */
   readonly owner: () => string | undefined
   /** See `fingerprintOf`. */
-  readonly rights: () => string | undefined
+  readonly rights: () => Promise<string | undefined>
   readonly tasks: Task[]
   readonly options: TransactionOptions | undefined
 }
@@ -277,7 +278,7 @@ function within(context: Context, { records, owner, rights, tasks, options }: In
     },
     afterCommit: (work: Task) => void tasks.push(work),
     once: async (asked: KeyedRequest, work: () => Promise<Reply>) =>
-      once(records.answers(), askedBy(owner(), asked, rights()), work),
+      once(records.answers(), async () => askedBy(owner(), asked, await rights()), work),
   })
   return transaction
 }

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
-import type { Profile } from '../access/profiles.js'
+import { callerOf, type Profile } from '../access/profiles.js'
 import type { KeyedRequest } from '../db/records/stored-responses.js'
+import type { Caller, Membership } from '../resource/access.js'
 import type { Identity } from '../resource/identity.js'
 import type { Scopes } from '../resource/plan.js'
 import { spellScopes } from '../resource/scope.js'
@@ -11,10 +12,22 @@ export function spellOwner(scopes: Scopes | undefined, identity: Identity | unde
   return JSON.stringify([identity.method, identity.subject, scopes ? spellScopes(scopes) : null])
 }
 
-/** A fingerprint of what a caller may do: its claims, and the grants to its roles. */
-export function fingerprintOf(profile: Profile, identity: Identity | undefined): string {
+/** Reads a text for the memberships of a caller; equal memberships have equal texts. */
+export type ReadMemberships = (memberships: readonly Membership[], caller: Caller) => Promise<string>
+
+/**
+ * A fingerprint of what a caller may do: its claims, the grants to its roles, and its memberships.
+ * @param read reads the memberships of the caller
+ */
+export async function fingerprintOf(
+  profile: Profile,
+  identity: Identity | undefined,
+  read: ReadMemberships,
+): Promise<string> {
+  const memberships = profile.memberships()
+  const found = memberships.length === 0 || !identity ? '' : await read(memberships, callerOf(identity))
   const claims = Object.entries(identity?.claims ?? {}).toSorted(([one], [other]) => (one < other ? -1 : 1))
-  return hash('sha256', `${JSON.stringify(claims)}\n${profile.rights()}`, 'base64url')
+  return hash('sha256', `${JSON.stringify(claims)}\n${profile.rights()}\n${found}`, 'base64url')
 }
 
 /**

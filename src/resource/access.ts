@@ -12,6 +12,9 @@ export interface Caller {
   readonly claims: Readonly<Record<string, Json>>
 }
 
+/** Values of rules that depend on stored records: the key of the caller's record, or the values of a set. */
+export type Membership = Extract<RuleValue, { user: unknown } | { set: unknown }>
+
 /** The rights of one kind of caller to the records of a resource. */
 export interface ResourceAccess {
   readonly list: Reading

@@ -15,6 +15,10 @@ const plugin: Plugin = (app) =>
       if (values['title'] === 'reload') await replacing()
       return values['title'] === 'move' ? { project: 3n } : {}
     },
+    afterCreate: async ({ context, record }) => {
+      if (record['title'] === 'join')
+        await context.service.knex('memberships').insert({ user_id: '1', project_id: '3' })
+    },
   })
 
 let tasks: Tasks
@@ -259,6 +263,27 @@ describe('44: a request with an idempotency key that is sent again', () => {
     expect(await again()).toEqual([201, 'once'])
     expect(await stored()).toHaveLength(5)
     await tasks.database.query({ text: 'delete from snippetctl_answers', values: [] })
+  })
+
+  test.each([
+    ['was removed', 'delete from memberships where project_id = 1', [409, 'Conflict']],
+    ['was replaced', 'update memberships set project_id = 3 where project_id = 2', [409, 'Conflict']],
+    ['of another caller was removed', 'delete from memberships where user_id = 2', [201, 'once']],
+  ])('where a membership %s', async (_what, text, expected) => {
+    expect(await again()).toEqual([201, 'once'])
+    await tasks.database.query({ text, values: [] })
+    expect(await again()).toEqual(expected)
+    await tasks.database.query({ text: 'delete from snippetctl_answers', values: [] })
+  })
+
+  test('is replayed after a request that itself has added a membership', async () => {
+    const join = async () => {
+      const sent = { project: 1, title: 'join' }
+      const { status, headers } = await tasks.as('ann', 'POST', '/api/tasks/', sent, { 'idempotency-key': 'three' })
+      return [status, headers.get('idempotency-replayed')]
+    }
+    expect(await join()).toEqual([201, null])
+    expect(await join()).toEqual([201, 'true'])
   })
 
   test('with another body is another request, whatever the rights', async () => {

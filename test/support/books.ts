@@ -36,6 +36,7 @@ const NO_RECORDS: Records = {
   modelOf: () => unreachable(),
   queries: { knex: () => unreachable(), models: () => unreachable(), run: () => unreachable() },
   answers: () => unreachable(),
+  memberships: () => unreachable(),
   transaction: () => unreachable(),
 }
 

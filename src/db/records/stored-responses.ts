@@ -31,8 +31,8 @@ export interface StoredResponses {
    *   the caller had other rights
    */
   claim(asked: KeyedRequest): Promise<StoredResponse | { readonly claim: string }>
-  /** Stores a response, and deletes a few that have expired. */
-  keep(claim: string, answer: StoredResponse): Promise<void>
+  /** Stores a response with the rights that its caller has now, and deletes a few that have expired. */
+  keep(claim: string, answer: StoredResponse, asked: KeyedRequest): Promise<void>
 }
 
 /** Each stored response deletes more than one, so that expired responses never accumulate and no request pays for many. */
@@ -41,6 +41,12 @@ const MAX_REMOVED = 10
 /** Compiles the statements over the table of stored responses; each call of the result binds them to a connection. */
 export function compileStoredResponses({ table: name }: ModelSpec): (connection: Connection) => StoredResponses {
   const table = identifier(name)
+  // Skips rows that others delete or reserve, so that nobody waits here.
+  const keeping = (more: string) => `
+      with expired as (
+        select id from ${table} where expires_at <= now() order by expires_at limit ${MAX_REMOVED} for update skip locked
+      ), removed as (delete from ${table} where id in (select id from expired))
+      update ${table} set status = $2::int, headers = $3::jsonb, body = $4${more} where id = $1::bigint`
   const texts = {
     claim: `
       insert into ${table} (key, request, expires_at) values ($1, $2, now() + $3::int * interval '1 hour')
@@ -48,12 +54,8 @@ export function compileStoredResponses({ table: name }: ModelSpec): (connection:
       where ${table}.expires_at <= now()
       returning id::text`,
     find: `select request, status::text, headers::text, body from ${table} where key = $1`,
-    // Skips rows that others delete or reserve, so that nobody waits here.
-    keep: `
-      with expired as (
-        select id from ${table} where expires_at <= now() order by expires_at limit ${MAX_REMOVED} for update skip locked
-      ), removed as (delete from ${table} where id in (select id from expired))
-      update ${table} set status = $2::int, headers = $3::jsonb, body = $4 where id = $1::bigint`,
+    keep: keeping(''),
+    keep_rights: keeping(', request = $5'),
   }
   return (connection) => {
     const send = (what: keyof typeof texts, ...values: readonly (string | null)[]) =>
@@ -81,8 +83,10 @@ export function compileStoredResponses({ table: name }: ModelSpec): (connection:
         return { status: Number(status), headers: JSON.parse(headers ?? '{}'), body: body ?? undefined }
       },
 
-      async keep(claim, { status, headers, body }) {
-        await send('keep', claim, String(status), JSON.stringify(headers), body ?? null)
+      async keep(claim, { status, headers, body }, { request, rights }) {
+        const values = [claim, String(status), JSON.stringify(headers), body ?? null] as const
+        if (rights === undefined) await send('keep', ...values)
+        else await send('keep_rights', ...values, fingerprint(request, rights))
       },
     }
   }

@@ -43,12 +43,17 @@ function readKey({ headers }: Context, required: boolean): string | undefined {
   )
 }
 
-/** Implements `Transaction.once`. */
-export async function once(answers: StoredResponses, asked: KeyedRequest, work: () => Promise<Reply>): Promise<Reply> {
-  const found = await answers.claim(asked)
+/** Implements `Transaction.once`. `asking` describes the request, with the present rights of its caller. */
+export async function once(
+  answers: StoredResponses,
+  asking: () => Promise<KeyedRequest>,
+  work: () => Promise<Reply>,
+): Promise<Reply> {
+  const found = await answers.claim(await asking())
   if ('claim' in found) {
     const reply = await work()
-    await answers.keep(found.claim, toKept(reply))
+    // The request may have changed the memberships of its caller.
+    await answers.keep(found.claim, toKept(reply), await asking())
     return reply
   }
   const { status, headers, body } = found
