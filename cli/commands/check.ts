@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import {
+  declaredIndexDifferences,
   type Diagnostic,
   differencesOfOthers,
   indexDifferences,
@@ -112,6 +113,7 @@ function compare(context: CliContext, { spec }: Application): Promise<Comparison
         indexes,
         rejections: [
           ...rejections,
+          ...(await declaredIndexDifferences(spec, database)),
           ...(await messageDifferences(spec, database)),
           ...(await differencesOfOthers(spec, database)),
         ],

@@ -54,7 +54,7 @@ function wantedOf({ table: name }: ModelSpec, table: WantedTable): readonly Want
   const keys = table.constraints.filter(({ kind }) => kind === 'primary_key' || kind === 'unique')
   return [
     ...keys.map((key) => ({ columns: key.columns, unique: true, implied: false, sql: addConstraint(name, key) })),
-    // The database does not say plainly what others are for; migrations compare them.
+    // `declaredIndexDifferences` compares the others.
     ...table.indexes
       .filter((index) => index.isPlain)
       .map((index) => ({

@@ -6,7 +6,7 @@ import type { IndexSettings } from './read-index.js'
 
 /** A text that two indexes of a table share if they serve and reject the same. */
 export function keyOfIndex({ columns, unique, method, ignoreCase, where }: IndexSpec): string {
-  const conditions = where.map(({ field, lookup, value }) => [field.column, lookup.name, value])
+  const conditions = where.map(({ field, lookup, value }) => [field.column, lookup.name, String(value)])
   return spell({ columns, unique, method, ignoresCase: ignoreCase.length > 0, conditions })
 }
 
@@ -25,8 +25,8 @@ export function keyOfSettings(settings: IndexSettings, { fields }: Pick<ModelSpe
 const IS_NULL = `__${isnull.name}`
 
 function conditionOf(key: string, value: Json, columnOf: (name: string) => string): readonly unknown[] {
-  if (key.endsWith(IS_NULL)) return [columnOf(key.slice(0, -IS_NULL.length)), isnull.name, value]
-  return value === null ? [columnOf(key), isnull.name, true] : [columnOf(key), exact.name, value]
+  if (key.endsWith(IS_NULL)) return [columnOf(key.slice(0, -IS_NULL.length)), isnull.name, String(value)]
+  return value === null ? [columnOf(key), isnull.name, 'true'] : [columnOf(key), exact.name, String(value)]
 }
 
 interface Parts {

@@ -1,0 +1,101 @@
+import type { Rejection } from '../../config/parse/rejection.js'
+import { declaredIndexName } from '../../config/parse/constraint-names.js'
+import { type AppSpec, type IndexSpec, isPlain, type ModelSpec } from '../../config/spec.js'
+import { show } from '../../config/words.js'
+import type { Connection } from '../../db/database.js'
+import { type CatalogTable, readTables } from '../introspect/catalog.js'
+import { asUsed } from '../introspect/choose.js'
+import { keyOfIndex, keyOfSettings } from '../introspect/index-key.js'
+import { isPlainIndex } from '../introspect/plain-parts.js'
+import { type IndexSettings, readIndex } from '../introspect/read-index.js'
+import { find } from '../plan/pair.js'
+import { wantedTables } from '../plan/sql.js'
+import { createIndex } from '../plan/wanted-indexes.js'
+
+/**
+ * Finds the declared indexes that a database lacks: those with conditions, without case or of another kind than a B-tree, and every index of a table of
+ * others. An index that cannot be read is taken for each declared one on its columns. Changes nothing.
+ */
+export async function declaredIndexDifferences(spec: AppSpec, database: Connection): Promise<readonly Rejection[]> {
+  const declared = spec.models.flatMap((model) =>
+    model.indexes.flatMap((index, at) => (model.managed && isPlain(index) ? [] : [{ model, index, at }])),
+  )
+  if (declared.length === 0) return []
+  const catalog = await readTables(
+    database,
+    declared.map(({ model }) => model.table),
+  )
+  return declared.flatMap(({ model, index, at }) => {
+    const live = find(catalog, model.table)
+    // Missing tables are reported separately.
+    if (!live || isThere(index, model, { ...live, columns: live.columns.map(asUsed) })) return []
+    const message = `the database has no index ${describe(index)} of the table ${show(model.table)}`
+    const path = ['models', model.name, 'indexes', at]
+    return [{ code: 'SC403', path, part: 'value', message, help: helpFor(spec, model, index) }]
+  })
+}
+
+function isThere(index: IndexSpec, model: ModelSpec, live: CatalogTable): boolean {
+  const key = keyOfIndex(index)
+  const used = [...index.columns, ...index.where.map(({ field }) => field.column)]
+  const serves = (columns: readonly (string | null)[]) =>
+    isPlain(index) &&
+    index.columns.every((column, place) => column === columns[place]) &&
+    (!index.unique || columns.length === index.columns.length)
+  const keys = live.constraints.filter(({ kind }) => kind === 'primary_key' || kind === 'unique')
+  const indexes = live.indexes.map((found) => ({ found, settings: settingsOf(found, model, live) }))
+  return (
+    keys.some(({ columns }) => serves(columns)) ||
+    indexes.some(({ found, settings }) =>
+      settings === undefined
+        ? used.every((column) => found.uses.includes(column))
+        : keyOfSettings(settings, model) === key || (isPlainSettings(settings, index) && serves(found.columns)),
+    )
+  )
+}
+
+const isPlainSettings = ({ unique, ignore_case, where, using }: IndexSettings, wanted: IndexSpec): boolean =>
+  !ignore_case && !where && !using && (unique || !wanted.unique)
+
+/** Reads an index of a table; undefined if a model cannot declare it. */
+function settingsOf(
+  index: CatalogTable['indexes'][number],
+  { fields }: ModelSpec,
+  live: CatalogTable,
+): IndexSettings | undefined {
+  const known = fields.filter(({ joined }) => !joined)
+  const named = new Map(
+    known.map(({ column, name, type }) => [column, { name, words: [['type', type.name]] as const }]),
+  )
+  const unique = isPlainIndex(live.name, index, 'unique')
+  if (!unique && !isPlainIndex(live.name, index)) return readIndex(live, index, named)
+  return { fields: index.columns.map((column) => named.get(column ?? '')?.name ?? column ?? ''), unique }
+}
+
+function describe({ columns, unique, method, ignoreCase, where }: IndexSpec): string {
+  const parts = [
+    ...(unique ? ['unique'] : []),
+    ...(method === 'btree' ? [] : [`using ${method}`]),
+    ...(ignoreCase.length > 0 ? ['ignoring case'] : []),
+    ...(where.length > 0
+      ? [`where ${where.map(({ field, lookup }) => `${field.column} ${lookup.name}`).join(' and ')}`]
+      : []),
+  ]
+  return [`\`(${columns.join(', ')})\``, ...(parts.length > 0 ? [`(${parts.join(', ')})`] : [])].join(' ')
+}
+
+function helpFor(spec: AppSpec, model: ModelSpec, index: IndexSpec): readonly string[] {
+  if (!model.managed)
+    return [
+      'let the model follow the table: snippetctl introspect --update',
+      'or ask the owner of the table to create the index',
+    ]
+  const table = wantedTables(spec).find(({ name }) => name === model.table)
+  const wanted = table?.indexes.find(({ name }) => name === declaredIndexName(model.table, index))
+  const sql =
+    table && wanted && createIndex(table, wanted).replace(/^create (unique )?index/, 'create $1index concurrently')
+  return [
+    'write the migration, unless there is one: snippetctl migrate plan --write NAME',
+    ...(sql === undefined ? [] : [`or, if it was lost, make it again: ${sql}`]),
+  ]
+}
