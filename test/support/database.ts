@@ -60,7 +60,9 @@ function serverUrl(): string {
 
 async function openOnServer(): Promise<TestDatabase> {
   const name = `test_${process.pid}_${randomBytes(6).toString('hex')}`
-  await administer(`create database ${name} template template0`)
+  onServer += 1
+  const { client, strategy } = await administrator()
+  await client.query(`create database ${name} template template0 ${strategy}`)
   const url = new URL(serverUrl())
   url.pathname = `/${name}`
   // Behind a pooler, nothing is prepared.
@@ -68,15 +70,41 @@ async function openOnServer(): Promise<TestDatabase> {
   const database = await openDatabase({ url: url.href, directory: '' }, { DATABASE_PREPARE })
   return derive(database, url.href, async () => {
     await database.close()
-    await administer(`drop database ${name} with (force)`)
+    await client.query(`drop database ${name} with (force)`)
+    onServer -= 1
+    await endAdministration()
   })
 }
 
-async function administer(statement: string): Promise<void> {
+interface Administrator {
+  readonly client: pg.Client
+  /** The fastest way to create a database: copying the files needs a checkpoint, which is slow if it is synced to a disk. */
+  readonly strategy: '' | 'strategy file_copy'
+}
+
+/** The session that creates and drops the databases of a test file. */
+let administration: Promise<Administrator> | undefined
+let onServer = 0
+
+function administrator(): Promise<Administrator> {
+  return (administration ??= connectAdministrator())
+}
+
+async function connectAdministrator(): Promise<Administrator> {
   const client = new pg.Client({ connectionString: serverUrl() })
   await client.connect()
-  await client.query(statement)
-  await client.end()
+  const { rows } = await client.query<{ fast: boolean }>(
+    `select current_setting('fsync') = 'off' and current_setting('server_version_num')::int >= 150000 as fast`,
+  )
+  return { client, strategy: rows[0]?.fast ? 'strategy file_copy' : '' }
+}
+
+/** Ends the session once the file has run and its databases are dropped. */
+async function endAdministration(): Promise<void> {
+  if (!fileDone || onServer > 0) return
+  const { client } = (await administration) ?? {}
+  administration = undefined
+  await client?.end()
 }
 
 declare global {
@@ -107,6 +135,7 @@ async function openEmbedded(): Promise<TestDatabase> {
 // Runs before the hooks of the test file itself, which may still have databases to close.
 afterAll(async () => {
   fileDone = true
+  await endAdministration()
   await Promise.all(free.splice(0).map((pglite) => embeddedDatabases.giveBack(pglite)))
 })
 
