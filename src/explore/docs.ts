@@ -29,6 +29,10 @@ window.ui = SwaggerUIBundle({
   deepLinking: true,
   validatorUrl: null,
   queryConfigEnabled: false,
+  onComplete: () => {
+    const names = { '#servers': 'Server', '.information-container section': 'About the API', '.scheme-container section': 'Servers' }
+    for (const [selector, name] of Object.entries(names)) document.querySelector(selector)?.setAttribute('aria-label', name)
+  },
 })
 `
 const STYLE = `html { overflow-y: scroll }
@@ -39,6 +43,12 @@ nav a { color: #3451d1 }
 .dark-mode nav a { color: #9db2ff }
 /* The document states no licence, and this links to a page about one. */
 .info__license { display: none }
+/* Some colours of the package have too little contrast in light pages. */
+html:not(.dark-mode) .opblock .opblock-summary-method, html:not(.dark-mode) .info .title small pre { color: #000; text-shadow: none }
+html:not(.dark-mode) .info .title small { background: #c3c9d4 }
+html:not(.dark-mode) .info .title small.version-stamp { background: #89bf04 }
+html:not(.dark-mode) .info .url { color: #2258a8 }
+html:not(.dark-mode) .parameter__in, html:not(.dark-mode) .json-schema-2020-12-expand-deep-button { color: #4d4d4d }
 `
 const OURS: Readonly<Record<string, string>> = { 'docs.css': STYLE, 'docs.js': START }
 
@@ -76,7 +86,7 @@ export async function docsPage(all: Explored, context: Context): Promise<Reply> 
 </head>
 <body>
 <nav aria-label="Pages"><a href="/explore/">← Explore</a></nav>
-<main id="swagger-ui"></main>
+<div id="swagger-ui"></div>
 <noscript><p>This page needs JavaScript; <a href="/explore/">Explore</a> reads without it, and <a href="/openapi.json">the document</a> is JSON.</p></noscript>
 </body>
 </html>

@@ -28,7 +28,7 @@ export function whoReads(explored: Explored): Html | undefined {
       ? html`<bdi>${caller.subject}</bdi>${roles} <button type="button" class="small" data-open="sign-in">${other}</button> <button type="button" class="small" data-sign-out>Sign out</button>`
       : html`<button type="button" class="small" data-open="sign-in">Sign in</button>`
   }</span>
-<dialog id="sign-in" aria-labelledby="sign-in-title"><h2 id="sign-in-title">Sign in</h2>${signInForm(explored, 'dialog')}<footer><button type="button" class="plain" data-close>Cancel</button></footer></dialog>`
+<dialog id="sign-in" aria-labelledby="sign-in-title"><h2 id="sign-in-title">Sign in</h2>${signInForm(explored, 'dialog')}<footer role="none"><button type="button" class="plain" data-close>Cancel</button></footer></dialog>`
 }
 
 /** The content of a page that the caller may see only after signing in. */

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import type { BrowserContext, Page } from 'playwright-core'
 import { type Api, SNIPPETS_FILE, startApi } from '../support/api.js'
-import { describeInChromium, listenForComplaints, openChromium } from '../support/browser.js'
+import { describeInChromium, findFaults, listenForComplaints, openChromium } from '../support/browser.js'
 
 let api: Api
 let browser: BrowserContext
@@ -56,6 +56,25 @@ describeInChromium('Swagger UI in Chromium', () => {
     const isDark = await page.evaluate("getComputedStyle(document.body).backgroundColor === 'rgb(28, 32, 34)'")
     expect(isDark).toBe(colorScheme === 'dark')
   })
+
+  test.each([
+    [1440, 'light'],
+    [1440, 'dark'],
+    [768, 'light'],
+    [390, 'light'],
+    [390, 'dark'],
+  ] as const)(
+    'has no accessibility violations but two of its package at %d pixels in %s',
+    async (width, colorScheme) => {
+      await page.setViewportSize({ width, height: 900 })
+      await page.emulateMedia({ colorScheme })
+      await page.goto(`${api.url}/docs`)
+      await page.locator('#servers[aria-label]').waitFor()
+      const faults = (await findFaults(page)).map((fault) => fault.slice(0, fault.indexOf(':')))
+      expect([...new Set(faults)]).toEqual(['heading-order', 'nested-interactive'])
+      expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0)
+    },
+  )
 
   test('links back to Explore, and to no page about a licence that is not stated', async () => {
     await page.goto(`${api.url}/docs`)

@@ -87,3 +87,17 @@ test('without `auth`, pages know nothing of signing in', async () => {
   expect(text).toContain('/explore/api/notes/')
   expect(text).not.toContain('sign-in')
 })
+
+test('with signing in, a page has at most 30 kB of files', async () => {
+  const urls = async (path: string) => {
+    const html = await (await page(path, 'Dev ann')).text()
+    return [...new Set([...html.matchAll(/(?:src|href)="(\/explore\/explore[^"]+)"/g)].map(([, url = '']) => url))]
+  }
+  await api.send('POST', '/api/notes/', { text: 'one' }, { authorization: 'Dev ann' })
+  for (const path of ['/', '/explore/api/notes/', '/explore/api/notes/1/', '/explore/~schema/note']) {
+    const files = await urls(path)
+    expect(files.join()).toContain('explore-sign-in.js')
+    const sizes = await Promise.all(files.map(async (url) => (await (await api.fetch(url)).arrayBuffer()).byteLength))
+    expect(sizes.reduce((sum, size) => sum + size)).toBeLessThanOrEqual(30 * 1024)
+  }
+})
