@@ -22,6 +22,8 @@ export interface Profile {
   isAmong(named: readonly string[]): boolean
   /** Whether some grant allows an operation or an action of a resource. */
   allows(resource: Resource, name: string): boolean
+  /** Where the configuration has the grants that allow an operation or an action of a resource, such as `task.access[1]`. */
+  grantPlaces(resource: Resource, name: string): readonly string[]
   /** All their grants as text. */
   rights(): string
   /** The memberships on which their grants depend. */
@@ -100,6 +102,10 @@ function compileProfile(
     memberships: () => (memberships ??= membershipsIn(all.flatMap(grants))),
     isAmong: (named) => named.some((name) => names.includes(name)),
     allows: ({ spec }, name) => grantsFor(grants(spec), name).length > 0,
+    grantPlaces: ({ spec }, name) =>
+      grantsFor(grants(spec), name).map(
+        (grant) => `${spec.mounted ?? spec.name}.access[${spec.access?.indexOf(grant)}]`,
+      ),
     resource: (resource, change) =>
       own.has(resource) ? resource : restricted[change === 'update' ? change : 'partial_update'](resource),
   }

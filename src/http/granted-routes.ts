@@ -8,6 +8,7 @@ import type { Resource } from '../resource/resource.js'
 import { notFound } from './operations/request.js'
 import type { Handler, Route } from './route.js'
 import { RouteTable } from './route-table.js'
+import { exchangeOf } from './server/exchange.js'
 
 /** The inputs for deciding who may request a route. */
 export interface Guarding {
@@ -43,11 +44,22 @@ export function guardRoutes(routes: RouteTable, { auth, profiles, routesOf, with
     if (generated) return profile.allows(generated.resource, generated.operation)
     return action ? profile.allows(action.resource, action.name) : profile.isAmong(auth.routes[name] ?? [])
   }
+  const placesOf = (profile: Profile, { generated, action, name }: Route): readonly string[] => {
+    if (generated) return profile.grantPlaces(generated.resource, generated.operation)
+    return action ? profile.grantPlaces(action.resource, action.name) : [`auth.routes.${name}`]
+  }
   for (const route of originals) {
     const handlerFor = remember((profile: Profile): Handler => {
-      if (isAllowed(profile, route)) return ownRoute(profile, route)?.handle ?? notFound
-      return ({ identity }) => {
-        throw denied(auth, identity)
+      if (!isAllowed(profile, route))
+        return ({ identity }) => {
+          throw denied(auth, identity)
+        }
+      const handle = ownRoute(profile, route)?.handle ?? notFound
+      const grants = placesOf(profile, route)
+      return (context) => {
+        const exchange = exchangeOf(context)
+        if (exchange) exchange.grants = grants
+        return handle(context)
       }
     })
     routes.replace({ ...route, handle: (context) => handlerFor(profiles(context.identity))(context) })

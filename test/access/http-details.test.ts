@@ -58,15 +58,17 @@ describe('the metadata of RFC 9728', () => {
   })
 })
 
-test('the log has the subject and the way it signed in, and no credential', async () => {
+test('the log has the subject, the way it signed in and the grants or the reason, and no credential', async () => {
   await (await get('/api/notes/', { authorization: 'Dev ann' })).text()
   await (await get('/api/notes/')).text()
   await (await get('/api/notes/', { authorization: 'Bearer hush' })).text()
+  await (await get('/api/notes/', { authorization: 'Dev eve' })).text()
   const entries = api.logged.filter((entry) => 'path' in entry && entry.path === '/api/notes/')
-  expect(entries.slice(-3)).toMatchObject([
-    { subject: 'ann', signed_in_by: 'development', status: 200 },
-    { subject: undefined, signed_in_by: undefined, status: 401 },
-    { subject: undefined, status: 401 },
+  expect(entries.slice(-4)).toMatchObject([
+    { subject: 'ann', signed_in_by: 'development', status: 200, grants: ['note.access[0]'], denied: undefined },
+    { subject: undefined, signed_in_by: undefined, status: 401, grants: undefined, denied: 'sign in to do this' },
+    { subject: undefined, status: 401, grants: undefined, denied: 'the credential is not valid here' },
+    { subject: 'eve', status: 403, grants: undefined, denied: 'no grant allows this to the caller' },
   ])
   expect(JSON.stringify(api.logged)).not.toContain('hush')
 })

@@ -63,6 +63,8 @@ export function createAnswering(parts: AnsweringParts): Answering {
         cause: problem.cause,
       })
     }
+    if (parts.access && (problem.type === 'unauthorized' || problem.type === 'forbidden'))
+      exchange.denied = problem.message
     if (isMismatch(problem)) parts.onMismatch?.()
     if (isGap(problem)) reportGap(exchange, problem)
     // A truncated response is the only way to report that it is incomplete.

@@ -20,6 +20,10 @@ export interface Exchange {
   route: Route | undefined
   /** Who sent the request; undefined without `auth`, and for callers who have not signed in. */
   identity: Identity | undefined
+  /** Where the configuration has the grants that allow the operation; undefined without `auth`, and where none does. */
+  grants: readonly string[] | undefined
+  /** Why the caller may not do this, for the log. */
+  denied: string | undefined
   /** The trace from the client, or of the request's span. */
   trace: Trace | undefined
   /** Set if tracing is on. */

@@ -139,6 +139,8 @@ export function createListener(parts: ListenerParts): {
       awaitsContinue,
       mustClose: false,
       failBody: undefined,
+      grants: undefined,
+      denied: undefined,
       bodyEnded: 0,
       unread: 0,
       watched: undefined,

@@ -29,5 +29,7 @@ export function describe(exchange: Exchange, ended: number) {
     trace_id: exchange.trace?.traceId,
     subject: exchange.identity?.subject,
     signed_in_by: exchange.identity?.method,
+    grants: exchange.grants,
+    denied: exchange.denied,
   }
 }
