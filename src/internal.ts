@@ -71,6 +71,7 @@ export { type CountedPlan, type CountedStep, countRows, wantsRows } from './migr
 export { holdAgainst } from './migrations/plan/live-obstacles.js'
 export type { Swap } from './migrations/plan/swaps.js'
 export type { GivenConversion } from './migrations/plan/type-change.js'
+export { applyGrowth, type Growth, planGrowth } from './migrations/run/grow.js'
 export { planAdditions, wantSameTables } from './migrations/plan/additions.js'
 export {
   type FindLarge,
@@ -88,7 +89,7 @@ export { isBlocking, lockMeaning } from './migrations/locks/modes.js'
 export { type HeldLock, measureMigration } from './migrations/run/measure.js'
 export { largeTables } from './migrations/plan/table-sizes.js'
 export { type Blocker, describeBlocker, type MigrationProgress } from './migrations/run/watch.js'
-export { describeNewer, type MigrationStatus, newerIn } from './migrations/files/journal.js'
+export { describeNewer, type MigrationStatus, newerIn, recordedChecksum } from './migrations/files/journal.js'
 export {
   type CompletedMigration,
   migrateDown,
@@ -96,7 +97,7 @@ export {
   migrationStatus,
 } from './migrations/run/run.js'
 export type { Step as MigrationStep } from './migrations/files/steps.js'
-export type { MigrationFolder } from './migrations/files/files.js'
+export { type Migration, type MigrationFolder, readMigrations } from './migrations/files/files.js'
 export { differencesFromLater, schemaDifferences } from './migrations/drift/verify.js'
 export { OPENAPI_VERSIONS, type OpenApiVersion, renderOpenApi } from './openapi/serve.js'
 export { pluginFiles } from './plugins/load.js'

@@ -14,6 +14,7 @@ import { resolve, type ResolveOptions } from '../migrate/resolve.js'
 import { scratchOption } from '../migrate/scratch.js'
 import { squash, type SquashOptions } from '../migrate/squash.js'
 import { status, type StatusOptions } from '../migrate/status.js'
+import { closeApplied } from '../serve/open-migration.js'
 import { watchMigrations } from '../migrate/watch-migrations.js'
 
 interface UpOptions extends CommonOptions, ConsentOptions {}
@@ -187,6 +188,10 @@ async function up(context: CliContext, options: UpOptions): Promise<ExitCode> {
     const done = await withConsent(context, options, (allows) =>
       migrateUp(database, folder, { report, allows, ...watching }),
     ).finally(() => progress.end())
+    await closeApplied(
+      spec.file,
+      done.map(({ name }) => name),
+    )
     const statuses = await migrationStatus(database, folder)
     const newer = newerIn(statuses)
     const length = statuses.length - newer.length

@@ -3,7 +3,10 @@ import {
   type AppSpec,
   type Database,
   MigrationError,
+  applyGrowth,
   planAdditions,
+  planGrowth,
+  readMigrations,
   schemaDifferences,
   wantSameTables,
   writeMigration,
@@ -11,6 +14,7 @@ import {
 import { type CliContext, projectFolders, shownPath } from '../context.js'
 import { Failure } from '../failure.js'
 import type { Log } from './log.js'
+import { findOpen, growOpen, openMigration } from './open-migration.js'
 import { applyPending, prepareSchema } from './schema.js'
 import { scratchOf, withScratch } from '../migrate/scratch.js'
 
@@ -68,12 +72,25 @@ export async function fitSchema(context: CliContext, fit: Fit, serve: () => void
 /** @param lacks the tables and columns without which the configuration cannot be served */
 async function add(context: CliContext, { spec, before, database, log }: Fit, lacks: readonly string[]) {
   const { migrations } = projectFolders(spec.file)
-  const plan = await withScratch(context, scratchOf(context), (scratch) =>
-    planAdditions(spec, before, migrations, scratch),
-  )
+  const known = await readMigrations(migrations)
+  const open = await findOpen(spec.file, known)
+  const { plan, growth } = await withScratch(context, scratchOf(context), async (scratch) => {
+    const made = await planAdditions(spec, before, known, scratch)
+    const isGrowing = open !== undefined && made.text !== undefined
+    return { plan: made, growth: isGrowing ? await planGrowth({ spec, before }, known, made, scratch) : undefined }
+  })
   const { text, steps, rejections, unmet } = plan
   if (lacks.length > 0 && text === undefined) throw notAdditions(plan, lacks)
   if (text === undefined) return { ...NOTHING, left: [...rejections.map(firstLine), ...unmet, ...leftWords(plan)] }
+  const added = steps.map(({ subject, detail }) => `+ ${subject} ${detail}`)
+  if (open && growth) {
+    await growOpen(spec.file, open, growth, () => applyGrowth(database, known, growth))
+    return {
+      changes: [...added, `rewrote ${shownPath(context, open.file)}`],
+      left: leftWords(plan),
+      files: [open.file],
+    }
+  }
   const files = await writeMigration(plan, migrations)
   try {
     await applyPending({ spec, database, migrate: false, log })
@@ -81,9 +98,10 @@ async function add(context: CliContext, { spec, before, database, log }: Fit, la
     for (const file of files) await rm(file, { force: true })
     throw error
   }
+  const last = (await readMigrations(migrations)).at(-1)
+  if (last) await openMigration(spec.file, last)
   const written = files.map((file) => `wrote ${shownPath(context, file)}`)
-  const changes = [...steps.map(({ subject, detail }) => `+ ${subject} ${detail}`), ...written]
-  return { changes, left: leftWords(plan), files }
+  return { changes: [...added, ...written], left: leftWords(plan), files }
 }
 
 /** Only a command can ask for consent, and it cannot open the embedded database while this process has it. */

@@ -18,6 +18,7 @@ import {
 import { projectFolders } from '../context.js'
 import { Failure } from '../failure.js'
 import type { Log } from './log.js'
+import { closeApplied, finishGrowth } from './open-migration.js'
 import { count } from '../output.js'
 
 const PROBE_INTERVAL_MS = 500
@@ -100,8 +101,9 @@ export async function applyPending({ spec, database, migrate, log }: Preparation
   const { migrations } = projectFolders(spec.file)
   const pending = await pendingOf(database, migrations)
   if (pending.length > 0 && !migrate && database.whenPending === 'reject') throw pendingFailure(pending)
+  await finishGrowth(spec.file, database)
   // Also when nothing is pending: it rejects files that changed after they were applied.
-  await migrateUp(database, migrations, {
+  const applied = await migrateUp(database, migrations, {
     report: ({ name, milliseconds }) =>
       log.info({
         event: 'migrated',
@@ -112,6 +114,10 @@ export async function applyPending({ spec, database, migrate, log }: Preparation
   }).catch((error: unknown) => {
     throw error instanceof ConsentNeeded ? consentFailure(error) : error
   })
+  await closeApplied(
+    spec.file,
+    applied.map(({ name }) => name),
+  )
 }
 
 /**

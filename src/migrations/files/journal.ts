@@ -102,6 +102,11 @@ export async function readEntries(connection: Connection): Promise<ReadonlyMap<s
   )
 }
 
+/** The checksum of an applied migration. */
+export async function recordedChecksum(connection: Connection, name: string): Promise<string | undefined> {
+  return (await readEntries(connection)).get(name)?.checksum ?? undefined
+}
+
 async function hasJournal(connection: Connection): Promise<boolean> {
   const { rows } = await connection.query({ text: `select to_regclass('${JOURNAL}')::text`, values: [] })
   return rows[0]?.[0] != null

@@ -1,12 +1,12 @@
 import { NO_TRANSACTION } from './concurrent.js'
+import type { Migration } from './files.js'
 import { spellOwned } from '../plan/ownership.js'
 import { partsOf, type Step } from './steps.js'
 
 /** Renders a file with these steps, comments on its losses, and the list of objects that it owns. */
 export function render(steps: readonly Step[]): string {
-  const part = (statements: readonly string[]) => statements.map(renderStatement).join('\n')
-  const up = part(steps.flatMap((step) => step.up))
-  const down = part(steps.toReversed().flatMap((step) => step.down))
+  const up = renderStatements(steps.flatMap((step) => step.up))
+  const down = renderStatements(steps.toReversed().flatMap((step) => step.down))
   const losses = lossesOf(steps)
   const destroys = lossesOf(steps.filter(({ safety }) => safety === 'destructive'))
     .map((loss) => `-- destroys ${loss}\n`)
@@ -16,6 +16,16 @@ export function render(steps: readonly Step[]): string {
   const isAlone = steps.some(({ outside, up }) => outside && !up.every((text) => INDEX.test(text)))
   return `${isAlone ? `${NO_TRANSACTION}\n\n` : ''}-- up\n\n${before}${up}\n-- down\n\n${after}${down}\n${spellOwned(ownedBy(steps))}`
 }
+
+/** Renders files of statements as one, which makes the changes of all of them. */
+export function renderTogether(files: readonly Migration[]): string {
+  const up = renderStatements(files.flatMap((file) => file.up.map(({ text }) => text)))
+  const down = renderStatements(files.toReversed().flatMap((file) => (file.down ?? []).map(({ text }) => text)))
+  const owned = [...new Set(files.flatMap(({ owns = [] }) => owns))]
+  return `-- up\n\n${up}\n-- down\n\n${down}\n${spellOwned(owned)}`
+}
+
+const renderStatements = (statements: readonly string[]): string => statements.map(renderStatement).join('\n')
 
 const INDEX = /^(?:create (?:unique )?|drop )index concurrently /
 

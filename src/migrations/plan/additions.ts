@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { AppSpec } from '../../config/spec.js'
 import type { Connection, Database } from '../../db/database.js'
 import type { Difference } from './diff.js'
-import { readMigrations, type MigrationFolder } from '../files/files.js'
+import type { Migration } from '../files/files.js'
 import { after, type Compared, differ, onBothSides, type Plan, prove } from './generate.js'
 import { extra, find, has } from './pair.js'
 import { FROM, runAll } from '../run/scratch.js'
@@ -37,10 +37,9 @@ export function wantSameTables(one: AppSpec, other: AppSpec): boolean {
 export async function planAdditions(
   spec: AppSpec,
   before: AppSpec,
-  directory: MigrationFolder,
+  files: readonly Migration[],
   scratch: Database,
 ): Promise<Additions> {
-  const files = await readMigrations(directory)
   return onBothSides(spec, files, scratch, async (session, sides) => {
     const known = wantedTables(before)
     const compared = { ...sides, wanted: sides.wanted.map((table) => forgetting(table, sides, known)) }

@@ -1,0 +1,88 @@
+import { execFile } from 'node:child_process'
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { type Database, type Growth, type Migration, recordedChecksum } from '../../src/internal.js'
+
+/** The migration that the server wrote for saved additions, and that later additions may still change. */
+interface Mark {
+  readonly name: string
+  readonly checksum: string
+  /** A text that the database may have applied already. */
+  readonly next?: { readonly checksum: string; readonly file: string; readonly text: string }
+}
+
+/** @param config the path of the configuration */
+const markOf = (config: string): string => join(dirname(config), '.snippetctl', 'open-migration.json')
+
+async function readMark(config: string): Promise<Mark | undefined> {
+  const text = await readFile(markOf(config), 'utf8').catch(() => undefined)
+  if (text === undefined) return undefined
+  try {
+    return JSON.parse(text) as Mark
+  } catch {
+    // A file that was not written to its end.
+    return undefined
+  }
+}
+
+async function writeMark(config: string, mark: Mark): Promise<void> {
+  const file = markOf(config)
+  await mkdir(dirname(file), { recursive: true })
+  await writeFile(file, JSON.stringify(mark))
+}
+
+/** Marks a migration as open, after the server wrote and applied it. */
+export const openMigration = (
+  config: string,
+  { name, checksum }: Pick<Migration, 'name' | 'checksum'>,
+): Promise<void> => writeMark(config, { name, checksum })
+
+/** Closes the open migration, because a database has applied it from its file. */
+export async function closeApplied(config: string, applied: readonly string[]): Promise<void> {
+  const mark = await readMark(config)
+  if (mark && applied.includes(mark.name)) await rm(markOf(config), { force: true })
+}
+
+/** The last migration, if it is open: its file is as the server wrote it, and git can still commit it for the first time. */
+export async function findOpen(config: string, files: readonly Migration[]): Promise<Migration | undefined> {
+  const [mark, last] = [await readMark(config), files.at(-1)]
+  const isMarked = last !== undefined && mark?.name === last.name && mark.checksum === last.checksum
+  return isMarked && (await isUntracked(last.file)) ? last : undefined
+}
+
+/** Whether a file is in a repository of git that neither tracks nor ignores it. Without git, nobody knows who else has the file. */
+async function isUntracked(file: string): Promise<boolean> {
+  const args = ['ls-files', '--others', '--exclude-standard', '--', file]
+  const { stdout } = await promisify(execFile)('git', args, { cwd: dirname(file) }).catch(() => ({ stdout: '' }))
+  return stdout !== ''
+}
+
+/** Gives the open migration its new text. If the process ends between the two writes, `finishGrowth` writes the file. */
+export async function growOpen(
+  config: string,
+  old: Migration,
+  growth: Growth,
+  apply: () => Promise<void>,
+): Promise<void> {
+  const { name, checksum, file } = growth.grown
+  await writeMark(config, { name, checksum: old.checksum, next: { checksum, file, text: growth.text } })
+  try {
+    await apply()
+  } catch (error) {
+    await openMigration(config, old)
+    throw error
+  }
+  await writeFile(file, growth.text)
+  await openMigration(config, growth.grown)
+}
+
+/** Writes the file of a growth that the database has applied. */
+export async function finishGrowth(config: string, database: Database): Promise<void> {
+  const mark = await readMark(config)
+  if (!mark?.next) return
+  const { name, checksum, next } = mark
+  const isApplied = (await recordedChecksum(database, name)) === next.checksum
+  if (isApplied) await writeFile(next.file, next.text)
+  await openMigration(config, { name, checksum: isApplied ? next.checksum : checksum })
+}
