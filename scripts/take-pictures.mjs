@@ -1,14 +1,9 @@
 /** Takes the pictures of docs/explore.md: serves a small library on an embedded database, and opens its pages in Debian's Chromium. */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { chromium } from 'playwright-core'
+import { create, HOME, withServedProject } from './served-project.mjs'
 
-const HOME = fileURLToPath(new URL('..', import.meta.url))
 const CONFIGURATION = `version: 1
 api: { prefix: /api, title: Library }
 models:
@@ -26,8 +21,15 @@ models:
       copies: { type: integer, default: 1 }
       published_on: { type: date }
     indexes: [[status, title, id], [title, id], [author, id], [published_on, id]]
+  review:
+    fields:
+      id: { type: bigint, primary_key: true }
+      book: { type: belongs_to, model: book }
+      text: { type: text }
+    indexes: [[book, id]]
 resources:
-  author: { model: author, path: /authors/ }
+  author: { model: author, path: /authors/, search: [name] }
+  review: { model: review, path: /reviews/, filterable: { book: [exact] } }
   book:
     model: book
     path: /books/
@@ -50,47 +52,27 @@ const BOOKS = [
   [1, 'The Lathe of Heaven', '9.10', 14, '1971-03-01'],
   [3, 'Dawn', '11.90', 11, '1987-05-01'],
 ]
-const PICTURES = [['explore.png', '/explore/api/books/?status=published&ordering=title']]
+/** The file, the page, and what to do there first. Of a page with an open dialog, the picture shows the dialog. */
+const PICTURES = [
+  ['explore.webp', '/explore/api/books/?status=published&ordering=title', async () => {}],
+  ['explore-conflict.webp', '/explore/api/books/1/', meetConflict],
+]
 const VIEWPORT = { width: 1000, height: 640 }
+/** WebP keeps the package small. */
+const QUALITY = 0.5
 
-const folder = mkdtempSync(join(tmpdir(), 'snippetctl-pictures-'))
-writeFileSync(join(folder, 'resources.yaml'), CONFIGURATION)
-const snippetctl = (...words) =>
-  spawn(process.execPath, [join(HOME, 'bin/snippetctl.js'), ...words], {
-    cwd: folder,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-
-const planned = snippetctl('migrate', 'plan', '--write', 'all')
-planned.stdout.resume()
-await once(planned, 'exit')
-const server = snippetctl('serve', '--json', '--port', '0')
-const exit = once(server, 'exit')
-try {
-  const url = await new Promise((resolve) => {
-    createInterface(server.stdout).on('line', (line) => {
-      const entry = JSON.parse(line)
-      if (entry.event === 'listening') resolve(new URL(entry.url).origin)
-    })
-  })
+const { DATABASE_URL: _, ...env } = process.env
+await withServedProject(CONFIGURATION, env, async (url) => {
   await fill(url)
   await takeAll(url)
-} finally {
-  server.kill()
-  await exit
-  rmSync(folder, { recursive: true })
-}
+})
 
 async function fill(url) {
   for (const name of AUTHORS) await create(`${url}/api/authors/`, { name })
   for (const [author, title, price, copies, published_on] of BOOKS)
     await create(`${url}/api/books/`, { author, title, price, copies, published_on, status: 'published' })
-}
-
-async function create(url, body) {
-  const headers = { 'Content-Type': 'application/json' }
-  const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
-  if (response.status !== 201) throw new Error(`${response.status}: ${await response.text()}`)
+  for (const text of ['A classic', 'Read it twice', 'Slow, then not'])
+    await create(`${url}/api/reviews/`, { book: 1, text })
 }
 
 async function takeAll(url) {
@@ -100,12 +82,45 @@ async function takeAll(url) {
   })
   try {
     const page = await browser.newPage({ viewport: VIEWPORT, colorScheme: 'light' })
-    for (const [file, path] of PICTURES) {
+    for (const [file, path, act] of PICTURES) {
       await page.goto(url + path)
-      await page.screenshot({ path: join(HOME, 'docs', file) })
+      await act(page, url)
+      const dialog = page.locator('dialog[open]')
+      const picture = await ((await dialog.count()) > 0 ? dialog : page).screenshot()
+      writeFileSync(join(HOME, 'docs', file), await toWebp(page, picture))
       console.log(`wrote docs/${file}`)
     }
   } finally {
     await browser.close()
   }
+}
+
+/** Somebody else changes the price while the copies are edited. */
+async function meetConflict(page, url) {
+  await page.setViewportSize({ width: 620, height: 500 })
+  await page.getByRole('button', { name: 'Edit' }).click()
+  await page.getByLabel('Copies').fill('30')
+  const headers = { 'Content-Type': 'application/json' }
+  await fetch(`${url}/api/books/1/`, { method: 'PATCH', headers, body: '{"price": "13.00"}' })
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('button', { name: 'Overwrite' }).waitFor()
+  await page.evaluate('Promise.all(document.getAnimations().map((each) => each.finished))')
+}
+
+/** Playwright takes no pictures in this format, but Chromium can write it. */
+async function toWebp(page, png) {
+  const blank = await page.context().browser().newPage()
+  const url = await blank.evaluate(
+    async ([source, quality]) => {
+      const image = new Image()
+      image.src = source
+      await image.decode()
+      const canvas = Object.assign(document.createElement('canvas'), { width: image.width, height: image.height })
+      canvas.getContext('2d').drawImage(image, 0, 0)
+      return canvas.toDataURL('image/webp', quality)
+    },
+    [`data:image/png;base64,${png.toString('base64')}`, QUALITY],
+  )
+  await blank.close()
+  return Buffer.from(url.slice(url.indexOf(',') + 1), 'base64')
 }
