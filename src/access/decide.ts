@@ -1,8 +1,17 @@
-import type { FieldSpec } from '../config/spec.js'
 import { compareStored, compareValue, type StoredText, type Verdict } from './compare.js'
 import { decideWrite } from './decide-write.js'
 import type { StoredRecord } from './judge.js'
-import { type Asked, type Decision, findRecord, grantsOf, showsSome, shownPart, type Situation } from './situation.js'
+import { compileRelated } from './related-filter.js'
+import {
+  type Asked,
+  type Decision,
+  fieldOf,
+  findRecord,
+  grantsOf,
+  showsSome,
+  shownPart,
+  type Situation,
+} from './situation.js'
 
 /**
  * Decides a request by the grants alone. It shares no code with the statements that the service sends, so that one can be compared with the other:
@@ -23,7 +32,11 @@ function decideList(situation: Situation, asked: Asked): Decision {
   const { resource, asker, known } = situation
   const { model } = resource
   const { filters = [], words = [], order = [], distinct } = asked
-  const named = [...filters.map(({ field }) => field), ...(distinct === undefined ? [] : [distinct])]
+  const own = filters.filter(({ relations = [] }) => relations.length === 0)
+  const related = filters.filter(({ relations = [] }) => relations.length > 0)
+  const conditions = related.map((each) => compileRelated(situation, each))
+  if (conditions.includes(undefined)) return { status: 400 }
+  const named = [...own.map(({ field }) => field), ...(distinct === undefined ? [] : [distinct])]
   if (!named.every((name) => showsSome(situation, 'list', name))) return { status: 400 }
   const readings = [...grantsOf(resource, 'list', asker), ...grantsOf(resource, 'retrieve', asker)]
   if (!order.every(({ field }) => readings.every(({ fields }) => fields.includes(field)))) return { status: 400 }
@@ -38,8 +51,9 @@ function decideList(situation: Situation, asked: Asked): Decision {
     return stored !== undefined && holds(stored) === true
   }
   const matching = found.filter(
-    ({ shown }) =>
-      filters.every(({ field, lookup, wanted }) =>
+    ({ record, shown }) =>
+      conditions.every((holds) => holds?.(record) === true) &&
+      own.every(({ field, lookup, wanted }) =>
         asks(shown, field, (stored) => compareValue(fieldOf(model.fields, field), lookup, stored, wanted)),
       ) &&
       words.every((word) =>
@@ -65,10 +79,4 @@ function decideList(situation: Situation, asked: Asked): Decision {
   }
   const sorted = matching.sort((one, other) => compare(one.record, other.record))
   return { status: 200, records: sorted.map(({ shown }) => shown) }
-}
-
-function fieldOf(fields: readonly FieldSpec[], name: string): FieldSpec {
-  const field = fields.find((each) => each.name === name)
-  if (field === undefined) throw new Error(`there is no field ${name}`)
-  return field
 }

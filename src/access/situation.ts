@@ -1,4 +1,12 @@
-import { ANYONE, type AppSpec, type GrantSpec, type Operation, type ResourceSpec, SIGNED_IN } from '../config/spec.js'
+import {
+  ANYONE,
+  type AppSpec,
+  type FieldSpec,
+  type GrantSpec,
+  type Operation,
+  type ResourceSpec,
+  SIGNED_IN,
+} from '../config/spec.js'
 import type { Json } from '../json.js'
 import type { Lookup } from '../lookups/lookup.js'
 import type { StoredText } from './compare.js'
@@ -26,7 +34,9 @@ export interface Asked {
   readonly seen?: StoredRecord
 }
 
-interface Comparison {
+export interface Comparison {
+  /** The relations that lead to the record of the field; none for the record itself. */
+  readonly relations?: readonly string[]
   readonly field: string
   readonly lookup: Lookup
   readonly wanted: readonly string[]
@@ -97,4 +107,11 @@ export function shownPart(
   const names = new Set(covering.flatMap(({ grant }) => grant.fields))
   const shown = resource.shown.filter(({ name, joined }) => joined === undefined && names.has(name))
   return Object.fromEntries(shown.map(({ name }) => [name, record[name] ?? null]))
+}
+
+/** @throws Error if there is no such field */
+export function fieldOf(fields: readonly FieldSpec[], name: string): FieldSpec {
+  const field = fields.find((each) => each.name === name)
+  if (field === undefined) throw new Error(`there is no field ${name}`)
+  return field
 }

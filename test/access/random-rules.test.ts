@@ -113,7 +113,7 @@ const run = async ({ access, identities, rows, requests }: RandomAccess): Promis
   }
 
   const send = async (request: RandomRequest): Promise<Sent> => {
-    const { who, resource, operation, id, filter, search, order, distinct, match } = request
+    const { who, resource, operation, id, filter, search, order, distinct, match, mount } = request
     const situation = situationOf(request)
     const { fields } = situation.resource.model
     const isWrite = operation !== 'list' && operation !== 'retrieve'
@@ -133,7 +133,7 @@ const run = async ({ access, identities, rows, requests }: RandomAccess): Promis
     let matched: StoredRecord | undefined
     if (isWrite && onRecord && match !== 'none') {
       if (match === 'current' && seen) {
-        const found = await api.fetch(`/${resource}s/${id}/`, { headers: credential })
+        const found = await api.fetch(`${mount}/${resource}s/${id}/`, { headers: credential })
         await found.text()
         matched = seen
         headers['if-match'] = found.headers.get('etag') ?? '"none"'
@@ -150,7 +150,14 @@ const run = async ({ access, identities, rows, requests }: RandomAccess): Promis
     }
     const query = new URLSearchParams()
     const isDistinct = operation === 'list' && distinct !== undefined
-    const filterField = fields.find((each) => each.name === filter?.[0])
+    const names = (filter?.[0] ?? '').split('.')
+    const relations = names.slice(0, -1)
+    const filterField = relations
+      .reduce((from, name) => {
+        const table = from.find((each) => each.name === name)?.target?.table
+        return MODELS.find((each) => each.table === table)?.fields ?? []
+      }, fields)
+      .find((each) => each.name === names.at(-1))
     const lookup = filter && filterField && lookupOfType(filterField.type, filter[1])
     if (operation === 'list') {
       if (filter && lookup) query.set(parameterOf(filter[0], lookup), filter[2])
@@ -163,14 +170,16 @@ const run = async ({ access, identities, rows, requests }: RandomAccess): Promis
       ...(onRecord && at),
       ...(isWrite && operation !== 'destroy' && { body: textsOf(body) }),
       ...(operation === 'list' && {
-        ...(filter && lookup && { filters: [{ field: filter[0], lookup, wanted: filter[2].split(',') }] }),
+        ...(filter &&
+          filterField &&
+          lookup && { filters: [{ relations, field: filterField.name, lookup, wanted: filter[2].split(',') }] }),
         ...(search !== undefined && { words: [search] }),
         ...(order && !isDistinct && { order: [{ field: order[0], descending: order[1] }] }),
         ...(isDistinct && { distinct }),
       }),
       ...(matched && { seen: matched }),
     })
-    const path = `/${resource}s/${onRecord ? `${id}/` : ''}${query.size > 0 ? `?${query}` : ''}`
+    const path = `${mount}/${resource}s/${onRecord ? `${id}/` : ''}${query.size > 0 ? `?${query}` : ''}`
     const response = await api.fetch(path, {
       method: METHODS[operation],
       headers,

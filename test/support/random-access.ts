@@ -51,7 +51,7 @@ export const FIELDS: Readonly<Record<string, readonly string[]>> = Object.fromEn
 const FILTERS: Readonly<Record<string, Json>> = {
   user: { subject: ['exact'] },
   team: { tenant: ['exact', 'gt', 'isnull'], name: ['exact', 'contains'], owner: ['exact'] },
-  membership: { user: ['exact'], team: ['exact', 'in'] },
+  membership: { user: ['exact'], team: ['exact', 'in'], 'team.tenant': ['exact', 'isnull'], 'user.subject': ['exact'] },
   note: {
     title: ['exact', 'startswith'],
     cost: ['exact', 'gt', 'ne', 'isnull'],
@@ -59,6 +59,10 @@ const FILTERS: Readonly<Record<string, Json>> = {
     owner: ['exact'],
     team: ['exact', 'in'],
     public: ['exact'],
+    'team.name': ['exact', 'contains'],
+    'team.owner.subject': ['exact'],
+    'next.state': ['exact', 'in'],
+    'next.cost': ['gt', 'isnull'],
   },
 }
 
@@ -224,6 +228,8 @@ export interface RandomRequest {
   /** Whether the body also has the members of the record that the caller sees. */
   readonly whole: boolean
   readonly match: 'none' | 'none' | 'current' | 'earlier' | 'wrong'
+  /** Where the resource is served. */
+  readonly mount: '' | '/more'
 }
 
 const FILTER_TEXTS: Readonly<Record<string, readonly string[]>> = {
@@ -251,7 +257,7 @@ const filtersOf = (model: string): readonly (readonly [string, string, string])[
   Object.entries(FILTERS[model] as Readonly<Record<string, readonly string[]>>).flatMap(([field, lookups]) =>
     lookups.flatMap((lookup) =>
       (FILTER_TEXTS[lookup] ?? [])
-        .filter((text) => lookup === 'isnull' || (FITTING[field] ?? /^/).test(text))
+        .filter((text) => lookup === 'isnull' || (FITTING[field.split('.').at(-1) ?? ''] ?? /^/).test(text))
         .filter((text) => !(model === 'team' && field === 'owner') || /^\d$/.test(text))
         .map((text) => [field, lookup, text] as const),
     ),
@@ -289,6 +295,7 @@ const requestOf = (resource: string): fc.Arbitrary<RandomRequest> => {
     ),
     whole: fc.boolean(),
     match: fc.constantFrom('none', 'none', 'current', 'earlier', 'wrong'),
+    mount: fc.constantFrom('', '', '/more'),
   })
 }
 
@@ -329,7 +336,8 @@ export function yamlOf(
     },
     development: identities,
   }
-  return JSON.stringify({ version: 1, api: { prefix: '' }, auth, models: MODELS, resources }, null, 1)
+  const mounts = [{ path: '/more' }]
+  return JSON.stringify({ version: 1, api: { prefix: '' }, auth, models: MODELS, resources, mounts }, null, 1)
 }
 
 /** Random grants, callers, rows and requests. */
