@@ -485,7 +485,7 @@ export const BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'one grant may cover a record before a change, and another after it',
-    file: 'src/db/statements/record-statements.ts',
+    file: 'src/db/statements/granted-changes.ts',
     search: 'return `${BEFORE}.${identifier(`@g${at}`)} and ${after}`',
     replace: 'return after',
     caughtBy: { file: 'test/access/writes', test: 'halves of two grants do not combine', database: 'embedded' },
@@ -505,7 +505,7 @@ export const BUGS: readonly PlantedBug[] = [
   {
     name: '412 tells that a hidden record exists',
     file: 'src/db/records/store-records.ts',
-    search: 'if (!only || (await sender.read(follow(statements.retrieve(id)))).rows.length === 0) return',
+    search: 'if (!only || (await sender.read(follow(statements.retrieve(bounds, id)))).rows.length === 0) return',
     replace: 'if (!only) return',
     caughtBy: {
       file: 'test/access/rows-and-fields',
