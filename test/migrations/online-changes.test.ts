@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { openDatabase } from '../../src/db/open.js'
 import type { Json } from '../../src/json.js'
@@ -75,6 +76,7 @@ describe('a change of a large table blocks its requests only for a moment, and c
     ['a rule', BASE, books({ pages: { type: 'integer', nullable: true, minimum: 1 } }), 1],
     ['another rule', BASE, books({ title: { type: 'string', min: 2, max: 100 } }), 2],
     ['a required field', BASE, books({ pages: { type: 'integer' } }), 1],
+    ['a required field with a default', BASE, books({ pages: { type: 'integer', default: 7 } }), 2],
     ['a relation', BASE, books(reader), 2],
     [
       'a relation with another action',
@@ -242,4 +244,74 @@ onServer('on a server', () => {
     expect(named[0]).toMatch(/^session \d+ \(.+\), idle in transaction, its last statement began \d+ s ago$/)
     expect(named.join()).not.toContain('secret')
   })
+})
+
+describe('a column of a large table that becomes required', () => {
+  const REQUIRED = books({ pages: { type: 'integer', default: 7 } })
+
+  /** More rows than are filled in one transaction, of which every other one has no value. */
+  const MANY = `insert into books (title, code, pages)
+    select repeat('t', 90) || n, 'c' || n, case when n % 2 = 0 then n end from generate_series(1, 30000) n`
+  const count = async (where: string) =>
+    Number((await database.query({ text: `select count(*) from books where ${where}`, values: [] })).rows[0]?.[0])
+
+  test('is filled before requests notice, and again after new rows must have a value', async () => {
+    const { files } = await prepare(BASE, REQUIRED)
+    expect(await readFile(files[0] ?? '', 'utf8')).not.toContain('update')
+    const text = await readFile(files[1] ?? '', 'utf8')
+    const fill = 'update "books" set "pages" = 7 where "pages" is null;\n\n'
+    const added = 'alter table "books" add constraint "books_pages_required" check ("pages" is not null) not valid;\n\n'
+    expect(text).toContain(
+      `-- transaction: none\n\n-- up\n\n${fill}${added}${fill}alter table "books" validate constraint`,
+    )
+    await database.query({ text: MANY, values: [] })
+    await migrateUp(database, folder.path)
+    expect([await count('pages = 7'), await count('pages is null')]).toEqual([15_001, 0])
+  })
+
+  const onServer = testDatabaseKind() === 'postgres' ? test : test.skip
+  onServer('is filled by many short transactions, and an interrupted run is continued', async () => {
+    await prepare(BASE, REQUIRED)
+    await database.query({ text: MANY, values: [] })
+    const trap = `create function stop() returns trigger language plpgsql as $$
+      begin if new.code = 'c29999' then raise 'interrupted'; end if; return new; end $$;
+      create trigger stop before update on books for each row execute function stop()`
+    for (const statement of trap.split(/(?<=\$\$);\n/)) await database.query({ text: statement, values: [] })
+    expect(await failureOf(migrateUp(database, folder.path), folder)).toMatch(/^0003_more_online\.sql:5: interrupted/)
+    const [filled, left] = [await count('pages = 7'), await count('pages is null')]
+    expect(filled).toBeGreaterThan(5_000)
+    expect(left).toBeGreaterThan(0)
+    expect(filled + left).toBe(15_001)
+    await database.query({ text: 'drop trigger stop on books', values: [] })
+    await migrateUp(database, folder.path)
+    expect([await count('pages = 7'), await count('pages is null')]).toEqual([15_001, 0])
+    expect(await schemaDifferences(specOf(REQUIRED), database)).toEqual([])
+  })
+
+  test('is filled in the transaction by an expression that cannot be recognised as one value', async () => {
+    const pages = (rest: object) => books({ pages: { type: 'integer', ...rest } })
+    await writeMigration(await plan(BASE), folder.path, 'first')
+    const byHand = 'alter table books alter pages set default abs(least(1, 2) - 5)'
+    await folder.write('0002_by_hand.sql', `-- up\n${byHand};\n-- down\nalter table books alter pages drop default;\n`)
+    const planned = await plan(pages({}))
+    const [inside = '', outside = ''] = await Promise.all(
+      (await writeMigration(planned, folder.path, 'more')).map((file) => readFile(file, 'utf8')),
+    )
+    expect(inside).toMatch(/^update "books" set "pages" = abs\(.* where "pages" is null;$/m)
+    expect(outside).not.toContain('update')
+    await migrateUp(database, folder.path)
+    expect(await plan(pages({}))).toMatchObject({ steps: [], rejections: [] })
+  })
+})
+
+test.each([
+  ['update books set pages = 1, code = 2 where pages is null'],
+  ['update books set pages = 1'],
+  ['update books set pages = 1 where code is null'],
+  ['update books set pages = 1 where pages is null or true'],
+])('a file without a transaction cannot have: %s', async (text) => {
+  await folder.write('0001_fill.sql', `-- transaction: none\n\n-- up\n\n${text};\n`)
+  expect(await failureOf(readMigrations(folder.path), folder)).toContain(
+    '0001_fill.sql:5: with `-- transaction: none`, a statement must be able to run again after an interruption',
+  )
 })

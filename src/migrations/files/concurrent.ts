@@ -38,12 +38,21 @@ const SAME_AGAIN = new RegExp(
   'isu',
 )
 
+/** One value for one column, so that a row that has been filled is not changed again. */
+const VALUE = String.raw`(?:'(?:[^']|'')*'|\([^()']*\)|[^',()])+`
+const FILL = new RegExp(
+  String.raw`^update\s+(${TABLE})\s+set\s+(${NAME})\s*=\s*${VALUE}\s+where\s+\2\s+is\s+null$`,
+  'isu',
+)
+
 /** Adds to a statement of a file without a transaction how it runs again after an interruption, if it can. */
 export function readRepeatable(statement: FileStatement): FileStatement {
   if (statement.concurrent !== undefined) return statement
   const [, table, constraint] = ADD.exec(statement.text) ?? []
   if (table !== undefined && constraint !== undefined)
     return { ...statement, repeatable: { adds: { table, constraint } } }
+  const [, filled] = FILL.exec(statement.text) ?? []
+  if (filled !== undefined) return { ...statement, repeatable: { fills: filled } }
   return SAME_AGAIN.test(statement.text) ? { ...statement, repeatable: {} } : statement
 }
 
@@ -54,7 +63,7 @@ export function repeatErrors(file: string, part: readonly FileStatement[] = []):
     .map(
       ({ line }) =>
         `${file}:${line}: with \`${NO_TRANSACTION}\`, a statement must be able to run again after an interruption: create or drop an index ` +
-        'concurrently, add a constraint `not valid` or `using index`, validate a constraint, drop one `if exists`, or set or drop `not null`',
+        'concurrently, add a constraint `not valid` or `using index`, validate a constraint, drop one `if exists`, set or drop `not null`, or fill one column where it is null',
     )
 }
 

@@ -7,10 +7,12 @@ export interface ConcurrentIndex {
   readonly makes: boolean
 }
 
-/** A statement on constraints that is its own transaction, and has the same result if it runs again after an interruption. */
+/** A statement that is its own transaction, and has the same result if it runs again after an interruption. */
 export interface RepeatableStatement {
   /** The table as SQL, and the name of the constraint that the statement adds. Without it, running it again changes nothing. */
   readonly adds?: { readonly table: string; readonly constraint: string }
+  /** The table as SQL, if the statement fills a column where it is null, which can be done a few rows at a time. */
+  readonly fills?: string
 }
 
 /** One SQL statement of a file, without its semicolon, and the line of its first word. */

@@ -1,6 +1,7 @@
 import { tableSql } from '../../fields/table-name.js'
 import { checkName } from '../../config/parse/constraint-names.js'
 import { identifier } from '../../fields/sql-literal.js'
+import { readRepeatable } from '../files/concurrent.js'
 import { alter, partsOf, safe, type Step } from '../files/steps.js'
 import type { Catalog } from '../introspect/catalog.js'
 import { addConstraint } from './sql.js'
@@ -148,26 +149,31 @@ function validatedLater(step: Step, table: string, names: readonly string[]): Pa
   }
 }
 
-/** A column without nulls, by a check that PostgreSQL takes as proof. */
+/** A column without nulls, by a check that PostgreSQL takes as proof. Rows without a value are filled first, some at a time. */
 function requiredOutside(
   step: Step,
   table: string,
   { name, column }: { readonly name: string; readonly column: string },
 ): Parts {
   const [before, last = ''] = [step.up.slice(0, -1), step.up.at(-1)]
+  const isRepeatable = (text: string) => readRepeatable({ text, line: 1 }).repeatable !== undefined
+  const fills = before.every(isRepeatable) ? before : []
   const check = identifier(checkName(table, name, 'required'))
   const outside: Step = {
     ...step,
     ...OUTSIDE,
     up: [
+      ...fills,
       unchecked(alter(table, `add constraint ${check} check (${column} is not null)`)),
+      // Others may have added rows without a value before the check.
+      ...fills,
       validate(table, check),
       last,
       dropIfThere(table, check),
     ],
     down: step.down.slice(0, 1),
   }
-  if (before.length === 0) return { outside }
+  if (fills.length === before.length) return { outside }
   const { rows: _rows, risk: _risk, waits: _waits, ...rest } = step
   return { inside: { ...rest, up: before, down: step.down.slice(1) }, outside }
 }

@@ -19,10 +19,39 @@ export function runOutside(
       watch.at({ statement: at + 1, of: part.length })
       const { concurrent: index, repeatable } = statement
       if (index) await runOne(connection, { file, statement, index })
+      else if (repeatable?.fills !== undefined)
+        await fill(connection, { file, statement, table: repeatable.fills, watch })
       else if (repeatable) await withLockTimeout(connection, watch, () => runAgain(connection, file, statement))
     }
   }
   return asOnlyMigratorOutside(database, work, watch)
+}
+
+interface Fill {
+  readonly file: string
+  readonly statement: FileStatement
+  readonly table: string
+  readonly watch: Watch
+}
+
+/** So many blocks of a table have some thousand rows. */
+const BLOCKS_AT_ONCE = 100
+
+const BLOCKS = `select pg_relation_size(to_regclass($1)) / current_setting('block_size')::bigint`
+
+/**
+ * Fills a column by many short transactions, one for each range of blocks, so that no row is locked for long. Rows that are filled already
+ * are not changed, so an interrupted run is continued.
+ */
+async function fill(connection: Connection, { file, statement: { text, line }, table, watch }: Fill): Promise<void> {
+  const { rows } = await connection.query({ text: BLOCKS, values: [table] })
+  const blocks = Number(rows[0]?.[0] ?? 0)
+  const run = (condition: string) =>
+    withLockTimeout(connection, watch, () => runStatements(connection, file, [{ text: text + condition, line }]))
+  for (let from = 0; from < blocks; from += BLOCKS_AT_ONCE)
+    await run(` and ctid >= '(${from},0)'::tid and ctid < '(${from + BLOCKS_AT_ONCE},0)'::tid`)
+  // Rows of partitions, and rows that were added meanwhile.
+  await run('')
 }
 
 /** Runs a statement on constraints, unless an interrupted run has finished it. */
