@@ -5,7 +5,7 @@
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { buildSync, transformSync } from 'esbuild'
+import { buildSync } from 'esbuild'
 import { compileShape } from './compile-shape.mjs'
 import { shrinkAssets } from './shrink-assets.mjs'
 
@@ -19,6 +19,19 @@ const ENTRIES = [
   'src/config/schema/editors.js',
 ]
 const LOADED_WHEN_NEEDED = ['@electric-sql/pglite', 'esbuild', 'express', 'objection', 'prom-client']
+/** The files with the validators of configurations, and the module that loads them. */
+const SHAPES = { quick: 'quick-shape.cjs', whole: 'whole-shape.cjs' }
+const SHAPE_VALIDATOR = `
+import { createRequire } from 'node:module'
+const load = createRequire(import.meta.url)
+const isValid = load('./${SHAPES.quick}')
+export function validateShape(value) {
+  if (isValid(value)) return true
+  const validate = load('./${SHAPES.whole}')
+  const accepted = validate(value)
+  validateShape.errors = validate.errors
+  return accepted
+}`
 /** Another driver, which only somebody who installs it has. */
 const OPTIONAL = ['pg-native']
 
@@ -42,6 +55,9 @@ async function bundle() {
     platform: 'node',
     target: 'node20',
     external: [...LOADED_WHEN_NEEDED, ...OPTIONAL],
+    // Every start reads it. Names and lines stay for stack traces.
+    minifyWhitespace: true,
+    lineLimit: 160,
     sourcemap: true,
     sourcesContent: false,
     metafile: true,
@@ -54,6 +70,11 @@ async function bundle() {
     logLevel: 'warning',
   })
   const made = new Set(Object.keys(metafile.outputs))
+  const loader = [...made].find(
+    (file) => file.endsWith('.js') && readFileSync(join(home, file), 'utf8').includes(SHAPES.whole),
+  )
+  if (loader === undefined || loader.includes('/'))
+    throw new Error(`${SHAPES.whole} is not next to the file that loads it: ${loader}`)
   for (const file of before) if (!made.has(file)) rmSync(join(home, file))
   for (const file of made) if (file.endsWith('.js')) escape(join(home, file))
 }
@@ -70,14 +91,25 @@ function scriptsIn(folder) {
   return files.filter((file) => /\.js(\.map)?$/.test(file))
 }
 
-/** Puts the code that Ajv makes of the schema in place of the module that has Ajv make it. */
+/**
+ * Puts code that Ajv generates from the schema in place of the module that lets Ajv compile it. It is not bundled: the code for invalid configurations
+ * is a megabyte, which other starts do not read.
+ */
 async function writeShape(folder) {
   const load = (name) => import(pathToFileURL(join(folder, name)).href)
   const { configSchema } = await load('schema.js')
   const { SHAPE_OPTIONS: options } = await load('shape-validator.js')
-  // Nobody reads it, and every start does.
-  const { code } = transformSync(compileShape({ configSchema, options }), { minify: true, target: 'node20' })
-  writeFileSync(join(folder, 'shape-validator.js'), code)
+  for (const [name, code] of Object.entries(compileShape({ configSchema, options })))
+    buildSync({
+      // Parts of Ajv's runtime are bundled with the code.
+      stdin: { contents: code, resolveDir: import.meta.dirname },
+      outfile: join(home, SHAPES[name]),
+      bundle: true,
+      minify: true,
+      platform: 'node',
+      target: 'node20',
+    })
+  writeFileSync(join(folder, 'shape-validator.js'), SHAPE_VALIDATOR)
   rmSync(join(folder, 'shape-validator.js.map'), { force: true })
 }
 

@@ -12,7 +12,7 @@ export const SHAPE_OPTIONS = {
 } as const
 
 /**
- * Validates the shape of a configuration. Compiling the schema takes longer than all the rest of a start, so that the build
- * puts the code that Ajv makes of it in place of this module.
+ * Validates the shape of a configuration. Compiling the schema takes longer than all the rest of a start, so the build
+ * puts code that Ajv generates in place of this module.
  */
 export const validateShape: ValidateFunction = new (loadAjv())(SHAPE_OPTIONS).compile(configSchema())
