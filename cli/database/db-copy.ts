@@ -13,6 +13,7 @@ import { type CliContext, type CommonOptions, projectFolders, requireSpec } from
 import { inWordsOf, openProjectDatabase, requireReachable } from './database.js'
 import { embeddedOf, requireThere } from './embedded.js'
 import { type ExitCode, Failure } from '../failure.js'
+import { createProgress, type Progress } from '../migrate/progress.js'
 import { count } from '../output.js'
 import { requireSchema } from '../serve/schema.js'
 
@@ -77,9 +78,16 @@ interface Copying {
 
 async function copyAll({ context, spec, source, target }: Copying): Promise<void> {
   const { line, colors } = context.err
+  let progress: Progress | undefined
   try {
     const { migrations } = projectFolders(spec.file)
-    const { tables, left, replaced } = await copyRecords(source, target, spec, () => digestMadeRows(spec, migrations))
+    const { tables, left, replaced } = await copyRecords(source, target, spec, {
+      digestMade: () => digestMadeRows(spec, migrations),
+      onProgress(done, total, table) {
+        progress ??= createProgress(context, total)
+        progress.at(done, table)
+      },
+    }).finally(() => progress?.end())
     const rows = [...tables.values()].reduce((sum, each) => sum + each, 0)
     line(
       `copied ${count(rows, 'row')} of ${count(tables.size, 'table')} to ${target.description}, and compared each: all are the same`,

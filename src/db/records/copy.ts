@@ -29,6 +29,13 @@ export interface Copied {
   readonly replaced: readonly string[]
 }
 
+interface CopyOptions {
+  /** Digests the rows that migrations create; called only if the target has rows. */
+  readonly digestMade: () => Promise<RowDigests>
+  /** Called as rows are copied and compared, with the steps done and all steps: two for each row. */
+  readonly onProgress: (done: number, total: number, table: string) => void
+}
+
 interface Column {
   readonly name: string
   readonly type: string
@@ -37,19 +44,20 @@ interface Column {
 /**
  * Copies all records of the configuration's tables to a database that has the same, empty tables, in one transaction, and compares every cell of
  * every row before the commit.
- * @param digestMade digests the rows that migrations create; called only if the target has rows
  * @throws CopyRejected if the target has other rows or lacks a column, or if a copied row differs; a Problem if a database fails
  */
 export async function copyRecords(
   source: Database,
   target: Database,
   spec: AppSpec,
-  digestMade: () => Promise<RowDigests>,
+  { digestMade, onProgress }: CopyOptions,
 ): Promise<Copied> {
   let copied: readonly ModelSpec[] = []
   const result = await source.transaction(async (from) => {
     await startSnapshot(from)
     const models = await tablesAmong(from, spec.models)
+    const total = 2 * (await countRows(from, models))
+    let done = 0
     return target.transaction(async (to) => {
       for (const text of SPELLING) for (const one of [from, to]) await one.query({ text, values: [] })
       const replaced = await lockEmpty(to, models, digestMade)
@@ -59,7 +67,8 @@ export async function copyRecords(
       )
       const tables = new Map<string, number>()
       for (const model of models) {
-        const copying = { model, columns: await sameColumns(from, to, model) }
+        const onRows = (rows: number) => onProgress((done += rows), total, model.table)
+        const copying = { model, columns: await sameColumns(from, to, model), onRows }
         await copyTable(from, to, copying)
         tables.set(model.table, await compareTable(from, to, copying))
         await copyCounters(from, to, copying)
@@ -71,6 +80,15 @@ export async function copyRecords(
   })
   await analyzeTables(target, copied)
   return result
+}
+
+async function countRows(from: Connection, models: readonly ModelSpec[]): Promise<number> {
+  let count = 0
+  for (const { table } of models) {
+    const { rows } = await from.query({ text: `select count(*)::text from ${tableSql(table)}`, values: [] })
+    count += Number(rows[0]?.[0])
+  }
+  return count
 }
 
 /** The models of tables: views have no rows of their own. */
@@ -169,20 +187,23 @@ async function sameColumns(from: Connection, to: Connection, model: ModelSpec): 
 interface Copying {
   readonly model: ModelSpec
   readonly columns: readonly Column[]
+  /** Called after rows were copied or compared. */
+  readonly onRows: (count: number) => void
 }
 
-const readingOf = ({ model, columns }: Copying): Reading => ({
+const readingOf = ({ model, columns }: Pick<Copying, 'model' | 'columns'>): Reading => ({
   model,
   select: columns.map(({ name }) => `${tableAlias(model.table)}.${identifier(name)}::text`),
 })
 
-async function copyTable(from: Connection, to: Connection, { model, columns }: Copying): Promise<void> {
+async function copyTable(from: Connection, to: Connection, { model, columns, onRows }: Copying): Promise<void> {
   const names = columns.map(({ name }) => identifier(name)).join(', ')
   const casts = columns.map(({ type }, index) => `(r ->> ${index})::${type}`).join(', ')
   const text = `insert into ${tableSql(model.table)} (${names}) overriding system value
     select ${casts} from json_array_elements($1::json) as g(r)`
   for await (const rows of readTable(from, readingOf({ model, columns }))) {
     await to.query({ text, values: [JSON.stringify(rows)] })
+    onRows(rows.length)
   }
 }
 
@@ -196,6 +217,7 @@ async function compareTable(from: Connection, to: Connection, copying: Copying):
     const wrong = rows.findIndex((cells, index) => !cells.every((cell, at) => cell === value[index]?.[at]))
     if (wrong >= 0 || rows.length !== value.length) throw different(copying.model, count + Math.max(0, wrong) + 1)
     count += rows.length
+    copying.onRows(rows.length)
   }
   if (!(await theirs.next()).done) throw different(copying.model, count + 1)
   return count
