@@ -13,7 +13,7 @@ import { type CliContext, type CommonOptions, shownPath } from '../context.js'
 import { onExistingDatabase } from '../database/database.js'
 import type { ExitCode } from '../failure.js'
 import { alignColumns, count } from '../output.js'
-import { scratchOption, type ScratchOptions, withScratch } from '../migrate/scratch.js'
+import { openScratchOf, scratchOption, type ScratchOptions } from '../migrate/scratch.js'
 
 interface IntrospectOptions extends CommonOptions, ScratchOptions {
   readonly schema?: readonly string[]
@@ -78,9 +78,10 @@ async function run(context: CliContext, options: IntrospectOptions): Promise<Exi
   const resources = options.resources === false ? 'none' : options.readOnly ? 'read_only' : 'all'
   return onExistingDatabase(context, { file }, async (database, directory) => {
     const shown = shownPath(context, file)
-    const found = await withScratch(context, options, (scratch) =>
-      introspect(database, { file: shown, text, directory, tables, schemas, manage, update, resources, scratch }),
-    )
+    const found = await introspect(database, {
+      ...{ file: shown, text, directory, tables, schemas, manage, update, resources },
+      openScratch: () => openScratchOf(context, options),
+    })
     for (const each of found.left) context.err.line(`${context.err.colors.yellow('left')}  ${each}`)
     for (const each of found.changes) context.err.line(`${context.err.colors.green('changed')}  ${each}`)
     if (print) {

@@ -22,14 +22,19 @@ export const scratchOf = ({ env }: CliContext): ScratchOptions => {
   return url === undefined ? {} : { scratch: url }
 }
 
-/** Runs `work` with an empty database: an embedded one, unless the option or the environment names a server. */
+/** Opens an empty database: an embedded one, unless the option or the environment names a server. */
+export function openScratchOf({ env }: CliContext, { scratch: url }: ScratchOptions): Promise<Database> {
+  const server = url === undefined ? undefined : { url, variable: url === env[VARIABLE] ? VARIABLE : '--scratch' }
+  return openScratch(server)
+}
+
+/** Runs `work` with that database, and closes it. */
 export async function withScratch<T>(
-  { env }: CliContext,
-  { scratch: url }: ScratchOptions,
+  context: CliContext,
+  options: ScratchOptions,
   work: (scratch: Database) => Promise<T>,
 ): Promise<T> {
-  const server = url === undefined ? undefined : { url, variable: url === env[VARIABLE] ? VARIABLE : '--scratch' }
-  const scratch = await openScratch(server)
+  const scratch = await openScratchOf(context, options)
   try {
     return await work(scratch)
   } finally {

@@ -34,6 +34,8 @@ export const declareResource = (text: string, file: string, resource: Undeclared
   )
   if (taken) return undefined
   const { models, resources } = spellResource(resource)
-  const modelled = appendMembers(text, file, { key: 'models', members: [models] })
-  return modelled && appendMembers(modelled, file, { key: 'resources', members: [resources] })
+  return appendMembers(text, file, [
+    { key: 'models', members: [models] },
+    { key: 'resources', members: [resources] },
+  ])
 }

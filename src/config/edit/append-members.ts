@@ -1,42 +1,71 @@
-import { readConfig } from '../yaml/document.js'
+import { type ConfigDocument, readConfig } from '../yaml/document.js'
 import { findValue } from '../yaml/located.js'
 import { membersOf } from '../schema/yaml-shape.js'
 
+/** Members to write at the end of a mapping at the top of a configuration. */
+interface Addition {
+  /** The key of the mapping. */
+  readonly key: string
+  /** One block each: the key at the start of the first line, indented by two spaces below. */
+  readonly members: readonly string[]
+}
+
 /**
- * Writes members at the end of a mapping at the top of a configuration, and leaves every other character as it is.
- * @param members one block each: the key at the start of the first line, indented by two spaces below
- * @returns undefined if the file is not a configuration, or writes the mapping on one line
+ * Writes members at the ends of mappings at the top of a configuration, and leaves every other character as it is.
+ * @returns undefined if the file is not a configuration, or writes one of the mappings on one line
  */
-export const appendMembers = (
-  text: string,
-  file: string,
-  { key, members }: { readonly key: string; readonly members: readonly string[] },
-): string | undefined => {
+export function appendMembers(text: string, file: string, additions: readonly Addition[]): string | undefined {
   const document = readConfig(new TextEncoder().encode(text), file)
   if (Array.isArray(document)) return undefined
-  const lineEnd = text.includes('\r\n') ? '\r\n' : '\n'
-  const block = (indent: string) =>
-    members
-      .join('\n')
-      .split('\n')
-      .map((line) => (line === '' ? lineEnd : `${indent}${line}${lineEnd}`))
-      .join('')
-  const given = findValue(document.value, [key])
-  if (given === undefined) {
-    const start = text.replace(/\s*$/, '')
-    return `${start}${start === '' ? '' : lineEnd}${lineEnd}${key}:${lineEnd}${block('  ')}`
-  }
-  const last = membersOf(given).at(-1)?.[0]
+  const isThere = ({ key }: Addition) => findValue(document.value, [key]) !== undefined
+  const places = additions.filter(isThere).map((addition) => ({ addition, place: placeOf(text, document, addition) }))
+  if (!places.every(({ place }) => place !== undefined)) return undefined
+  const extended = places
+    .toSorted((one, other) => (other.place?.at ?? 0) - (one.place?.at ?? 0))
+    .reduce((before, { addition, place }) => (place ? insert(before, place, addition) : before), text)
+  return additions.filter((addition) => !isThere(addition)).reduce(appendMapping, extended)
+}
+
+const lineEndOf = (text: string): string => (text.includes('\r\n') ? '\r\n' : '\n')
+
+function blockOf({ members }: Addition, indent: string, lineEnd: string): string {
+  const lines = members.join('\n').split('\n')
+  return lines.map((line) => (line === '' ? lineEnd : `${indent}${line}${lineEnd}`)).join('')
+}
+
+/** Writes the mapping at the end of the file. */
+function appendMapping(text: string, addition: Addition): string {
+  const lineEnd = lineEndOf(text)
+  const start = text.replace(/\s*$/, '')
+  return `${start}${start === '' ? '' : lineEnd}${lineEnd}${addition.key}:${lineEnd}${blockOf(addition, '  ', lineEnd)}`
+}
+
+/** The place after the last member of a mapping. */
+interface Place {
+  readonly at: number
+  readonly indent: string
+  /** Whether the last line has no end. */
+  readonly isOpen: boolean
+}
+
+/** Returns undefined for a mapping without a line for each member. */
+function placeOf(text: string, document: ConfigDocument, { key }: Addition): Place | undefined {
+  const last = membersOf(findValue(document.value, [key])).at(-1)?.[0]
   if (last === undefined) return undefined
   const shift = text.startsWith('\ufeff') ? 1 : 0
-  const at = document.locate([key, last], 'key').start.offset + shift
-  const indent = text.slice(text.lastIndexOf('\n', at - 1) + 1, at)
+  if (text[document.locate([key], 'value').start.offset + shift] === '{') return undefined
+  const start = document.locate([key, last], 'key').start.offset + shift
+  const indent = text.slice(text.lastIndexOf('\n', start - 1) + 1, start)
   if (!/^ +$/.test(indent)) return undefined
   const end = text.slice(0, document.locate([key, last], 'value').end.offset + shift).trimEnd().length
   const newline = text.indexOf('\n', end)
-  const place = newline < 0 ? text.length : newline + 1
-  const gap = newline < 0 ? lineEnd : ''
-  const rest = text.slice(place)
-  const added = rest.trim() === '' || rest.startsWith(lineEnd) ? block(indent).trimEnd() + lineEnd : block(indent)
-  return `${text.slice(0, place)}${gap}${lineEnd}${added}${rest}`
+  return { at: newline < 0 ? text.length : newline + 1, indent, isOpen: newline < 0 }
+}
+
+function insert(text: string, { at, indent, isOpen }: Place, addition: Addition): string {
+  const lineEnd = lineEndOf(text)
+  const rest = text.slice(at)
+  const block = blockOf(addition, indent, lineEnd)
+  const added = rest.trim() === '' || rest.startsWith(lineEnd) ? block.trimEnd() + lineEnd : block
+  return `${text.slice(0, at)}${isOpen ? lineEnd : ''}${lineEnd}${added}${rest}`
 }

@@ -136,6 +136,9 @@ const spanOf = (node: ParsedNode | null, fallback: Span): Span => {
   return from === to ? fallback : { from, to }
 }
 
+/** Most values have none, and a map for each takes much memory. */
+const NO_ENTRIES: Located['entries'] = new Map()
+
 const locateNode = (node: ParsedNode | null, key: Span, reject: Reject): Located => {
   const value = spanOf(node, key)
   if (isMap(node)) return locateMapping(node.items, { key, value }, reject)
@@ -145,7 +148,7 @@ const locateNode = (node: ParsedNode | null, key: Span, reject: Reject): Located
     return { json: items.map((item) => item.json), key, value, entries }
   }
   const json = isScalar(node) ? toJson(node, value, reject) : null
-  return { json, key, value, entries: new Map() }
+  return { json, key, value, entries: NO_ENTRIES }
 }
 
 const locateMapping = (

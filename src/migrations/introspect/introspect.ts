@@ -1,12 +1,11 @@
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import { appendMembers } from '../../config/edit/append-members.js'
 import type { AppSpec } from '../../config/spec.js'
 import type { Database } from '../../db/database.js'
 import { openScratch } from '../../db/open.js'
 import { readTables } from './catalog.js'
-import type { Choice, ChosenModel } from './choose.js'
+import type { ChosenModel } from './choose.js'
 import { chooseModelsWithRelations } from './choose-joined.js'
 import { MigrationError } from '../files/error.js'
 import { digitsOf, type MigrationFolder, nextNumber, pathOf, readMigrations } from '../files/files.js'
@@ -18,11 +17,11 @@ import { spellOwned } from '../plan/ownership.js'
 import { recordTables } from './record.js'
 import { recordMigration } from '../run/run.js'
 import { onReplayed } from '../run/scratch.js'
-import { comment, renderModel, renderResource } from './render-models.js'
 import { wantedTables } from '../plan/sql.js'
 import { type SchemaInspection, inspectSchema } from './inspect.js'
 import { specOfText } from './spec-of-text.js'
 import { updateModels } from './update.js'
+import { writeText } from './write-text.js'
 
 /** The options of an introspection. */
 export interface IntrospectOptions {
@@ -45,8 +44,10 @@ export interface IntrospectOptions {
   readonly manage?: boolean | undefined
   /** Whether existing models follow the tables of others. */
   readonly update?: boolean | undefined
-  /** An empty database to test the result in; by default a new one. */
+  /** An empty database to test the result in; by default a new one, if migrations are to make the tables. */
   readonly scratch?: Database
+  /** Opens the new one, by default embedded. */
+  readonly openScratch?: () => Promise<Database>
 }
 
 /** The result of an introspection, before anything is written. */
@@ -80,20 +81,18 @@ export async function introspect(database: Database, options: IntrospectOptions)
       ['migrations of this project make the tables, and --update is for tables of others'],
       ['See what differs: snippetctl check --database'],
     )
-  if (!(options.manage ?? isManagedFile))
-    return describeTables(database, options, { inspected: await inspectSchema(database, schemas), spec })
+  if (!(options.manage ?? isManagedFile)) return describeTables(database, options, spec)
   if (schemas !== undefined)
     throw new MigrationError(['migrations make tables in one schema'], ['Introspect other schemas without --manage'])
-  const own = options.scratch ? undefined : await openScratch()
+  const scratch = options.scratch ?? (await (options.openScratch ?? openScratch)())
   try {
-    const scratch = options.scratch ?? own ?? (await openScratch())
     return await takeOver(database, options, {
       inspected: await inspectSchema(database, schemas, scratch),
       spec,
       scratch,
     })
   } finally {
-    await own?.close()
+    if (!options.scratch) await scratch.close()
   }
 }
 
@@ -103,12 +102,26 @@ interface Found {
   readonly spec: AppSpec | undefined
 }
 
-/** Describes tables that migrations do not make. */
+/**
+ * Describes tables that migrations do not make. Checking the text of a thousand models takes much memory, so the description of the database is no
+ * longer referenced then.
+ */
 async function describeTables(
   database: Database,
   options: IntrospectOptions,
-  { inspected, spec }: Found,
+  spec: AppSpec | undefined,
 ): Promise<Introspected> {
+  const described = await writeModels(database, options, spec)
+  specOfText(described.text, options.file)
+  return described
+}
+
+async function writeModels(
+  database: Database,
+  options: IntrospectOptions,
+  spec: AppSpec | undefined,
+): Promise<Introspected> {
+  const inspected = await inspectSchema(database, options.schemas)
   rejectAbsent(inspected, options.tables)
   const catalog = await readTables(
     database,
@@ -128,7 +141,6 @@ async function describeTables(
     start !== undefined && choice.models.length === 0
       ? start
       : writeText(choice, { ...options, text: start }, 'database: { managed: false }')
-  specOfText(text, options.file)
   const left = [...choice.left, ...choice.models.flatMap((model) => model.left)]
   return {
     text,
@@ -196,30 +208,6 @@ async function tablesOfFiles(
 
 const tablesOfModels = (spec: AppSpec | undefined): ReadonlyMap<string, string> =>
   new Map(spec?.models.map(({ table, name }) => [table, name]))
-
-/** @param setting a line for a new file */
-function writeText({ models, left }: Choice, options: IntrospectOptions, setting?: string): string {
-  const { text, file, resources = 'all', tables } = options
-  const settings = setting === undefined ? [] : [setting]
-  const start = text ?? ['version: 1', ...settings, ...(tables ? [] : left.map(comment)), ''].join('\n')
-  const shown = resources === 'none' ? [] : models.filter(({ operations }) => operations.length > 0)
-  const parts = [
-    { key: 'models', members: models.map(renderModel) },
-    { key: 'resources', members: shown.map((model) => renderResource(model, resources === 'read_only')) },
-  ]
-  return parts
-    .filter(({ members }) => members.length > 0)
-    .reduce((before, { key, members }) => {
-      const after = appendMembers(before, file, { key, members })
-      if (after === undefined)
-        throw new MigrationError(
-          [`${file}: \`${key}\` is written on one line, and nothing can be added to it`],
-          [`Write \`${key}\` as a block, one line for each, or remove it`],
-        )
-      return after
-    }, start)
-    .replace(/\n\n+$/, '\n')
-}
 
 const HEADER = '-- The tables as they were when they were taken over. There is no part that drops them.'
 
