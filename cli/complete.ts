@@ -10,7 +10,7 @@ interface Candidate {
 }
 
 /** The position of the cursor: the command, and the arguments before it. */
-interface Place {
+interface CursorPosition {
   readonly command: Command
   readonly config: string
   /** The number of arguments before the cursor. */
@@ -19,7 +19,7 @@ interface Place {
   readonly awaiting: Option | undefined
 }
 
-type Values = (context: CliContext, place: Place) => Promise<readonly Candidate[]>
+type Values = (context: CliContext, place: CursorPosition) => Promise<readonly Candidate[]>
 
 const routes: Values = async (context, { config }) => {
   const loaded = await loadConfig(context, { config }, false)
@@ -50,13 +50,13 @@ export async function complete(
   return all.filter(({ value }) => value.startsWith(current))
 }
 
-function walk(program: Command, words: readonly string[]): Place {
-  let place: Place = { command: program, config: 'resources.yaml', given: 0, awaiting: undefined }
+function walk(program: Command, words: readonly string[]): CursorPosition {
+  let place: CursorPosition = { command: program, config: 'resources.yaml', given: 0, awaiting: undefined }
   for (const word of words) place = step(place, word)
   return place
 }
 
-function step({ command, config, given, awaiting }: Place, word: string): Place {
+function step({ command, config, given, awaiting }: CursorPosition, word: string): CursorPosition {
   if (awaiting) {
     return { command, config: awaiting.long === '--config' ? word : config, given, awaiting: undefined }
   }
@@ -69,7 +69,11 @@ function step({ command, config, given, awaiting }: Place, word: string): Place 
   return child ? { command: child, config, given: 0, awaiting } : { command, config, given: given + 1, awaiting }
 }
 
-async function candidatesAt(context: CliContext, place: Place, current: string): Promise<readonly Candidate[]> {
+async function candidatesAt(
+  context: CliContext,
+  place: CursorPosition,
+  current: string,
+): Promise<readonly Candidate[]> {
   const { command, given, awaiting } = place
   if (awaiting) return (awaiting.argChoices ?? []).map((value) => ({ value, about: awaiting.description }))
   const help = command.createHelp()

@@ -74,7 +74,7 @@ async function sizeOf(file: string, shown: string): Promise<number> {
   throw new Failure(2, `cannot read \`${shown}\`: ${reason}`, [], cause)
 }
 
-interface Run {
+interface SeedRun {
   readonly context: CliContext
   readonly database: Database
   readonly spec: AppSpec
@@ -83,7 +83,7 @@ interface Run {
   readonly size: number
 }
 
-async function runSeed({ context, database, spec, options, file, size }: Run): Promise<Seeded> {
+async function runSeed({ context, database, spec, options, file, size }: SeedRun): Promise<Seeded> {
   const progress = createProgress(context, size)
   try {
     return await load(database, {

@@ -43,13 +43,13 @@ export async function status(context: CliContext, options: StatusOptions): Promi
 
 const toJson = ({ name, state, appliedAt }: MigrationStatus) => ({ name, state, appliedAt: appliedAt ?? null })
 
-interface Shown {
+interface ShownStatus {
   readonly migrations: readonly MigrationStatus[]
   readonly differences: readonly string[]
   readonly drift: readonly Drift[]
 }
 
-function printStatus({ out, err }: CliContext, { migrations, differences, drift }: Shown): void {
+function printStatus({ out, err }: CliContext, { migrations, differences, drift }: ShownStatus): void {
   const rows = migrations.map(({ name, state, appliedAt }) => [state, name, appliedAt ?? '-', FILES[state]])
   const [header = '', ...lines] = alignColumns([['STATUS', 'MIGRATION', 'APPLIED (UTC)', 'FILE'], ...rows])
   if (rows.length === 0) err.line('there are no migrations')

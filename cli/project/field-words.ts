@@ -45,7 +45,7 @@ export function readField(words: string): { readonly name: string; readonly spel
   return { name, spelled: `{ ${keys.join(', ')} }` }
 }
 
-interface Wanted {
+interface WantedOptions {
   /** The options of the field, in order. */
   readonly names: readonly string[]
   readonly schemas: Readonly<Record<string, JsonSchema>>
@@ -54,7 +54,7 @@ interface Wanted {
 }
 
 /** Takes one value for each option; a list takes all remaining values. */
-function readOptions(words: string, { names, schemas, values }: Wanted): readonly string[] {
+function readOptions(words: string, { names, schemas, values }: WantedOptions): readonly string[] {
   const given = values === undefined ? [] : values.split(',')
   const takesAll = names.some((name) => schemas[name]?.['type'] === 'array')
   const fits = takesAll ? given.length > 0 : given.length === names.length

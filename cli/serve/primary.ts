@@ -17,7 +17,7 @@ import { splitPool } from './pool-split.js'
 import { drainDelayOf, listenForStop, type Stop } from './stop.js'
 import { watchWorkers } from './watch-workers.js'
 
-interface Run {
+interface WorkersRun {
   readonly context: CliContext
   readonly options: ServeOptions
   /** The number of workers. */
@@ -67,7 +67,7 @@ function rejectEmbedded({ env }: CliContext): void {
 }
 
 /** Prepares the database, if it is available, and describes it. */
-function prepare(run: Run) {
+function prepare(run: WorkersRun) {
   return withDatabase(run, async (database, spec) => {
     const { context, options, log } = run
     const { description } = database
@@ -91,7 +91,11 @@ function setUpWorkers({ out, err, program }: CliContext): void {
   })
 }
 
-async function superviseUntilStop(run: Run, pool: WorkerPool, { description, state }: Prepared): Promise<ExitCode> {
+async function superviseUntilStop(
+  run: WorkersRun,
+  pool: WorkerPool,
+  { description, state }: Prepared,
+): Promise<ExitCode> {
   const { context, options, amount, log, stop } = run
   const listening = await Promise.race([pool.start(), stop.requested])
   if (typeof listening === 'number') return listening
@@ -115,7 +119,7 @@ async function lossOf(pool: WorkerPool, log: Log): Promise<ExitCode> {
 }
 
 /** Checks the schema once the database is available. Resolves when the server stops; rejects if the schema does not fit. */
-async function prepareWhenReachable(run: Run, pool: WorkerPool): Promise<ExitCode> {
+async function prepareWhenReachable(run: WorkersRun, pool: WorkerPool): Promise<ExitCode> {
   const { options, log, stop } = run
   await withDatabase(run, async (database, spec) => {
     await untilReachable(database, stop.signal)
@@ -126,7 +130,7 @@ async function prepareWhenReachable(run: Run, pool: WorkerPool): Promise<ExitCod
 }
 
 /** On SIGUSR2, replaces the workers by new ones, which read the files again. */
-function replaceOnSignal(run: Run, pool: WorkerPool): void {
+function replaceOnSignal(run: WorkersRun, pool: WorkerPool): void {
   const { context, log } = run
   let underWay = false
   context.onReplace(() => {
@@ -147,7 +151,7 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-async function replaceAll(run: Run, pool: WorkerPool): Promise<void> {
+async function replaceAll(run: WorkersRun, pool: WorkerPool): Promise<void> {
   const { state } = await prepare(run)
   if (state === 'away') throw new Error('the database is unavailable')
   if (!(await pool.replaceAll())) throw new Error('a new worker ended before it listened')
@@ -155,7 +159,7 @@ async function replaceAll(run: Run, pool: WorkerPool): Promise<void> {
 
 /** Opens the database while `work` runs: this process needs it only to check the schema. */
 async function withDatabase<T>(
-  { context, options }: Run,
+  { context, options }: WorkersRun,
   work: (database: Database, spec: AppSpec) => Promise<T>,
 ): Promise<T> {
   const spec = await requireSpec(context, options)

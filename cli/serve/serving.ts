@@ -32,7 +32,7 @@ export interface ServeOptions extends CommonOptions, AdminOptions, StopOptions {
   readonly reload: boolean
 }
 
-interface Run {
+interface ServiceRun {
   readonly context: CliContext
   readonly options: ServeOptions
   readonly application: Application
@@ -85,7 +85,7 @@ function open(context: CliContext, { spec }: Application, worker: WorkerOptions 
   return openProjectDatabase(context, spec.file, { ...context.env, ...pool })
 }
 
-async function prepare(run: Run): Promise<'ready' | 'away'> {
+async function prepare(run: ServiceRun): Promise<'ready' | 'away'> {
   const { context, options, database, log, worker } = run
   if (!worker && !hasBanner(context, options)) log.info({ event: 'database', msg: database.description })
   // Until the parent has checked the schema, migrations that are being applied would look pending.
@@ -93,11 +93,11 @@ async function prepare(run: Run): Promise<'ready' | 'away'> {
   return prepareDatabase(preparationOf(run))
 }
 
-function preparationOf({ application, database, options, worker, log }: Run) {
+function preparationOf({ application, database, options, worker, log }: ServiceRun) {
   return { spec: application.spec, database, migrate: options.migrate === true && !worker, log }
 }
 
-async function serveRequests(run: Run, state: 'ready' | 'away'): Promise<ExitCode> {
+async function serveRequests(run: ServiceRun, state: 'ready' | 'away'): Promise<ExitCode> {
   const { context, options, application, database, log, stop, worker, monitor } = run
   const { host } = options
   const gate = gateDatabase(database)
@@ -122,7 +122,7 @@ async function serveRequests(run: Run, state: 'ready' | 'away'): Promise<ExitCod
   }
 }
 
-function reportListening({ context, options, application, database, log }: Run, url: string): void {
+function reportListening({ context, options, application, database, log }: ServiceRun, url: string): void {
   const listening = describeListening(url, application)
   if (context.parent) return context.parent.announce(listening)
   warnOfOpenHost(options.host, listening, log)
@@ -130,7 +130,7 @@ function reportListening({ context, options, application, database, log }: Run, 
 }
 
 /** Opens the gate once the database is available and its schema checked. Resolves when the server stops; rejects if the schema does not fit. */
-async function openWhenReachable(run: Run, open: () => void): Promise<ExitCode> {
+async function openWhenReachable(run: ServiceRun, open: () => void): Promise<ExitCode> {
   const { context, database, log, stop, worker, monitor } = run
   if (worker?.prepared === false) await context.parent?.prepared
   await untilReachable(database, stop.signal)

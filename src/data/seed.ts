@@ -172,7 +172,7 @@ interface Planned extends Omit<Section, 'key'> {
   readonly key: readonly FieldSpec[]
 }
 
-interface Work {
+interface SeededBatch {
   readonly connection: Connection
   readonly model: ModelSpec
   readonly models: readonly ModelSpec[]
@@ -182,7 +182,7 @@ interface Work {
 }
 
 async function write(
-  { connection, model, models, key, types, batch }: Work,
+  { connection, model, models, key, types, batch }: SeededBatch,
   place: number,
   reject: (errors: readonly DataError[]) => void,
 ): Promise<SeedCounts> {
@@ -198,7 +198,14 @@ async function write(
 }
 
 /** Finds the errors of the database for each record of a rejected batch. */
-async function errorsOfEach({ connection, model, models, key, types, batch }: Work): Promise<readonly DataError[]> {
+async function errorsOfEach({
+  connection,
+  model,
+  models,
+  key,
+  types,
+  batch,
+}: SeededBatch): Promise<readonly DataError[]> {
   const upsert = compileUpsert({ model, models, fields: batch.fields, key, types })
   const found: DataError[] = []
   for (const [index, row] of batch.rows.entries()) {

@@ -8,7 +8,7 @@ import { dialog, opener } from './form.js'
 import { featureResponses } from '../features/index.js'
 import { type Html, html } from './html.js'
 import { badge } from './layout.js'
-import { type Explored, isRecord, type Place, ROOT } from './place.js'
+import { type Explored, isRecord, type ApiPath, ROOT } from './place.js'
 
 const OMITTED = { literal: null }
 
@@ -26,7 +26,7 @@ export interface Offered {
 }
 
 /** The actions of the record or list of a page that its caller may run. */
-export function actionsOf(explored: Explored, place: Place, identity: Identity | undefined): Offered {
+export function actionsOf(explored: Explored, place: ApiPath, identity: Identity | undefined): Offered {
   const { resource, path, template } = place
   const on = isRecord(place) ? 'record' : 'collection'
   const offered = [...explored.routes].flatMap(({ action, method, path: other }) => {
@@ -39,7 +39,11 @@ export function actionsOf(explored: Explored, place: Place, identity: Identity |
 }
 
 /** The same on the page of an action's own path; `given` is the query of the request. */
-export function actionsAt(explored: Explored, place: Place, given: { identity: Identity | undefined; search: string }) {
+export function actionsAt(
+  explored: Explored,
+  place: ApiPath,
+  given: { identity: Identity | undefined; search: string },
+) {
   const asked: Members = new Map(new URLSearchParams(given.search))
   const offered = place.actions.flatMap(({ action, method }) =>
     seenBy(explored, action.resource, given.identity).runs(action.name)

@@ -6,14 +6,14 @@ import { keptInputs, listUrl, pageParameters, selectOptions, sizeParameter } fro
 import { ROOT } from './place.js'
 
 /** A list's query, and why the API rejected it. */
-export interface Asked {
+export interface ListQuery {
   readonly search: string
   /** Undefined unless the query was rejected. */
   readonly detail: string | undefined
 }
 
 /** The form that searches, filters and orders a list; undefined for a list without parameters, and for dialects. */
-export function queryForm(spec: ResourceSpec, { search, detail }: Asked): Html | undefined {
+export function queryForm(spec: ResourceSpec, { search, detail }: ListQuery): Html | undefined {
   const { path, dialect } = spec
   const all = featureParameters(spec, 'list')
   const wide = all.find((each) => each.findsText && !isFilter(each))
@@ -35,7 +35,7 @@ ${wide && searchInput(wide, query, error)}${
 }
 
 /** The filters of a list, each with a link that removes it. */
-export function chips(spec: ResourceSpec, { search, detail }: Asked): Html | undefined {
+export function chips(spec: ResourceSpec, { search, detail }: ListQuery): Html | undefined {
   const query = new URLSearchParams(search)
   const error = errorIn(query, detail)
   const page = pageParameters(spec)

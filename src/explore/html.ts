@@ -6,7 +6,7 @@ export interface Html {
 }
 
 /** What a template may contain: text, which is escaped, and HTML, which is not. Other values render nothing. */
-export type Part = Html | string | number | false | undefined | readonly Html[]
+export type HtmlPart = Html | string | number | false | undefined | readonly Html[]
 
 const ENTITIES: Readonly<Record<string, string>> = {
   '&': '&amp;',
@@ -24,7 +24,7 @@ function escapeText(text: string): string {
 }
 
 /** Renders an HTML template. Text is escaped. Attributes must be quoted. */
-export function html(template: TemplateStringsArray, ...parts: readonly Part[]): Html {
+export function html(template: TemplateStringsArray, ...parts: readonly HtmlPart[]): Html {
   const [head = '', ...rest] = template
   return { [MARKUP]: rest.reduce((before, after, index) => before + spell(parts[index]) + after, head) }
 }
@@ -32,7 +32,7 @@ export function html(template: TemplateStringsArray, ...parts: readonly Part[]):
 /** Returns the markup. */
 export const markupOf = (page: Html): string => page[MARKUP]
 
-function spell(part: Part): string {
+function spell(part: HtmlPart): string {
   if (part === undefined || part === false) return ''
   if (typeof part === 'string') return escapeText(part)
   if (typeof part === 'number') return String(part)

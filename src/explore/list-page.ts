@@ -9,7 +9,7 @@ import { type Html, html } from './html.js'
 import { unpaged } from './list-query.js'
 import { rowsOf, table } from './list-table.js'
 import { grouped, nothing, pager } from './pager.js'
-import type { Explored, Place } from './place.js'
+import type { Explored, ApiPath } from './place.js'
 
 interface ListAnswer {
   readonly search: string
@@ -30,7 +30,7 @@ ${chips(spec, asked)}`
 /** The records of a list, and where they are in it; undefined for a response without records. */
 export function listBody(
   explored: Explored,
-  place: Place,
+  place: ApiPath,
   seen: Seen | undefined,
   asked: ListAnswer,
 ): Html | undefined {

@@ -5,7 +5,7 @@ import { type Html, html } from './html.js'
 import { orderedUrl, orderParameter } from './list-query.js'
 import { nameOf } from './names.js'
 import { grouped } from './pager.js'
-import { type Explored, type Place, ROOT, recordRoute } from './place.js'
+import { type Explored, type ApiPath, ROOT, recordRoute } from './place.js'
 import type { Resource } from '../resource/resource.js'
 
 /** The records of a table; more would make browsers slow. */
@@ -27,7 +27,7 @@ interface Rows {
 }
 
 /** A table of records, with links to them. There is at least one. */
-export function table(explored: Explored, place: Place, { rows, search, resource, selects = false }: Rows): Html {
+export function table(explored: Explored, place: ApiPath, { rows, search, resource, selects = false }: Rows): Html {
   const shown = rows.slice(0, MAX_ROWS)
   const columns = columnsOf(resource, shown)
   const record = recordRoute(explored, place)
@@ -59,7 +59,7 @@ interface Picked {
 }
 
 /** The checkbox of a record, with its key and its name for requests about several records. */
-function picker(place: Place, key: readonly string[], { members, path, resource }: Picked): Html {
+function picker(place: ApiPath, key: readonly string[], { members, path, resource }: Picked): Html {
   if (path === undefined) return html`<td class="pick"></td>`
   const id = path.slice(place.path.length, -1)
   const values = new Map(key.map((name) => [name, members.get(name) ?? null]))
@@ -71,7 +71,7 @@ function picker(place: Place, key: readonly string[], { members, path, resource 
 /** The path of a record in a list; undefined if the list does not show its key. */
 function pathOf(
   { routes }: Explored,
-  { params }: Place,
+  { params }: ApiPath,
   { route, key }: NonNullable<ReturnType<typeof recordRoute>>,
   members: Members,
 ): string | undefined {

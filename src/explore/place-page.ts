@@ -14,14 +14,14 @@ import { listBody, listTools } from './list-page.js'
 import { withoutEmpty } from './list-query.js'
 import { rowsOf } from './list-table.js'
 import { findNames, nameOf } from './names.js'
-import { collectionOf, type Explored, isRecord, type Place, ROOT, recordRoute } from './place.js'
+import { collectionOf, type Explored, isRecord, type ApiPath, ROOT, recordRoute } from './place.js'
 import { changes, members, recordOf, type Referrer, referrersOf, referring } from './record-page.js'
 import { rejection, requestBar } from './request-bar.js'
 import { schemaUrl } from './schema-page.js'
 import { hasSwaggerUi } from './swagger-ui.js'
 
 /** A page and the status of the response that it shows. */
-interface Shown {
+interface ShownResponse {
   readonly status: number
   readonly text: string
 }
@@ -37,9 +37,9 @@ interface Parts {
 /** The page of an API path: a list, a record, or the response of a plugin. */
 export async function placePage(
   all: Explored,
-  place: Place,
+  place: ApiPath,
   { context, origin }: { context: Context; origin: string },
-): Promise<Shown> {
+): Promise<ShownResponse> {
   const search = withoutEmpty(context.search)
   const reads = place.methods.includes('GET')
   const answer = reads ? await ask(context, all.routes, { path: place.path, search }) : undefined
@@ -81,7 +81,7 @@ ${body}
 }
 
 /** The operations of the resource in Swagger UI, if it is installed. */
-function docsLink({ file }: Explored, { resource, actions }: Place): Html | undefined {
+function docsLink({ file }: Explored, { resource, actions }: ApiPath): Html | undefined {
   const name = (resource ?? actions[0]?.action.resource)?.spec.name
   return name !== undefined && hasSwaggerUi(file)
     ? html` · <a href="/docs/#/${encodeURIComponent(name)}">Documentation</a>`
@@ -91,7 +91,7 @@ function docsLink({ file }: Explored, { resource, actions }: Place): Html | unde
 /** The response with the whole record, which forms need: this one, unless parameters selected a part. */
 async function wholeRecord(
   explored: Explored,
-  place: Place,
+  place: ApiPath,
   { context, search, answer }: { context: Context; search: string; answer: ApiResponse | undefined },
 ): Promise<ApiResponse | undefined> {
   if (search === '' || !isRecord(place) || answer?.status !== 200) return answer
@@ -108,7 +108,7 @@ interface Answered {
   readonly referrers: readonly Referrer[]
 }
 
-function partsOf(explored: Explored, place: Place, seen: Answered): Parts {
+function partsOf(explored: Explored, place: ApiPath, seen: Answered): Parts {
   const { search, answer, value, identity, whole, referrers } = seen
   const { resource } = place
   const rejected = answer && answer.status >= 400
@@ -156,7 +156,7 @@ function takesHeader({ spec }: Resource, name: string): boolean {
 }
 
 /** The shape of a plugin's response is unknown: it is shown as a table or a record if it looks like one. */
-function pluginParts(explored: Explored, place: Place, { search, answer, value, identity }: Answered): Parts {
+function pluginParts(explored: Explored, place: ApiPath, { search, answer, value, identity }: Answered): Parts {
   const others = place.methods.filter((method) => !place.actions.some((each) => each.method === method))
   const writes = others.filter((method) => method === 'POST' || method === 'PUT' || method === 'PATCH')
   const rows = rowsOf(value)
@@ -194,7 +194,7 @@ function detailOf(value: Exact | undefined): string | undefined {
   return typeof detail === 'string' ? detail : undefined
 }
 
-function titleOf(place: Place): string {
+function titleOf(place: ApiPath): string {
   const [last = '/'] = place.path.split('/').filter(Boolean).slice(-1)
   const { resource } = place
   if (!resource) return place.actions[0]?.action.summary ?? place.path
@@ -209,7 +209,7 @@ function decode(segment: string): string {
   }
 }
 
-function crumbs(explored: Explored, place: Place, last: string | undefined): Html {
+function crumbs(explored: Explored, place: ApiPath, last: string | undefined): Html {
   const parent = collectionOf(explored, place)
   return html`<nav class="crumbs" aria-label="Breadcrumb"><a href="/explore/">Explore</a>${parent !== undefined && html` / <a href="${ROOT + parent}">${parent}</a>`}${last !== undefined && ` / ${last}`}</nav>`
 }

@@ -40,7 +40,7 @@ export type ServedDatabase = Pick<Database, 'description' | 'whenPending'>
 export const ROOT = '/explore'
 
 /** An API path that has routes. */
-export interface Place {
+export interface ApiPath {
   /** As in the URL, with a trailing slash. */
   readonly path: string
   /** With `{parameter}`s. */
@@ -55,7 +55,7 @@ export interface Place {
 }
 
 /** Finds the place at an API path; undefined if it has no route. */
-export function findPlace({ routes }: Explored, path: string): Place | undefined {
+export function findPlace({ routes }: Explored, path: string): ApiPath | undefined {
   const closed = path.endsWith('/') ? path : `${path}/`
   const found = METHODS.flatMap((method) => {
     const match = routes.match(method, closed)
@@ -74,14 +74,14 @@ export function findPlace({ routes }: Explored, path: string): Place | undefined
 }
 
 /** Whether the place is a record rather than a collection: its path ends with a parameter. */
-export function isRecord({ template }: Place): boolean {
+export function isRecord({ template }: ApiPath): boolean {
   return template.endsWith('}/')
 }
 
 /** Returns the route of the records in a list, and the names of its parameters. */
 export function recordRoute(
   { routes }: Explored,
-  { template }: Place,
+  { template }: ApiPath,
 ): { route: Route; key: readonly string[] } | undefined {
   for (const route of routes) {
     if (route.method !== 'GET' || !route.path.startsWith(template)) continue
@@ -97,7 +97,7 @@ export function recordRoute(
 }
 
 /** Returns the parent path, which for a record is its list; undefined if it cannot be read. */
-export function collectionOf({ routes }: Explored, place: Place): string | undefined {
+export function collectionOf({ routes }: Explored, place: ApiPath): string | undefined {
   const { path, resource } = place
   const up = resource && isRecord(place) ? resource.key.fields.length : 1
   const parent = `${path

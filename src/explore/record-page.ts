@@ -11,7 +11,7 @@ import { fieldInputs } from './field-input.js'
 import { deletion, dialog, opener } from './form.js'
 import { type Html, html } from './html.js'
 import { nameOf } from './names.js'
-import { collectionOf, type Explored, type Place, ROOT } from './place.js'
+import { collectionOf, type Explored, type ApiPath, ROOT } from './place.js'
 
 /** Returns the record in a response: an object, or the only member of an object. */
 export function recordOf(value: Exact | undefined): Members | undefined {
@@ -41,7 +41,7 @@ export interface Referrer {
   readonly count: string | undefined
 }
 
-interface Shown {
+interface ShownRecord {
   readonly record: Members
   readonly context: Context
 }
@@ -50,7 +50,7 @@ interface Shown {
 export async function referrersOf(
   explored: Explored,
   { spec }: Resource,
-  { record, context }: Shown,
+  { record, context }: ShownRecord,
 ): Promise<readonly Referrer[]> {
   const found = explored.resources.flatMap((other) => {
     if ((other.spec.mounted === undefined) !== (spec.mounted === undefined)) return []
@@ -118,7 +118,7 @@ interface Changed {
 }
 
 /** The buttons and dialogs that run actions on a record, change it and delete it. The latter two fail if somebody else has changed it since. */
-export function changes(explored: Explored, place: Place, { caller, record, version, actions, referrers }: Changed) {
+export function changes(explored: Explored, place: ApiPath, { caller, record, version, actions, referrers }: Changed) {
   const { resource } = caller
   const { name } = resource.spec
   const known = nameOf(resource, record)

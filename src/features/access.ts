@@ -127,9 +127,9 @@ function readGrant(resource: ResourceDraft, given: Json, place: number, scope: A
   const { model, path: start } = resource
   const path = [...start, 'access', place]
   const { report } = scope
-  if (model === undefined || report.isSpoiled([...path, 'to']) || report.isSpoiled([...path, 'may'])) return undefined
+  if (model === undefined || report.isInvalid([...path, 'to']) || report.isInvalid([...path, 'may'])) return undefined
   const at = (key: string) => findValue(given, [key])
-  const usable = (key: string) => (report.isSpoiled([...path, key]) ? undefined : at(key))
+  const usable = (key: string) => (report.isInvalid([...path, key]) ? undefined : at(key))
   const to = readTo(nameOf(at('to') ?? ''), [...path, 'to'], scope)
   const may = readMay(resource, at('may') ?? '', [...path, 'may'], scope)
   const rule = (key: string) => {
@@ -230,7 +230,7 @@ interface SetPlace {
 
 function readSet(name: string, given: Json, { model, path }: SetPlace, scope: AuthScope): GrantDraft['set'] {
   const { models, report } = scope
-  if (report.isSpoiled(path) || !checkFieldName(model, name, { path, part: 'key' }, report)) return []
+  if (report.isInvalid(path) || !checkFieldName(model, name, { path, part: 'key' }, report)) return []
   const field = model.fields.get(name)
   const typed = field && typedOf(field, models)
   if (field === undefined || typed === undefined) return []
@@ -252,7 +252,7 @@ function readFields(
   const names = itemsOf(listed).map(nameOf)
   for (const [index, name] of names.entries()) {
     const place = { path: [...at, index] }
-    if (computed.includes(name) || report.isSpoiled(place.path) || !checkFieldName(model, name, place, report)) continue
+    if (computed.includes(name) || report.isInvalid(place.path) || !checkFieldName(model, name, place, report)) continue
     const field = model.fields.get(name)
     if (field?.yaml.private === true)
       report.add({ ...place, code: 'SC311', message: `${show(name)} cannot be granted: ${whyHidden(field)}` })

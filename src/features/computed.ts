@@ -79,7 +79,7 @@ function computedSchema(): JsonSchema {
 function checkComputed({ path, given }: ResourceDraft, model: ModelDraft, { report }: Scope): void {
   for (const [name, yaml] of membersOf(given('computed'))) {
     const at = [...path, 'computed', name]
-    if (report.isSpoiled(at)) continue
+    if (report.isInvalid(at)) continue
     const owner = hasMember(model, name) ? `the model ${show(model.name)} has a field of that name` : TAKEN.get(name)
     if (owner !== undefined) {
       const message = `a computed field cannot be called ${show(name)}: ${owner}`
@@ -88,7 +88,7 @@ function checkComputed({ path, given }: ResourceDraft, model: ModelDraft, { repo
     const { from } = Object.fromEntries(membersOf(yaml))
     for (const [index, stored] of itemsOf(from).entries()) {
       const place = [...at, 'from', index]
-      if (!report.isSpoiled(place)) checkFieldName(model, String(stored), { path: place }, report)
+      if (!report.isInvalid(place)) checkFieldName(model, String(stored), { path: place }, report)
     }
   }
 }

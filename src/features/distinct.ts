@@ -45,7 +45,7 @@ export const distinct: Feature<DistinctSpec, DistinctPlan, OrderableSpec> = {
     const outgrows = linkMeasure(resource, models, report)
     for (const [index, name] of names.entries()) {
       const at = [...path, 'distinct', index]
-      if (!model || report.isSpoiled(at)) continue
+      if (!model || report.isInvalid(at)) continue
       const field = checkUsable(model, name, { path: at }, { report, use: DISTINCT })
       if (field === undefined || !outgrows([field])) continue
       const message = `lists with cursors cannot be made distinct by ${show(name)}: links contain its values and would become too long`

@@ -201,12 +201,12 @@ function resourceOf(model: ModelSpec, wanted: string | undefined, { resources }:
 function checkExpansions({ path: start, given }: ResourceDraft, model: ModelDraft, context: Scope): void {
   const { report } = context
   const at = [...start, 'expand']
-  if (report.isSpoiled(at)) return
+  if (report.isInvalid(at)) return
   const expansions = expansionsOf(given('expand'))
   const paths = new Set(expansions.map(({ path }) => path))
   for (const { path, place, yaml } of expansions) {
     const where: NamePlace = { path: [...at, place], ...(typeof place === 'string' && { part: 'key' }) }
-    if (report.isSpoiled(where.path)) continue
+    if (report.isInvalid(where.path)) continue
     const parent = path.split('.').slice(0, -1).join('.')
     if (parent !== '' && !paths.has(parent)) {
       const message = `${show(path)} needs ${show(parent)}, which is not declared here`
@@ -218,7 +218,7 @@ function checkExpansions({ path: start, given }: ResourceDraft, model: ModelDraf
     checkResource(target, yaml.resource, where, context)
     for (const [index, name] of (yaml.fields ?? []).entries()) {
       const placed = { path: [...where.path, 'fields', index] }
-      if (!report.isSpoiled(placed.path)) checkShown(target, name, placed, context)
+      if (!report.isInvalid(placed.path)) checkShown(target, name, placed, context)
     }
   }
 }

@@ -218,7 +218,7 @@ function checkFilters(resource: ResourceDraft, model: ModelDraft, scope: Scope):
   const taken = reserved(resource)
   for (const [position, [name, lookups]] of entries.entries()) {
     const path = [...resource.path, 'filterable', isShort ? position : name]
-    if (report.isSpoiled(path)) continue
+    if (report.isInvalid(path)) continue
     const place: NamePlace = { path, ...(!isShort && { part: 'key' }) }
     const [relations, last] = splitPath(name)
     const owning = checkPath(relations, model, place, scope)

@@ -194,7 +194,7 @@ function checkOrders(resource: ResourceDraft, model: ModelDraft, { models, repor
   const outgrows = linkMeasure(resource, models, report)
   for (const [index, name] of itemsOf(given('orderable')).entries()) {
     const at = [...path, 'orderable', index]
-    const field = report.isSpoiled(at) ? undefined : checkUsable(model, String(name), { path: at }, use)
+    const field = report.isInvalid(at) ? undefined : checkUsable(model, String(name), { path: at }, use)
     if (field !== undefined && outgrows([...model.key, field]))
       report.add({ ...OUTGROWN, path: at, message: outgrown(field) })
   }
@@ -202,7 +202,7 @@ function checkOrders(resource: ResourceDraft, model: ModelDraft, { models, repor
   const order: FieldDraft[] = [...model.key]
   for (const [index, term] of itemsOf(given('default_order')).entries()) {
     const at = [...path, 'default_order', index]
-    if (report.isSpoiled(at)) continue
+    if (report.isInvalid(at)) continue
     const name = fieldOf(String(term))
     const field = checkUsable(model, name, { path: at }, use)
     if (seen.has(name))
@@ -222,7 +222,7 @@ function checkNulls({ path, given }: ResourceDraft, model: ModelDraft, { report 
     const at = { path: [...path, 'nulls', name], part: 'key' } as const
     if (!checkFieldName(model, name, at, report)) continue
     const field = model.fields.get(name)
-    if (field === undefined || report.isDoubtful(field.path)) continue
+    if (field === undefined || report.isUncertain(field.path)) continue
     if (field.yaml.nullable !== true)
       report.add({
         ...at,
@@ -230,7 +230,7 @@ function checkNulls({ path, given }: ResourceDraft, model: ModelDraft, { report 
         message: `${show(name)} is never null`,
         help: ['remove it, or add `nullable: true` to the field'],
       })
-    else if (!ordered.has(name) && !orders.some((key) => report.isSpoiled([...path, key])))
+    else if (!ordered.has(name) && !orders.some((key) => report.isInvalid([...path, key])))
       report.add({
         ...at,
         code: 'SC322',

@@ -148,7 +148,7 @@ const UNUSED: Readonly<Record<string, readonly string[]>> = {
 /** Reports sizes without effect, and default sizes above the maximum. */
 function checkSizes({ path, given: valueOf }: ResourceDraft, { report }: Scope): void {
   const at = [...path, 'pagination']
-  const sound = membersOf(valueOf('pagination')).filter(([key]) => !report.isSpoiled([...at, key]))
+  const sound = membersOf(valueOf('pagination')).filter(([key]) => !report.isInvalid([...at, key]))
   const given: Readonly<Record<string, Json>> = Object.fromEntries(sound)
   const style = String(given['style'])
   for (const key of UNUSED[style]?.filter((unused) => given[unused] !== undefined) ?? []) {
@@ -162,7 +162,7 @@ function checkSizes({ path, given: valueOf }: ResourceDraft, { report }: Scope):
   }
   if (style === 'none') return
   const { page_size, max_page_size } = { ...DEFAULTS, ...(given as Partial<PaginationYaml>) }
-  if (page_size <= max_page_size || report.isDoubtful(at)) return
+  if (page_size <= max_page_size || report.isUncertain(at)) return
   const byDefault = (key: (typeof SIZES)[number]) => (given[key] === undefined ? ' (the default)' : '')
   const [second = 'page_size'] = SIZES.filter((key) => given[key] !== undefined).sort(
     (one, other) => report.offset([...at, other]) - report.offset([...at, one]),
@@ -178,7 +178,7 @@ function checkInDialect({ path, given, dialect }: ResourceDraft, { report }: Sco
   const isIdle = (key: string) => paging.has(key) && (key !== 'count' || paging.get(key) === 'none')
   for (const key of ['style', 'envelope', 'count'].filter(isIdle)) {
     const at = [...path, 'pagination', key]
-    if (report.isSpoiled(at)) continue
+    if (report.isInvalid(at)) continue
     const message =
       key === 'count'
         ? `responses in the dialect ${show(dialect)} always include the number of records`

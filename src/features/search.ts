@@ -58,7 +58,7 @@ export const search: Feature<SearchSpec, SearchPlan> = {
     const names = itemsOf(given('search')).map(String)
     for (const [index, name] of names.entries()) {
       const at = [...path, 'search', index]
-      if (model && !report.isSpoiled(at)) checkUsable(model, name, { path: at }, { report, use: SEARCHED })
+      if (model && !report.isInvalid(at)) checkUsable(model, name, { path: at }, { report, use: SEARCHED })
     }
     return ({ field }) => ({ search: names.map(field) })
   },

@@ -8,7 +8,7 @@ type State =
   | { readonly kind: 'match' }
 
 /** Where in the text a state is reached: at the start, at the end, both (the text is empty), or neither. */
-interface Place {
+interface TextPosition {
   readonly start: boolean
   readonly end: boolean
 }
@@ -103,7 +103,7 @@ export const buildAutomaton = (tree: PatternNode): Automaton => {
 }
 
 /** The states that can be reached without reading a character. */
-const reachable = (states: readonly State[], from: readonly number[], place: Place): readonly number[] => {
+const reachable = (states: readonly State[], from: readonly number[], place: TextPosition): readonly number[] => {
   const visited = new Set<number>()
   const found: number[] = []
   const reach = (number: number): void => {
@@ -119,7 +119,7 @@ const reachable = (states: readonly State[], from: readonly number[], place: Pla
   return found
 }
 
-const INSIDE: Place = { start: false, end: false }
+const INSIDE: TextPosition = { start: false, end: false }
 
 /** The first code point of each class: no set of the pattern distinguishes two characters of one class. */
 const classBounds = (tree: PatternNode): readonly number[] => {

@@ -20,7 +20,7 @@ export interface Admin {
   close(): void
 }
 
-interface Answer {
+interface AdminResponse {
   readonly status: number
   readonly type: string
   readonly text: string
@@ -37,7 +37,7 @@ export async function openAdmin(
   address: { readonly port: number; readonly host: string },
   parts: AdminParts,
 ): Promise<Admin> {
-  const answers = new Map<string, () => Answer | Promise<Answer>>([
+  const answers = new Map<string, () => AdminResponse | Promise<AdminResponse>>([
     ['/livez', () => json(200, { live: true })],
     [
       '/readyz',
@@ -48,7 +48,7 @@ export async function openAdmin(
     ],
     ['/metrics', async () => ({ status: 200, ...(await renderMetrics(await parts.metrics())) })],
   ])
-  const answer = async (request: IncomingMessage): Promise<Answer> => {
+  const answer = async (request: IncomingMessage): Promise<AdminResponse> => {
     const [path = ''] = (request.url ?? '').split('?', 1)
     const make = answers.get(path)
     if (!make) return json(404, { error: `not found; the paths are ${[...answers.keys()].join(', ')}` })
@@ -75,11 +75,11 @@ export async function openAdmin(
   }
 }
 
-function json(status: number, body: object): Answer {
+function json(status: number, body: object): AdminResponse {
   return { status, type: 'application/json', text: `${JSON.stringify(body)}\n` }
 }
 
-function send(response: ServerResponse, { status, type, text }: Answer): void {
+function send(response: ServerResponse, { status, type, text }: AdminResponse): void {
   const length = String(Buffer.byteLength(text))
   const allow = status === 405 ? ['Allow', 'GET, HEAD'] : []
   response.writeHead(status, [...SECURITY_HEADERS, ...allow, 'Content-Type', type, 'Content-Length', length])

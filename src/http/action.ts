@@ -28,7 +28,7 @@ interface RecordCall<Given extends Context, Input, Stored, Key = Id> extends Cal
   readonly record: Readonly<Stored>
 }
 
-type Answer<Output> = Output | Promise<Output>
+type MaybePromise<Output> = Output | Promise<Output>
 type Writing = Exclude<Method, 'GET'>
 
 interface Declared {
@@ -48,22 +48,22 @@ export type Action<Input = Row, Output = unknown, Stored = Row, Key = Id> = Decl
     | {
         readonly method: 'GET'
         readonly on?: 'record'
-        readonly handle: (call: RecordCall<Context, Input, Stored, Key>) => Answer<Output>
+        readonly handle: (call: RecordCall<Context, Input, Stored, Key>) => MaybePromise<Output>
       }
     | {
         readonly method?: Writing
         readonly on?: 'record'
-        readonly handle: (call: RecordCall<Transaction, Input, Stored, Key>) => Answer<Output>
+        readonly handle: (call: RecordCall<Transaction, Input, Stored, Key>) => MaybePromise<Output>
       }
     | {
         readonly method: 'GET'
         readonly on: 'collection'
-        readonly handle: (call: Call<Context, Input>) => Answer<Output>
+        readonly handle: (call: Call<Context, Input>) => MaybePromise<Output>
       }
     | {
         readonly method?: Writing
         readonly on: 'collection'
-        readonly handle: (call: Call<Transaction, Input>) => Answer<Output>
+        readonly handle: (call: Call<Transaction, Input>) => MaybePromise<Output>
       }
   )
 

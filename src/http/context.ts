@@ -238,12 +238,12 @@ interface Way {
   readonly isService: boolean
 }
 
-interface Work<T> extends Way {
+interface TransactionWork<T> extends Way {
   readonly work: (context: Transaction, inside: Records) => Promise<T>
   readonly options: TransactionOptions | undefined
 }
 
-type Transact = <T>(records: Records, work: Work<T>) => Promise<T>
+type Transact = <T>(records: Records, work: TransactionWork<T>) => Promise<T>
 
 interface Inside {
   readonly records: Records

@@ -5,7 +5,7 @@ import { exchangeOf, type PluginCode } from './server/exchange.js'
 import type { Context, FindPlace, Transaction } from './route.js'
 
 /** A hook's return value: values to change, which are validated again, or nothing. */
-type Answer<Change> = Change | void | Promise<Change | void>
+type HookResult<Change> = Change | void | Promise<Change | void>
 type MaybePromise = void | Promise<void>
 
 interface Before<Values> {
@@ -39,10 +39,10 @@ export interface Committed<Stored, Key = Id> {
  * rolls it back and becomes the response. PUT and PATCH are both updates. If a transaction is run again, its hooks are too.
  */
 export interface Hooks<Stored = Row, Key = Id, Change = Partial<Stored>, Values = Partial<Stored>> {
-  beforeCreate?(write: Before<Values>): Answer<Change>
+  beforeCreate?(write: Before<Values>): HookResult<Change>
   afterCreate?(write: Written<Stored, Key>): MaybePromise
   /** `record` is the stored record, which is locked. */
-  beforeUpdate?(write: Before<Values> & Written<Stored, Key>): Answer<Change>
+  beforeUpdate?(write: Before<Values> & Written<Stored, Key>): HookResult<Change>
   afterUpdate?(write: Written<Stored, Key> & { readonly previous: Readonly<Stored> }): MaybePromise
   beforeDestroy?(write: Written<Stored, Key>): MaybePromise
   afterDestroy?(write: Written<Stored, Key>): MaybePromise

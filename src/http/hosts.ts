@@ -6,7 +6,7 @@ export interface Hosts {
   admits(request: IncomingMessage): boolean
 }
 
-interface Given {
+interface HostRules {
   /** Names without a port. `*.example.org` matches every name below `example.org`. Empty for any host. */
   readonly hosts: readonly string[]
   /** The host of this URL is allowed, too. */
@@ -22,7 +22,7 @@ interface Given {
  * carry the name of that site.
  * @returns undefined if every host is allowed
  */
-export function compileHosts({ hosts, publicUrl, development, own }: Given): Hosts | undefined {
+export function compileHosts({ hosts, publicUrl, development, own }: HostRules): Hosts | undefined {
   if (hosts.length === 0 && !development) return undefined
   const isKnown = compileNames(publicUrl === undefined ? hosts : [...hosts, nameIn(publicUrl)])
   return {

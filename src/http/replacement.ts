@@ -19,7 +19,7 @@ interface Addressed<Name = string> {
   readonly id: IdOf<Name>
 }
 
-interface Given<Values> {
+interface WithValues<Values> {
   /** The validated values of the body. */
   readonly values: Values
 }
@@ -29,10 +29,10 @@ type Conditional = Pick<UpdateInput, 'only'>
 /** The parsed request that the replacement of each operation receives. */
 interface Parsed<Name = string> {
   readonly list: ListInput
-  readonly create: Given<BodiesOf<Name>['create']>
+  readonly create: WithValues<BodiesOf<Name>['create']>
   readonly retrieve: Addressed<Name> & Pick<RetrieveInput, 'selection'>
-  readonly update: Addressed<Name> & Given<BodiesOf<Name>['replace']> & Conditional
-  readonly partial_update: Addressed<Name> & Given<BodiesOf<Name>['update']> & Conditional
+  readonly update: Addressed<Name> & WithValues<BodiesOf<Name>['replace']> & Conditional
+  readonly partial_update: Addressed<Name> & WithValues<BodiesOf<Name>['update']> & Conditional
   readonly destroy: Addressed<Name> & Conditional
 }
 

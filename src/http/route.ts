@@ -123,13 +123,13 @@ export interface Transaction extends Context {
 export type ProblemRenderer = (problem: Problem) => Readonly<Record<string, Json>>
 
 /** Where a plugin registered something: a file, relative to the configuration file, and a line. */
-export interface Place {
+export interface SourceLocation {
   readonly file: string
   readonly line: number
 }
 
 /** Finds the place on demand, because that requires reading source maps; undefined if it is unknown. */
-export type FindPlace = () => Place | undefined
+export type FindPlace = () => SourceLocation | undefined
 
 /** A generated operation of a resource. */
 export interface Generated {

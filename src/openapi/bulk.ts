@@ -5,7 +5,7 @@ import { PROBLEMS } from '../problem.js'
 import type { Resource } from '../resource/resource.js'
 import { FEATURES, headerParameters, type Subject } from './features.js'
 import type { FieldSchemas } from './field-schema.js'
-import { type Part, reference } from './json-part.js'
+import { type JsonPart, reference } from './json-part.js'
 import { bodySchema, type SchemaNames } from './resource-schemas.js'
 import { rejecting } from './error-responses.js'
 import { headersNamed } from './responses.js'
@@ -30,7 +30,7 @@ const SAYINGS: Readonly<Record<BulkOperation, { summary: string; description: st
 }
 
 /** Describes a bulk operation on the path of a resource, without its identifier and tag. */
-export function describeBulk(subject: Subject, { shown, bodies }: SchemaNames): Part {
+export function describeBulk(subject: Subject, { shown, bodies }: SchemaNames): JsonPart {
   const { resource, operation, schemas } = subject
   const { name, dialect } = resource.spec
   const kind = operation === 'destroy' || operation === 'create' ? operation : 'partial_update'
@@ -62,18 +62,18 @@ export function describeBulk(subject: Subject, { shown, bodies }: SchemaNames): 
   }
 }
 
-function bodyOf(schema: Part): Part {
+function bodyOf(schema: JsonPart): JsonPart {
   return { requestBody: { required: true, content: { 'application/json': { schema } } } }
 }
 
 /** The body with new records: an array, which some dialects wrap. */
-function creations(resource: Resource, items: Part): Part {
+function creations(resource: Resource, items: JsonPart): JsonPart {
   const within = resource.spec.dialect?.bulk
   const array = several(resource, items)
   return within === undefined ? array : { ...objectOf({ [within]: array }), additionalProperties: false }
 }
 
-function several({ spec, bulkLimit }: Resource, items: Part): Part {
+function several({ spec, bulkLimit }: Resource, items: JsonPart): JsonPart {
   return {
     type: 'array',
     description: `At most ${bulkLimit} bytes in all.`,
@@ -83,7 +83,7 @@ function several({ spec, bulkLimit }: Resource, items: Part): Part {
   }
 }
 
-function idsParameter({ spec, key }: Resource, schemas: FieldSchemas): Part {
+function idsParameter({ spec, key }: Resource, schemas: FieldSchemas): JsonPart {
   const field = loneKey(spec.model)
   const items = field && !isEscaped(field) ? schemas.compared(field) : { type: 'string' }
   return {
@@ -97,11 +97,11 @@ function idsParameter({ spec, key }: Resource, schemas: FieldSchemas): Part {
   }
 }
 
-function changeSchema(resource: Resource, schemas: FieldSchemas): Part {
+function changeSchema(resource: Resource, schemas: FieldSchemas): JsonPart {
   const body = bodySchema(resource, 'update', schemas)
   const { fields } = resource.key
   const keys = fields.map((field) => [field.name, schemas.compared(field)])
-  const properties = { ...Object.fromEntries(keys), ...(body['properties'] as Part) }
+  const properties = { ...Object.fromEntries(keys), ...(body['properties'] as JsonPart) }
   return {
     ...body,
     description: 'The key of the record, and the fields to change.',

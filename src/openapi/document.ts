@@ -12,7 +12,7 @@ import { compileFieldSchemas, type FieldSchemas } from './field-schema.js'
 import { isWriting } from './features.js'
 import { toCamel, uniqueNames } from '../resource/names.js'
 import { describeGenerated, operationName } from './operations.js'
-import type { Part } from './json-part.js'
+import type { JsonPart } from './json-part.js'
 import {
   bodySchema,
   nameSchemas,
@@ -41,13 +41,13 @@ export interface Described {
 }
 
 /** Builds the OpenAPI 3.1 document of an application with all routes. It is deterministic. */
-export function describeApp({ spec, routes }: Described): Part {
+export function describeApp({ spec, routes }: Described): JsonPart {
   const schemas = compileFieldSchemas(createCompiler())
   const names = nameAll(routes)
   const shared = componentSchemas(names, schemas)
   const namesOf = (resource: Resource) => names.get(resource) ?? unnamed(resource)
   const identify = uniqueNames()
-  const paths: Record<string, Record<string, Part>> = {}
+  const paths: Record<string, Record<string, JsonPart>> = {}
   const tags = new Map<string, string>()
 
   for (const route of inOrder(routes).map(withOperation)) {
@@ -76,7 +76,7 @@ export function describeApp({ spec, routes }: Described): Part {
     return { ...route, operation: describeAction(route, action, schemas, namesOf(action.resource).shown) }
   }
 
-  function describe(route: Route): Part {
+  function describe(route: Route): JsonPart {
     const rendered = routes.problemSchemaAt(route.path)
     const { generated } = route
     if (!generated) return withProblems(describeWritten(route, rendered), route, rendered)
@@ -93,12 +93,12 @@ export function describeApp({ spec, routes }: Described): Part {
 }
 
 /** Adds the problems that a route's middleware declares. `rendered` is the schema of problems, if they are not problem documents. */
-function withProblems(part: Part, { problems = [] }: Route, rendered: JsonSchema | undefined): Part {
+function withProblems(part: JsonPart, { problems = [] }: Route, rendered: JsonSchema | undefined): JsonPart {
   const declared = problems.map((type) => {
     const { status } = PROBLEMS[type]
     return [status, { ...rejection(status), ...(rendered && { content: renderedProblem(rendered) }) }] as const
   })
-  return { ...part, responses: { ...Object.fromEntries(declared), ...(part['responses'] as Part) } }
+  return { ...part, responses: { ...Object.fromEntries(declared), ...(part['responses'] as JsonPart) } }
 }
 
 /**
@@ -106,7 +106,7 @@ function withProblems(part: Part, { problems = [] }: Route, rendered: JsonSchema
  * valid. The document is built on demand, but its mistakes are reported at startup.
  */
 export function findBrokenReference(routes: RouteTable): (operation: OperationDescription) => string | undefined {
-  let components: Part | undefined
+  let components: JsonPart | undefined
   return (operation) => {
     if (!JSON.stringify(operation).includes('"$ref"')) return undefined
     // Examples are left out: checking them would take most of the time that a service needs to start.
@@ -131,7 +131,7 @@ function unnamed({ spec }: Resource): never {
   throw new Error(`the resource ${spec.name} has no route`)
 }
 
-function infoOf({ api }: AppSpec): Part {
+function infoOf({ api }: AppSpec): JsonPart {
   return {
     title: api.title,
     version: '1.0.0',
@@ -199,7 +199,7 @@ function isHeld(model: ModelSpec, models: readonly ModelSpec[], seen: readonly M
   )
 }
 
-function componentSchemas(names: ReadonlyMap<Resource, SchemaNames>, schemas: FieldSchemas): Part {
+function componentSchemas(names: ReadonlyMap<Resource, SchemaNames>, schemas: FieldSchemas): JsonPart {
   const entries = [...names].flatMap(([resource, { shown, selected, partial, bodies }]) => [
     [shown, shownSchema(resource, schemas)] as const,
     [selected, selectedSchema(resource, schemas)] as const,
@@ -213,7 +213,7 @@ function componentSchemas(names: ReadonlyMap<Resource, SchemaNames>, schemas: Fi
 
 const REJECTIONS = [400, 401, 403, 404, 406, 409, 412, 413, 415, 422, 428, 503]
 
-function rejections(): Part {
+function rejections(): JsonPart {
   return {
     ...Object.fromEntries(REJECTIONS.map((status) => [rejectionName(status), rejection(status)])),
     AnyOther: anyOther(),
@@ -221,10 +221,10 @@ function rejections(): Part {
   }
 }
 
-type Components = Readonly<Record<string, Part>>
+type Components = Readonly<Record<string, JsonPart>>
 
 /** Removes components without references. */
-function onlyUsed(paths: Part, components: Components): Components {
+function onlyUsed(paths: JsonPart, components: Components): Components {
   const used = new Set<string>()
   const follow = (part: unknown): void => {
     for (const [, kind = '', name = ''] of JSON.stringify(part).matchAll(/"#\/components\/([^/"]+)\/([^/"]+)/g)) {

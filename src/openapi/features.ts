@@ -13,7 +13,7 @@ import { PROBLEMS } from '../problem.js'
 import { lookupsOf, mostValuesOf, sortableBy } from '../resource/dialect-list.js'
 import type { Resource } from '../resource/resource.js'
 import type { FieldSchemas } from './field-schema.js'
-import type { Part } from './json-part.js'
+import type { JsonPart } from './json-part.js'
 import { queryParameter, repeated } from './query-parameters.js'
 import { headersNamed } from './responses.js'
 
@@ -34,13 +34,13 @@ export interface Subject {
 
 /** The parts that a feature adds to the description of an operation. */
 export interface Addition {
-  readonly parameters?: readonly Part[]
+  readonly parameters?: readonly JsonPart[]
   /** The statuses of error responses. */
   readonly rejections?: readonly number[]
   /** The names of response headers; all are components. */
   readonly headers?: readonly string[]
   /** Additional success responses, by status. */
-  readonly answers?: Readonly<Record<number, Part>>
+  readonly answers?: Readonly<Record<number, JsonPart>>
 }
 
 /** Describes the parts that a feature adds to an operation; empty if the resource does not have it. */
@@ -73,7 +73,7 @@ const featured: Feature = ({ resource: { spec }, operation, partial = false, bul
 }
 
 /** The headers of a request. */
-export function headerParameters(headers: NonNullable<ResponseParts['requestHeaders']>): readonly Part[] {
+export function headerParameters(headers: NonNullable<ResponseParts['requestHeaders']>): readonly JsonPart[] {
   return Object.entries(headers).map(([name, described]) => ({ name, in: 'header', ...described }))
 }
 
@@ -100,10 +100,10 @@ export function describeDialect(spec: ResourceSpec): ListDescription | undefined
 }
 
 /** The filters that the dialect can express and the resource offers; those for equality can be repeated. */
-function dialectFilters(spec: ResourceSpec, { filters }: ListDescription): readonly Part[] {
+function dialectFilters(spec: ResourceSpec, { filters }: ListDescription): readonly JsonPart[] {
   if (!filters) return []
   return [...lookupsOf(spec)].flatMap(([path, { field, related, lookups }]) =>
-    filters(path).flatMap(({ name, lookups: meant }): readonly Part[] => {
+    filters(path).flatMap(({ name, lookups: meant }): readonly JsonPart[] => {
       const lookup = meant.find((each) => lookups.has(each))
       if (lookup === undefined) return []
       const described = queryParameter(describeFilter({ name, path, field, related, lookup }, spec))

@@ -1,7 +1,7 @@
 import type { OperationDescription, ResponseDescription, ValueDescription } from '../http/operation-description.js'
 import type { Route } from '../http/route.js'
 import type { JsonSchema } from '../json.js'
-import { type Part, reference } from './json-part.js'
+import { type JsonPart, reference } from './json-part.js'
 import { headersNamed, headersOfRejection, problemContent, renderedProblem } from './responses.js'
 
 const TEXT: ValueDescription = { description: '', schema: { type: 'string' } }
@@ -47,7 +47,7 @@ export function mapSchemas(
  * Describes a hand-written route, without its identifier and tag. `rendered` is the schema of problems, if they are not problem documents. Statuses
  * are listed one by one, because some generators produce code that does not compile for ranges such as `4XX`.
  */
-export function describeWritten(route: Route, rendered: JsonSchema | undefined): Part {
+export function describeWritten(route: Route, rendered: JsonSchema | undefined): JsonPart {
   const { operation, name, source, path, action } = route
   const { params = {}, query = {}, headers = {}, body, responses = UNKNOWN } = operation ?? {}
   const isComplete = !action && isRejected(responses)
@@ -83,21 +83,21 @@ function value(
   name: string,
   place: 'path' | 'query' | 'header',
   { description, schema, required }: ValueDescription,
-): Part {
+): JsonPart {
   return { name, in: place, description, ...(required && { required }), schema }
 }
 
-function media(schema: Part, example: unknown): Part {
+function media(schema: JsonPart, example: unknown): JsonPart {
   return { schema, ...(example !== undefined && { example }) }
 }
 
-function answers(responses: OperationDescription['responses'], rendered: JsonSchema | undefined): Part {
+function answers(responses: OperationDescription['responses'], rendered: JsonSchema | undefined): JsonPart {
   return Object.fromEntries(
     Object.entries(responses).map(([status, response]) => [status, answer(Number(status), response, rendered)]),
   )
 }
 
-function answer(status: number, response: ResponseDescription, rendered: JsonSchema | undefined): Part {
+function answer(status: number, response: ResponseDescription, rendered: JsonSchema | undefined): JsonPart {
   const { description, schema, example, headers = {} } = response
   if (schema === undefined && status >= 400) {
     return { ...problemOf(description, rendered), headers: rendered ? headersNamed() : headersOfRejection(status) }
@@ -110,24 +110,24 @@ function answer(status: number, response: ResponseDescription, rendered: JsonSch
 }
 
 /** The response for all other statuses: if the author lists every error, only what can happen to any request. */
-function otherwise(isComplete: boolean, rendered: JsonSchema | undefined): Part {
+function otherwise(isComplete: boolean, rendered: JsonSchema | undefined): JsonPart {
   if (rendered) return problemOf('Any other problem.', rendered)
   return reference('responses', isComplete ? 'AnyOther' : 'AnyProblem')
 }
 
 /** A route without a description may return anything. */
-const ANYTHING: Part = {
+const ANYTHING: JsonPart = {
   description: 'A response of the route.',
   headers: headersNamed(),
   content: { 'application/json': { schema: {} } },
 }
 
-function anythingElse(rendered: JsonSchema | undefined): Part {
+function anythingElse(rendered: JsonSchema | undefined): JsonPart {
   const problems = rendered ? renderedProblem(rendered) : problemContent(undefined)
   return {
     ...ANYTHING,
     description: 'Any other response of the route, and any problem.',
-    content: { ...problems, ...(ANYTHING['content'] as Part) },
+    content: { ...problems, ...(ANYTHING['content'] as JsonPart) },
   }
 }
 
@@ -136,7 +136,7 @@ function isRejected(responses: OperationDescription['responses']): boolean {
 }
 
 /** An error with an unknown cause. */
-function problemOf(description: string, rendered: JsonSchema | undefined): Part {
+function problemOf(description: string, rendered: JsonSchema | undefined): JsonPart {
   const content = rendered ? renderedProblem(rendered) : problemContent(undefined)
   return { description, headers: headersNamed(), content }
 }

@@ -4,7 +4,7 @@ import { featureParameters, featureResponses, joinedMembers } from '../features/
 import type { Generated } from '../http/route.js'
 import { toPascal } from '../resource/names.js'
 import { describeDialect, FEATURES, type Subject } from './features.js'
-import { type Part, reference } from './json-part.js'
+import { type JsonPart, reference } from './json-part.js'
 import type { DocumentedMode, SchemaNames } from './resource-schemas.js'
 import { rejecting } from './error-responses.js'
 import { headersNamed } from './responses.js'
@@ -73,7 +73,7 @@ const SAYINGS: Readonly<Record<Operation, Saying>> = {
 }
 
 /** Describes a generated operation, without its identifier and tag. */
-export function describeGenerated(subject: Subject, names: SchemaNames): Part {
+export function describeGenerated(subject: Subject, names: SchemaNames): JsonPart {
   const { resource } = subject
   const { summary, description, status, answer, body, mediaTypes = [] } = sayingOf(subject)
   const additions = FEATURES.map((feature) => feature(subject))
@@ -137,11 +137,11 @@ export function operationName({ operation, bulk, partial, exports }: Generated, 
   return `${SAYINGS[operation].verb}${bulk ? 'Many' : ''}${partial ? 'Partial' : ''}${shown}`
 }
 
-function bodyContent(mediaTypes: readonly string[], schema: Part): Part {
+function bodyContent(mediaTypes: readonly string[], schema: JsonPart): JsonPart {
   return Object.fromEntries(mediaTypes.map((type) => [type, { schema }]))
 }
 
-function answerSchema({ resource, operation, partial, exports }: Subject, names: SchemaNames): Part | undefined {
+function answerSchema({ resource, operation, partial, exports }: Subject, names: SchemaNames): JsonPart | undefined {
   if (exports === 'csv') return { type: 'string' }
   const { spec, selectable } = resource
   const isJoined = selectable && isReading(operation) && Object.keys(joinedMembers(spec)).length > 0

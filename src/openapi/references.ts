@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../json.js'
-import type { Part } from './json-part.js'
+import type { JsonPart } from './json-part.js'
 
 const SCHEMA = /^#\/components\/schemas\/([^/]+)((?:\/.+)?)$/
 
@@ -12,7 +12,7 @@ const DATA: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'example'
  * `#/components/schemas/Book/properties/id`, is replaced by its target.
  * @throws Error for a broken reference
  */
-export function resolveReferences(schema: JsonSchema, components: Part): JsonSchema {
+export function resolveReferences(schema: JsonSchema, components: JsonPart): JsonSchema {
   return resolve(schema, [])
 
   function resolve(part: unknown, within: readonly string[]): JsonSchema {
@@ -29,27 +29,27 @@ export function resolveReferences(schema: JsonSchema, components: Part): JsonSch
     return mapMembers(schema, (value, keyword) => {
       if (DATA.has(keyword)) return value
       if (Array.isArray(value)) return value.map((each) => resolve(each, within))
-      return MAPS.has(keyword) ? mapMembers(value as Part, (each) => resolve(each, within)) : resolve(value, within)
+      return MAPS.has(keyword) ? mapMembers(value as JsonPart, (each) => resolve(each, within)) : resolve(value, within)
     })
   }
 }
 
-function follow(pointer: string, components: Part): { readonly isComponent: boolean; readonly found: Part } {
+function follow(pointer: string, components: JsonPart): { readonly isComponent: boolean; readonly found: JsonPart } {
   const [, name = '', rest = ''] = SCHEMA.exec(pointer) ?? []
   const found = rest.split('/').slice(1).map(unescape).reduce(memberOf, components[name])
-  if (typeof found === 'object' && found !== null) return { isComponent: rest === '', found: found as Part }
+  if (typeof found === 'object' && found !== null) return { isComponent: rest === '', found: found as JsonPart }
   const names = Object.keys(components).join(', ')
   throw new Error(`the reference ${pointer} leads nowhere; the schemas below #/components/schemas/ are ${names}`)
 }
 
 function memberOf(part: unknown, name: string): unknown {
-  return typeof part === 'object' && part !== null ? (part as Part)[name] : undefined
+  return typeof part === 'object' && part !== null ? (part as JsonPart)[name] : undefined
 }
 
 function unescape(name: string): string {
   return decodeURIComponent(name).replaceAll('~1', '/').replaceAll('~0', '~')
 }
 
-function mapMembers(part: Part, map: (value: unknown, name: string) => unknown): Part {
+function mapMembers(part: JsonPart, map: (value: unknown, name: string) => unknown): JsonPart {
   return Object.fromEntries(Object.entries(part).map(([name, value]) => [name, map(value, name)]))
 }

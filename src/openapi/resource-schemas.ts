@@ -5,7 +5,7 @@ import type { BodyMode } from '../resource/body.js'
 import type { Resource, Sendable } from '../resource/resource.js'
 import type { FieldSchemas } from './field-schema.js'
 import { toPascal } from '../resource/names.js'
-import type { Part } from './json-part.js'
+import type { JsonPart } from './json-part.js'
 
 /** The kinds of bodies that documents distinguish. */
 export type DocumentedMode = Exclude<BodyMode, 'assign'>
@@ -36,7 +36,7 @@ export function nameSchemas(resource: string, unique: (wanted: string) => string
 }
 
 /** A record in responses. */
-export function shownSchema({ spec, shown, access }: Resource, schemas: FieldSchemas): Part {
+export function shownSchema({ spec, shown, access }: Resource, schemas: FieldSchemas): JsonPart {
   const fields = [...shown, ...featureFields(spec)]
   const properties = recordProperties({ ...spec, fields }, schemas)
   const isRequired = (name: string) => alwaysShown(spec, access, name)
@@ -62,13 +62,13 @@ function recordProperties(
 }
 
 /** The response to a read: a whole record with the requested related records. */
-export function selectedSchema(resource: Resource, schemas: FieldSchemas): Part {
+export function selectedSchema(resource: Resource, schemas: FieldSchemas): JsonPart {
   const { properties, required } = shownSchema(resource, schemas)
   return {
     type: 'object',
     description: 'A record, with the related records that the request selects.',
     properties: {
-      ...(properties as Part),
+      ...(properties as JsonPart),
       ...joinedMembers(resource.spec, (record) => recordProperties(record, schemas)),
     },
     required,
@@ -76,7 +76,7 @@ export function selectedSchema(resource: Resource, schemas: FieldSchemas): Part 
 }
 
 /** The same with all members optional. */
-export function partialSchema(resource: Resource, schemas: FieldSchemas): Part {
+export function partialSchema(resource: Resource, schemas: FieldSchemas): JsonPart {
   const { required: _, ...schema } = selectedSchema(resource, schemas)
   return { ...schema, description: 'The members of a record that the request selects.' }
 }
@@ -88,7 +88,7 @@ const NEEDS: Readonly<Record<DocumentedMode, string>> = {
 }
 
 /** A request body. */
-export function bodySchema(resource: Resource, mode: DocumentedMode, schemas: FieldSchemas): Part {
+export function bodySchema(resource: Resource, mode: DocumentedMode, schemas: FieldSchemas): JsonPart {
   const { model, links } = resource.spec
   const sendable = resource.sendable?.[mode === 'create' ? 'create' : 'change']
   const fields = (sendable?.fields ?? model.fields).filter((field) => !field.readOnly && !field.private)

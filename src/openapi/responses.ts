@@ -3,7 +3,7 @@ import type { ValueDescription } from '../http/operation-description.js'
 import type { JsonSchema } from '../json.js'
 import { PROBLEMS, type ProblemType } from '../problem.js'
 import { toPascal } from '../resource/names.js'
-import { type Part, reference } from './json-part.js'
+import { type JsonPart, reference } from './json-part.js'
 
 /** Statuses that any request may get: it is malformed, or the server failed. */
 export const UNDECLARED: readonly number[] = [400, 408, 417, 431, 500, 501, 504]
@@ -67,12 +67,12 @@ export const HEADERS: Readonly<Record<string, ValueDescription>> = {
 }
 
 /** The headers of a response: the given ones, and those of every response. */
-export function headersNamed(...names: readonly string[]): Part {
+export function headersNamed(...names: readonly string[]): JsonPart {
   return Object.fromEntries([...names, REQUEST_ID].map((name) => [name, reference('headers', name)]))
 }
 
 /** A problem document (RFC 9457). */
-export const PROBLEM_SCHEMA: Part = {
+export const PROBLEM_SCHEMA: JsonPart = {
   type: 'object',
   description: 'A problem document (RFC 9457).',
   properties: {
@@ -106,12 +106,12 @@ const TELLING: Readonly<Record<number, readonly string[]>> = {
 }
 
 /** The headers of an error response. */
-export function headersOfRejection(status: number): Part {
+export function headersOfRejection(status: number): JsonPart {
   return headersNamed(...(TELLING[status] ?? []))
 }
 
 /** The problem document for a status. */
-export function rejection(status: number): Part {
+export function rejection(status: number): JsonPart {
   const kinds = Object.entries(PROBLEMS).filter(([, problem]) => problem.status === status)
   const titles = kinds.map(([, { title }]) => title)
   const [type, title] = kinds.length > 0 ? [kinds[0]?.[0] ?? '', titles[0] ?? ''] : ['', '']
@@ -123,7 +123,7 @@ export function rejection(status: number): Part {
 }
 
 /** Errors that are not about the operation itself. */
-export function anyOther(): Part {
+export function anyOther(): JsonPart {
   return {
     description: `Any other problem: a malformed request, or a failure of the service (${UNDECLARED.join(', ')}). With 504 and the type \`/problems/outcome-unknown\`, the change may have been made; that response has no \`Retry-After\`.`,
     headers: headersNamed('Retry-After'),
@@ -132,22 +132,22 @@ export function anyOther(): Part {
 }
 
 /** The response for plugin code, which may return any error. */
-export function anyProblem(): Part {
+export function anyProblem(): JsonPart {
   return { ...anyOther(), description: 'Any other problem, with a status chosen by the code of the route.' }
 }
 
 /** The content of problem documents. */
-export function problemContent(example: Part | undefined): Part {
+export function problemContent(example: JsonPart | undefined): JsonPart {
   const schema = reference('schemas', 'Problem')
   return { 'application/problem+json': { schema, ...(example && { example }) } }
 }
 
 /** The content of problems with a custom shape. */
-export function renderedProblem(schema: JsonSchema = { type: 'object' }): Part {
+export function renderedProblem(schema: JsonSchema = { type: 'object' }): JsonPart {
   return { 'application/json': { schema } }
 }
 
-function exampleOf(type: ProblemType, title: string, status: number): Part {
+function exampleOf(type: ProblemType, title: string, status: number): JsonPart {
   return {
     type: `/problems/${type.replaceAll('_', '-')}`,
     title,

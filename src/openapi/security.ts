@@ -1,11 +1,11 @@
 import type { AuthSpec } from '../config/spec.js'
-import type { Part } from './json-part.js'
+import type { JsonPart } from './json-part.js'
 
 /**
  * How clients sign in; undefined where they need not, or where a proxy does it for them. Ways that only plugins or development have are in the
  * header `Authorization`, in a form that the configuration does not know.
  */
-export function securitySchemes(auth: AuthSpec | undefined): Part | undefined {
+export function securitySchemes(auth: AuthSpec | undefined): JsonPart | undefined {
   if (auth === undefined) return undefined
   const { jwt, keys, proxy } = auth
   const isBearer = keys || (jwt !== undefined && jwt.header === undefined)
@@ -21,6 +21,6 @@ export function securitySchemes(auth: AuthSpec | undefined): Part | undefined {
 }
 
 /** Any scheme, or none: which operations need a credential depends on the grants, and a wrong one is always rejected. */
-export function requirements(schemes: Part | undefined): readonly Part[] {
+export function requirements(schemes: JsonPart | undefined): readonly JsonPart[] {
   return schemes ? [...Object.keys(schemes).map((name) => ({ [name]: [] })), {}] : []
 }

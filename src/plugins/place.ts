@@ -1,6 +1,6 @@
 import { dirname, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { FindPlace, Place } from '../http/route.js'
+import type { FindPlace, SourceLocation } from '../http/route.js'
 
 const FRAME = /((?:file:\/\/)?\/[^()\n]*):(\d+):(\d+)\)?$/
 
@@ -20,7 +20,7 @@ export function errorPlace({ stack = '' }: Error, folder: string): string | unde
   return undefined
 }
 
-function placeOf(stack: string, folder: string): Place | undefined {
+function placeOf(stack: string, folder: string): SourceLocation | undefined {
   const place = placeIn(framesIn(stack)[0] ?? '', folder)
   return place && { file: place.file, line: place.line }
 }
@@ -28,7 +28,7 @@ function placeOf(stack: string, folder: string): Place | undefined {
 const framesIn = (stack: string): readonly string[] =>
   stack.split('\n').filter((line) => line.trimStart().startsWith('at '))
 
-function placeIn(frame: string, folder: string): (Place & { readonly column: number }) | undefined {
+function placeIn(frame: string, folder: string): (SourceLocation & { readonly column: number }) | undefined {
   const [, file = '', line, column] = FRAME.exec(frame) ?? []
   if (file === '') return undefined
   const place = relative(folder, file.startsWith('file:') ? fileURLToPath(file) : file)

@@ -351,7 +351,7 @@ export const BUGS: readonly PlantedBug[] = [
   {
     name: 'a write with an unknown outcome is reported as not done',
     file: 'src/db/driver/outcome.ts',
-    search: 'isDoubtful(error) ? outcomeUnknown(error) : toProblem(error)',
+    search: 'isOutcomeUnknown(error) ? outcomeUnknown(error) : toProblem(error)',
     replace: 'toProblem(error)',
     caughtBy: { file: 'test/db/write-outcomes', test: 'its outcome is unknown', database: 'local' },
   },

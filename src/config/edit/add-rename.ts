@@ -12,7 +12,7 @@ export interface RenameRejection {
 }
 
 /** The place of a rename: the mapping, and the key next to which it is written. */
-interface Place {
+interface RenamePlace {
   readonly mapping: Path
   readonly anchor: string
   readonly from: string
@@ -40,7 +40,7 @@ const declare = (text: string, document: ConfigDocument, rename: string): string
   return 'message' in place ? place : insert(text, document, place)
 }
 
-const placeOfTable = (document: ConfigDocument, from: string, to: string): Place | RenameRejection => {
+const placeOfTable = (document: ConfigDocument, from: string, to: string): RenamePlace | RenameRejection => {
   const models = modelTables(document)
   const tables = models.map(({ table }) => table)
   const found = models.find(({ table }) => table === to)
@@ -53,7 +53,7 @@ const placeOfTable = (document: ConfigDocument, from: string, to: string): Place
 const placeOfField = (
   document: ConfigDocument,
   { table, column, to }: { readonly table: string; readonly column: string; readonly to: string },
-): Place | RenameRejection => {
+): RenamePlace | RenameRejection => {
   const models = modelTables(document)
   const tables = models.map((each) => each.table)
   const found = models.find((each) => each.table === table)
@@ -67,14 +67,14 @@ const placeOfField = (
   return freeOf(document, { mapping: [...fields, to], anchor: 'type', from: column })
 }
 
-const freeOf = (document: ConfigDocument, place: Place): Place | RenameRejection => {
+const freeOf = (document: ConfigDocument, place: RenamePlace): RenamePlace | RenameRejection => {
   const known = findValue(document.value, [...place.mapping, 'renamed_from'])
   if (known === undefined) return place
   return { message: `${place.mapping.join('.')} has \`renamed_from\` already`, help: ['change it there'] }
 }
 
 /** Before the anchor, where no comment can be in the way; on its line within braces, else on a line of its own. */
-const insert = (text: string, document: ConfigDocument, { mapping, anchor, from }: Place): string => {
+const insert = (text: string, document: ConfigDocument, { mapping, anchor, from }: RenamePlace): string => {
   const { offset: at, line } = document.locate([...mapping, anchor], 'key').start
   const start = text.slice(0, at)
   const indent = /^[ \t]*$/.test(start.slice(start.lastIndexOf('\n') + 1))

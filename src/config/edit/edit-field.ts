@@ -7,7 +7,7 @@ import { editConfig } from './edit.js'
 import { spellValue } from './spell-value.js'
 
 /** A field of a model in a configuration. */
-interface Place {
+interface FieldAddress {
   readonly model: string
   readonly field: string
 }
@@ -22,7 +22,7 @@ export interface Setting {
  * Sets or removes a setting of a field, and leaves every other character as it is.
  * @returns undefined if the field is not there, or its text has no room for the setting
  */
-export const setSetting = (text: string, file: string, place: Place, setting: Setting): string | undefined =>
+export const setSetting = (text: string, file: string, place: FieldAddress, setting: Setting): string | undefined =>
   editConfig({ text, file }, (body, document) => {
     const path = ['models', place.model, 'fields', place.field]
     const keys = membersOf(findValue(document.value, path)).map(([key]) => key)
@@ -39,7 +39,7 @@ export const setSetting = (text: string, file: string, place: Place, setting: Se
  * Turns a field into a comment that starts with a reason, and leaves every other character as it is.
  * @returns undefined if the field is not there, or shares a line with something else
  */
-export const commentField = (text: string, file: string, place: Place, reason: string): string | undefined =>
+export const commentField = (text: string, file: string, place: FieldAddress, reason: string): string | undefined =>
   editConfig({ text, file }, (body, document) => {
     const path = ['models', place.model, 'fields', place.field]
     if (findValue(document.value, path) === undefined) return undefined

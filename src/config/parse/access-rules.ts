@@ -52,7 +52,7 @@ export const readRule = (given: Json, model: ModelDraft, path: Path, scope: Rule
 const readConditions = (given: Json, model: ModelDraft, path: Path, scope: RuleScope): readonly ConditionDraft[] =>
   membersOf(given).flatMap(([name, value]) => {
     const at = [...path, name]
-    return scope.report.isSpoiled(at) ? [] : (readCondition(name, value, { model, path: at }, scope) ?? [])
+    return scope.report.isInvalid(at) ? [] : (readCondition(name, value, { model, path: at }, scope) ?? [])
   })
 
 interface RulePlace {

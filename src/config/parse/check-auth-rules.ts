@@ -26,7 +26,7 @@ export const checkAuthRules = (
   if (auth === undefined) return NOTHING
   checkRoles(root, auth, report)
   const { user } = auth
-  if (user && !report.isSpoiled(['auth', 'user'])) checkUser(user, models, report)
+  if (user && !report.isInvalid(['auth', 'user'])) checkUser(user, models, report)
   const sets = [...auth.sets].map(([name, set]) => {
     const path = ['auth', 'sets', name]
     const isTaken = OWN.includes(name) || auth.claims.has(name)
@@ -42,7 +42,7 @@ export const checkAuthRules = (
     const model = modelAt(set.model, [...path, 'of'], models, report)
     const isKnown = model !== undefined && checkFieldName(model, set.field, { path: [...path, 'of'] }, report)
     const rows: RuleDraft =
-      model && isKnown && set.rows !== undefined && !report.isSpoiled([...path, 'rows'])
+      model && isKnown && set.rows !== undefined && !report.isInvalid([...path, 'rows'])
         ? readRule(set.rows, model, [...path, 'rows'], { models, auth, report, inSet: true })
         : []
     return { name, ...set, rows }
@@ -75,7 +75,7 @@ const checkRoles = (root: Json, { roles }: AuthDraft, report: Report): void => {
   }
   const known = [ANYONE, SIGNED_IN, ...roles]
   const check = (name: Json, path: Path, all: readonly string[]) => {
-    if (report.isSpoiled(path) || all.includes(nameOf(name))) return
+    if (report.isInvalid(path) || all.includes(nameOf(name))) return
     const message = `${show(nameOf(name))} is not a role in \`auth.roles\``
     report.add({ code: 'SC333', path, message, help: suggest(nameOf(name), all, 'role') })
   }
@@ -102,14 +102,14 @@ const checkUser = ({ model: name, match }: NonNullable<AuthDraft['user']>, model
   const at = [...path, 'match']
   if (!checkFieldName(model, match, { path: at }, report)) return
   const field = model.fields.get(match)
-  if (field === undefined || report.isDoubtful(field.path)) return
+  if (field === undefined || report.isUncertain(field.path)) return
   if (field.yaml.unique === true || model.key.includes(field)) return
   const message = `${show(match)} cannot have the subjects of callers: it is not unique`
   report.add({ code: 'SC331', path: at, message, help: ['add `unique: true` to the field'] })
 }
 
 const modelAt = (name: string, path: Path, models: Drafts, report: Report): ModelDraft | undefined => {
-  if (report.isSpoiled(path)) return undefined
+  if (report.isInvalid(path)) return undefined
   if (!models.has(name)) {
     const help = suggest(name, [...models.keys()], 'model')
     report.add({ code: 'SC306', path, message: `no model is named ${show(name)}`, help })

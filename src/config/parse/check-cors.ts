@@ -10,7 +10,7 @@ export const checkCors = (root: Json, report: Report): void => {
   const at = [...PATH, 'origins']
   const origins = itemsOf(findValue(root, at))
   const place = origins.indexOf('*')
-  if (place < 0 || report.isSpoiled(at)) return
+  if (place < 0 || report.isInvalid(at)) return
   if (findValue(root, [...PATH, 'credentials']) === true) {
     const message = '`*` cannot be an origin with `credentials: true`: any site could send requests as its visitors'
     report.add({ code: 'SC304', path: [...at, place], message, help: ['list the origins'] })

@@ -206,7 +206,7 @@ const checkDefault = (
     return
   }
   if (given === null) {
-    if (nullable || report.isDoubtful(field.path)) return
+    if (nullable || report.isUncertain(field.path)) return
     const message = `the default of ${show(field.name)} cannot be null: the field is not nullable`
     report.add({ code: 'SC314', path, part: 'key', message, help: ['give a value, or add `nullable: true`'] })
     return

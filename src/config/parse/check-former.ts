@@ -35,13 +35,13 @@ export const checkFormerFields = (root: Json, model: ModelDraft, report: Report)
 const renamed = (root: Json, place: Path, report: Report): readonly Claim[] => {
   const path = [...place, 'renamed_from']
   const name = findValue(root, path)
-  return typeof name !== 'string' || report.isSpoiled(path) ? [] : [{ name, path }]
+  return typeof name !== 'string' || report.isInvalid(path) ? [] : [{ name, path }]
 }
 
 const dropped = (root: Json, place: Path, report: Report): readonly Claim[] =>
   itemsOf(findValue(root, [...place, 'dropped'])).flatMap((name, position) => {
     const path = [...place, 'dropped', position]
-    return typeof name !== 'string' || report.isSpoiled(path) ? [] : [{ name, path }]
+    return typeof name !== 'string' || report.isInvalid(path) ? [] : [{ name, path }]
   })
 
 const checkClaims = (

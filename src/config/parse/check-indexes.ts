@@ -25,7 +25,7 @@ export const checkIndexes = (root: Json, model: ModelDraft, context: IndexContex
   const path = [...model.path, 'indexes']
   for (const [position, json] of itemsOf(findValue(root, path)).entries()) {
     const at = [...path, position]
-    if (report.isSpoiled(at)) continue
+    if (report.isInvalid(at)) continue
     const index = json as unknown as IndexYaml
     const plain = !('fields' in index)
     const fields = plain ? index : index.fields
@@ -123,7 +123,7 @@ const checkCondition = (model: ModelDraft, { name, value, path }: ConditionPlace
   if (!checkFieldName(model, fieldName, { path, part: 'key' }, report)) return
   const field = model.fields.get(fieldName)
   const typed = field && typedOf(field, drafts)
-  if (!field || !typed || report.isDoubtful(field.path)) return
+  if (!field || !typed || report.isUncertain(field.path)) return
   try {
     const rule = (given: Json) => brokenRule(typed.type, typed.options, given, validate)
     if (readComparison(typed, { lookup, value }, rule)) return

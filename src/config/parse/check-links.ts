@@ -46,7 +46,7 @@ export const checkLinks = (
 ): void => {
   for (const [name, json] of membersOf(yaml.links)) {
     const at = [...path, 'links', name]
-    if (report.isSpoiled(at)) continue
+    if (report.isInvalid(at)) continue
     const route = String(json)
     const linked = linkedBy(model, name, { at, models, report })
     if (linked === undefined) continue

@@ -53,7 +53,7 @@ const checkTables = (root: Json, drafts: Drafts, report: Report): ReadonlyMap<st
   for (const name of drafts.keys()) {
     const given = findValue(root, ['models', name, 'table'])
     const path = ['models', name, ...(given === undefined ? [] : ['table'])]
-    if (given !== undefined && report.isSpoiled(path)) continue
+    if (given !== undefined && report.isInvalid(path)) continue
     const written = String(given ?? name)
     const table = canonicalTableName(written) ?? written
     const owner = owners.get(table)
@@ -135,7 +135,7 @@ const checkPrimaryKey = (root: Json, model: ModelDraft, report: Report): void =>
     report.add({ code: 'SC302', path: [...field.path, 'primary_key'], part: 'key', message, help })
   }
   const path = [...model.path, 'fields']
-  if (first !== undefined || report.isSpoiled(path) || report.isDoubtful(path)) return
+  if (first !== undefined || report.isInvalid(path) || report.isUncertain(path)) return
   const message = `the model ${show(model.name)} has no primary key`
   report.add({
     code: 'SC301',
@@ -152,7 +152,7 @@ const checkPrimaryKey = (root: Json, model: ModelDraft, report: Report): void =>
 /** Reports names of a key that are unknown or repeated. */
 const checkNamedKey = (model: ModelDraft, named: Json, report: Report): void => {
   const path = [...model.path, 'primary_key']
-  if (report.isSpoiled(path)) return
+  if (report.isInvalid(path)) return
   const seen = new Set<string>()
   for (const [place, item] of itemsOf(named).entries()) {
     const name = String(item)
@@ -199,7 +199,7 @@ const checkColumns = (model: ModelDraft, report: Report): void => {
 const checkMessageTexts = (root: Json, model: ModelDraft, report: Report): void => {
   const path = [...model.path, 'messages']
   for (const [name, text] of membersOf(findValue(root, path))) {
-    if (report.isSpoiled([...path, name]) || String(text).trim() !== '') continue
+    if (report.isInvalid([...path, name]) || String(text).trim() !== '') continue
     report.add({ code: 'SC207', path: [...path, name], message: `${show(name)} must not be empty text` })
   }
 }

@@ -17,7 +17,7 @@ export const checkMounts = (root: Json, report: Report): void => {
   for (const [index, mount] of itemsOf(findValue(root, ['mounts'])).entries()) {
     const at = ['mounts', index, 'path']
     const path = findValue(mount, ['path'])
-    if (typeof path !== 'string' || report.isSpoiled(at)) continue
+    if (typeof path !== 'string' || report.isInvalid(at)) continue
     const owner = owners.get(path) ?? names.get(mountName(path))
     owners.set(path, `the mount ${show(path)}`)
     names.set(mountName(path), `the mount ${show(path)}, whose routes have the same names`)
@@ -56,7 +56,7 @@ const checkLoneKey = (root: Json, { name, path, model, has, yaml }: ResourceDraf
     })),
   ]
   for (const { dialect, at, help } of places) {
-    if (typeof dialect !== 'string' || dialect === PLAIN || report.isSpoiled(at)) continue
+    if (typeof dialect !== 'string' || dialect === PLAIN || report.isInvalid(at)) continue
     const message = `the dialect ${show(dialect)} needs a primary key of one field, which ${show(name)} does not have`
     report.add({ code: 'SC320', path: at, message, help: [help] })
   }

@@ -16,11 +16,11 @@ export const checkProxies = (root: Json, report: Report): void => {
 }
 
 const checkRanges = (root: Json, place: Path, report: Report): void => {
-  if (report.isSpoiled(place)) return
+  if (report.isInvalid(place)) return
   const given = itemsOf(findValue(root, place))
   for (const [index, entry] of given.entries()) {
     const path = [...place, index]
-    if (report.isSpoiled(path) || isRange(String(entry))) continue
+    if (report.isInvalid(path) || isRange(String(entry))) continue
     const help = ['an address is like `127.0.0.1` or `::1`, a range like `10.0.0.0/8`']
     report.add({
       code: 'SC206',

@@ -22,7 +22,7 @@ export const checkRelation = (field: FieldDraft, drafts: Drafts, report: Report)
   }
   const target = drafts.get(model)
   if (target !== undefined) checkReferred(field, target, { drafts, report })
-  if (on_delete === 'set_null' && !nullable && !report.isDoubtful(field.path)) {
+  if (on_delete === 'set_null' && !nullable && !report.isUncertain(field.path)) {
     const message = `${show(field.name)} cannot be set to null: it is not nullable`
     report.add({ code: 'SC304', path: [...field.path, 'on_delete'], message, help: ['add `nullable: true`'] })
   }

@@ -37,7 +37,7 @@ const checkOnDelete = (model: ModelDraft, { name, path, yaml }: RelationDraft, r
   if (yaml.on_delete !== 'set_null') return
   const fixed = yaml.fields.find((each) => {
     const field = model.fields.get(each)
-    return field !== undefined && field.yaml.nullable !== true && !report.isDoubtful(field.path)
+    return field !== undefined && field.yaml.nullable !== true && !report.isUncertain(field.path)
   })
   if (fixed === undefined) return
   const message = `${show(name)} cannot be set to null: ${show(fixed)} is not nullable`

@@ -133,7 +133,7 @@ const checkWritable = (resources: readonly ResourceDraft[], report: Report): voi
   for (const resource of resources) {
     if (offers(resource, 'create', report) !== true) continue
     for (const field of resource.model?.fields.values() ?? []) {
-      if (field === undefined || seen.has(field) || report.isDoubtful(field.path)) continue
+      if (field === undefined || seen.has(field) || report.isUncertain(field.path)) continue
       const {
         private: hidden,
         read_only,

@@ -80,7 +80,7 @@ const relationsOf = (model: Json, path: Path, report: Report): ModelDraft['relat
   new Map(
     membersOf(findValue(model, ['relations'])).map(([name, yaml]) => {
       const at = [...path, 'relations', name]
-      return [name, report.isSpoiled(at) ? undefined : { name, path: at, yaml: yaml as unknown as RelationYaml }]
+      return [name, report.isInvalid(at) ? undefined : { name, path: at, yaml: yaml as unknown as RelationYaml }]
     }),
   )
 
@@ -105,7 +105,7 @@ export const keySourceOf = ({ type, yaml }: FieldDraft, isWhole: boolean): KeySo
   yaml.key ?? (isWhole ? type.assigned?.key : undefined) ?? 'client'
 
 const draftField = (path: Path, json: Json, report: Report): FieldDraft | undefined => {
-  if (report.isSpoiled(path)) return undefined
+  if (report.isInvalid(path)) return undefined
   const yaml = json as unknown as FieldYaml
   const type = fieldType(yaml.type)
   return type === undefined ? undefined : { name: String(path.at(-1)), path, type, yaml }

@@ -24,12 +24,12 @@ type Mistake = Pick<Rejection, 'code' | 'path' | 'message'> & Partial<Rejection>
 export interface Report {
   add(mistake: Mistake): void
   /** Marks a value, and every mapping or list that contains it, as having the wrong shape. */
-  spoil(path: Path): void
+  markInvalid(path: Path): void
   /** Whether the value at a path, or a part of it, has the wrong shape. */
-  isSpoiled(path: Path): boolean
+  isInvalid(path: Path): boolean
   /** Marks a mapping that has an unknown key, because a key that is missing there may be that one. */
-  doubt(path: Path): void
-  isDoubtful(path: Path): boolean
+  markUncertain(path: Path): void
+  isUncertain(path: Path): boolean
   /** The offset of a key, to tell which of two keys comes later. */
   offset(path: Path): number
   /** In file order. */
@@ -39,14 +39,14 @@ export interface Report {
 /** An empty report on a document. */
 export const createReport = (document: ConfigDocument): Report => {
   const found: Diagnostic[] = []
-  const spoiled = new Set<string>()
-  const doubtful = new Set<string>()
+  const invalid = new Set<string>()
+  const uncertain = new Set<string>()
   return {
     add: (mistake) => void found.push(diagnosticAt(document, { part: 'value', help: [], ...mistake })),
-    spoil: (path) => mark(spoiled, path),
-    isSpoiled: (path) => spoiled.has(pointer(path)),
-    doubt: (path) => mark(doubtful, path),
-    isDoubtful: (path) => doubtful.has(pointer(path)),
+    markInvalid: (path) => mark(invalid, path),
+    isInvalid: (path) => invalid.has(pointer(path)),
+    markUncertain: (path) => mark(uncertain, path),
+    isUncertain: (path) => uncertain.has(pointer(path)),
     offset: (path) => document.locate(path, 'key').start.offset,
     diagnostics: () => [...found].sort((one, other) => one.range.start.offset - other.range.start.offset),
   }

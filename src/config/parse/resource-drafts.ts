@@ -34,7 +34,7 @@ const draft = (
 ): ResourceDraft => {
   const path = ['resources', name]
   const members = Object.fromEntries(membersOf(json))
-  const has = (key: string) => members[key] !== undefined && !report.isSpoiled([...path, key])
+  const has = (key: string) => members[key] !== undefined && !report.isInvalid([...path, key])
   return {
     name,
     path,
@@ -59,5 +59,5 @@ export const offers = (
   report: Report,
 ): boolean | undefined => {
   const unclear = (['operations', 'read_only'] as const).some((key) => yaml[key] !== undefined && !has(key))
-  return unclear || report.isDoubtful(path) ? undefined : operationsOf(yaml).includes(operation)
+  return unclear || report.isUncertain(path) ? undefined : operationsOf(yaml).includes(operation)
 }

@@ -59,6 +59,6 @@ const reportFailure = (failure: Failure, root: Json, report: Report): void => {
   const words = shapeWords(keyword, { path, value, params, schema: parentSchema ?? {}, root })
   const at = words.member === undefined ? path : [...path, words.member]
   report.add({ help: [], ...words, path: at })
-  if (keyword === 'additionalProperties') report.doubt(path)
-  else report.spoil(at)
+  if (keyword === 'additionalProperties') report.markUncertain(path)
+  else report.markInvalid(at)
 }

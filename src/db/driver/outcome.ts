@@ -15,7 +15,7 @@ const DETAIL =
 const BEFORE_COMMIT = 'ProcessInterrupts'
 
 /** Whether the outcome of a committing statement is unknown: the server may have committed without being able to report it. */
-export function isDoubtful(error: unknown): boolean {
+export function isOutcomeUnknown(error: unknown): boolean {
   if (error instanceof Problem || !types.isNativeError(error)) return false
   if (error.message === SILENCE || error.message === NOT_REPLICATED) return true
   return isLost(error) && routineOf(error) !== BEFORE_COMMIT
@@ -23,7 +23,7 @@ export function isDoubtful(error: unknown): boolean {
 
 /** Converts the failure of a commit, or of a statement that is its own transaction, to an error for clients. */
 export function toOutcome(error: unknown): unknown {
-  return isDoubtful(error) ? outcomeUnknown(error) : toProblem(error)
+  return isOutcomeUnknown(error) ? outcomeUnknown(error) : toProblem(error)
 }
 
 /** The problem for a change with an unknown outcome. It has no `Retry-After`, because a blind retry may apply the change twice. */

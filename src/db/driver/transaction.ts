@@ -3,7 +3,7 @@ import { cancelStatement, cutConnection } from './cancel.js'
 import type { StatementResult } from './cell-query.js'
 import type { Connection, Statement } from '../database.js'
 import { toProblem } from './errors.js'
-import { isDoubtful, toOutcome } from './outcome.js'
+import { isOutcomeUnknown, toOutcome } from './outcome.js'
 import type { Send } from './send.js'
 
 /** Ends a transaction that is not being committed yet: it is rolled back and fails with this reason. */
@@ -41,7 +41,7 @@ export function runTransaction<T>(
         asking -= 1
         spent ||= isSpent
         // Once the server has reported the commit, it is final.
-        if (error === null || (answer.command === 'COMMIT' && !isDoubtful(error))) resolve(answer)
+        if (error === null || (answer.command === 'COMMIT' && !isOutcomeUnknown(error))) resolve(answer)
         else reject(error)
       })
     })

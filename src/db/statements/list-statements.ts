@@ -109,7 +109,7 @@ export function compileRowStatement<Item>(
   }
 }
 
-interface Asked extends Pick<Listed, 'model' | 'table'> {
+interface ListRequest extends Pick<Listed, 'model' | 'table'> {
   readonly plan: ListPlan
   readonly limited: Limited | undefined
   readonly params: Parameters
@@ -117,7 +117,7 @@ interface Asked extends Pick<Listed, 'model' | 'table'> {
 
 function projectedFor<Item, Items>(
   projection: Projection<Item, Items>,
-  { plan, limited, params }: Asked,
+  { plan, limited, params }: ListRequest,
 ): Projection<Item, Items> {
   return listProjection(
     // Distinct values come from rows that show their field.
@@ -139,7 +139,7 @@ function renderList(
 
 function renderPage(
   { page, select, fields }: Projection<unknown, unknown>,
-  { model, table: listed, plan, limited, params }: Asked,
+  { model, table: listed, plan, limited, params }: ListRequest,
 ): Text {
   const { alias: table } = listed
   const key = model.key.map(({ column }) => identifier(column))

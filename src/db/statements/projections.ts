@@ -215,13 +215,13 @@ interface DocumentMember extends Member {
 }
 
 /** The form of records: as the resource exposes them, or nested in a record that refers to them. */
-interface Shown extends Pick<ResourceSpec, 'model' | 'url' | 'links'> {
+interface ProjectedResource extends Pick<ResourceSpec, 'model' | 'url' | 'links'> {
   readonly resource: string
   readonly fields: readonly FieldSpec[]
 }
 
 function documentMembers(
-  { resource, model, fields, url, links: linked }: Shown,
+  { resource, model, fields, url, links: linked }: ProjectedResource,
   links: Links,
 ): readonly DocumentMember[] {
   const members = fields.map((field): DocumentMember => {

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ListNode } from '../../linked-list.js'
 import type { Problem } from '../../problem.js'
 import type { Identity } from '../../resource/identity.js'
-import type { Context, FindPlace, Place, ProblemRenderer, Route } from '../route.js'
+import type { Context, FindPlace, SourceLocation, ProblemRenderer, Route } from '../route.js'
 import type { Span } from './spans.js'
 import type { Trace } from './trace.js'
 
@@ -86,7 +86,7 @@ export function statementUnderWay({ statements }: Exchange): { readonly statemen
 }
 
 /** Formats a place for the log. */
-export function toPlace(place: Place | undefined): { readonly place?: string } {
+export function toPlace(place: SourceLocation | undefined): { readonly place?: string } {
   return place ? { place: `${place.file}:${place.line}` } : {}
 }
 
