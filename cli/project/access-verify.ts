@@ -22,7 +22,7 @@ export async function verifyAccess(context: CliContext, loaded: Application, req
   const { spec } = loaded
   return withScratch(context, request, async (scratch) => {
     const examples = await makeExamples(spec, scratch)
-    const found = await compareAll(loaded, examples, scratch)
+    const found = await compareAll(loaded, examples, scratch).finally(examples.remove)
     const idle = findIdle(loaded, examples, request.lineOf)
     const reported = { found, idle, empty: examples.empty }
     if (request.json) reportJson(context, reported)

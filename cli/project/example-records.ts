@@ -25,6 +25,8 @@ export interface ExampleRecords {
   readonly empty: ReadonlyMap<string, string>
   /** Makes the tables as they were. */
   restore(): Promise<void>
+  /** Drops everything from the database, which was empty. */
+  remove(): Promise<void>
 }
 
 /** Records of one model: more would only repeat what others show. */
@@ -41,7 +43,7 @@ export async function makeExamples(spec: AppSpec, database: Database): Promise<E
   const world = new Map<string, StoredRecord[]>(spec.models.map(({ table }) => [table, []]))
   const empty = new Map<string, string>()
   for (const model of models) await fill(model)
-  return { world, empty, restore }
+  return { world, empty, restore, remove: () => dropAll(database) }
 
   async function fill(model: ModelSpec): Promise<void> {
     const written = writtenFields(model)
@@ -140,3 +142,21 @@ function inOrder(models: readonly ModelSpec[]): readonly ModelSpec[] {
 }
 
 const quote = (value: string | null): string => (value === null ? 'null' : literal(value))
+
+/** Finds the statements that drop all tables, views, types, functions and schemas. */
+const DROPS = `
+  select format('drop %s if exists %s cascade', kind, name) from (
+    select case relkind when 'v' then 'view' when 'm' then 'materialized view' else 'table' end as kind,
+      oid::regclass::text as name, relnamespace as schema
+      from pg_class where relkind in ('r', 'p', 'v', 'm')
+    union all select 'type', oid::regtype::text, typnamespace from pg_type where typtype in ('e', 'd')
+    union all select 'routine', oid::regprocedure::text, pronamespace from pg_proc
+    union all select 'schema', quote_ident(nspname), oid from pg_namespace where nspname <> 'public'
+  ) found join pg_namespace on pg_namespace.oid = schema
+  where nspname !~ '^pg_' and nspname <> 'information_schema'`
+
+async function dropAll(database: Database): Promise<void> {
+  const { rows } = await database.query({ text: DROPS, values: [] })
+  const texts = rows.map(([text]) => text ?? '')
+  if (texts.length > 0) await database.query({ text: texts.join(';\n'), values: [] })
+}

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from '@jest/globals'
 import { makeProject, type Project, runInHost } from '../support/cli.js'
-import { envOf } from '../support/database.js'
+import { envOf, openOnlyOnServer } from '../support/database.js'
 
 const projects: Project[] = []
 afterEach(() => Promise.all(projects.splice(0).map((project) => project.remove())))
@@ -30,13 +30,19 @@ resources:
 const GRANTS = `- { to: member, may: read, rows: { project.tenant: $tenant } }
       - { to: member, may: [change, create, destroy], rows: { project.tenant: $tenant, status: open }, becomes: { project.tenant: $tenant } }`
 
-const verify = async (yaml: string, plugin = '') => {
+const verify = async (
+  yaml: string,
+  { plugin = '', scratch }: { plugin?: string; scratch?: string | undefined } = {},
+) => {
   const project = await makeProject({ 'resources.yaml': yaml, ...(plugin && { 'plugin.mjs': plugin }) })
   projects.push(project)
-  const { code, stdout, stderr } = await runInHost(['access', '--verify', '--json'], {
-    cwd: project.folder,
-    env: envOf(undefined),
-  })
+  const { code, stdout, stderr } = await runInHost(
+    ['access', '--verify', '--json', ...(scratch ? ['--scratch', scratch] : [])],
+    {
+      cwd: project.folder,
+      env: envOf(undefined),
+    },
+  )
   if (stdout === '') throw new Error(stderr)
   return { code, ...(JSON.parse(stdout) as Verified) }
 }
@@ -49,9 +55,19 @@ interface Verified {
 }
 
 test('a service that does what its rules say has no difference', async () => {
-  const { code, requests, differences, idle, empty } = await verify(yamlWith(GRANTS))
-  expect({ code, differences, idle, empty }).toEqual({ code: 0, differences: [], idle: [], empty: [] })
-  expect(requests).toBeGreaterThan(100)
+  const scratch = await openOnlyOnServer()
+  try {
+    const { code, requests, differences, idle, empty } = await verify(yamlWith(GRANTS), { scratch: scratch?.url })
+    expect({ code, differences, idle, empty }).toEqual({ code: 0, differences: [], idle: [], empty: [] })
+    expect(requests).toBeGreaterThan(100)
+    const left = await scratch?.query({
+      text: "select tablename from pg_tables where schemaname = 'public'",
+      values: [],
+    })
+    expect(left?.rows ?? []).toEqual([])
+  } finally {
+    await scratch?.close()
+  }
 }, 120_000)
 
 test('a condition that no caller notices is reported with its line', async () => {
@@ -71,7 +87,7 @@ test('a plugin that acts around the rules is a difference, and exit code 1', asy
     body: (await context.service.knex('tasks').where({ id: String(id) }).select('id', 'title'))[0] ?? {},
   }))
 }`
-  const { code, differences } = await verify(yamlWith(GRANTS, 'plugins: [./plugin.mjs]'), plugin)
+  const { code, differences } = await verify(yamlWith(GRANTS, 'plugins: [./plugin.mjs]'), { plugin })
   expect(code).toBe(1)
   expect(differences.map(({ request }) => request)).toContainEqual(expect.stringMatching(/^GET .*\/tasks\/\d+\/$/))
 }, 120_000)
