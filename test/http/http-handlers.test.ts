@@ -305,7 +305,7 @@ describe('requests that no route matches', () => {
       throw new Error('canary')
     })
     router.get('/rejects', () => Promise.reject(new Error('canary')))
-    router.get('/rejects', () => {
+    router.get('/conflicts', () => {
       throw new Problem('conflict', 'not now')
     })
     router.get('/never', () => {})
@@ -329,7 +329,7 @@ describe('requests that no route matches', () => {
     ['/elsewhere', 404, undefined],
     ['/docs/throws', 500, undefined],
     ['/docs/rejects', 500, undefined],
-    ['/docs/rejects', 409, undefined],
+    ['/docs/conflicts', 409, undefined],
     ['/docs/never', 504, undefined],
     ['/docs/%zz', 400, undefined],
   ])('go to mounted applications: %s', async (path, status, body) => {
