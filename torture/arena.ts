@@ -66,8 +66,13 @@ export function openArena({ trial: { id }, store, tier, seed, shared, say }: Are
         .map((file) => JSON.parse(readFileSync(join(REGRESSIONS, file), 'utf8')) as unknown),
   }
   const close = async () => {
-    for (const cleanUp of cleanUps.reverse())
-      await Promise.resolve(cleanUp()).catch((error: unknown) => say(String(error)))
+    for (const cleanUp of cleanUps.reverse()) {
+      try {
+        await cleanUp()
+      } catch (error) {
+        say(String(error))
+      }
+    }
   }
   return { arena, close }
 }

@@ -25,9 +25,10 @@ export async function makeSmallDisk(arena: Arena): Promise<SmallDisk> {
     execFileSync('umount', [mount])
     rmSync(mount, { recursive: true, force: true })
   })
-  const postgres = await arena.postgres({ parent: mount, settings: ['autovacuum=off', 'max_wal_size=64MB'] })
+  // Removed after the server, which writes there until it has stopped.
   const changes = mkdtempSync(join(tmpdir(), 'torture-wal-'))
   arena.later(() => rmSync(changes, { recursive: true, force: true }))
+  const postgres = await arena.postgres({ parent: mount, settings: ['autovacuum=off', 'max_wal_size=64MB'] })
   moveChanges(postgres.data, changes)
   await postgres.start()
   const filler = join(mount, 'filler')
