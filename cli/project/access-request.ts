@@ -1,12 +1,12 @@
 import {
-  type Asked,
+  type AccessRequest,
   type Asker,
   decide,
   explainGrants,
   type Json,
-  type JudgedCondition,
-  type JudgedGrant,
-  type JudgedRule,
+  type EvaluatedCondition,
+  type EvaluatedGrant,
+  type EvaluatedRule,
   knownBy,
   readForDecision,
   type Situation,
@@ -34,7 +34,7 @@ interface Request {
 interface Explained {
   readonly operation: string
   readonly status: number | undefined
-  readonly grants: readonly JudgedGrant[]
+  readonly grants: readonly EvaluatedGrant[]
 }
 
 /** Explains why a request is allowed or denied: each grant of its operation, and each condition. Returns 1 for a denied one. */
@@ -69,22 +69,22 @@ export async function explainRequest(context: CliContext, loaded: Application, r
   const operation = generated ? generated.operation : (action?.name ?? '')
   const id =
     key.fields.length > 0 && key.fields.every((field) => field.name in params) ? key.parseParams(params) : undefined
-  const asked: Asked = {
-    operation: operation as Asked['operation'],
+  const accessRequest: AccessRequest = {
+    operation: operation as AccessRequest['operation'],
     ...(id !== undefined && { id: key.write(id).map(String) }),
     ...(request.data !== undefined && { body: readBody(request.data) }),
   }
   const explain = (known: ReturnType<typeof knownBy>, isKnown: boolean): Explained => {
     const situation: Situation = { spec, resource, asker, known }
     const stored =
-      asked.id &&
+      accessRequest.id &&
       known
         .records(resource.model.table)
-        ?.find((each) => resource.model.key.every((field, at) => each[field.name] === asked.id?.[at]))
-    const grants = explainGrants(situation, asked, stored)
+        ?.find((each) => resource.model.key.every((field, at) => each[field.name] === accessRequest.id?.[at]))
+    const grants = explainGrants(situation, accessRequest, stored)
     const fitting = grants.filter(({ isToCaller }) => isToCaller)
     if (fitting.length === 0) return { operation, status: asker ? 403 : 401, grants }
-    if (isKnown && generated) return { operation, status: decide(situation, asked).status, grants }
+    if (isKnown && generated) return { operation, status: decide(situation, accessRequest).status, grants }
     const isPossible = fitting.some(
       (each) => each.unset.length === 0 && each.rows.holds !== false && each.becomes?.holds !== false,
     )
@@ -96,7 +96,7 @@ export async function explainRequest(context: CliContext, loaded: Application, r
   }
   const explained = request.database
     ? await onExistingDatabase(context, spec, async (database) => {
-        const records = await readForDecision({ spec, resource, asker }, asked, database)
+        const records = await readForDecision({ spec, resource, asker }, accessRequest, database)
         return explain(
           knownBy(spec, asker, (table) => records.get(table)),
           true,
@@ -107,7 +107,7 @@ export async function explainRequest(context: CliContext, loaded: Application, r
         false,
       )
   const isDenied = explained.status !== undefined && explained.status >= 400
-  const place = (grant: JudgedGrant) =>
+  const place = (grant: EvaluatedGrant) =>
     request.lineOf(['resources', resource.mounted ?? resource.name, 'access', grant.index])
   if (request.json) context.out.data(JSON.stringify(jsonOf(explained, isDenied, place)))
   else print(context, { explained, isDenied, place, resource: resource.name, head: `${method} ${path}` }, request)
@@ -123,7 +123,7 @@ function readAsker(text: string): Asker | undefined {
   return { subject: sub, roles: (roles as readonly Json[]).map(String), claims }
 }
 
-function readBody(text: string): NonNullable<Asked['body']> {
+function readBody(text: string): NonNullable<AccessRequest['body']> {
   return Object.fromEntries(Object.entries(readObject(text, '--data')).map(([name, value]) => [name, textOf(value)]))
 }
 
@@ -138,8 +138,12 @@ function readObject(text: string, option: string): Readonly<Record<string, Json>
   throw new Failure(2, `${option} needs a JSON object, and got \`${text}\``)
 }
 
-function jsonOf({ operation, status, grants }: Explained, isDenied: boolean, lineOf: (grant: JudgedGrant) => number) {
-  const rule = ({ holds, alternatives }: JudgedRule) => ({
+function jsonOf(
+  { operation, status, grants }: Explained,
+  isDenied: boolean,
+  lineOf: (grant: EvaluatedGrant) => number,
+) {
+  const rule = ({ holds, alternatives }: EvaluatedRule) => ({
     holds: holds ?? null,
     alternatives: alternatives.map((all) =>
       all.map((each) => ({
@@ -170,7 +174,7 @@ function jsonOf({ operation, status, grants }: Explained, isDenied: boolean, lin
 interface Printed {
   readonly explained: Explained
   readonly isDenied: boolean
-  readonly place: (grant: JudgedGrant) => number
+  readonly place: (grant: EvaluatedGrant) => number
   readonly resource: string
   readonly head: string
 }
@@ -208,7 +212,7 @@ interface ConditionLine {
 }
 
 /** Each condition of a grant, and whether it holds. */
-function conditionsOf({ rows, becomes }: JudgedGrant): readonly ConditionLine[] {
+function conditionsOf({ rows, becomes }: EvaluatedGrant): readonly ConditionLine[] {
   const rules = [['rows', rows] as const, ...(becomes ? [['becomes', becomes] as const] : [])]
   return rules.flatMap(([key, { alternatives }]) =>
     alternatives.flatMap((all, index) =>
@@ -224,7 +228,7 @@ function conditionsOf({ rows, becomes }: JudgedGrant): readonly ConditionLine[] 
 }
 
 /** Why a condition holds, or does not. */
-function wordsOf({ holds, stored, wanted }: JudgedCondition): string {
+function wordsOf({ holds, stored, wanted }: EvaluatedCondition): string {
   if (holds === true) return 'holds'
   if (wanted === undefined && holds === false) return 'fails: the caller has no such value'
   if (holds === undefined) return 'depends on the record'

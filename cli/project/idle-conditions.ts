@@ -1,4 +1,4 @@
-import { callerFor, grantsOf, judgeRule, nearTo, spellCondition, type StoredRecord } from '../../src/internal.js'
+import { callerFor, grantsOf, evaluateRule, nearTo, spellCondition, type StoredRecord } from '../../src/internal.js'
 import type { Application } from '../context.js'
 import type { LineOf } from './access-text.js'
 import type { ExampleRecords } from './example-records.js'
@@ -18,7 +18,7 @@ export function findIdle({ spec }: Application, { world }: ExampleRecords, lineO
       const records = world.get(resource.model.table) ?? []
       const effect = (operation: string, record: StoredRecord) =>
         grantsOf(resource, operation, asker)
-          .filter(({ rows }) => judgeRule(rows, record, known).holds === true)
+          .filter(({ rows }) => evaluateRule(rows, record, known).holds === true)
           .flatMap(({ fields }) => fields)
       return (grant.rows ?? []).flatMap((all, alternative) =>
         all.flatMap((condition, broken): readonly Idle[] => {

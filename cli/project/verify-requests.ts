@@ -1,6 +1,6 @@
 import {
   type AppSpec,
-  type Asked,
+  type AccessRequest,
   type Asker,
   decide,
   exampleValues,
@@ -52,24 +52,28 @@ export async function compareCaller(
   const situation: Situation = { spec, resource, asker, known }
   if (operations.includes('list')) await compareList(verifying, situation)
   if (model.key.length === 0) return
-  const idOf = (record: StoredRecord) => model.key.map(({ name }) => record[name] ?? '')
   // Without a grant, each request of an operation has the same answer.
   const some = <T>(operation: Operation, all: readonly T[]): readonly T[] =>
     operations.includes(operation) ? (grantsOf(resource, operation, asker).length > 0 ? all : all.slice(0, 1)) : []
   const retrieved = some('retrieve', records)
   await Promise.all(
-    retrieved.map((record) => compare(verifying, situation, { operation: 'retrieve', id: idOf(record) })),
+    retrieved.map((record) => compare(verifying, situation, { operation: 'retrieve', id: keyOf(resource, record) })),
   )
   const near = records.filter((record) => isNear(situation, record))
   const changed = [...new Set([...near.slice(0, MAX_CHANGED - 2), ...records])].slice(0, MAX_CHANGED)
   for (const operation of ['update', 'partial_update'] as const)
     for (const record of some(operation, changed))
       for (const body of some(operation, changesOf(verifying, situation, operation, record)))
-        await compare(verifying, situation, { operation, id: idOf(record), body })
+        await compare(verifying, situation, { operation, id: keyOf(resource, record), body })
   for (const record of some('destroy', changed))
-    await compare(verifying, situation, { operation: 'destroy', id: idOf(record) })
+    await compare(verifying, situation, { operation: 'destroy', id: keyOf(resource, record) })
   for (const record of some('create', changed))
     await compare(verifying, situation, { operation: 'create', body: simplePart(resource, record) })
+}
+
+/** The texts of a record's key. */
+function keyOf({ model }: ResourceSpec, record: StoredRecord): readonly string[] {
+  return model.key.map(({ name }) => record[name] ?? '')
 }
 
 /** Whether a grant to the caller covers the record, or would without one of its conditions. */
@@ -88,18 +92,15 @@ function changesOf(
   record: StoredRecord,
 ): readonly StoredRecord[] {
   const { resource, asker } = situation
-  const seen = decide(situation, {
-    operation: 'retrieve',
-    id: resource.model.key.map(({ name }) => record[name] ?? ''),
-  }).records?.[0]
+  const seen = decide(situation, { operation: 'retrieve', id: keyOf(resource, record) }).records?.[0]
   const grants = grantsOf(resource, operation, asker)
-  const judged = new Set(
+  const compared = new Set(
     grants
       .flatMap(({ rows, becomes }) => [...(rows ?? []), ...(becomes ?? [])].flat())
       .map((each) => each.relations[0]?.field ?? each.field),
   )
-  const others = resource.model.fields.filter((field) => !judged.has(field)).slice(0, 3)
-  return [...judged, ...others]
+  const others = resource.model.fields.filter((field) => !compared.has(field)).slice(0, 3)
+  return [...compared, ...others]
     .filter((field) => isSimple(field) && !field.readOnly && !field.primaryKey)
     .flatMap((field) =>
       exampleValues(spec, field, examples.world)
@@ -122,7 +123,7 @@ async function compareList(verifying: Verifying, situation: Situation): Promise<
     path = /<([^>]+)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1]
   }
   const sorted = (records: readonly object[]) => records.map((each) => comparable(situation.resource, each)).toSorted()
-  judge(verifying, situation, {
+  addResult(verifying, situation, {
     request: `GET ${situation.resource.path}`,
     status: expected.status,
     expected: `${expected.status}${expected.records ? ` ${sorted(expected.records).join(' ')}` : ''}`,
@@ -130,10 +131,10 @@ async function compareList(verifying: Verifying, situation: Situation): Promise<
   })
 }
 
-async function compare(verifying: Verifying, situation: Situation, asked: Asked): Promise<void> {
+async function compare(verifying: Verifying, situation: Situation, request: AccessRequest): Promise<void> {
   const { resource, asker } = situation
-  const { operation, id = [], body } = asked
-  const expected = decide(situation, asked)
+  const { operation, id = [], body } = request
+  const expected = decide(situation, request)
   const path = `${resource.path}${id.map((each) => `${encodeURIComponent(each)}/`).join('')}`
   const method = operation === 'retrieve' ? 'GET' : METHODS[operation as keyof typeof METHODS]
   const response = await verifying.send(asker, method, path, body && jsonOf(resource, body))
@@ -145,7 +146,7 @@ async function compare(verifying: Verifying, situation: Situation, asked: Asked)
   const shown = (given: object) =>
     comparable(resource, operation === 'create' ? withoutAssigned(resource, given) : given)
   const isShown = status < 400 && text !== '' && (operation === 'retrieve' || record !== undefined)
-  judge(verifying, situation, {
+  addResult(verifying, situation, {
     request: `${method} ${path}${body ? ` ${JSON.stringify(jsonOf(resource, body))}` : ''}`,
     status: expected.status,
     expected: `${expected.status}${record ? ` ${shown(record)}` : ''}`,
@@ -161,7 +162,8 @@ interface Compared {
   readonly given: string
 }
 
-function judge({ found }: Verifying, { asker }: Situation, { request, status, expected, given }: Compared): void {
+/** Counts a request, and keeps the difference if there is one. */
+function addResult({ found }: Verifying, { asker }: Situation, { request, status, expected, given }: Compared): void {
   found.requests += 1
   if (status === undefined) found.undecided += 1
   else if (expected !== given)

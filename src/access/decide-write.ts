@@ -1,8 +1,16 @@
 import type { FieldSpec, GrantSpec, ModelSpec } from '../config/spec.js'
 import type { Json } from '../json.js'
 import type { StoredText, Verdict } from './compare.js'
-import { type Asked, type Decision, findRecord, grantsOf, showsSome, shownPart, type Situation } from './situation.js'
-import { every, judgeRule, presetText, some, type StoredRecord } from './judge.js'
+import {
+  type AccessRequest,
+  type Decision,
+  findRecord,
+  grantsOf,
+  showsSome,
+  shownPart,
+  type Situation,
+} from './situation.js'
+import { every, evaluateRule, presetText, some, type StoredRecord } from './evaluate.js'
 
 /** A record after a write; without the values that only the database knows. */
 type After = Readonly<Record<string, StoredText>>
@@ -16,16 +24,16 @@ interface Candidate {
 }
 
 /** Decides a request that writes one record. */
-export function decideWrite(situation: Situation, asked: Asked): Decision {
-  if (asked.operation === 'destroy') return decideDestroy(situation, asked)
+export function decideWrite(situation: Situation, request: AccessRequest): Decision {
+  if (request.operation === 'destroy') return decideDestroy(situation, request)
   const { resource, asker } = situation
   const { model } = resource
-  const kind = asked.operation === 'create' ? 'create' : 'change'
-  const grants = grantsOf(resource, asked.operation, asker)
-  const sent = readBody(situation, asked, grants)
+  const kind = request.operation === 'create' ? 'create' : 'change'
+  const grants = grantsOf(resource, request.operation, asker)
+  const sent = readBody(situation, request, grants)
   if (sent === undefined) return { status: 400 }
-  const before = kind === 'change' ? findRecord(situation, asked.id ?? []) : undefined
-  if (kind === 'change' && Object.keys(sent).length === 0) return decideNoChange(situation, asked, before)
+  const before = kind === 'change' ? findRecord(situation, request.id ?? []) : undefined
+  if (kind === 'change' && Object.keys(sent).length === 0) return decideNoChange(situation, request, before)
   const candidates = candidatesFor(situation, kind, grants, sent)
   const first = candidates.toSorted((one, other) => rankOf(one, sent) - rankOf(other, sent))[0]
   if (first === undefined) return { status: 403 }
@@ -36,7 +44,7 @@ export function decideWrite(situation: Situation, asked: Asked): Decision {
     if (before === undefined || shown === undefined) return { status: 404 }
     const covered = some(chosen.map((each) => coversBefore(situation, each, before, sent)))
     if (covered !== true) return { status: covered === false ? 403 : undefined }
-    if (!isUnchanged(asked, shown)) return { status: 412 }
+    if (!isUnchanged(request, shown)) return { status: 412 }
   }
   const after = afterWrite(model, before, { ...sent, ...first.preset })
   const rejected = rejection(situation, { kind, before, after, sent, chosen })
@@ -48,23 +56,23 @@ export function decideWrite(situation: Situation, asked: Asked): Decision {
 }
 
 /** A change without fields only reads. */
-function decideNoChange(situation: Situation, asked: Asked, before: StoredRecord | undefined): Decision {
+function decideNoChange(situation: Situation, request: AccessRequest, before: StoredRecord | undefined): Decision {
   const shown = before && shownPart(situation, 'retrieve', before)
   if (shown === 'unknown') return { status: undefined }
   if (before === undefined || shown === undefined) return { status: 404 }
-  return isUnchanged(asked, shown) ? { status: 200, stored: before, records: [shown] } : { status: 412 }
+  return isUnchanged(request, shown) ? { status: 200, stored: before, records: [shown] } : { status: 412 }
 }
 
-function decideDestroy(situation: Situation, asked: Asked): Decision {
+function decideDestroy(situation: Situation, request: AccessRequest): Decision {
   const { resource, asker, known, spec } = situation
-  const before = findRecord(situation, asked.id ?? [])
+  const before = findRecord(situation, request.id ?? [])
   const shown = before && shownPart(situation, 'retrieve', before)
   if (shown === 'unknown') return { status: undefined }
   if (before === undefined || shown === undefined) return { status: 404 }
   const grants = grantsOf(resource, 'destroy', asker)
-  const covered = some(grants.map(({ rows }) => judgeRule(rows, before, known).holds))
+  const covered = some(grants.map(({ rows }) => evaluateRule(rows, before, known).holds))
   if (covered !== true) return { status: covered === false ? 403 : undefined }
-  if (!isUnchanged(asked, shown)) return { status: 412 }
+  if (!isUnchanged(request, shown)) return { status: 412 }
   const { table } = resource.model
   const isHeld = spec.models.some((model) =>
     model.fields.some(
@@ -78,13 +86,17 @@ function decideDestroy(situation: Situation, asked: Asked): Decision {
 }
 
 /** Whether a record is still as the caller saw it. */
-function isUnchanged({ seen }: Asked, shown: StoredRecord): boolean {
+function isUnchanged({ seen }: AccessRequest, shown: StoredRecord): boolean {
   return seen === undefined || JSON.stringify(seen) === JSON.stringify(shown)
 }
 
 /** The fields that a body sets; undefined if it is not valid for this caller. */
-function readBody(situation: Situation, asked: Asked, grants: readonly GrantSpec[]): StoredRecord | undefined {
-  const { body = {}, operation } = asked
+function readBody(
+  situation: Situation,
+  request: AccessRequest,
+  grants: readonly GrantSpec[],
+): StoredRecord | undefined {
+  const { body = {}, operation } = request
   const { resource } = situation
   const isPreset = (name: string) => grants.some(({ set }) => set.some(({ field }) => field.name === name))
   const isGranted = (name: string) => grants.some(({ fields }) => fields.includes(name))
@@ -140,7 +152,7 @@ function coversBefore(
   sent: StoredRecord,
 ): Verdict {
   const same = outside.map((name) => name in preset || sent[name] === before[name])
-  return every([judgeRule(grant.rows, before, known).holds, ...same])
+  return every([evaluateRule(grant.rows, before, known).holds, ...same])
 }
 
 interface Write {
@@ -170,7 +182,7 @@ function rejection(situation: Situation, write: Write): number | 'none' | undefi
       ({ field, value }) => !('user' in value) || candidate.preset[field.name] !== null,
     )
     const start = before === undefined ? true : coversBefore(situation, candidate, before, sent)
-    return every([start, judgeRule(rule, after, known).holds, ...keys])
+    return every([start, evaluateRule(rule, after, known).holds, ...keys])
   })
   const covered = some(covers)
   if (covered !== true || reached.includes(undefined)) return covered === false ? 403 : undefined
@@ -199,7 +211,7 @@ function isReachable(
     .flatMap((resource) => grantsOf(resource, 'retrieve', asker))
   if (grants.some(({ rows }) => rows === undefined)) return true
   const related = known.records(target.table)?.find((each) => each[target.field] === reference)
-  return related === undefined ? false : some(grants.map(({ rows }) => judgeRule(rows, related, known).holds))
+  return related === undefined ? false : some(grants.map(({ rows }) => evaluateRule(rows, related, known).holds))
 }
 
 /** Whether another record has the values of a unique field or index. */

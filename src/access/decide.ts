@@ -1,9 +1,9 @@
 import { compareStored, compareValue, type StoredText, type Verdict } from './compare.js'
 import { decideWrite } from './decide-write.js'
-import type { StoredRecord } from './judge.js'
+import type { StoredRecord } from './evaluate.js'
 import { compileRelated } from './related-filter.js'
 import {
-  type Asked,
+  type AccessRequest,
   type Decision,
   fieldOf,
   findRecord,
@@ -17,21 +17,21 @@ import {
  * Decides a request by the grants alone. It shares no code with the statements that the service sends, so that one can be compared with the other:
  * the records of all tables are in memory, and each rule is evaluated for each record.
  */
-export function decide(situation: Situation, asked: Asked): Decision {
+export function decide(situation: Situation, request: AccessRequest): Decision {
   const { resource, asker } = situation
-  if (grantsOf(resource, asked.operation, asker).length === 0) return { status: asker ? 403 : 401 }
-  if (asked.operation === 'list') return decideList(situation, asked)
-  if (asked.operation !== 'retrieve') return decideWrite(situation, asked)
-  const record = findRecord(situation, asked.id ?? [])
+  if (grantsOf(resource, request.operation, asker).length === 0) return { status: asker ? 403 : 401 }
+  if (request.operation === 'list') return decideList(situation, request)
+  if (request.operation !== 'retrieve') return decideWrite(situation, request)
+  const record = findRecord(situation, request.id ?? [])
   const shown = record && shownPart(situation, 'retrieve', record)
   if (shown === 'unknown') return { status: undefined }
   return shown ? { status: 200, records: [shown] } : { status: 404 }
 }
 
-function decideList(situation: Situation, asked: Asked): Decision {
+function decideList(situation: Situation, request: AccessRequest): Decision {
   const { resource, asker, known } = situation
   const { model } = resource
-  const { filters = [], words = [], order = [], distinct } = asked
+  const { filters = [], words = [], order = [], distinct } = request
   const own = filters.filter(({ relations = [] }) => relations.length === 0)
   const related = filters.filter(({ relations = [] }) => relations.length > 0)
   const conditions = related.map((each) => compileRelated(situation, each))

@@ -9,14 +9,14 @@ import {
 } from '../config/spec.js'
 import type { Json } from '../json.js'
 import { kindOf, type StoredText } from './compare.js'
-import { judgeRule, type Known, type StoredRecord } from './judge.js'
+import { evaluateRule, type Known, type StoredRecord } from './evaluate.js'
 import { type Asker, knownBy } from './situation.js'
 import { writtenLiteral } from './spell.js'
 
 /** The records of every table, by the name of the table. */
 export type World = ReadonlyMap<string, readonly StoredRecord[]>
 
-/** The rules of an application, with the model of the records that they judge. */
+/** The rules of an application, with the model of the records that they apply to. */
 export function rulesOf({ resources }: AppSpec): readonly { readonly model: ModelSpec; readonly rule: Rule }[] {
   const own = resources.flatMap(({ model, access = [] }) =>
     (access ?? []).flatMap(({ rows, becomes }) => [rows, becomes].flatMap((rule) => (rule ? [{ model, rule }] : []))),
@@ -147,7 +147,7 @@ export interface Near {
 
 /** How near a record is to a rule: it meets an alternative, or all conditions of it but one. */
 export function nearTo(rule: Rule, record: StoredRecord, known: Known): readonly Near[] {
-  return judgeRule(rule, record, known).alternatives.flatMap((all, alternative): readonly Near[] => {
+  return evaluateRule(rule, record, known).alternatives.flatMap((all, alternative): readonly Near[] => {
     const failing = all.flatMap(({ holds }, at) => (holds === true ? [] : [at]))
     return failing.length > 1 ? [] : [{ alternative, broken: failing[0] }]
   })
@@ -164,7 +164,7 @@ export function towards(
 ): StoredRecord | undefined {
   const isRight = (candidate: StoredRecord, at: number) => {
     const condition = all[at]
-    return condition !== undefined && (judgeRule([[condition]], candidate, known).holds === true) === (at !== broken)
+    return condition !== undefined && (evaluateRule([[condition]], candidate, known).holds === true) === (at !== broken)
   }
   let made = record
   for (const at of all.keys()) {

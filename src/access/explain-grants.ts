@@ -1,18 +1,18 @@
 import type { GrantSpec } from '../config/spec.js'
-import { type JudgedRule, judgeRule, presetText, type StoredRecord } from './judge.js'
-import { type Asked, isTo, type Situation } from './situation.js'
+import { type EvaluatedRule, evaluateRule, presetText, type StoredRecord } from './evaluate.js'
+import { type AccessRequest, isTo, type Situation } from './situation.js'
 
 /** A grant of the requested operation, and why it covers the request or does not. */
-export interface JudgedGrant {
+export interface EvaluatedGrant {
   readonly grant: GrantSpec
   /** Its place under `access`. */
   readonly index: number
   /** Whether it applies to the caller. */
   readonly isToCaller: boolean
   /** `rows` for the stored record, or for the new one. */
-  readonly rows: JudgedRule
+  readonly rows: EvaluatedRule
   /** `becomes` for the record after a change; undefined for other operations. */
-  readonly becomes: JudgedRule | undefined
+  readonly becomes: EvaluatedRule | undefined
   /** Fields of the body that it does not name; in a new record they must have their default, in a change keep their value. */
   readonly outside: readonly string[]
   /** Fields that it sets to a value that the caller does not have. */
@@ -22,13 +22,13 @@ export interface JudgedGrant {
 /** Evaluates each grant of the requested operation by itself, including grants to others. */
 export function explainGrants(
   situation: Situation,
-  asked: Asked,
+  request: AccessRequest,
   stored: StoredRecord | undefined,
-): readonly JudgedGrant[] {
+): readonly EvaluatedGrant[] {
   const { resource, asker, known } = situation
-  const { operation, body = {} } = asked
+  const { operation, body = {} } = request
   const isChange = operation === 'update' || operation === 'partial_update'
-  return (resource.access ?? []).flatMap((grant, index): readonly JudgedGrant[] => {
+  return (resource.access ?? []).flatMap((grant, index): readonly EvaluatedGrant[] => {
     if (!grant.may.includes(operation)) return []
     const presets = grant.set.map(({ field, value }) => [field.name, presetText(field, value, known)] as const)
     const preset = Object.fromEntries(presets.filter(([, text]) => text !== 'none' && text !== undefined))
@@ -39,8 +39,8 @@ export function explainGrants(
         grant,
         index,
         isToCaller: isTo(grant, asker),
-        rows: judgeRule(grant.rows, before as StoredRecord | undefined, known),
-        becomes: isChange ? judgeRule(grant.becomes, after, known) : undefined,
+        rows: evaluateRule(grant.rows, before as StoredRecord | undefined, known),
+        becomes: isChange ? evaluateRule(grant.becomes, after, known) : undefined,
         outside: Object.keys(body).filter(
           (name) => !grant.fields.includes(name) && !presets.some(([set]) => set === name),
         ),

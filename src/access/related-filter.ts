@@ -1,6 +1,6 @@
 import type { GrantSpec, ModelSpec } from '../config/spec.js'
 import { compareValue } from './compare.js'
-import { judgeRule, some, type StoredRecord } from './judge.js'
+import { evaluateRule, some, type StoredRecord } from './evaluate.js'
 import { type Comparison, fieldOf, grantsOf, type Situation } from './situation.js'
 
 type Holds = (record: StoredRecord) => boolean
@@ -27,12 +27,12 @@ function follow(situation: Situation, comparison: Comparison, step: Step): Holds
   const { spec, asker, known } = situation
   const { model, readings, relations } = step
   const [name, ...others] = relations
-  const asked = name ?? comparison.field
-  if (readings.length === 0 || !readings.every(({ fields }) => fields.includes(asked))) return undefined
-  const field = fieldOf(model.fields, asked)
+  const fieldName = name ?? comparison.field
+  if (readings.length === 0 || !readings.every(({ fields }) => fields.includes(fieldName))) return undefined
+  const field = fieldOf(model.fields, fieldName)
   if (name === undefined) {
     const { lookup, wanted } = comparison
-    return (record) => compareValue(field, lookup, record[asked] ?? null, wanted) === true
+    return (record) => compareValue(field, lookup, record[fieldName] ?? null, wanted) === true
   }
   const { target } = field
   const shownBy = spec.resources.find(
@@ -43,10 +43,10 @@ function follow(situation: Situation, comparison: Comparison, step: Step): Holds
   const holds = follow(situation, comparison, { model: shownBy.model, readings: grants, relations: others })
   if (holds === undefined) return undefined
   return (record) => {
-    const related = known.records(target.table)?.find((each) => each[target.field] === record[asked])
+    const related = known.records(target.table)?.find((each) => each[target.field] === record[fieldName])
     return (
       related !== undefined &&
-      some(grants.map(({ rows }) => judgeRule(rows, related, known).holds)) === true &&
+      some(grants.map(({ rows }) => evaluateRule(rows, related, known).holds)) === true &&
       holds(related)
     )
   }

@@ -10,7 +10,7 @@ import {
 import type { Json } from '../json.js'
 import type { Lookup } from '../lookups/lookup.js'
 import type { StoredText } from './compare.js'
-import { judgeRule, type Known, type StoredRecord } from './judge.js'
+import { evaluateRule, type Known, type StoredRecord } from './evaluate.js'
 
 /** The caller of a request. */
 export interface Asker {
@@ -20,7 +20,7 @@ export interface Asker {
 }
 
 /** A request, after parsing. */
-export interface Asked {
+export interface AccessRequest {
   readonly operation: Operation
   /** The texts of the key, for an operation on one record. */
   readonly id?: readonly string[]
@@ -97,21 +97,26 @@ export function shownPart(
   reading: 'list' | 'retrieve',
   record: StoredRecord,
 ): StoredRecord | 'unknown' | undefined {
-  const judged = grantsOf(resource, reading, asker).map((grant) => ({
+  const evaluated = grantsOf(resource, reading, asker).map((grant) => ({
     grant,
-    holds: judgeRule(grant.rows, record, known).holds,
+    holds: evaluateRule(grant.rows, record, known).holds,
   }))
-  if (judged.some(({ holds }) => holds === undefined)) return 'unknown'
-  const covering = judged.filter(({ holds }) => holds === true)
+  if (evaluated.some(({ holds }) => holds === undefined)) return 'unknown'
+  const covering = evaluated.filter(({ holds }) => holds === true)
   if (covering.length === 0) return undefined
   const names = new Set(covering.flatMap(({ grant }) => grant.fields))
   const shown = resource.shown.filter(({ name, joined }) => joined === undefined && names.has(name))
   return Object.fromEntries(shown.map(({ name }) => [name, record[name] ?? null]))
 }
 
-/** @throws Error if there is no such field */
+/**
+ * Returns the field of a name.
+ *
+ * @throws Error if none of the fields has the name
+ */
 export function fieldOf(fields: readonly FieldSpec[], name: string): FieldSpec {
   const field = fields.find((each) => each.name === name)
-  if (field === undefined) throw new Error(`there is no field ${name}`)
+  if (field === undefined)
+    throw new Error(`no field is named ${name}; the fields are ${fields.map((each) => each.name).join(', ')}`)
   return field
 }

@@ -2,8 +2,8 @@ import type { GrantSpec, ModelSpec, Rule } from '../config/spec.js'
 import type { Database } from '../db/database.js'
 import { identifier } from '../fields/sql-literal.js'
 import { tableSql } from '../fields/table-name.js'
-import type { StoredRecord } from '../access/judge.js'
-import { type Asked, grantsOf, type Situation } from '../access/situation.js'
+import type { StoredRecord } from '../access/evaluate.js'
+import { type AccessRequest, grantsOf, type Situation } from '../access/situation.js'
 
 /** The maximum number of records of a set that are read for one value. */
 const MAX_MEMBERS = 1000
@@ -16,21 +16,23 @@ type Records = Map<string, StoredRecord[]>
  */
 export async function readForDecision(
   situation: Omit<Situation, 'known'>,
-  asked: Asked,
+  request: AccessRequest,
   database: Database,
 ): Promise<ReadonlyMap<string, readonly StoredRecord[]>> {
   const { spec, resource, asker } = situation
   const { model } = resource
   const found: Records = new Map(spec.models.map(({ table }) => [table, []]))
   const reader = readerOf(database, found)
-  const id = asked.id ?? []
+  const id = request.id ?? []
   const [stored] =
     id.length > 0
       ? await reader(model, Object.fromEntries(model.key.map(({ name }, at) => [name, id[at] ?? ''])), 1)
       : []
-  const grants = [asked.operation, 'retrieve', 'list'].flatMap((name) => grantsOf(resource, name, asker))
-  const others = (resource.access ?? []).filter(({ may }) => may.includes(asked.operation))
-  const starts = [stored, { ...stored, ...asked.body, ...literalPresets(grants) }].filter((each) => each !== undefined)
+  const grants = [request.operation, 'retrieve', 'list'].flatMap((name) => grantsOf(resource, name, asker))
+  const others = (resource.access ?? []).filter(({ may }) => may.includes(request.operation))
+  const starts = [stored, { ...stored, ...request.body, ...literalPresets(grants) }].filter(
+    (each) => each !== undefined,
+  )
   for (const start of starts) {
     for (const rule of [...grants, ...others].flatMap(({ rows, becomes }) => [rows, becomes])) await follow(rule, start)
     for (const { name, target } of model.fields) {
@@ -76,11 +78,11 @@ function literalPresets(grants: readonly GrantSpec[]): StoredRecord {
 
 /** Reads records by the values of some fields, and keeps each once. */
 function readerOf(database: Database, found: Records) {
-  const asked = new Map<string, Promise<readonly StoredRecord[]>>()
+  const reads = new Map<string, Promise<readonly StoredRecord[]>>()
   return (model: ModelSpec, by: Readonly<Record<string, string>>, most: number): Promise<readonly StoredRecord[]> => {
     const key = JSON.stringify([model.table, by])
-    const known = asked.get(key) ?? read(model, by, most)
-    asked.set(key, known)
+    const known = reads.get(key) ?? read(model, by, most)
+    reads.set(key, known)
     return known
   }
 

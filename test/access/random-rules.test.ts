@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { decide } from '../../src/access/decide.js'
-import type { StoredRecord } from '../../src/access/judge.js'
+import type { StoredRecord } from '../../src/access/evaluate.js'
 import { type Decision, knownBy, type Situation } from '../../src/access/situation.js'
 import type { AppSpec } from '../../src/config/spec.js'
 import type { Json } from '../../src/json.js'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { decide } from '../../src/access/decide.js'
-import { judgeRule, type StoredRecord } from '../../src/access/judge.js'
+import { evaluateRule, type StoredRecord } from '../../src/access/evaluate.js'
 import { knownBy, type Situation } from '../../src/access/situation.js'
 import { findWidened } from '../../src/access/wider.js'
 import { readConfig } from '../../src/config/yaml/document.js'
@@ -164,10 +164,10 @@ test('whatever is not reported as wider allows nothing more', () => {
         const [old, now] = [situationOf(one, caller), situationOf(two, caller)]
         const isReported = (operation: string) => [...reported].some((what) => what.startsWith(`note.${operation}:`))
         for (const { id } of WORLD['notes'] ?? []) {
-          const asked = { operation: 'retrieve' as const, id: [id ?? ''] }
+          const request = { operation: 'retrieve' as const, id: [id ?? ''] }
           if (isReported('retrieve')) break
-          const [shown] = decide(now, asked).records ?? []
-          const [shownBefore] = decide(old, asked).records ?? []
+          const [shown] = decide(now, request).records ?? []
+          const [shownBefore] = decide(old, request).records ?? []
           if (shown === undefined) continue
           narrower += 1
           expect(Object.keys(shownBefore ?? {})).toEqual(expect.arrayContaining(Object.keys(shown)))
@@ -193,5 +193,5 @@ type Grant = NonNullable<Situation['resource']['access']>[number]
 /** Whether a grant allows an operation on a record to the caller. */
 function covers(grant: Grant, operation: string, record: StoredRecord, { asker, known }: Situation): boolean {
   const isTo = grant.to === 'anyone' || (asker && (grant.to === 'signed_in' || asker.roles.includes(grant.to)))
-  return Boolean(isTo) && grant.may.includes(operation) && judgeRule(grant.rows, record, known).holds === true
+  return Boolean(isTo) && grant.may.includes(operation) && evaluateRule(grant.rows, record, known).holds === true
 }

@@ -82,14 +82,15 @@ function compare(
     checkSwaps(swaps, sides.wanted, sides.from)
     const compared = { ...sides, conversions, swaps }
     const { steps: found, rejections, notes, former, existing } = await compareSettled(session, compared)
-    const judge = (steps: readonly Step[]) => withLocks(steps, existing.tables, existing.views).map(withWaits)
-    const blocking = judge(found)
+    const withLocksAndWaits = (steps: readonly Step[]) =>
+      withLocks(steps, existing.tables, existing.views).map(withWaits)
+    const blocking = withLocksAndWaits(found)
     const blocked = blockedTables(blocking)
     const large = blocked.length === 0 ? new Set() : await findLarge(blocked.map((table) => former.table(table)))
     const steps =
       large.size === 0
         ? blocking
-        : judge(onlineSteps(blocking, existing.tables, (table) => large.has(former.table(table))))
+        : withLocksAndWaits(onlineSteps(blocking, existing.tables, (table) => large.has(former.table(table))))
     const difference = { rejections, notes, steps }
     return prove(session, difference, {
       from: compared.from,

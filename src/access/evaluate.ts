@@ -19,7 +19,7 @@ export interface Known {
 }
 
 /** A condition of a rule for one record. */
-export interface JudgedCondition {
+export interface EvaluatedCondition {
   readonly condition: RuleCondition
   readonly holds: Verdict
   /** The value of the record; undefined if it is not known, or the relations lead to no record. */
@@ -29,15 +29,15 @@ export interface JudgedCondition {
 }
 
 /** A rule for one record: one of the alternatives must hold. */
-export interface JudgedRule {
+export interface EvaluatedRule {
   readonly holds: Verdict
-  readonly alternatives: readonly (readonly JudgedCondition[])[]
+  readonly alternatives: readonly (readonly EvaluatedCondition[])[]
 }
 
 /** Whether a rule holds for a record, and each of its conditions. */
-export function judgeRule(rule: Rule | undefined, record: StoredRecord | undefined, known: Known): JudgedRule {
+export function evaluateRule(rule: Rule | undefined, record: StoredRecord | undefined, known: Known): EvaluatedRule {
   if (rule === undefined) return { holds: true, alternatives: [] }
-  const alternatives = rule.map((all) => all.map((each) => judgeCondition(each, record, known)))
+  const alternatives = rule.map((all) => all.map((each) => evaluateCondition(each, record, known)))
   return { holds: some(alternatives.map((all) => every(all.map(({ holds }) => holds)))), alternatives }
 }
 
@@ -51,15 +51,19 @@ export function some(verdicts: readonly Verdict[]): Verdict {
   return verdicts.includes(undefined) ? undefined : false
 }
 
-function judgeCondition(condition: RuleCondition, record: StoredRecord | undefined, known: Known): JudgedCondition {
+function evaluateCondition(
+  condition: RuleCondition,
+  record: StoredRecord | undefined,
+  known: Known,
+): EvaluatedCondition {
   const { field, lookup, value } = condition
   const wanted = wantedValues(value, condition, known)
   const end = record && lastRecord(condition, record, known)
   const stored = end === 'none' ? undefined : end?.[field.name]
-  const judged = { condition, stored, wanted: wanted === 'none' ? undefined : wanted }
-  if (wanted === 'none' || end === 'none') return { ...judged, holds: false }
-  if (wanted === undefined || stored === undefined) return { ...judged, holds: undefined }
-  return { ...judged, holds: compareValue(field, lookup, stored, wanted) }
+  const evaluated = { condition, stored, wanted: wanted === 'none' ? undefined : wanted }
+  if (wanted === 'none' || end === 'none') return { ...evaluated, holds: false }
+  if (wanted === undefined || stored === undefined) return { ...evaluated, holds: undefined }
+  return { ...evaluated, holds: compareValue(field, lookup, stored, wanted) }
 }
 
 /** The record to which the relations of a condition lead; `none` if it does not exist, undefined if that is not known. */
@@ -103,7 +107,7 @@ function wantedValues(
   const members = known.records(model.table)
   // A set without conditions belongs to no caller, so it has no records.
   return members
-    ?.filter((record) => judgeRule(rows, record, known).holds === true)
+    ?.filter((record) => evaluateRule(rows, record, known).holds === true)
     .flatMap((record) => record[of.name] ?? [])
 }
 
