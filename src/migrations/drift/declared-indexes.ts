@@ -3,11 +3,11 @@ import { declaredIndexName } from '../../config/parse/constraint-names.js'
 import { type AppSpec, type IndexSpec, isPlain, type ModelSpec } from '../../config/spec.js'
 import { show } from '../../config/words.js'
 import type { Connection } from '../../db/database.js'
+import { opaque } from '../../fields/opaque.js'
 import { type CatalogTable, readTables } from '../introspect/catalog.js'
 import { asUsed } from '../introspect/choose.js'
 import { keyOfIndex, keyOfSettings } from '../introspect/index-key.js'
-import { isPlainIndex } from '../introspect/plain-parts.js'
-import { type IndexSettings, readIndex } from '../introspect/read-index.js'
+import { type IndexedField, type IndexSettings, readIndex } from '../introspect/read-index.js'
 import { find } from '../plan/pair.js'
 import { wantedTables } from '../plan/sql.js'
 import { createIndex } from '../plan/wanted-indexes.js'
@@ -43,7 +43,8 @@ function isThere(index: IndexSpec, model: ModelSpec, live: CatalogTable): boolea
     index.columns.every((column, place) => column === columns[place]) &&
     (!index.unique || columns.length === index.columns.length)
   const keys = live.constraints.filter(({ kind }) => kind === 'primary_key' || kind === 'unique')
-  const indexes = live.indexes.map((found) => ({ found, settings: settingsOf(found, model, live) }))
+  const fields = fieldsOf(model, live)
+  const indexes = live.indexes.map((found) => ({ found, settings: readIndex(live, found, fields) }))
   return (
     keys.some(({ columns }) => serves(columns)) ||
     indexes.some(({ found, settings }) =>
@@ -57,19 +58,13 @@ function isThere(index: IndexSpec, model: ModelSpec, live: CatalogTable): boolea
 const isPlainSettings = ({ unique, ignore_case, where, using }: IndexSettings, wanted: IndexSpec): boolean =>
   !ignore_case && !where && !using && (unique || !wanted.unique)
 
-/** Reads an index of a table; undefined if a model cannot declare it. */
-function settingsOf(
-  index: CatalogTable['indexes'][number],
-  { fields }: ModelSpec,
-  live: CatalogTable,
-): IndexSettings | undefined {
+/** The fields of a model by column, and the other columns of its table under their own names. */
+function fieldsOf({ fields }: ModelSpec, { columns }: CatalogTable): ReadonlyMap<string, IndexedField> {
   const known = fields.filter(({ joined }) => !joined)
-  const named = new Map(
-    known.map(({ column, name, type }) => [column, { name, words: [['type', type.name]] as const }]),
-  )
-  const unique = isPlainIndex(live.name, index, 'unique')
-  if (!unique && !isPlainIndex(live.name, index)) return readIndex(live, index, named)
-  return { fields: index.columns.map((column) => named.get(column ?? '')?.name ?? column ?? ''), unique }
+  return new Map([
+    ...columns.map(({ name }) => [name, { name, words: [['type', opaque.name]] }] as const),
+    ...known.map(({ column, name, type }) => [column, { name, words: [['type', type.name]] }] as const),
+  ])
 }
 
 function describe({ columns, unique, method, ignoreCase, where }: IndexSpec): string {

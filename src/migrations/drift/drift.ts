@@ -131,15 +131,15 @@ function missing(object: string, kind: string, sql: string): Drift {
 }
 
 function changed(object: string, old: CatalogColumn, now: CatalogColumn): readonly Drift[] {
-  const partOf = (column: CatalogColumn): Part => ({ definition: definitionOf(column, column.nullable) })
+  const partOf = (column: CatalogColumn): Defined => ({ definition: definitionOf(column, column.nullable) })
   return restated(object, 'column', partOf(old), partOf(now))
 }
 
-interface Part {
+interface Defined {
   readonly definition: string
 }
 
-function restated(object: string, kind: string, was: Part, is: Part): readonly Drift[] {
+function restated(object: string, kind: string, was: Defined, is: Defined): readonly Drift[] {
   if (was.definition === is.definition) return []
   const text = `${kind} ${object} is ${is.definition} in the database and ${was.definition} in the files`
   return [{ object, text, repair: { adopt: object } }]

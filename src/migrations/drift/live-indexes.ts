@@ -24,12 +24,12 @@ export interface LiveTable {
   readonly references: readonly (readonly string[])[]
 }
 
-interface FoundTable {
-  readonly indexes: readonly Found[]
+interface TableRow {
+  readonly indexes: readonly IndexRow[]
   readonly references: readonly (readonly string[])[]
 }
 
-interface Found {
+interface IndexRow {
   readonly name: string
   readonly valid: boolean
   readonly unique: boolean
@@ -93,7 +93,7 @@ const INDEXES = `
 /** The indexes and foreign keys of every table of the current schema, by the name of the table. Changes nothing. */
 export async function readLiveIndexes(connection: Connection): Promise<ReadonlyMap<string, LiveTable>> {
   const { rows } = await connection.query({ text: INDEXES, values: [] })
-  const tables = JSON.parse(rows[0]?.[0] ?? '{}') as Readonly<Record<string, FoundTable>>
+  const tables = JSON.parse(rows[0]?.[0] ?? '{}') as Readonly<Record<string, TableRow>>
   return new Map(
     Object.entries(tables).map(([table, { indexes, references }]) => [
       table,
@@ -102,7 +102,7 @@ export async function readLiveIndexes(connection: Connection): Promise<ReadonlyM
   )
 }
 
-function toLive({ whole, columns, scans, since, ...rest }: Found): LiveIndex {
+function toLive({ whole, columns, scans, since, ...rest }: IndexRow): LiveIndex {
   const [first] = columns
   // Option 3 is descending with nulls first, the reverse of the default. Other orders of nulls serve no list.
   const sound = whole && (first?.option === 0 || first?.option === 3)

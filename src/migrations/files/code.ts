@@ -27,11 +27,11 @@ export async function runPart(session: Connection, migration: Migration, part: '
   }
 }
 
-type Run = (connection: Connection) => unknown
+type MigrationFunction = (connection: Connection) => unknown
 
-function functionOf(module: unknown, file: string, part: 'up' | 'down'): Run {
+function functionOf(module: unknown, file: string, part: 'up' | 'down'): MigrationFunction {
   const found: unknown = Object.entries(module ?? {}).find(([name]) => name === part)?.[1]
-  if (typeof found === 'function') return found as Run
+  if (typeof found === 'function') return found as MigrationFunction
   if (part === 'up') throw new MigrationError([`${file} exports no function \`up\``], [EXAMPLE])
   throw new MigrationError(
     [`${file} exports no function \`down\`, so that it cannot be reverted`],

@@ -153,14 +153,14 @@ function helpFor(sides: Drifted): readonly string[] {
   return [names.length > 0 ? `There is: ${names.join(', ')}` : 'There is nothing to adopt']
 }
 
-interface Place {
+interface DriftedObject {
   readonly made: CatalogTable
   readonly there: CatalogTable
   /** The name within the table. */
   readonly name: string
 }
 
-function placeOf({ files, live }: Drifted, object: string): Place {
+function locate({ files, live }: Drifted, object: string): DriftedObject {
   const table = object.slice(0, object.indexOf('.'))
   const [made, there] = [find(files, table), find(live, table)]
   if (!made || !there) throw new Error(`a drift without its table: ${object}`)
@@ -169,20 +169,20 @@ function placeOf({ files, live }: Drifted, object: string): Place {
 
 /** The column, if it is new and plans expect a field for it. They leave columns alone that no field can describe. */
 function newColumn(sides: Drifted, object: string): Adopted['column'] {
-  const { made, there, name } = placeOf(sides, object)
+  const { made, there, name } = locate(sides, object)
   const column = find(there.columns, name)
   const isNew = column !== undefined && !find(made.columns, name)
   return isNew && isRepresentable(column) && column.identity === null ? { ...column, table: made.name } : undefined
 }
 
 function changedColumn(sides: Drifted, object: string) {
-  const { made, there, name } = placeOf(sides, object)
+  const { made, there, name } = locate(sides, object)
   const [old, now] = [find(made.columns, name), find(there.columns, name)]
   return old && now ? { table: made.name, old, now } : undefined
 }
 
 function partsOf(sides: Drifted, object: string): Parts {
-  const { made, there, name } = placeOf(sides, object)
+  const { made, there, name } = locate(sides, object)
   const table = tableSql(made.name)
   const [old, now] = [find(made.columns, name), find(there.columns, name)]
   if (old && now) return changeOf(made.name, old, now)

@@ -1,6 +1,6 @@
 import type { CatalogTable } from './catalog.js'
 import { isPlainIndex, isPlainUnique } from './plain-parts.js'
-import { type IndexedField, type IndexSettings, readIndex } from './read-index.js'
+import { type IndexedField, type IndexSettings, plainSettings, readIndex } from './read-index.js'
 
 /**
  * Chooses the indexes that the model of a table declares. Only migrations create indexes, so other indexes of unmanaged tables are not reported.
@@ -11,28 +11,22 @@ export function chooseIndexes(
   { live, managed }: { readonly live: CatalogTable; readonly managed: boolean },
   fields: ReadonlyMap<string, IndexedField>,
 ): { readonly indexes: readonly IndexSettings[]; readonly left: readonly string[] } {
-  const settingsOf = (columns: readonly (string | null)[], unique: boolean): IndexSettings | undefined => {
-    const names = columns.flatMap((column) => fields.get(column ?? '')?.name ?? [])
-    return names.length === columns.length ? { fields: names, unique } : undefined
-  }
   const parts = [
     ...live.constraints
       .filter(({ kind, columns }) => kind === 'other' || (kind === 'unique' && columns.length > 1))
       .map((part) => ({
         part,
-        plain: true,
-        said: part.kind === 'unique' && isPlainUnique(part) ? settingsOf(part.columns, true) : undefined,
+        ofField: false,
+        said: part.kind === 'unique' && isPlainUnique(part) ? plainSettings(part.columns, true, fields) : undefined,
       })),
-    ...live.indexes.map((part) => {
-      const unique = isPlainIndex(live.name, part, 'unique')
-      const plain = unique || isPlainIndex(live.name, part)
-      return { part, plain, said: plain ? settingsOf(part.columns, unique) : readIndex(live, part, fields) }
-    }),
+    ...live.indexes.map((part) => ({
+      part,
+      // Unique fields are declared as such.
+      ofField: part.columns.length === 1 && isPlainIndex(live.name, part, 'unique'),
+      said: readIndex(live, part, fields),
+    })),
   ]
-  // Unique fields are declared as such.
-  const listed = parts.flatMap(({ plain, said }) =>
-    said && !(plain && said.unique && said.fields.length === 1) ? [said] : [],
-  )
+  const listed = parts.flatMap(({ ofField, said }) => (said && !ofField ? [said] : []))
   const keyOf = ({ fields: names, ...others }: IndexSettings) =>
     JSON.stringify([names, 'ignore_case' in others || 'where' in others || 'using' in others ? others : {}])
   const indexes = [...new Map(listed.toReversed().map((each) => [keyOf(each), each])).values()].toReversed()

@@ -96,7 +96,7 @@ export async function introspect(database: Database, options: IntrospectOptions)
   }
 }
 
-interface Found {
+interface SchemaAndText {
   readonly inspected: SchemaInspection
   /** The content of the text; undefined without a text. */
   readonly spec: AppSpec | undefined
@@ -156,7 +156,7 @@ async function writeModels(
 async function takeOver(
   database: Database,
   options: IntrospectOptions,
-  { inspected, spec: before, scratch }: Found & { readonly scratch: Database },
+  { inspected, spec: before, scratch }: SchemaAndText & { readonly scratch: Database },
 ): Promise<Introspected> {
   const { directory, file, tables } = options
   rejectAbsent(inspected, tables)

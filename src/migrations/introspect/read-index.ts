@@ -5,6 +5,7 @@ import { iexact } from '../../lookups/iexact.js'
 import { find } from '../plan/pair.js'
 import type { CatalogColumn, CatalogIndex, CatalogTable } from './catalog.js'
 import type { ChosenField } from './field-of-column.js'
+import { isPlainIndex } from './plain-parts.js'
 
 /** An index as a model declares it. */
 export interface IndexSettings {
@@ -28,8 +29,32 @@ const EQUAL = new RegExp(String.raw`^(${NAME})(?:::text)? = (?:(true|false|\d+)|
 
 const unquote = (name: string): string => (name.startsWith('"') ? name.slice(1, -1).replaceAll('""', '"') : name)
 
-/** Reads an index that is not plain; undefined if a model cannot declare it. */
+/**
+ * Reads an index as `indexes:` declares it.
+ * @param fields the fields of the model, by column
+ * @returns undefined if a model cannot declare it, or has no field for a column
+ */
 export function readIndex(
+  table: CatalogTable,
+  index: CatalogIndex,
+  fields: ReadonlyMap<string, IndexedField>,
+): IndexSettings | undefined {
+  const unique = isPlainIndex(table.name, index, 'unique')
+  if (unique || isPlainIndex(table.name, index)) return plainSettings(index.columns, unique, fields)
+  return readSpecialIndex(table, index, fields)
+}
+
+/** The settings of a plain index or unique constraint; undefined if a column has no field. */
+export function plainSettings(
+  columns: readonly (string | null)[],
+  unique: boolean,
+  fields: ReadonlyMap<string, IndexedField>,
+): IndexSettings | undefined {
+  const names = columns.flatMap((column) => fields.get(column ?? '')?.name ?? [])
+  return names.length === columns.length ? { fields: names, unique } : undefined
+}
+
+function readSpecialIndex(
   { columns }: CatalogTable,
   { definition }: CatalogIndex,
   fields: ReadonlyMap<string, IndexedField>,

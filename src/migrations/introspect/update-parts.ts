@@ -1,10 +1,9 @@
 import { addIndex, addRelation, commentIndex } from '../../config/edit/edit-index.js'
 import { columnsOf, type IndexSpec, type ModelSpec } from '../../config/spec.js'
-import type { CatalogTable } from './catalog.js'
+import type { CatalogIndex, CatalogTable } from './catalog.js'
 import type { ChosenModel } from './choose.js'
 import { freeName } from './field-names.js'
 import { keyOfIndex, keyOfSettings } from './index-key.js'
-import { isPlainIndex } from './plain-parts.js'
 import { readIndex } from './read-index.js'
 import { spellIndex, spellRelation } from './render-models.js'
 import { tryText } from './spec-of-text.js'
@@ -48,10 +47,7 @@ function isThere({ columns, unique, where }: IndexSpec, { now, live }: Followed)
   const field = now.fields.find((each) => each.column === column)
   if (unique && others.length === 0 && field?.words.some(([key]) => key === 'unique')) return true
   const fields = new Map(now.fields.map((each) => [each.column, each]))
-  const isRead = (index: CatalogTable['indexes'][number]) =>
-    isPlainIndex(live.name, index) ||
-    isPlainIndex(live.name, index, 'unique') ||
-    readIndex(live, index, fields) !== undefined
+  const isRead = (index: CatalogIndex) => readIndex(live, index, fields) !== undefined
   const used = [...columns, ...where.map((condition) => condition.field.column)]
   return live.indexes.some((index) => !isRead(index) && used.every((each) => index.uses.includes(each)))
 }

@@ -34,7 +34,7 @@ export interface HeldLock extends TableLock {
   readonly since: string
 }
 
-interface Work {
+interface MeasuredPart {
   readonly subject: string
   readonly outside: boolean
   run(session: Session): Promise<void>
@@ -63,7 +63,7 @@ function measureSteps(
   pending: readonly Migration[],
   steps: Plan['steps'],
 ): Promise<readonly Measured[]> {
-  const works: readonly Work[] = [
+  const parts: readonly MeasuredPart[] = [
     ...pending.map((file) => ({
       subject: file.name,
       outside: database.concurrent && isOutside(file.up),
@@ -90,8 +90,8 @@ function measureSteps(
     const measured: Measured[] = []
     const start = await readState(session)
     const since = new Map<string, HeldLock>()
-    for (const work of works) {
-      measured.push(await measure(session, work, { start, since }))
+    for (const part of parts) {
+      measured.push(await measure(session, part, { start, since }))
       if (measured.at(-1)?.failure !== undefined) break
     }
     return measured
@@ -105,7 +105,11 @@ interface Course {
   readonly since: Map<string, HeldLock>
 }
 
-async function measure(session: Session, { subject, outside, run }: Work, { start, since }: Course): Promise<Measured> {
+async function measure(
+  session: Session,
+  { subject, outside, run }: MeasuredPart,
+  { start, since }: Course,
+): Promise<Measured> {
   const nothing = { locks: [], scanned: [], indexed: [], rewritten: [], failure: undefined }
   const measured = { ...nothing, subject, milliseconds: 0, outside }
   if (outside) return measured

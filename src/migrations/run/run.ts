@@ -107,14 +107,14 @@ export async function recordMigration(database: Database, directory: MigrationFo
   })
 }
 
-interface Run extends RunOptions {
+interface MigrationRun extends RunOptions {
   readonly files: readonly Migration[]
   readonly direction: Direction
   /** The migrations, in the order of the run. */
   readonly names: readonly string[]
 }
 
-async function repeat(database: Database, run: Run): Promise<readonly CompletedMigration[]> {
+async function repeat(database: Database, run: MigrationRun): Promise<readonly CompletedMigration[]> {
   const { files, direction, names, report, allows = () => false } = run
   const all: CompletedMigration[] = []
   const affected = names.flatMap((name) => files.filter((file) => file.name === name))
