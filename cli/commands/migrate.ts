@@ -188,10 +188,7 @@ async function up(context: CliContext, options: UpOptions): Promise<ExitCode> {
     const done = await withConsent(context, options, (allows) =>
       migrateUp(database, folder, { report, allows, ...watching }),
     ).finally(() => progress.end())
-    await closeApplied(
-      spec.file,
-      done.map(({ name }) => name),
-    )
+    await closeApplied(spec.file, done)
     const statuses = await migrationStatus(database, folder)
     const newer = newerIn(statuses)
     const length = statuses.length - newer.length

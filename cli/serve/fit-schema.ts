@@ -14,7 +14,7 @@ import {
 import { type CliContext, projectFolders, shownPath } from '../context.js'
 import { Failure } from '../failure.js'
 import type { Log } from './log.js'
-import { findOpen, growOpen, openMigration } from './open-migration.js'
+import { findOpen, growOpen, markOpen } from './open-migration.js'
 import { applyPending, prepareSchema } from './schema.js'
 import { scratchOf, withScratch } from '../migrate/scratch.js'
 
@@ -73,11 +73,10 @@ export async function fitSchema(context: CliContext, fit: Fit, serve: () => void
 async function add(context: CliContext, { spec, before, database, log }: Fit, lacks: readonly string[]) {
   const { migrations } = projectFolders(spec.file)
   const known = await readMigrations(migrations)
-  const open = await findOpen(spec.file, known)
-  const { plan, growth } = await withScratch(context, scratchOf(context), async (scratch) => {
+  const { plan, open, growth } = await withScratch(context, scratchOf(context), async (scratch) => {
     const made = await planAdditions(spec, before, known, scratch)
-    const isGrowing = open !== undefined && made.text !== undefined
-    return { plan: made, growth: isGrowing ? await planGrowth({ spec, before }, known, made, scratch) : undefined }
+    const last = made.text === undefined ? undefined : await findOpen(spec.file, known)
+    return { plan: made, open: last, growth: last && (await planGrowth({ spec, before }, known, made, scratch)) }
   })
   const { text, steps, rejections, unmet } = plan
   if (lacks.length > 0 && text === undefined) throw notAdditions(plan, lacks)
@@ -99,7 +98,7 @@ async function add(context: CliContext, { spec, before, database, log }: Fit, la
     throw error
   }
   const last = (await readMigrations(migrations)).at(-1)
-  if (last) await openMigration(spec.file, last)
+  if (last) await markOpen(spec.file, last)
   const written = files.map((file) => `wrote ${shownPath(context, file)}`)
   return { changes: [...added, ...written], left: leftWords(plan), files }
 }

@@ -13,10 +13,10 @@ interface Mark {
 }
 
 /** @param config the path of the configuration */
-const markOf = (config: string): string => join(dirname(config), '.snippetctl', 'open-migration.json')
+const markFile = (config: string): string => join(dirname(config), '.snippetctl', 'open-migration.json')
 
 async function readMark(config: string): Promise<Mark | undefined> {
-  const text = await readFile(markOf(config), 'utf8').catch(() => undefined)
+  const text = await readFile(markFile(config), 'utf8').catch(() => undefined)
   if (text === undefined) return undefined
   try {
     return JSON.parse(text) as Mark
@@ -27,21 +27,19 @@ async function readMark(config: string): Promise<Mark | undefined> {
 }
 
 async function writeMark(config: string, mark: Mark): Promise<void> {
-  const file = markOf(config)
+  const file = markFile(config)
   await mkdir(dirname(file), { recursive: true })
   await writeFile(file, JSON.stringify(mark))
 }
 
 /** Marks a migration as open, after the server wrote and applied it. */
-export const openMigration = (
-  config: string,
-  { name, checksum }: Pick<Migration, 'name' | 'checksum'>,
-): Promise<void> => writeMark(config, { name, checksum })
+export const markOpen = (config: string, { name, checksum }: Pick<Migration, 'name' | 'checksum'>): Promise<void> =>
+  writeMark(config, { name, checksum })
 
 /** Closes the open migration, because a database has applied it from its file. */
-export async function closeApplied(config: string, applied: readonly string[]): Promise<void> {
+export async function closeApplied(config: string, applied: readonly Pick<Migration, 'name'>[]): Promise<void> {
   const mark = await readMark(config)
-  if (mark && applied.includes(mark.name)) await rm(markOf(config), { force: true })
+  if (mark && applied.some(({ name }) => name === mark.name)) await rm(markFile(config), { force: true })
 }
 
 /** The last migration, if it is open: its file is as the server wrote it, and git can still commit it for the first time. */
@@ -70,11 +68,11 @@ export async function growOpen(
   try {
     await apply()
   } catch (error) {
-    await openMigration(config, old)
+    await markOpen(config, old)
     throw error
   }
   await writeFile(file, growth.text)
-  await openMigration(config, growth.grown)
+  await markOpen(config, growth.grown)
 }
 
 /** Writes the file of a growth that the database has applied. */
@@ -84,5 +82,5 @@ export async function finishGrowth(config: string, database: Database): Promise<
   const { name, checksum, next } = mark
   const isApplied = (await recordedChecksum(database, name)) === next.checksum
   if (isApplied) await writeFile(next.file, next.text)
-  await openMigration(config, { name, checksum: isApplied ? next.checksum : checksum })
+  await markOpen(config, { name, checksum: isApplied ? next.checksum : checksum })
 }

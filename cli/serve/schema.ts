@@ -114,10 +114,7 @@ export async function applyPending({ spec, database, migrate, log }: Preparation
   }).catch((error: unknown) => {
     throw error instanceof ConsentNeeded ? consentFailure(error) : error
   })
-  await closeApplied(
-    spec.file,
-    applied.map(({ name }) => name),
-  )
+  await closeApplied(spec.file, applied)
 }
 
 /**

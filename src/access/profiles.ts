@@ -7,7 +7,7 @@ import {
   type Rule,
   SIGNED_IN,
 } from '../config/spec.js'
-import { remember } from '../remember.js'
+import { remember, rememberByText } from '../remember.js'
 import { type Caller, type Membership, NONE, readingOf, visibleRule } from '../resource/access.js'
 import type { Identity } from '../resource/identity.js'
 import type { Links } from '../resource/links.js'
@@ -43,19 +43,10 @@ export function compileProfiles(spec: AppSpec, links: Links, compile: CompileSch
   const { auth } = spec
   if (auth === undefined) return undefined
   const all = [...spec.resources, ...spec.mounts.flatMap(({ resources }) => resources)]
-  const known = new Map<string, Profile>()
-  const profileOf = (names: readonly string[]): Profile => {
-    const key = names.join()
-    const found = known.get(key)
-    if (found) return found
-    if (known.size >= MAX_PROFILES) known.delete(known.keys().next().value ?? '')
-    const profile = compileProfile(all, names, { links, compile })
-    known.set(key, profile)
-    return profile
-  }
-  const nobody = profileOf([ANYONE])
+  const profileOf = rememberByText(MAX_PROFILES, (names) => compileProfile(all, names.split(','), { links, compile }))
+  const nobody = profileOf(ANYONE)
   const signedIn = remember(({ roles }: Identity) =>
-    profileOf([ANYONE, SIGNED_IN, ...auth.roles.filter((role) => roles.includes(role))]),
+    profileOf([ANYONE, SIGNED_IN, ...auth.roles.filter((role) => roles.includes(role))].join()),
   )
   return (identity) => (identity ? signedIn(identity) : nobody)
 }

@@ -58,7 +58,7 @@ function section(name: string, heads: readonly string[], rows: readonly Html[]):
 <div class="table" role="region" aria-label="${name}" tabindex="0"><table><thead><tr>${cells}</tr></thead><tbody>${rows}</tbody></table></div>`
 }
 
-/** What a field is, and its rules. */
+/** The settings of a field and its rules, as a list. */
 function aboutField(field: FieldSpec): Html {
   const rules = [...new Set(field.type.rules(field.options).map(({ message }) => message))]
   const said = field.message === undefined ? rules : [field.message]

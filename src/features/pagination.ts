@@ -195,7 +195,7 @@ const UNCOUNTED: JsonSchema = {
 }
 
 /** Dialects count even where `count` is `none`. */
-function mayEstimate(count: PaginationSpec['pagination']['count'], inDialect: boolean): boolean {
+export function mayEstimate(count: PaginationSpec['pagination']['count'], inDialect: boolean): boolean {
   return count === 'capped' || (count === 'none' && inDialect)
 }
 

@@ -4,6 +4,7 @@ import type { ExportFormat } from '../features/export.js'
 import type { ResponseParts } from '../features/feature.js'
 import { describeFilter } from '../features/filterable.js'
 import { featureParameters, featureResponses, placesPage } from '../features/index.js'
+import { mayEstimate } from '../features/pagination.js'
 import type { ValueDescription } from '../http/operation-description.js'
 import { rejectsParameters, rejectsSelection } from '../http/middleware/parameters.js'
 import { exact } from '../lookups/exact.js'
@@ -87,7 +88,7 @@ const speaking: Feature = ({ resource: { spec }, operation }) => {
     headers: [
       'Link',
       'X-Total-Count',
-      ...(['exact', 'stepwise'].includes(spec.pagination.count) ? [] : ['X-Total-Count-Estimated']),
+      ...(mayEstimate(spec.pagination.count, true) ? ['X-Total-Count-Estimated'] : []),
       ...headers,
     ],
     rejections: [400],

@@ -160,7 +160,7 @@ onEmbedded('while developing, saved additions go into one migration', () => {
         commit()
         // As `migrate up` does after it has applied the file.
         const { closeApplied } = await import('../../cli/serve/open-migration.js')
-        await closeApplied(join(project.folder, 'resources.yaml'), [ADD_PAGES.replace('.sql', '')])
+        await closeApplied(join(project.folder, 'resources.yaml'), [{ name: ADD_PAGES.replace('.sql', '') }])
       },
       3,
     ],

@@ -4,7 +4,7 @@ import { BOOKS, BOOKS_MIGRATION, BOOKS_MIGRATION_FILE, makeProject, type Project
 import { envOf, openOnlyOnServer, openTestDatabase, type TestDatabase, testDatabaseKind } from '../support/database.js'
 import { onProjectDatabase, runSql } from '../support/existing.js'
 
-/** A table with some rows, each with so many characters. */
+/** @param width the length of the text in each row, in characters */
 const tableOf = (name: string, rows: number, width = 1) =>
   `create table ${name} as select n, repeat('x', ${width}) as filler from generate_series(1, ${rows}) n;`
 

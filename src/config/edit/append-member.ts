@@ -1,6 +1,7 @@
 import { membersOf } from '../schema/yaml-shape.js'
 import type { ConfigDocument } from '../yaml/document.js'
 import { findValue, type Path } from '../yaml/located.js'
+import { appendLine, lineBefore } from './lines.js'
 
 /** A member to add to a mapping. */
 interface Member {
@@ -22,17 +23,9 @@ export function appendMember(text: string, document: ConfigDocument, { path, key
   const last = membersOf(findValue(document.value, path)).at(-1)?.[0] ?? ''
   const end = text.slice(0, document.locate([...path, last], 'value').end.offset).trimEnd().length
   const start = document.locate([...path, last], 'key').start.offset
-  const indent = text.slice(text.lastIndexOf('\n', start - 1) + 1, start)
+  const indent = lineBefore(text, start)
   if (!/^ *$/.test(indent)) return `${text.slice(0, end)}, ${key}: ${spell(undefined)}${text.slice(end)}`
   return appendLine(text, end, (lineEnd) =>
     `${indent}${key}: ${spell({ indent, lineEnd })}`.replace(/: (?=\r?\n)/, ':'),
   )
-}
-
-/** Writes lines below the line of a place. */
-export function appendLine(text: string, place: number, spell: (lineEnd: string) => string): string {
-  const newline = text.indexOf('\n', place)
-  const lineEnd = text[newline - 1] === '\r' ? '\r\n' : '\n'
-  const at = newline < 0 ? text.length : newline + 1 - lineEnd.length
-  return `${text.slice(0, at)}${lineEnd}${spell(lineEnd)}${text.slice(at)}`
 }

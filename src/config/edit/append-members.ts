@@ -1,6 +1,7 @@
 import { type ConfigDocument, readConfig } from '../yaml/document.js'
 import { findValue } from '../yaml/located.js'
 import { membersOf } from '../schema/yaml-shape.js'
+import { lineBefore, lineEndOf } from './lines.js'
 
 /** Members to write at the end of a mapping at the top of a configuration. */
 interface Addition {
@@ -18,15 +19,13 @@ export function appendMembers(text: string, file: string, additions: readonly Ad
   const document = readConfig(new TextEncoder().encode(text), file)
   if (Array.isArray(document)) return undefined
   const isThere = ({ key }: Addition) => findValue(document.value, [key]) !== undefined
-  const places = additions.filter(isThere).map((addition) => ({ addition, place: placeOf(text, document, addition) }))
-  if (!places.every(({ place }) => place !== undefined)) return undefined
-  const extended = places
-    .toSorted((one, other) => (other.place?.at ?? 0) - (one.place?.at ?? 0))
-    .reduce((before, { addition, place }) => (place ? insert(before, place, addition) : before), text)
+  const found = additions.filter(isThere).map((addition) => ({ addition, end: endOf(text, document, addition) }))
+  if (!found.every(({ end }) => end !== undefined)) return undefined
+  const extended = found
+    .toSorted((one, other) => (other.end?.at ?? 0) - (one.end?.at ?? 0))
+    .reduce((before, { addition, end }) => (end ? insert(before, end, addition) : before), text)
   return additions.filter((addition) => !isThere(addition)).reduce(appendMapping, extended)
 }
-
-const lineEndOf = (text: string): string => (text.includes('\r\n') ? '\r\n' : '\n')
 
 function blockOf({ members }: Addition, indent: string, lineEnd: string): string {
   const lines = members.join('\n').split('\n')
@@ -41,7 +40,7 @@ function appendMapping(text: string, addition: Addition): string {
 }
 
 /** The place after the last member of a mapping. */
-interface Place {
+interface MappingEnd {
   readonly at: number
   readonly indent: string
   /** Whether the last line has no end. */
@@ -49,20 +48,20 @@ interface Place {
 }
 
 /** Returns undefined for a mapping without a line for each member. */
-function placeOf(text: string, document: ConfigDocument, { key }: Addition): Place | undefined {
+function endOf(text: string, document: ConfigDocument, { key }: Addition): MappingEnd | undefined {
   const last = membersOf(findValue(document.value, [key])).at(-1)?.[0]
   if (last === undefined) return undefined
   const shift = text.startsWith('\ufeff') ? 1 : 0
   if (text[document.locate([key], 'value').start.offset + shift] === '{') return undefined
   const start = document.locate([key, last], 'key').start.offset + shift
-  const indent = text.slice(text.lastIndexOf('\n', start - 1) + 1, start)
+  const indent = lineBefore(text, start)
   if (!/^ +$/.test(indent)) return undefined
   const end = text.slice(0, document.locate([key, last], 'value').end.offset + shift).trimEnd().length
   const newline = text.indexOf('\n', end)
   return { at: newline < 0 ? text.length : newline + 1, indent, isOpen: newline < 0 }
 }
 
-function insert(text: string, { at, indent, isOpen }: Place, addition: Addition): string {
+function insert(text: string, { at, indent, isOpen }: MappingEnd, addition: Addition): string {
   const lineEnd = lineEndOf(text)
   const rest = text.slice(at)
   const block = blockOf(addition, indent, lineEnd)

@@ -2,8 +2,9 @@ import type { Json } from '../../json.js'
 import { membersOf } from '../schema/yaml-shape.js'
 import type { ConfigDocument } from '../yaml/document.js'
 import { findValue, type Path } from '../yaml/located.js'
-import { commentLines, spanOf } from './comment-lines.js'
+import { commentLines } from './comment-lines.js'
 import { editConfig } from './edit.js'
+import { appendLine, lineBefore, spanOf } from './lines.js'
 import { spellValue } from './spell-value.js'
 
 /** A field of a model in a configuration. */
@@ -57,18 +58,18 @@ interface Removed {
 function remove(text: string, document: ConfigDocument, { path, keys, key }: Removed): string | undefined {
   const start = document.locate([...path, key], 'key').start.offset
   const { to } = spanOf(text, document, [...path, key])
-  const lineStart = text.lastIndexOf('\n', start - 1) + 1
+  const before = lineBefore(text, start)
   if (!isFlow(text, document, path)) {
     const newline = text.indexOf('\n', to)
-    const isAlone = /^ *$/.test(text.slice(lineStart, start)) && newline >= 0
-    return isAlone ? text.slice(0, lineStart) + text.slice(newline + 1) : undefined
+    const isAlone = /^ *$/.test(before) && newline >= 0
+    return isAlone ? text.slice(0, start - before.length) + text.slice(newline + 1) : undefined
   }
   const place = keys.indexOf(key)
   const next = keys[place + 1]
   if (next !== undefined) return text.slice(0, start) + text.slice(document.locate([...path, next], 'key').start.offset)
-  const before = keys[place - 1]
-  if (before === undefined) return undefined
-  return text.slice(0, spanOf(text, document, [...path, before]).to) + text.slice(to)
+  const previous = keys[place - 1]
+  if (previous === undefined) return undefined
+  return text.slice(0, spanOf(text, document, [...path, previous]).to) + text.slice(to)
 }
 
 interface Inserted {
@@ -82,11 +83,8 @@ function insert(text: string, document: ConfigDocument, { path, last, added }: I
   const { to } = spanOf(text, document, [...path, last])
   if (isFlow(text, document, path)) return `${text.slice(0, to)}, ${added}${text.slice(to)}`
   const start = document.locate([...path, last], 'key').start.offset
-  const indent = text.slice(text.lastIndexOf('\n', start - 1) + 1, start)
-  if (!/^ *$/.test(indent)) return undefined
-  const newline = text.indexOf('\n', to) < 0 ? text.length : text.indexOf('\n', to)
-  const isWindows = text[newline - 1] === '\r'
-  return `${text.slice(0, isWindows ? newline - 1 : newline)}${isWindows ? '\r\n' : '\n'}${indent}${added}${text.slice(isWindows ? newline - 1 : newline)}`
+  const indent = lineBefore(text, start)
+  return /^ *$/.test(indent) ? appendLine(text, to, () => `${indent}${added}`) : undefined
 }
 
 const isFlow = (text: string, document: ConfigDocument, path: Path): boolean =>

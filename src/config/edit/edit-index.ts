@@ -1,9 +1,10 @@
 import { membersOf } from '../schema/yaml-shape.js'
 import type { ConfigDocument } from '../yaml/document.js'
 import { findValue } from '../yaml/located.js'
-import { appendLine, appendMember, type Block } from './append-member.js'
-import { commentLines, spanOf } from './comment-lines.js'
+import { appendMember, type Block } from './append-member.js'
+import { commentLines } from './comment-lines.js'
 import { editConfig } from './edit.js'
+import { appendLine, lineBefore, spanOf } from './lines.js'
 
 /**
  * Writes an index at the end of those of a model, and leaves every other character as it is.
@@ -75,5 +76,3 @@ function addMember(text: string, document: ConfigDocument, { model, key, lines, 
     block ? lines.map((line) => `${block.lineEnd}${block.indent}  ${line}`).join('') : flow
   return appendMember(text, document, { path: ['models', model], key, spell })
 }
-
-const lineBefore = (text: string, place: number): string => text.slice(text.lastIndexOf('\n', place - 1) + 1, place)

@@ -114,22 +114,6 @@ export function createPreparedStatements(resource: string, counts: StatementCoun
   }
 }
 
-/**
- * Joins texts that differ only in one part, and remembers a limited number of them. A text that is remembered is the same string each time, so
- * that looking it up does not go through its characters again.
- */
-export function createTextCache(join: (part: string) => string, maxEntries: number): (part: string) => string {
-  const texts = new Map<string, string>()
-  return (part) => {
-    const known = texts.get(part)
-    if (known !== undefined) return known
-    if (texts.size >= maxEntries) texts.delete(texts.keys().next().value ?? '')
-    const text = join(part)
-    texts.set(part, text)
-    return text
-  }
-}
-
 export type PreparedStatements = ReturnType<typeof createPreparedStatements>
 
 function newEntry(text: string): CacheEntry {

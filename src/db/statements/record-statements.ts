@@ -2,7 +2,7 @@ import { tableSql } from '../../fields/table-name.js'
 import type { ModelSpec } from '../../config/spec.js'
 import { JsonMergePatch } from '../../fields/json-text.js'
 import { identifier } from '../../fields/sql-literal.js'
-import { remember } from '../../remember.js'
+import { remember, rememberByText } from '../../remember.js'
 import type { Precondition, Row, Selection } from '../../resource/plan.js'
 import type { Statement } from '../database.js'
 import {
@@ -18,7 +18,7 @@ import { assignmentsOf, grantedChangeSql } from './granted-changes.js'
 import { coveredBefore, grantedWrite, unchangedBy, unnamedFields } from './granted-writes.js'
 import { type Projection, projectionFor } from './projections.js'
 import { meets } from './preconditions.js'
-import { createTextCache, type PreparedStatements, type Rendered } from './prepared-statements.js'
+import type { PreparedStatements, Rendered } from './prepared-statements.js'
 import { type Parameters, parameters } from './parameters.js'
 import { createTemplates, onlyCaller, renderedAlone } from './templates.js'
 import type { WriteColumns } from './write-columns.js'
@@ -75,7 +75,7 @@ export function compileRecordStatements({
   const returnedBy = (bounds: Bounds | undefined, params: Parameters) =>
     writtenSelect(model, boundTo(bounds, params), bounds, params).join(', ')
   const updating = (changes: string) => `update ${table} set ${changes} returning ${unbound}`
-  const cachedUpdating = createTextCache(updating, MAX_UPDATES)
+  const cachedUpdating = rememberByText(MAX_UPDATES, updating)
 
   /** Selects the record if it meets the preconditions and the request may see it. */
   const found = (bounds: Bounds | undefined, only: readonly Precondition[], params: Parameters): string =>

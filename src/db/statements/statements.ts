@@ -1,5 +1,6 @@
 import { tableSql } from '../../fields/table-name.js'
 import type { ModelSpec } from '../../config/spec.js'
+import { rememberByText } from '../../remember.js'
 import type { Row } from '../../resource/plan.js'
 import type { Statement } from '../database.js'
 import { type BulkStatements, compileBulkStatements } from './bulk-statements.js'
@@ -10,12 +11,7 @@ import { compileRecordStatements, type RecordStatements } from './record-stateme
 import { boundChecks, type Bounds, boundProjection, writtenSelect } from './bounds.js'
 import { coveredAfter, demand, type GrantedWrite, grantedWrite, writtenSql } from './granted-writes.js'
 import { filledByScope } from './scope.js'
-import {
-  createPreparedStatements,
-  createTextCache,
-  type Rendered,
-  type StatementCounts,
-} from './prepared-statements.js'
+import { createPreparedStatements, type Rendered, type StatementCounts } from './prepared-statements.js'
 import type { Parameters } from './parameters.js'
 import { onlyCaller, renderedAlone } from './templates.js'
 import { type WriteColumns, writeColumnsOf } from './write-columns.js'
@@ -50,7 +46,7 @@ export function compileStatements(
   const head = `insert into ${tableSql(model.table)} `
   const tailOf = (select: readonly string[]) => ` returning ${[...keyTexts(model), ...select].join(', ')}`
   const tail = tailOf(projection.select)
-  const insertingOpenly = createTextCache((values) => `${head}${values}${tail}`, MAX_TEXTS)
+  const insertingOpenly = rememberByText(MAX_TEXTS, (values) => `${head}${values}${tail}`)
   const inserting = (values: string, bounds: Bounds | undefined, params: Parameters): string =>
     bounds?.granted
       ? `${head}${values}${tailOf(writtenSelect(model, boundProjection(projection, bounds, params), bounds, params))}`

@@ -32,7 +32,7 @@ export function onlyCaller(bounds: Bounds | undefined): Caller | undefined {
   return bounds?.scopes === undefined ? bounds?.granted?.caller : undefined
 }
 
-/** A text that serves all requests whose callers have the same ones of some values. It holds no value of a request. */
+/** A text for all requests whose callers have the same values of those it depends on. It holds no value of a request. */
 interface Template {
   readonly statement: Text
   readonly depends: readonly Dependency[]
@@ -44,7 +44,7 @@ interface Dependency {
   readonly isGiven: boolean
 }
 
-/** Fills the template that fits a request. If there is none, `render` makes one, with the parameters that it is given. */
+/** Returns a statement with the values of a request. Its text is that of a kept template; if none fits the request, `render` makes one. */
 export type Templates = (inputs: Inputs, render: (params: Parameters) => Text) => Rendered
 
 /** Callers with the same roles rarely have different claims. */

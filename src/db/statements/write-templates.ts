@@ -1,4 +1,5 @@
 import type { GrantSpec } from '../../config/spec.js'
+import { rememberByText } from '../../remember.js'
 import { CallerKey } from '../../resource/access.js'
 import type { GrantedWrite } from './granted-writes.js'
 import { createTemplates, type Templates } from './templates.js'
@@ -10,16 +11,8 @@ import { createTemplates, type Templates } from './templates.js'
 export function createWriteTemplates(
   maxEntries: number,
 ): (write: GrantedWrite, grants: readonly GrantSpec[]) => Templates {
-  const kept = new Map<string, Templates>()
-  return (write, grants) => {
-    const key = formOf(write, grants)
-    const known = kept.get(key)
-    if (known) return known
-    if (kept.size >= maxEntries) kept.delete(kept.keys().next().value ?? '')
-    const templates = createTemplates({ ownsValues: false })
-    kept.set(key, templates)
-    return templates
-  }
+  const templates = rememberByText(maxEntries, () => createTemplates({ ownsValues: false }))
+  return (write, grants) => templates(formOf(write, grants))
 }
 
 function formOf({ row, sent, coverings }: GrantedWrite, grants: readonly GrantSpec[]): string {

@@ -1,0 +1,26 @@
+import type { ConfigDocument } from '../yaml/document.js'
+import type { Path, Span } from '../yaml/located.js'
+
+/** The place of a value, without the space after it. */
+export function spanOf(text: string, document: ConfigDocument, path: Path): Span {
+  const { start, end } = document.locate(path, 'value')
+  return { from: start.offset, to: text.slice(0, end.offset).trimEnd().length }
+}
+
+/** The text in front of a place, on its line. */
+export const lineBefore = (text: string, place: number): string =>
+  text.slice(text.lastIndexOf('\n', place - 1) + 1, place)
+
+/** The line end of a file: `\r\n` if it has one. */
+export const lineEndOf = (text: string): string => (text.includes('\r\n') ? '\r\n' : '\n')
+
+/**
+ * Writes lines below the line of a place.
+ * @param spell the lines, without the end of the last one; given the line end of that line
+ */
+export function appendLine(text: string, place: number, spell: (lineEnd: string) => string): string {
+  const newline = text.indexOf('\n', place)
+  const lineEnd = text[newline - 1] === '\r' ? '\r\n' : '\n'
+  const at = newline < 0 ? text.length : newline + 1 - lineEnd.length
+  return `${text.slice(0, at)}${lineEnd}${spell(lineEnd)}${text.slice(at)}`
+}
