@@ -41,6 +41,12 @@ async function runNow(line) {
 function replaceHost() {
   host?.child.disconnect()
   commands = 0
-  const child = fork(HOST, { env: {}, execArgv: [], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  // Node reads it from the environment with which the process has started: without it, the databases of commands are on a disk.
+  const { TMPDIR } = process.env
+  const child = fork(HOST, {
+    env: TMPDIR === undefined ? {} : { TMPDIR },
+    execArgv: [],
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  })
   host = { child, ended: once(child, 'exit').then(() => undefined) }
 }
