@@ -3,6 +3,7 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import {
   type AppSpec,
+  type Database,
   type Diagnostic,
   type LoadedApplication,
   type LoadedSpec,
@@ -35,6 +36,8 @@ export interface Lifecycle {
   exit(code: number): void
   /** Sets the exit code for a process that ends by itself. */
   finish(code: ExitCode): void
+  /** Opens an empty embedded database whose contents are discarded when it is closed. */
+  openScratch(): Promise<Database>
 }
 
 /** The environment of a command: streams, variables, folders and the process. */

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
+import { openScratch } from '../src/internal.js'
 import type { Lifecycle, StopSignal } from './context.js'
 import { findParent } from './serve/parent.js'
 import { readEnvFile } from './env-file.js'
@@ -55,6 +56,7 @@ const lifecycle: Lifecycle = {
     parent?.leave()
     setTimeout(() => process.exit(), EXIT_TIMEOUT_MS).unref()
   },
+  openScratch: () => openScratch(),
 }
 
 /** Runs the command line of this process, and sets its exit code in every case. */

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { createContext, type Lifecycle } from '../cli/context.js'
 import { createProgram } from '../cli/program.js'
-import { createService, loadApplication, openDatabase } from '../src/internal.js'
+import { createService, loadApplication, openDatabase, openScratch } from '../src/internal.js'
 import { createAll, wantedTables } from '../src/migrations/plan/sql.js'
 
 /** A configuration to try. */
@@ -90,6 +90,7 @@ const LIFECYCLE: Lifecycle = {
   onExit: ignore,
   exit: ignore,
   finish: ignore,
+  openScratch: () => openScratch(),
 }
 
 const MISTAKE = /^(?:error|warning)\[.*\n(.*)$/gm

@@ -23,9 +23,9 @@ export const scratchOf = ({ env }: CliContext): ScratchOptions => {
 }
 
 /** Opens an empty database: an embedded one, unless the option or the environment names a server. */
-export function openScratchOf({ env }: CliContext, { scratch: url }: ScratchOptions): Promise<Database> {
-  const server = url === undefined ? undefined : { url, variable: url === env[VARIABLE] ? VARIABLE : '--scratch' }
-  return openScratch(server)
+export function openScratchOf(context: CliContext, { scratch: url }: ScratchOptions): Promise<Database> {
+  if (url === undefined) return context.openScratch()
+  return openScratch({ url, variable: url === context.env[VARIABLE] ? VARIABLE : '--scratch' })
 }
 
 /** Runs `work` with that database, and closes it. */

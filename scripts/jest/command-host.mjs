@@ -8,6 +8,7 @@ import { Readable, Writable } from 'node:stream'
 // It starts its service in the folder where it was loaded, and those of commands are removed.
 import 'esbuild'
 import { runCommandLine } from '../../dist/cli/run.js'
+import { closeKeptScratch, openKeptScratch } from './kept-scratch.mjs'
 
 const { version } = createRequire(import.meta.url)('../../package.json')
 const program = new URL('../../bin/snippetctl.js', import.meta.url).pathname
@@ -16,7 +17,7 @@ const inherited = { ...process.env }
 // Each command adds listeners for the end of its process.
 process.setMaxListeners(0)
 process.on('message', (line) => void run(line).then((outcome) => process.send(outcome)))
-process.on('disconnect', () => process.exit())
+process.on('disconnect', () => void closeKeptScratch().finally(() => process.exit()))
 
 async function run({ args, cwd, env, terminal }) {
   process.chdir(cwd)
@@ -48,6 +49,7 @@ async function run({ args, cwd, env, terminal }) {
       finish: (code) => {
         outcome.code = code
       },
+      openScratch: openKeptScratch,
     },
   )
   return outcome

@@ -5,8 +5,8 @@ const MAX_FILES = 12
 
 const LONG_TIMER_MS = 5_000
 
-/** Equal before and after a test file that leaves nothing but its schemas behind. */
-const STATE = `
+/** Equal before and after work that leaves nothing but its schemas behind. */
+export const STATE = `
   select (select json_agg(name order by name) from pg_available_extensions)::text
     || (select json_agg(rolname order by rolname) from pg_roles)::text
     || (select count(*) from pg_db_role_setting) as state`
