@@ -23,6 +23,7 @@ interface IntrospectOptions extends CommonOptions, ScratchOptions {
   readonly readOnly?: true
   readonly manage?: true
   readonly update?: true
+  readonly keepNames?: true
   readonly print?: true
   readonly json?: true
   readonly force?: true
@@ -57,6 +58,7 @@ export function addIntrospect(program: Command, context: CliContext): void {
         'force',
       ]),
     )
+    .option('--keep-names', 'name fields exactly like their columns, also in JSON: displayName, customer_id')
     .option('--print', 'print the configuration, and write nothing')
     .option('--json', 'print a report of the models as JSON')
     .addOption(scratchOption())
@@ -80,6 +82,7 @@ async function run(context: CliContext, options: IntrospectOptions): Promise<Exi
     const shown = shownPath(context, file)
     const found = await introspect(database, {
       ...{ file: shown, text, directory, tables, schemas, manage, update, resources },
+      spelling: options.keepNames ? 'kept' : 'snake_case',
       openScratch: () => openScratchOf(context, options),
     })
     for (const each of found.left) context.err.line(`${context.err.colors.yellow('left')}  ${each}`)

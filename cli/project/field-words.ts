@@ -1,10 +1,10 @@
-import { FIELD_TYPES, type JsonSchema } from '../../src/internal.js'
+import { FIELD_TYPES, isFieldName, type JsonSchema } from '../../src/internal.js'
 import { Failure } from '../failure.js'
 import { similarHelp } from '../similar.js'
 
 /** @throws Failure 2 if the text is not a valid name */
-export function requireName(what: string, name: string): void {
-  if (/^[a-z][a-z0-9_]{0,62}$/.test(name)) return
+export function requireName(what: 'field' | 'resource', name: string): void {
+  if (what === 'field' ? isFieldName(name) : /^[a-z][a-z0-9_]{0,62}$/.test(name)) return
   const near = name
     .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
     .toLowerCase()
@@ -12,7 +12,7 @@ export function requireName(what: string, name: string): void {
     .replace(/^[^a-z]+/, '')
   throw new Failure(
     2,
-    `\`${name}\` is not a valid name of a ${what}: use a lower-case letter, then letters, digits and \`_\``,
+    `\`${name}\` is not a valid name of a ${what}: use a ${what === 'field' ? '' : 'lower-case '}letter, then letters, digits and \`_\``,
     [...(near === '' ? [] : [`for example: ${near}`])],
   )
 }

@@ -10,9 +10,6 @@ export const show = (text: string): string => {
   return `\`${cut.replace(/[\u0000-\u001f]/g, (control) => JSON.stringify(control).slice(1, -1))}\``
 }
 
-/** The default label of a field: its name, capitalised. */
-export const labelOf = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1).replaceAll('_', ' ')
-
 /** A value that should be a name, as text; `String` would fail on a mapping, which has no prototype. */
 export const nameOf = (json: Json): string => (typeof json === 'string' ? json : JSON.stringify(json))
 
@@ -53,7 +50,7 @@ export const nearest = (
   if (meant !== undefined || given === '' || given.length > MAX_NAME_LENGTH) return meant
   const bound = Math.max(1, Math.floor(given.length / 3))
   return known
-    .map((name) => ({ name, far: isSwap(given, name) ? 1 : distance(given.toLowerCase(), name) }))
+    .map((name) => ({ name, far: isSwap(given, name) ? 1 : distance(given.toLowerCase(), name.toLowerCase()) }))
     .filter(({ far }) => far <= bound)
     .sort((one, other) => one.far - other.far)[0]?.name
 }

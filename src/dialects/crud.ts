@@ -1,3 +1,4 @@
+import { labelOf } from '../fields/default-label.js'
 import type { Lookup } from '../lookups/lookup.js'
 import type { Json } from '../json.js'
 import { contains } from '../lookups/contains.js'
@@ -96,8 +97,8 @@ export const crud: Dialect = {
 /** Clients show a message under the field that is its first word. In a bulk request, the index of the record precedes it. */
 function afterItsField({ field, message }: FieldError): string {
   const name = field.slice(field.lastIndexOf('.') + 1)
-  const named = message.toLowerCase().startsWith(`${name.replaceAll('_', ' ')} `)
-  return named ? field + message.slice(name.length) : `${field} ${message}`
+  const label = labelOf(name)
+  return message.startsWith(`${label} `) ? field + message.slice(label.length) : `${field} ${message}`
 }
 
 /** `{"$and":[{"status":{"$eq":"draft"}},{"id":{"$in":[1,2]}}]}` */

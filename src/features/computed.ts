@@ -3,10 +3,11 @@ import { derivedField } from '../config/derived-field.js'
 import { hasMember, type ModelDraft } from '../config/parse/drafts.js'
 import { checkFieldName } from '../config/parse/field-names.js'
 import type { ResourceDraft } from '../config/parse/resource-drafts.js'
-import { doc, flag, listOf, mapping, named } from '../config/schema/parts.js'
+import { doc, flag, fieldsNamed, listOf, mapping } from '../config/schema/parts.js'
 import { itemsOf, membersOf } from '../config/schema/yaml-shape.js'
-import { labelOf, show } from '../config/words.js'
+import { show } from '../config/words.js'
 import { fail } from '../fail.js'
+import { labelOf } from '../fields/default-label.js'
 import { fieldType, FIELD_TYPES } from '../fields/index.js'
 import type { JsonSchema } from '../json.js'
 import type { Declared, Feature, Scope } from './feature.js'
@@ -36,7 +37,7 @@ const TAKEN: ReadonlyMap<string, string> = new Map([
 export const computed: Feature<ComputedFields> = {
   keys: {
     computed: doc(
-      named(computedSchema(), { maxProperties: MAX_COMPUTED }),
+      fieldsNamed(computedSchema(), { maxProperties: MAX_COMPUTED }),
       'Fields of responses that a plugin computes from stored fields, by `app.compute`.',
       'computed:\n  full_title: { from: [title, isbn], type: string }',
     ),

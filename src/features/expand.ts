@@ -11,7 +11,7 @@ import { hasMember, isRelation, type ModelDraft, whyHidden, whyPartHidden } from
 import { checkFieldName, type NamePlace } from '../config/parse/field-names.js'
 import { operationsOf } from '../config/parse/operations.js'
 import { offers, type ResourceDraft } from '../config/parse/resource-drafts.js'
-import { doc, listOf, mapping } from '../config/schema/parts.js'
+import { doc, FIELD_NAME, listOf, mapping } from '../config/schema/parts.js'
 import { membersOf, type ResourceYaml } from '../config/schema/yaml-shape.js'
 import { show, suggest } from '../config/words.js'
 import type { Json, JsonSchema } from '../json.js'
@@ -28,7 +28,7 @@ export interface ExpandSpec {
 const MAX_EXPANSIONS = 20
 /** The maximum number of relations in one request: each is looked up once for each record. */
 const MAX_EXPANDED = 10
-const RELATIONS = '^[a-z][a-z0-9_]{0,62}(\\.[a-z][a-z0-9_]{0,62}){0,2}$'
+const RELATIONS = `^${FIELD_NAME}(\\.${FIELD_NAME}){0,2}$`
 const RELATIONS_HINT = 'an expansion is a relation, or up to three between dots, such as `author.publisher`'
 
 /** `expand: [author]`: responses include related records if a request names their relations. */

@@ -53,6 +53,36 @@ test('introspect names fields after columns of any name, and the next plan is em
   expect(await run('migrate', 'status')).toMatchObject({ code: 0 })
 })
 
+test('introspect --keep-names names fields like their columns, where a field can have the name, and so does --update', async () => {
+  await onProjectDatabase(project, database, (connection) => runSql(connection, SQL))
+  expect(await run('introspect', '--keep-names')).toMatchObject({ code: 0 })
+  await onProjectDatabase(project, database, (connection) =>
+    runSql(connection, 'alter table people add "nickName" text; create table pets ("petId" integer primary key)'),
+  )
+  expect(await run('introspect', '--update', '--keep-names')).toMatchObject({ code: 0 })
+  expect(await readFile(join(project.folder, 'resources.yaml'), 'utf8')).toContain(`    fields:
+      Id:           { type: integer, primary_key: true }
+      displayName:  { type: string, max: 40, unique: true }
+      display_name: { type: text, nullable: true }
+      order:        { type: integer, minimum: 1 }
+      odd_name_x:   { type: text, column: "odd \\" name.x", nullable: true }
+      HTTPCode:     { type: integer, nullable: true }
+      column_1st:   { type: boolean, column: "1st", nullable: true }
+      createdBy:    { type: belongs_to, model: people, column: createdBy, nullable: true }
+      managerId:    { type: belongs_to, model: people, column: managerId, nullable: true }
+      boss:         { type: belongs_to, model: people, on_delete: set_null, column: boss, nullable: true }
+      nickName: { type: text, nullable: true }
+    indexes:
+      - { fields: [createdBy, order], unique: true }
+      - [displayName, order]
+`)
+  expect(await run('check', '--database')).toMatchObject({ code: 0 })
+  expect(await run('migrate', 'plan', '--exit-code')).toMatchObject({ code: 0 })
+  expect(await run('introspect', '--manage', '--keep-names', '--force')).toMatchObject({ code: 0 })
+  expect(await run('migrate', 'plan', '--exit-code')).toMatchObject({ code: 0 })
+  expect(await run('migrate', 'status')).toMatchObject({ code: 0 })
+})
+
 test('a changed `column` renames the column, with its former name in `renamed_from`', async () => {
   await onProjectDatabase(project, database, (connection) =>
     runSql(

@@ -18,7 +18,7 @@ interface RenamePlace {
   readonly from: string
 }
 
-const RENAME = /^([a-z][a-z0-9_]*)(?:\.(.{1,63}))?:([a-z][a-z0-9_]*)$/
+const RENAME = /^([a-z][a-z0-9_]*)(?:\.(.{1,63}))?:([A-Za-z][A-Za-z0-9_]*)$/
 
 /**
  * Writes a rename into the text of a configuration as `renamed_from`, and leaves every other character as it is.

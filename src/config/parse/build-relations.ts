@@ -2,7 +2,7 @@ import { derivedField } from '../derived-field.js'
 import { joined } from '../../fields/joined.js'
 import { type FieldSpec, isShown, type ModelRelation, type ModelSpec } from '../core-spec.js'
 import { DEFAULTS } from '../schema/schema.js'
-import { labelOf } from '../words.js'
+import { labelOf } from '../../fields/default-label.js'
 import { areWholeKey, columnOf, type Drafts, type ModelDraft, type RelationDraft, referredFields } from './drafts.js'
 
 interface Context {

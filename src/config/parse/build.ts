@@ -25,7 +25,7 @@ import { buildAuth } from './build-auth.js'
 import { buildRelations } from './build-relations.js'
 import { readComparison } from './index-conditions.js'
 import { operationsOf } from './operations.js'
-import { labelOf } from '../words.js'
+import { labelOf } from '../../fields/default-label.js'
 import { DEFAULTS } from '../schema/schema.js'
 import {
   type ApiSpec,

@@ -1,7 +1,7 @@
 import type { JsonSchema } from '../../json.js'
-import { doc, listOf, mapping, NAMED, named } from './parts.js'
+import { doc, FIELD_NAME, FIELD_NAMED, listOf, mapping, named } from './parts.js'
 
-const CONDITION = '^[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*){0,3}$'
+const CONDITION = '^[A-Za-z][A-Za-z0-9_]*(\\.[A-Za-z][A-Za-z0-9_]*){0,3}$'
 const CONDITION_HINT =
   'a condition is named like a filter: `field`, `field__lookup`, or `relation.field` with up to three relations'
 
@@ -62,7 +62,7 @@ export const accessSchema = (): JsonSchema => ({
         'fields: [title, status]\nfields: { except: [cost] }',
       ),
       set: doc(
-        { type: 'object', propertyNames: NAMED, minProperties: 1 },
+        { type: 'object', propertyNames: FIELD_NAMED, minProperties: 1 },
         'Values that the server sets, in place of what clients send.',
         'set: { owner: $sub }',
       ),
@@ -91,7 +91,7 @@ export const setsSchema = (): JsonSchema =>
         of: doc(
           {
             type: 'string',
-            pattern: '^[a-z][a-z0-9_]*\\.[a-z][a-z0-9_]*$',
+            pattern: `^[a-z][a-z0-9_]*\\.${FIELD_NAME}$`,
             patternErrorMessage: 'a set is of a model and a field, such as `membership.project`',
           },
           'The model and the field whose values are in the set.',

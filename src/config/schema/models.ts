@@ -2,7 +2,7 @@ import { FIELD_TYPES } from '../../fields/index.js'
 import type { FieldType, KeySource } from '../../fields/field-type.js'
 import type { JsonSchema } from '../../json.js'
 import { INDEX_METHODS } from '../core-spec.js'
-import { DATABASE_NAME, doc, TABLE_NAME, flag, listOf, mapping, named } from './parts.js'
+import { DATABASE_NAME, doc, TABLE_NAME, flag, listOf, mapping, fieldsNamed } from './parts.js'
 import { article } from '../words.js'
 
 /** The functions that `default:` can call, and the names of the types whose values they make. */
@@ -170,12 +170,12 @@ export const modelSchema = (): JsonSchema =>
         'primary_key: [order, product]',
       ),
       fields: doc(
-        named(fieldSchema(), { minProperties: 1, maxProperties: 500 }),
+        fieldsNamed(fieldSchema(), { minProperties: 1, maxProperties: 500 }),
         'The fields, in the order of responses.',
         'fields:\n  id: { type: bigint, primary_key: true }\n  title: { type: string, max: 100 }',
       ),
       relations: doc(
-        named(relationSchema(), { maxProperties: 100 }),
+        fieldsNamed(relationSchema(), { maxProperties: 100 }),
         'Relations over several fields of the model: to a record whose primary key has as many, or another unique combination.',
         'relations:\n  line: { model: order_line, fields: [order, position] }',
       ),

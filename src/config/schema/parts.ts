@@ -1,11 +1,27 @@
 import { TABLE_PATTERN } from '../../fields/table-name.js'
-import type { Json, JsonSchema } from '../../json.js'
+import { FORBIDDEN_NAMES, type Json, type JsonSchema } from '../../json.js'
 
 const NAME = '^[a-z][a-z0-9_]{0,62}$'
 const NAME_HINT = 'a name is a lower-case letter and then at most 62 lower-case letters, digits and underscores'
 
-/** The schema of the names of models, fields, resources and settings. */
+/** The schema of the names of models, resources and settings. */
 export const NAMED: JsonSchema = { pattern: NAME, patternErrorMessage: NAME_HINT }
+
+/** Every object of JavaScript has members with these names. */
+const INHERITED = 'hasOwnProperty|isPrototypeOf|propertyIsEnumerable|toLocaleString|toString|valueOf'
+
+/** The pattern of the names of fields, which may have the spelling of other programs: `displayName`. It has no anchors. */
+export const FIELD_NAME = `(?!(?:${INHERITED})(?![A-Za-z0-9_]))[A-Za-z][A-Za-z0-9_]{0,62}`
+const FIELD_NAME_HINT =
+  'the name of a field is a letter and then at most 62 letters, digits and underscores; members of every JavaScript object are taken'
+
+const FIELD = new RegExp(`^${FIELD_NAME}$`)
+
+/** Whether a text is a valid name of a field. */
+export const isFieldName = (name: string): boolean => FIELD.test(name) && !FORBIDDEN_NAMES.has(name)
+
+/** The schema of the names of fields. */
+export const FIELD_NAMED: JsonSchema = { pattern: `^${FIELD_NAME}$`, patternErrorMessage: FIELD_NAME_HINT }
 
 const DATABASE_NAME_HINT = 'a name in PostgreSQL has 1 to 63 bytes, and any character but U+0000'
 
@@ -43,9 +59,16 @@ export const mapping = (
 })
 
 /** A mapping whose keys are names. */
-export const named = (values: JsonSchema, extra: JsonSchema = {}): JsonSchema => ({
+export const named = (values: JsonSchema): JsonSchema => ({
   type: 'object',
   propertyNames: NAMED,
+  additionalProperties: values,
+})
+
+/** A mapping whose keys are names of fields. */
+export const fieldsNamed = (values: JsonSchema, extra: JsonSchema): JsonSchema => ({
+  type: 'object',
+  propertyNames: FIELD_NAMED,
   additionalProperties: values,
   ...extra,
 })

@@ -5,7 +5,7 @@ import { type ChosenFilter, chooseFilters } from './choose-filters.js'
 import { chooseIndexes } from './choose-indexes.js'
 import type { IndexSettings } from './read-index.js'
 import { chooseRelation, type Related, type RelationContext } from './choose-relation.js'
-import { type FieldName, freeName, nameFields, nameOfTable } from './field-names.js'
+import { type FieldName, type FieldSpelling, freeName, nameFields, nameOfTable } from './field-names.js'
 import { isOpaque, isRepresentable, isRepresentableName } from './representable.js'
 import { OPERATIONS, type Operation, READS } from '../../config/core-spec.js'
 import { formOf } from '../../fields/columns.js'
@@ -66,6 +66,8 @@ interface ChooseOptions {
    * left to others.
    */
   readonly managed: boolean
+  /** How the fields of new columns are named. */
+  readonly spelling: FieldSpelling
   /** The names of the existing fields by column, for each table; tables with a model are chosen too then, under its name. */
   readonly again?: ReadonlyMap<string, ReadonlyMap<string, string>>
 }
@@ -82,7 +84,7 @@ interface Table {
 export function chooseModels(
   inspected: SchemaInspection,
   catalog: Catalog,
-  { existing, only, managed, again }: ChooseOptions,
+  { existing, only, managed, spelling, again }: ChooseOptions,
 ): Choice {
   const wanted = inspected.tables.filter(
     ({ name, partition }) => !partition && (again?.has(name) || !existing.has(name)) && (only?.includes(name) ?? true),
@@ -107,7 +109,13 @@ export function chooseModels(
   const all = new Map([...existing, ...nameModels(unnamed, existing)])
   const sorted = tables.map(sortColumns)
   const shown = new Map(sorted.map((each) => [each.table.live.name, each.shown]))
-  const named = sorted.map((each) => nameTable(each, { names: all, shown, catalog: used, unmanageable }, again))
+  const named = sorted.map((each) =>
+    nameTable(
+      each,
+      { names: all, shown, catalog: used, unmanageable },
+      { spelling, again: again?.get(each.table.live.name) },
+    ),
+  )
   const fields = new Map(named.map((each) => [each.table.live.name, each.fields]))
   return {
     models: named.map((each) => chooseModel(each, { names: all, fields, unmanageable })),
@@ -206,12 +214,16 @@ interface Named extends Sorted {
   readonly fields: ReadonlyMap<string, FieldName>
 }
 
-function nameTable(sorted: Sorted, context: RelationContext, existing: ChooseOptions['again']): Named {
-  const { name: table } = sorted.table.live
+function nameTable(
+  sorted: Sorted,
+  context: RelationContext,
+  { spelling, again }: { readonly spelling: FieldSpelling; readonly again: ReadonlyMap<string, string> | undefined },
+): Named {
   const related = sorted.shown.map((column) => ({ column, ...chooseRelation(column, sorted.table, context) }))
   const fields = nameFields(
     related.map(({ column, relation }) => ({ column: column.name, relation: relation !== undefined })),
-    existing?.get(table),
+    spelling,
+    again,
   )
   return { ...sorted, related, fields }
 }

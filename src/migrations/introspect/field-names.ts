@@ -1,6 +1,10 @@
+import { isFieldName } from '../../config/schema/parts.js'
 import { isRepresentableName } from './representable.js'
 
 const MAX_NAME_LENGTH = 57
+
+/** How fields are named by their columns: in lower snake case, or as the columns are. */
+export type FieldSpelling = 'snake_case' | 'kept'
 
 /** Derives the name of a field from the name of a column: `displayName` becomes `display_name`. */
 export const nameOfColumn = (column: string): string => nameOf(column, 'column')
@@ -30,15 +34,19 @@ export interface FieldName {
 
 /**
  * Names the fields of a table by their columns. Columns with valid names come first, so that no other field takes these.
+ * @param spelling with `kept`, a name that no field can have is still changed
  * @param existing the names of existing fields, by column
  */
 export function nameFields(
   columns: readonly { readonly column: string; readonly relation: boolean }[],
+  spelling: FieldSpelling,
   existing: ReadonlyMap<string, string> = new Map(),
 ): ReadonlyMap<string, FieldName> {
   const used = new Set(existing.values())
   const fresh = columns.filter(({ column }) => !existing.has(column))
-  const plain = fresh.filter(({ column, relation }) => !relation && isRepresentableName(column) && !used.has(column))
+  const isKept = ({ column, relation }: { readonly column: string; readonly relation: boolean }) =>
+    spelling === 'kept' ? isFieldName(column) : !relation && isRepresentableName(column)
+  const plain = fresh.filter((each) => isKept(each) && !used.has(each.column))
   const others = fresh.filter((each) => !plain.includes(each))
   const names = new Map<string, FieldName>([
     ...[...existing].map(([column, name]) => [column, { name }] as const),
@@ -46,7 +54,7 @@ export function nameFields(
   ])
   for (const { column } of plain) used.add(column)
   for (const { column, relation } of others) {
-    const found = freeName(candidatesOf(column, relation), used)
+    const found = freeName(candidatesOf(column, relation && spelling !== 'kept'), used)
     used.add(found.name)
     names.set(column, found)
   }

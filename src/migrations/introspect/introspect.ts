@@ -6,6 +6,7 @@ import type { Database } from '../../db/database.js'
 import { openScratch } from '../../db/open.js'
 import { readTables } from './catalog.js'
 import type { ChosenModel } from './choose.js'
+import type { FieldSpelling } from './field-names.js'
 import { chooseModelsWithRelations } from './choose-joined.js'
 import { MigrationError } from '../files/error.js'
 import { digitsOf, type MigrationFolder, nextNumber, pathOf, readMigrations } from '../files/files.js'
@@ -37,6 +38,8 @@ export interface IntrospectOptions {
   readonly tables?: readonly string[] | undefined
   /** Whether to add a resource for each model, and whether it only reads; by default all operations that the table supports. */
   readonly resources?: 'all' | 'read_only' | 'none' | undefined
+  /** How fields are named by their columns, by default in lower snake case. */
+  readonly spelling?: FieldSpelling | undefined
   /**
    * Whether migrations of this project make the tables from now on; the first one records them as they are. By default true if the text says so, or
    * if there are migrations.
@@ -129,12 +132,20 @@ async function writeModels(
   )
   const updated =
     options.update && spec && options.text !== undefined
-      ? await updateModels(database, { ...options, text: options.text, inspected, catalog, spec })
+      ? await updateModels(database, {
+          ...options,
+          text: options.text,
+          spelling: spellingOf(options),
+          inspected,
+          catalog,
+          spec,
+        })
       : undefined
   const choice = chooseModelsWithRelations(inspected, catalog, {
     existing: tablesOfModels(spec),
     only: options.tables,
     managed: false,
+    spelling: spellingOf(options),
   })
   const start = updated?.text ?? options.text
   const text =
@@ -152,6 +163,8 @@ async function writeModels(
   }
 }
 
+const spellingOf = ({ spelling = 'snake_case' }: IntrospectOptions): FieldSpelling => spelling
+
 /** Describes tables that migrations of this project make from now on. */
 async function takeOver(
   database: Database,
@@ -166,6 +179,7 @@ async function takeOver(
     existing: tablesOfModels(before),
     only: tables,
     managed: true,
+    spelling: spellingOf(options),
   })
   const { statements, left, known: unrecorded } = recordTables(inspected, known)
   const written = writeText(choice, options)

@@ -5,7 +5,7 @@ import type { CatalogColumn } from './catalog.js'
 
 const NAME = /^[a-z][a-z0-9_]{0,62}$/
 
-/** Whether a text is a valid name of a model or a field. */
+/** Whether a text is a valid name of a model, and of a field that is spelled in the usual way. */
 export const isRepresentableName = (name: string): boolean => NAME.test(name) && !FORBIDDEN_NAMES.has(name)
 
 /** Whether requests cannot set the only field that can describe a column. */

@@ -5,6 +5,7 @@ import { readLacks } from '../drift/verify.js'
 import { find } from '../plan/pair.js'
 import type { Catalog } from './catalog.js'
 import { chooseModelsWithRelations } from './choose-joined.js'
+import type { FieldSpelling } from './field-names.js'
 import type { SchemaInspection } from './inspect.js'
 import { specOfText, tryText } from './spec-of-text.js'
 import { changedFields, changedUniques, type Edit, goneFields, newFields, withColumns } from './update-fields.js'
@@ -17,6 +18,7 @@ interface Current {
   readonly inspected: SchemaInspection
   readonly catalog: Catalog
   readonly tables?: readonly string[] | undefined
+  readonly spelling: FieldSpelling
 }
 
 /** A configuration that follows the tables of others. */
@@ -77,7 +79,7 @@ function selected(spec: AppSpec, tables: readonly string[] | undefined): AppSpec
 
 async function editsFor(
   database: Database,
-  { file, spec, inspected, catalog, tables }: Current,
+  { file, spec, inspected, catalog, tables, spelling }: Current,
 ): Promise<readonly Edit[]> {
   const { models } = selected(spec, tables)
   const followed = models.filter(({ managed }) => !managed)
@@ -86,6 +88,7 @@ async function editsFor(
     existing: new Map(spec.models.map(({ table, name }) => [table, name])),
     only: followed.map(({ table }) => table),
     managed: false,
+    spelling,
     again: new Map(followed.map((model) => [model.table, namesByColumn(model)])),
   })
   const pairs = followed.flatMap((model) => {
