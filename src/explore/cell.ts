@@ -36,12 +36,14 @@ function linked(explored: Explored, field: FieldSpec | undefined, value: Exact):
   const path = found?.path ?? (typeof value === 'string' && value.startsWith('/') ? value : undefined)
   const match = path === undefined ? undefined : explored.routes.match('GET', path)
   if (path === undefined || !match || !('route' in match)) return undefined
-  const name = explored.names?.get(path)
-  const key =
-    found && typeof value === 'string' && value === path
-      ? path.slice(found.resource.spec.path.length, -1)
-      : textOf(value)
-  const text =
-    name === undefined ? html`${textOf(value)}` : html`<span dir="auto">${name}</span> <span class="dim">${key}</span>`
-  return html`<a href="${ROOT + path}">${text}</a>`
+  return html`<a href="${ROOT + path}">${labelled(explored, field, value)}</a>`
+}
+
+/** The text of a value, after the name of the record that it refers to. */
+export function labelled(explored: Explored, field: FieldSpec | undefined, value: Exact): Html {
+  const found = referred(explored, field, value)
+  const name = found && explored.names?.get(found.path)
+  if (name === undefined) return html`${textOf(value)}`
+  const key = value === found?.path ? found.path.slice(found.resource.spec.path.length, -1) : textOf(value)
+  return html`<span dir="auto">${name}</span> <span class="dim">${key}</span>`
 }

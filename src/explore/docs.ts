@@ -133,8 +133,8 @@ async function findSwaggerUi({ file }: Explored): Promise<SwaggerUi | undefined>
 
 function missing(explored: Explored): string {
   const main = html`<div class="head"><h1>Swagger UI is not installed</h1></div>
-<p>Here it would show <a href="/openapi.json">/openapi.json</a>. Beside <code>resources.yaml</code>, run</p>
+<p>To see <a href="/openapi.json">/openapi.json</a> on this page, run this command in the folder of <code>resources.yaml</code>,</p>
 <pre tabindex="0">${INSTALL}</pre>
-<p>and load this page again. <a href="/explore/">Explore</a> shows the API without it.</p>`
+<p>and reload the page. <a href="/explore/">Explore</a> shows the API without it.</p>`
   return layout(explored, { title: 'Swagger UI is not installed', main })
 }

@@ -70,7 +70,7 @@ ${text}</textarea>`
   }
   const digits = kind === 'number' && !field.target && html` inputmode="decimal"`
   const native = nativeInput(field, text, method)
-  return html`<input ${shared}${native.attributes} value="${native.text}" placeholder="${example}" autocomplete="off"${digits}>${native.remark && html` <span class="dim">${native.remark}</span>`}`
+  return html`<input ${shared}${native.attributes} value="${native.text}" placeholder="${example}" autocomplete="off"${digits}>${native.remark && html` <span class="hint">${native.remark}</span>`}`
 }
 
 /** The browser's own input of a type, if it can hold the value: it knows no fractions below a millisecond, and no time zone. */

@@ -65,7 +65,7 @@ function origins({ file, development, database }: Explored, state: DatabaseState
   if (!development) return undefined
   const place = database?.()?.description
   return html`<dl class="record"><div><dt>Declared in</dt><dd><code>${file}</code>, which <code>snippetctl serve</code> loads again when it is saved</dd></div>
-<div><dt>Stored in</dt><dd>${place}${'problem' in state ? '' : html`${place && '; '}version ${state.version} responds in ${rounded(state.milliseconds)} ms`}</dd></div></dl>`
+<div><dt>Stored in</dt><dd>${place}${'problem' in state ? '' : html`${place && '; '}PostgreSQL ${state.version}, which responds in ${rounded(state.milliseconds)} ms`}</dd></div></dl>`
 }
 
 function rounded(milliseconds: number): string {

@@ -1,6 +1,6 @@
 /** How lists look. */
 export const LIST_STYLE = String.raw`
-.tools { display: flex; gap: .5rem 1rem; flex-wrap: wrap; align-items: flex-start; justify-content: space-between; margin-bottom: .7rem; }
+.tools { display: flex; gap: .5rem 1rem; flex-wrap: wrap; align-items: center; justify-content: space-between; margin-bottom: .7rem; }
 .query { display: flex; gap: .5rem; flex: 1 1 20rem; margin: 0; align-items: flex-start; position: relative; }
 .query .wide { display: grid; gap: .2rem; flex: 1 1 12rem; max-width: 34rem; min-width: 0; }
 .tools .actions { margin-left: auto; }
@@ -16,7 +16,7 @@ export const LIST_STYLE = String.raw`
   max-height: min(34rem, 70vh); overflow: auto; display: flex; flex-wrap: wrap; gap: .7rem; padding: .9rem; background: var(--card);
   border: 1px solid var(--line); border-radius: 10px; box-shadow: var(--shadow);
 }
-.query .panel span { display: grid; gap: .2rem; align-content: start; flex: 1 1 9rem; max-width: 20rem; }
+.query .panel span { display: grid; gap: .35rem; align-content: start; flex: 1 1 9rem; max-width: 20rem; }
 .query label { font: 12px var(--mono); color: var(--dim); }
 .query .error { max-width: 24rem; }
 .query .panel .error { max-width: 11rem; }

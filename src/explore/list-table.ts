@@ -1,5 +1,5 @@
 import type { FieldSpec, ResourceSpec } from '../config/spec.js'
-import { cell } from './cell.js'
+import { cell, labelled } from './cell.js'
 import { type Exact, isList, isMembers, type Members, printJson, textOf } from './exact-json.js'
 import { type Html, html } from './html.js'
 import { orderedUrl, orderParameter } from './list-query.js'
@@ -38,7 +38,7 @@ export function table(explored: Explored, place: ApiPath, { rows, search, resour
       const attributes = isNumeric ? html` class="number"` : html` dir="auto"`
       if (value === undefined) return html`<td></td>`
       if (record?.key.includes(name) && path !== undefined)
-        return html`<th scope="row"${attributes}><a href="${ROOT + path}">${textOf(value)}</a></th>`
+        return html`<th scope="row"${attributes}><a href="${ROOT + path}">${labelled(explored, field, value)}</a></th>`
       return html`<td${attributes}>${cell(explored, field, value)}</td>`
     })
     return html`<tr>${selects && picker(place, record?.key ?? [], { members, path, resource })}${cells}</tr>\n`

@@ -58,7 +58,7 @@ export const file = (context: Context): Promise<Reply> => assetReply(context.par
 
 function nowhere(explored: Explored, path: string): string {
   const main = html`<div class="head"><h1>Nothing is here</h1></div>
-<p>No route of the API takes <code>${path}</code>. <a href="/explore/">All that there are</a></p>`
+<p>The API has no route for <code>${path}</code>. <a href="/explore/">See all resources</a></p>`
   return layout(explored, { title: 'Nothing is here', main })
 }
 

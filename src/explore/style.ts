@@ -139,7 +139,7 @@ dialog footer { display: flex; justify-content: flex-end; gap: .5rem; padding: .
   border-radius: 9px; box-shadow: var(--shadow);
 }
 .picker { position: relative; }
-.picked { font-size: 13px; color: var(--green); }
+.picker .picked { font-size: 13px; color: var(--green); }
 [role=listbox] {
   position: absolute; z-index: 6; top: 2.5rem; left: 0; right: 0; margin: 0; padding: .3rem; list-style: none; max-height: 15rem; overflow: auto;
   background: var(--card); border: 1px solid var(--line); border-radius: 8px; box-shadow: var(--shadow);

@@ -155,6 +155,10 @@ describeInChromium('lists in Chromium', () => {
     await page.getByLabel('Select Book 1 (1)').check()
     await page.getByLabel('Select Book 2 (2)').check()
     await page.getByText('2 records selected').waitFor()
+    const [selected, other] = await evaluate<readonly string[]>(
+      '[1, 3].map((row) => getComputedStyle(document.querySelector(`tbody tr:nth-child(${row}) td:nth-child(4)`)).color)',
+    )
+    expect(selected).toBe(other)
     expect(await findFaults(page)).toEqual([])
     await page.getByRole('button', { name: 'Edit…' }).click()
     const dialog = page.getByRole('dialog')

@@ -124,8 +124,8 @@ describe('Explore', () => {
     ['/explore/api/books/?pgae=2', 400, 'this list has no parameter `pgae`'],
     ['/explore/api/books/99/', 404, 'Not found'],
     ['/explore/api/books/abc/', 404, 'Not found'],
-    ['/explore/api/nowhere/', 404, 'No route of the API takes'],
-    ['/explore/%E0%A4%A/', 404, 'No route of the API takes'],
+    ['/explore/api/nowhere/', 404, 'The API has no route for'],
+    ['/explore/%E0%A4%A/', 404, 'The API has no route for'],
   ])('shows at %s the error of the API, with status %i', async (path, status, text) => {
     const response = await api.fetch(path)
     expect(response.status).toBe(status)

@@ -47,8 +47,8 @@ describe('the home page', () => {
     expect(html).toMatch(
       /<dt>Declared in<\/dt><dd><code>\/[^<]+\/resources.yaml<\/code>, which <code>snippetctl serve<\/code> loads again/,
     )
-    expect(html).toContain(`<dt>Stored in</dt><dd>${api.database.description}; version `)
-    expect(html).toMatch(/version \d+\.\d+[^<]* responds in [\d.]+ ms/)
+    expect(html).toContain(`<dt>Stored in</dt><dd>${api.database.description}; PostgreSQL `)
+    expect(html).toMatch(/PostgreSQL \d+\.\d+[^<]*, which responds in [\d.]+ ms/)
   })
 
   test('shows the commands that add a resource with a free name', async () => {

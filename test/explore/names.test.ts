@@ -33,6 +33,10 @@ models:
       country: { type: string, max: 2, nullable: true }
       place: { type: string, max: 5, nullable: true }
     relations: { city: { model: city, fields: [country, place] } }
+  copy:
+    table: copies
+    primary_key: [book, number]
+    fields: { book: { type: belongs_to, model: book }, number: { type: integer } }
 resources:
   city: { model: city, path: /cities/, access: [{ to: editor, may: all }] }
   author: { model: author, path: /authors/, label_field: name, access: [{ to: editor, may: all }, { to: reader, may: read, rows: { code: a } }] }
@@ -41,6 +45,7 @@ resources:
     path: /books/
     filterable: [author]
     access: [{ to: editor, may: all }, { to: reader, may: read }]
+  copy: { model: copy, path: /copies/, access: [{ to: editor, may: all }] }
 mounts:
   - { path: /v2, dialect: plain }
 `
@@ -63,6 +68,7 @@ beforeAll(async () => {
   await run(`insert into cities values ('it', 'a/b', 'Ersilia')`)
   await run(`insert into books (title, author_id, editor_id, country, place) values
     ('The First City', 1, 3, 'it', 'a/b'), ('The Second', 2, null, null, null)`)
+  await run('insert into copies values (1, 7)')
 })
 afterAll(() => api.close())
 
@@ -81,6 +87,13 @@ describe('a relation', () => {
 
   test('to a record without a name shows its key', async () => {
     expect(await page('/books/2/')).toContain('<a href="/explore/authors/2/">2</a>')
+  })
+
+  test('in a key shows the name too, and leads to the record with this key', async () => {
+    expect(await page('/copies/')).toContain(
+      '<a href="/explore/copies/1/7/"><span dir="auto">The First City</span> <span class="dim">1</span></a>',
+    )
+    expect(await page('/copies/1/7/')).toContain('<a href="/explore/books/1/"><span dir="auto">The First City')
   })
 
   test('names no record that the caller may not see', async () => {

@@ -104,8 +104,11 @@ const unknownKey = ({ params, schema }: Broken): Words => {
   const owners = FIELD_TYPES.filter((type) => known.includes('primary_key') && Object.hasOwn(type.options, member))
   const place = typeof schema['title'] === 'string' ? ` of ${schema['title']}` : ''
   const others = owners.map(({ name }) => `\`${name}\``).join(', ')
+  const isOtherWord = SYNONYMS.get(member)?.some((name) => known.includes(name))
   const help =
-    owners.length > 0 ? [`it is a key of fields of the types: ${others}`] : suggest(member, known, 'key', SYNONYMS)
+    owners.length === 0 || isOtherWord
+      ? suggest(member, known, 'key', SYNONYMS)
+      : [`it is a key of fields of the types: ${others}`]
   return { code: 'SC201', part: 'key', member, message: `${show(member)} is not a key${place}`, help }
 }
 
