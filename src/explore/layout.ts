@@ -52,21 +52,17 @@ function warning({ reloadFailure }: Explored): Html | undefined {
     : html`<section class="rejection" aria-label="Reload"><h2>The file that was saved last is not served</h2><p>${failure}</p></section>`
 }
 
-/** Links to the resources, and to routes of plugins without parameters. */
+/** Links to the resources, and to routes of plugins without parameters. The page of a record marks its resource. */
 function navigation(explored: Explored, current: string | undefined): Html {
   const lists = explored.resources.filter((resource) => seenBy(explored, resource, explored.caller).may('list'))
   const others = pluginPaths(explored).filter((path) => !path.includes('{'))
   const items = (entries: readonly (readonly [path: string, name: string])[]) =>
     entries.map(
       ([path, name]) =>
-        html`<li><a href="${ROOT + path}"${isAt(current, path) && html` aria-current="page"`}>${name}</a></li>`,
+        html`<li><a href="${ROOT + path}"${path === current ? html` aria-current="page"` : path === explored.near && html` aria-current="true"`}>${name}</a></li>`,
     )
   return html`${lists.length > 0 && html`<h2>Resources</h2><ul>${items(lists.map(({ spec }) => [spec.path, spec.name]))}</ul>`}
 ${others.length > 0 && html`<h2>Plugins</h2><ul>${items(others.map((path) => [path, path]))}</ul>`}`
-}
-
-function isAt(current: string | undefined, path: string): boolean {
-  return current === path
 }
 
 /** The label for a method. */

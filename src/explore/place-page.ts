@@ -195,10 +195,10 @@ function detailOf(value: Exact | undefined): string | undefined {
 }
 
 function titleOf(place: ApiPath): string {
-  const [last = '/'] = place.path.split('/').filter(Boolean).slice(-1)
   const { resource } = place
   if (!resource) return place.actions[0]?.action.summary ?? place.path
-  return isRecord(place) ? `${resource.spec.name} ${decode(last)}` : resource.spec.name
+  const key = place.path.split('/').slice(-1 - resource.key.fields.length, -1)
+  return isRecord(place) ? `${resource.spec.name} ${key.map(decode).join(', ')}` : resource.spec.name
 }
 
 function decode(segment: string): string {

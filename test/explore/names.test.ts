@@ -93,7 +93,11 @@ describe('a relation', () => {
     expect(await page('/copies/')).toContain(
       '<a href="/explore/copies/1/7/"><span dir="auto">The First City</span> <span class="dim">1</span></a>',
     )
-    expect(await page('/copies/1/7/')).toContain('<a href="/explore/books/1/"><span dir="auto">The First City')
+    const record = await page('/copies/1/7/')
+    expect(record).toContain('<a href="/explore/books/1/"><span dir="auto">The First City')
+    expect(record).toContain('<h1 dir="auto">copy 1, 7</h1>')
+    expect(record).toContain('<a href="/explore/copies/" aria-current="true">copy</a>')
+    expect(record).not.toContain('<a href="/explore/books/" aria-current')
   })
 
   test('names no record that the caller may not see', async () => {
