@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { cpSync, existsSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { mkdir, readFile, rename, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join, sep } from 'node:path'
@@ -22,8 +22,18 @@ export async function layOut(folder: string, make: MakeFiles): Promise<void> {
   await rm(unfinished, { recursive: true, force: true })
   const template = await findTemplate(make).catch(() => undefined)
   if (template === undefined) await make(unfinished)
-  else cpSync(template, unfinished, { recursive: true })
+  else copyFolder(template, unfinished)
   await rename(unfinished, folder)
+}
+
+/** Copies a folder of files and folders. `cpSync` takes twice as long for the many small files of a database, because it inspects each path again. */
+function copyFolder(from: string, to: string): void {
+  mkdirSync(to)
+  for (const entry of readdirSync(from, { withFileTypes: true })) {
+    const [source, target] = [join(from, entry.name), join(to, entry.name)]
+    if (entry.isDirectory()) copyFolder(source, target)
+    else copyFileSync(source, target)
+  }
 }
 
 /**
