@@ -86,7 +86,7 @@ export function recordRoute(
   for (const route of routes) {
     if (route.method !== 'GET' || !route.path.startsWith(template)) continue
     const rest = route.path.slice(template.length)
-    const key = [...rest.matchAll(/\{([a-z0-9_]+)\}/g)].map(([, name = '']) => name)
+    const key = [...rest.matchAll(/\{([A-Za-z0-9_]+)\}/g)].map(([, name = '']) => name)
     // A list of a plugin may lie between.
     const isRecord = route.generated
       ? route.generated.operation === 'retrieve' && !route.generated.partial

@@ -6,7 +6,7 @@ import { type Use, withoutRoutes } from './middleware/use.js'
 import type { Route } from './route.js'
 import type { RouteTable } from './route-table.js'
 
-const PATH = /^\/(?:(?:[A-Za-z0-9._~-]+|\{[a-z][a-z0-9_]*\})\/)*$/
+const PATH = /^\/(?:(?:[A-Za-z0-9._~-]+|\{[A-Za-z][A-Za-z0-9_]*\})\/)*$/
 
 export function checkPath(path: string): string {
   if (PATH.test(path)) return path

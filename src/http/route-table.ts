@@ -45,7 +45,7 @@ interface Node {
   endpoint: Endpoint | undefined
 }
 
-const PARAMETER = /^\{([a-z][a-z0-9_]*)\}$/
+const PARAMETER = /^\{([A-Za-z][A-Za-z0-9_]*)\}$/
 
 /** How problems are rendered below a path. */
 interface Rendering {
@@ -151,7 +151,7 @@ export class RouteTable implements Links, Iterable<Route> {
 
   template(name: string): readonly string[] | undefined {
     const named = this.#paths.get(name)
-    return named && join(named.segments).split(/\{[a-z][a-z0-9_]*\}/)
+    return named && join(named.segments).split(/\{[A-Za-z][A-Za-z0-9_]*\}/)
   }
 
   words(name: string): readonly (readonly string[])[] {

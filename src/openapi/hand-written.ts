@@ -52,7 +52,7 @@ export function describeWritten(route: Route, rendered: JsonSchema | undefined):
   const { params = {}, query = {}, headers = {}, body, responses = UNKNOWN } = operation ?? {}
   const isComplete = !action && isRejected(responses)
   const parameters = [
-    ...[...path.matchAll(/\{([a-z][a-z0-9_]*)\}/g)].map(([, parameter = '']) => ({
+    ...[...path.matchAll(/\{([A-Za-z][A-Za-z0-9_]*)\}/g)].map(([, parameter = '']) => ({
       ...value(parameter, 'path', { ...TEXT, description: `A part of the path: ${parameter}.`, ...params[parameter] }),
       required: true,
     })),

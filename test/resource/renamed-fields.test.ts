@@ -6,6 +6,7 @@ import { mistakesOf } from '../support/config.js'
 
 /** The names in one service, and in the other. */
 const NAMES = [
+  ['author_no', 'authorNo'],
   ['family_name', 'familyName'],
   ['born_in', 'bornIn'],
   ['page_count', 'PageCount'],
@@ -22,7 +23,7 @@ models:
   author:
     table: authors
     fields:
-      id: { type: integer, primary_key: true }
+      author_no: { type: integer, primary_key: true, column: id }
       family_name: { type: string, max: 50, unique: true, column: FamilyName }
       born_in: { type: integer, minimum: 1900, nullable: true, column: born }
   book:
@@ -156,6 +157,10 @@ describe('a service whose fields have other names answers as the same service', 
     ['a taken name', 'POST', '/api/authors/', { family_name: 'Hopper' }, 409],
     ['an invalid value', 'POST', '/api/authors/', { family_name: 'Old', born_in: 1800 }, 400],
     ['an unknown field', 'POST', '/api/authors/', { surname: 'X' }, 400],
+    ['an author', 'GET', '/api/authors/1/', undefined, 200],
+    ['a changed author', 'PATCH', '/api/authors/1/', { born_in: 1907 }, 200],
+    ['the page of an author', 'GET', '/explore/api/authors/1/', undefined, 200],
+    ['the page of authors', 'GET', '/explore/api/authors/', undefined, 200],
     ['several books', 'POST', '/api/books/', [book('One', 30), book('Two', 20, { tag_list: ['a'] })], 201],
     ['one book', 'POST', '/api/books/', book('Three', 10, { written_by: 2 }), 201],
     ['several books, one invalid', 'POST', '/api/books/', [book('Four', 1), book('Five', 0)], 400],
