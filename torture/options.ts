@@ -19,7 +19,7 @@ const FIXED_SEED = 20_260_101
 
 export const usage = (trials: readonly Trial[]): string => `npm run torture -- [options]
   --tier commit|nightly|release   the extent; default commit
-  --only T2,T3                    only these trials
+  --only T2,T3                    only these trials, or alone (they need the machine to themselves), or shared (the others)
   --seed N                        repeats a run; the commit tier has a fixed seed
   --json FILE                     writes every figure
   --planted                       plants known bugs instead, each of which a test must catch
@@ -65,9 +65,11 @@ function parseSeed(text: string): number {
 }
 
 function chosen(text: string, trials: readonly Trial[]): readonly Trial[] {
+  if (text === 'alone') return trials.filter(({ alone }) => alone)
+  if (text === 'shared') return trials.filter(({ alone }) => !alone)
   return text.split(',').map((name) => {
     const found = trials.find(({ id }) => id === name.toUpperCase())
     if (found) return found
-    throw new Error(`--only ${name} is not there; right are ${trials.map(({ id }) => id).join(', ')}`)
+    throw new Error(`--only ${name} is not there; right are alone, shared, ${trials.map(({ id }) => id).join(', ')}`)
   })
 }
