@@ -56,6 +56,10 @@ export function reverse(app: App, { command, name, given }: RouteCommand): strin
   for (const [key, value] of given) {
     if (!wanted.includes(key)) throw reject(`\`${name}\` has no parameter \`${key}\``)
     const field = partOf(key)
+    if (resource?.spec.joinedId && !field && resource.parseId(encodeSegment(value) ?? '') === undefined)
+      throw reject(
+        `\`${value}\` is not the id of a record; \`${key}\` of \`${name}\` has the parts of its key, joined by \`~\``,
+      )
     if (field && parseSegment(field, encodeSegment(value) ?? '') === undefined) {
       throw reject(`\`${value}\` is not a valid ${kindOf(key)} in a URL; \`${key}\` of \`${name}\` must be one`)
     }

@@ -105,7 +105,7 @@ function understand(app: App, name: string, given: readonly string[]): Request {
     const isOfPath = (pair: string) => !resource.selectable || parameters.some((key) => pair.startsWith(`${key}=`))
     const pairs = readPairs(given.filter(isOfPath))
     const path = reverse(app, { command: 'explain', name, given: pairs })
-    const segments = resource.key.fields.map(({ name }) => encodeSegment(pairs.get(name) ?? '') ?? '')
+    const segments = resource.key.parameters.map((name) => encodeSegment(pairs.get(name) ?? '') ?? '')
     const id = resource.parseId(segments.join('/'))
     if (id === undefined) throw new Error(`${path} has no id`)
     const query = queryOf(

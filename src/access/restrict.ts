@@ -56,6 +56,7 @@ export function restrict(
   const isListed = access.list.parts.length > 0
   const shown = spec.shown.filter(({ name }) => shows(name))
   const seesAll = visibleRule(access.list) === undefined
+  const showsKey = spec.model.key.every(({ name }) => alwaysShows(name))
   return {
     spec: {
       ...spec,
@@ -65,7 +66,8 @@ export function restrict(
         expansion: (expansion) => restrictExpansion(expansion, alwaysShows, applicable),
         seesAll,
       }),
-      url: spec.url && spec.model.key.every(({ name }) => alwaysShows(name)),
+      url: spec.url && showsKey,
+      joinedId: spec.joinedId && { shown: showsKey },
       shown,
     },
     view: {

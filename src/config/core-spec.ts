@@ -218,9 +218,21 @@ export interface CoreSpec {
   readonly dialect: Dialect | undefined
   /** Whether each object starts with its own `url`. */
   readonly url: boolean
+  /**
+   * Set in dialects, whose clients know a record by one `id`, if the key has several fields: the path of a record has them as one text, and `shown` says
+   * whether each object starts with it.
+   */
+  readonly joinedId: { readonly shown: boolean } | undefined
   /** Relation fields shown as links: field name to route name. */
   readonly links: Readonly<Record<string, string>>
 }
+
+/** The member of records, and the path parameter, with a key of several fields as one text. */
+export const JOINED_ID = 'id'
+
+/** How a dialect identifies the records of a model. */
+export const joinedIdOf = (model: ModelSpec, dialect: Dialect | undefined): CoreSpec['joinedId'] =>
+  dialect !== undefined && model.key.length > 1 ? { shown: true } : undefined
 
 /** Grants to everybody, and to every caller who has signed in. All other grants are to roles. */
 export const ANYONE = 'anyone'

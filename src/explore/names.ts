@@ -2,6 +2,7 @@ import { type FieldSpec, loneKey, type Operation, type TargetSpec } from '../con
 import type { Context } from '../http/route.js'
 import { detailName } from '../resource/links.js'
 import type { Id } from '../resource/plan.js'
+import { joinKey } from '../resource/record-key.js'
 import type { Resource } from '../resource/resource.js'
 import { ask } from './ask.js'
 import { seenBy } from './caller.js'
@@ -64,10 +65,14 @@ export function referred(explored: Explored, field: FieldSpec | undefined, value
 }
 
 /** The path of a record with this key, or a link to it. */
-function pathIn({ routes }: Explored, { spec }: Resource, key: Exact): string | undefined {
+function pathIn({ routes }: Explored, { spec, key: { parameters } }: Resource, key: Exact): string | undefined {
   if (typeof key === 'string' && key.startsWith(spec.path)) return key
   const parts = isMembers(key) ? [...key] : [[loneKey(spec.model)?.name ?? '', key] as const]
-  return routes.reverse(detailName(spec.name), Object.fromEntries(parts.map(([name, part]) => [name, textOf(part)])))
+  const texts = parts.map(([name, part]) => [name, textOf(part)] as const)
+  // In dialects, a key of several fields is one text.
+  const [joined = ''] = parameters
+  const values = parameters.length < texts.length ? [[joined, joinKey(texts.map(([, text]) => text))] as const] : texts
+  return routes.reverse(detailName(spec.name), Object.fromEntries(values))
 }
 
 interface Rows {

@@ -99,7 +99,7 @@ export function recordRoute(
 /** Returns the parent path, which for a record is its list; undefined if it cannot be read. */
 export function collectionOf({ routes }: Explored, place: ApiPath): string | undefined {
   const { path, resource } = place
-  const up = resource && isRecord(place) ? resource.key.fields.length : 1
+  const up = resource && isRecord(place) ? resource.key.parameters.length : 1
   const parent = `${path
     .split('/')
     .slice(0, -1 - up)

@@ -1,4 +1,4 @@
-import type { CoreSpec, ExpansionSpec } from '../config/core-spec.js'
+import { type CoreSpec, type ExpansionSpec, JOINED_ID } from '../config/core-spec.js'
 import type { ComputedFields } from './computed.js'
 
 export interface SelectionPlan {
@@ -31,9 +31,10 @@ export function pathsOf(expansions: readonly ExpansionSpec[]): readonly string[]
 /** The names of all members of a record in responses, in order, without related records. */
 export function membersOf({
   url,
+  joinedId,
   shown,
   computed,
-}: Pick<CoreSpec, 'url' | 'shown'> & ComputedFields): readonly string[] {
+}: Pick<CoreSpec, 'url' | 'joinedId' | 'shown'> & ComputedFields): readonly string[] {
   const fields = [...shown, ...computed.map(({ field }) => field)]
-  return [...(url ? ['url'] : []), ...fields.map(({ name }) => name)]
+  return [...(url ? ['url'] : []), ...(joinedId?.shown ? [JOINED_ID] : []), ...fields.map(({ name }) => name)]
 }

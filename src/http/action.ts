@@ -86,7 +86,7 @@ export function actionRoute(
   const output = typeof shown === 'object' ? readFields(shown, `the output of ${what}`) : shown
   if (output === 'record' && on === 'collection')
     throw new Error(`${what} runs on the collection, so its output cannot be \`record\``)
-  const at = on === 'record' ? spec.path + recordPath(spec.model) : spec.path
+  const at = on === 'record' ? spec.path + recordPath(spec) : spec.path
   const path = `${at}${name}/`
   const policy = method === 'GET' ? undefined : policyFor(input ?? [], spec.maxBody)
   const read = inputReader(input, { policy }, compile)

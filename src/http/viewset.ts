@@ -57,12 +57,12 @@ interface Form {
 
 function generatedRoute(resource: Resource, form: Form, additions: Additions): Route {
   const { name, bulk } = form
-  const { dialect, path, model } = resource.spec
+  const { dialect, path } = resource.spec
   const operation = bulk ? BULK_FORMS[bulk](resource) : OPERATIONS[name](resource)
   const at =
     operation.on === 'collection'
       ? { name: `${resource.spec.name}-list`, path }
-      : { name: detailName(resource.spec.name), path: path + recordPath(model) }
+      : { name: detailName(resource.spec.name), path: path + recordPath(resource.spec) }
   const endpoint = endpointOf(resource, { form, operation, path: at.path }, additions)
   const other = additions.replacements.get(name)
   return {

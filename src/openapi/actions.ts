@@ -7,7 +7,7 @@ import { featureResponses } from '../features/index.js'
 import type { JsonSchema } from '../json.js'
 import { PROBLEMS, type ProblemType } from '../problem.js'
 import type { FieldSchemas } from './field-schema.js'
-import { describeKeyPart } from './features.js'
+import { describeKey } from './features.js'
 import { reference } from './json-part.js'
 import { HEADERS } from './responses.js'
 import { isNeeded } from './resource-schemas.js'
@@ -22,7 +22,7 @@ export function describeAction(
   schemas: FieldSchemas,
   shown: string,
 ): OperationDescription {
-  const { name, model } = resource.spec
+  const { name } = resource.spec
   const isAsked = method === 'GET'
   const parts = method === 'POST' ? featureResponses(resource.spec, { operation: 'action' }) : []
   const hasBody = !isAsked && input.length > 0
@@ -41,9 +41,7 @@ export function describeAction(
     summary,
     description: `Implemented by ${source.replace('plugin ', '')}.`,
     tag: name,
-    ...(on === 'record' && {
-      params: Object.fromEntries(model.key.map((field) => [field.name, describeKeyPart(field, schemas)])),
-    }),
+    ...(on === 'record' && { params: describeKey(resource.spec, schemas) }),
     ...(isAsked && { query: Object.fromEntries(query) }),
     ...(Object.keys(headers).length > 0 && { headers }),
     ...(hasBody && { body: { schema: objectOf(input, taken, needed) } }),

@@ -1,4 +1,4 @@
-import type { FieldSpec, Operation, ResourceSpec } from '../config/spec.js'
+import { type FieldSpec, JOINED_ID, type ModelSpec, type Operation, type ResourceSpec } from '../config/spec.js'
 import type { ListDescription } from '../dialects/dialect.js'
 import type { ExportFormat } from '../features/export.js'
 import type { ResponseParts } from '../features/feature.js'
@@ -12,6 +12,7 @@ import { isIn } from '../lookups/in.js'
 import { VALUES } from '../lookups/operands.js'
 import { PROBLEMS } from '../problem.js'
 import { lookupsOf, mostValuesOf, sortableBy } from '../resource/dialect-list.js'
+import { joinKey } from '../resource/record-key.js'
 import type { Resource } from '../resource/resource.js'
 import type { FieldSchemas } from './field-schema.js'
 import type { JsonPart } from './json-part.js'
@@ -118,15 +119,32 @@ const addressing: Feature = ({ resource: { spec }, operation, schemas }) => {
   if (operation === 'list') return {}
   if (operation === 'create') return { headers: spec.operations.some(isOnItem) ? ['Location'] : [] }
   return {
-    parameters: spec.model.key.map((field) => ({ name: field.name, in: 'path', ...describeKeyPart(field, schemas) })),
+    parameters: Object.entries(describeKey(spec, schemas)).map(([name, part]) => ({ name, in: 'path', ...part })),
     rejections: [404],
   }
 }
 
 const writing: Feature = ({ operation }) => (isWriting(operation) ? { rejections: [400, 413, 415] } : {})
 
+/** Describes the path parameters of a record. */
+export function describeKey(
+  { model, joinedId }: ResourceSpec,
+  schemas: FieldSchemas,
+): Readonly<Record<string, ValueDescription>> {
+  if (joinedId === undefined)
+    return Object.fromEntries(model.key.map((field) => [field.name, describeKeyPart(field, schemas)]))
+  const examples = model.key.map((field) => schemas.example(field))
+  const example = examples.includes(undefined) ? [] : [joinKey(examples.map(String))]
+  const description = `${describeJoined(model)}.`
+  return { [JOINED_ID]: { description, required: true, schema: { type: 'string', minLength: 1, examples: example } } }
+}
+
+/** Describes the id of a record whose key has several fields. */
+export const describeJoined = ({ key }: ModelSpec): string =>
+  `${key.map(({ name }) => name).join(', ')} of the record, joined by \`~\``
+
 /** Describes the path parameter with the value of a key's field. */
-export function describeKeyPart(field: FieldSpec, schemas: FieldSchemas): ValueDescription {
+function describeKeyPart(field: FieldSpec, schemas: FieldSchemas): ValueDescription {
   const example = schemas.example(field)
   return {
     description: `The ${field.name} of the record.`,

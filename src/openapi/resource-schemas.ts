@@ -1,8 +1,9 @@
-import { type FieldSpec, READS, type ResourceSpec } from '../config/spec.js'
+import { type FieldSpec, JOINED_ID, READS, type ResourceSpec } from '../config/spec.js'
 import type { DescribeRecord } from '../features/feature.js'
 import { featureFields, joinedMembers, unsettableMembers } from '../features/index.js'
 import type { BodyMode } from '../resource/body.js'
 import type { Resource, Sendable } from '../resource/resource.js'
+import { describeJoined } from './features.js'
 import type { FieldSchemas } from './field-schema.js'
 import { toPascal } from '../resource/names.js'
 import type { JsonPart } from './json-part.js'
@@ -38,14 +39,20 @@ export function nameSchemas(resource: string, unique: (wanted: string) => string
 /** A record in responses. */
 export function shownSchema({ spec, shown, access }: Resource, schemas: FieldSchemas): JsonPart {
   const fields = [...shown, ...featureFields(spec)]
-  const properties = recordProperties({ ...spec, fields }, schemas)
+  const joined = spec.joinedId?.shown ? `${describeJoined(spec.model)}.` : undefined
+  const properties = recordProperties({ ...spec, fields, joined }, schemas)
   const isRequired = (name: string) => alwaysShown(spec, access, name)
   return { type: 'object', properties, required: Object.keys(properties).filter(isRequired) }
 }
 
 /** Whether every record that some caller sees has a member. */
-function alwaysShown({ access: grants = [], model }: ResourceSpec, access: Resource['access'], name: string): boolean {
-  if (!model.fields.some((field) => field.name === name)) return true
+function alwaysShown(spec: ResourceSpec, access: Resource['access'], name: string): boolean {
+  const { access: grants = [], model } = spec
+  if (!model.fields.some((field) => field.name === name)) {
+    // These have the whole key.
+    const isAddress = name === 'url' || name === JOINED_ID
+    return !isAddress || model.key.every((field) => alwaysShown(spec, access, field.name))
+  }
   if (access) return [access.list, access.retrieve].every(({ parts }) => parts.every(({ fields }) => fields.has(name)))
   return grants.every(({ may, fields }) => !may.some(isReadingName) || fields.includes(name))
 }
@@ -53,12 +60,17 @@ function alwaysShown({ access: grants = [], model }: ResourceSpec, access: Resou
 const isReadingName = (name: string): boolean => (READS as readonly string[]).includes(name)
 
 function recordProperties(
-  { url, links, fields }: Parameters<DescribeRecord>[0],
+  { url, joined, links, fields }: Parameters<DescribeRecord>[0] & { readonly joined?: string | undefined },
   schemas: FieldSchemas,
 ): ReturnType<DescribeRecord> {
   const address = { type: 'string', format: 'uri-reference', readOnly: true, description: 'The URL of the record.' }
   const members = fields.map((field) => [field.name, schemas.shown(field, field.name in links)] as const)
-  return Object.fromEntries([...(url ? [['url', address] as const] : []), ...members])
+  const id = { type: 'string', readOnly: true, description: joined }
+  return Object.fromEntries([
+    ...(url ? [['url', address] as const] : []),
+    ...(joined === undefined ? [] : [[JOINED_ID, id] as const]),
+    ...members,
+  ])
 }
 
 /** The response to a read: a whole record with the requested related records. */
@@ -124,10 +136,11 @@ export function isNeeded(field: FieldSpec, mode: DocumentedMode): boolean {
 
 /** Members of responses that are ignored in bodies. */
 function namesIgnored({ spec }: Resource, sendable: Sendable | undefined): readonly string[] {
-  const { model, url } = spec
+  const { model, url, joinedId } = spec
   const fields = sendable?.fields ?? model.fields
   return [
     ...(url ? ['url'] : []),
+    ...(joinedId ? [JOINED_ID] : []),
     ...fields.filter((field) => field.readOnly && !field.private).map(({ name }) => name),
     ...model.relations.flatMap(({ member }) => member?.name ?? []),
     ...unsettableMembers(spec),

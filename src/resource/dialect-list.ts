@@ -1,5 +1,5 @@
 import { orderBy, totalOrder } from '../config/indexes/coverage.js'
-import { type FieldSpec, loneKey, type OrderSpec, type ResourceSpec } from '../config/spec.js'
+import { type FieldSpec, JOINED_ID, type OrderSpec, type ResourceSpec } from '../config/spec.js'
 import { fail } from '../fail.js'
 import type { Comparison, Dialect, QueryParameters, Sorting, Vocabulary, Window } from '../dialects/dialect.js'
 import type { LinkReader } from '../features/feature.js'
@@ -14,6 +14,7 @@ import type { Ordered, PageRequest, Parameters } from '../pagination/paginator.j
 import { rejected } from '../dialects/parameters.js'
 import { Problem } from '../problem.js'
 import { operandSource } from '../features/operand-source.js'
+import { idFieldOf, joinedField, joinedIdLookup } from './joined-id.js'
 import { keepRecent, type ListRequest, rejectLong, spellLinks } from './list.js'
 import type { Condition } from './plan.js'
 import { type Pair, parsePairs, quote } from './query.js'
@@ -30,8 +31,9 @@ export function compileDialectList(
   dialect: Dialect,
   readLink?: LinkReader,
 ): (search: string) => ListRequest {
-  const { model, pagination, unknownQuery } = spec
-  const key = loneKey(model) ?? fail(`the resource ${spec.name} has a dialect, and its records have no single key`)
+  const { pagination, unknownQuery } = spec
+  const key = idFieldOf(spec) ?? fail(`the resource ${spec.name} has a dialect, and its records have no key`)
+  const byId = spec.joinedId && joinedIdLookup(spec)
   const lookups = lookupsOf(spec)
   const featured = featureParameters(spec, 'list')
   const own = featured.map(({ name }) => name)
@@ -50,6 +52,7 @@ export function compileDialectList(
   const readCondition = (comparison: Comparison): readonly Condition[] => {
     const offered = lookups.get(comparison.field)
     const lookup = comparison.lookups.find((each) => offered?.lookups.has(each))
+    if (byId && lookup && comparison.field === JOINED_ID) return [byId.conditionOf(comparison)]
     if (offered !== undefined && lookup !== undefined)
       return toConditions(comparison, {
         field: offered.field,
@@ -75,7 +78,8 @@ export function compileDialectList(
     if (asked.search !== undefined) searching?.read?.(asked.search, features)
     const order = readSorting(asked.sorting)
     const ids = where.find(
-      ({ field, related, lookup }) => !related && field === key && (lookup === isIn || lookup === exact),
+      ({ field, related, lookup }) =>
+        lookup === byId?.lookup || (!related && field === key && (lookup === isIn || lookup === exact)),
     )
     const window = asked.window ?? unpaged
     const isWhole = asked.window === undefined && ids !== undefined
@@ -130,10 +134,10 @@ interface Offered extends Pick<Condition, 'field' | 'related'> {
 }
 
 /** The lookups that filters may use. Equality with one or several values costs the same, and the id can always be used. */
-export function lookupsOf({ filters, model }: ResourceSpec): ReadonlyMap<string, Offered> {
+export function lookupsOf(spec: ResourceSpec): ReadonlyMap<string, Offered> {
   const equal: readonly Lookup[] = [exact, isIn]
-  const key = loneKey(model)
-  const declared = filters.map(({ name, field, related, lookups }): [string, Offered] => {
+  const key = idFieldOf(spec)
+  const declared = spec.filters.map(({ name, field, related, lookups }): [string, Offered] => {
     const more = lookups.some((each) => equal.includes(each)) || (!related && field === key) ? equal : []
     return [name, { field, related, lookups: new Set([...more, ...lookups]) }]
   })
@@ -141,11 +145,8 @@ export function lookupsOf({ filters, model }: ResourceSpec): ReadonlyMap<string,
 }
 
 /** How many values of a field one parameter of a dialect accepts. */
-export function mostValuesOf(
-  { model }: ResourceSpec,
-  { field, related }: Pick<Condition, 'field' | 'related'>,
-): number {
-  return !related && field === loneKey(model) ? MAX_IDS : MAX_VALUES
+export function mostValuesOf(spec: ResourceSpec, { field, related }: Pick<Condition, 'field' | 'related'>): number {
+  return !related && field === idFieldOf(spec) ? MAX_IDS : MAX_VALUES
 }
 
 interface Meant extends Pick<Condition, 'field' | 'related'> {
@@ -178,23 +179,26 @@ function toConditions(
 }
 
 /** Lists can always be ordered by the primary key, which has an index. */
-export function sortableBy({ model, orderable }: ResourceSpec): ReadonlyMap<string, FieldSpec> {
-  return new Map([...model.key, ...orderable].map((field) => [field.name, field]))
+export function sortableBy({ model, orderable, joinedId }: ResourceSpec): ReadonlyMap<string, FieldSpec> {
+  const joined = joinedId ? [joinedField(model)] : []
+  return new Map([...joined, ...model.key, ...orderable].map((field) => [field.name, field]))
 }
 
 function compileSorting(spec: ResourceSpec): (asked: readonly Sorting[] | undefined) => readonly OrderSpec[] {
   const { model, defaultOrder, nulls } = spec
   const fields = sortableBy(spec)
   const standard = totalOrder(model, defaultOrder)
-  const find = ({ field: name, descending }: Sorting): OrderSpec => {
+  const find = ({ field: name, descending }: Sorting): readonly OrderSpec[] => {
     const field = fields.get(name)
-    if (field) return orderBy(field, descending, nulls[name])
+    if (field && spec.joinedId && name === JOINED_ID)
+      return model.key.map((part) => orderBy(part, descending, undefined))
+    if (field) return [orderBy(field, descending, nulls[name])]
     const allowed = [...fields.keys()].join(', ')
     throw new Problem('invalid_query', `this list cannot be ordered by ${quote(name)}; allowed are ${allowed}`)
   }
   return (asked) => {
     if (asked === undefined) return standard
-    const order = asked.slice(0, fields.size + 1).map(find)
+    const order = asked.slice(0, fields.size + 1).flatMap(find)
     if (new Set(order.map(({ field }) => field)).size < order.length)
       throw new Problem('invalid_query', 'the order of the list names a field twice')
     return totalOrder(model, order)

@@ -1,6 +1,6 @@
-import type { ModelSpec, ResourceSpec } from '../config/spec.js'
+import type { ResourceSpec } from '../config/spec.js'
 import type { LinkReader } from '../features/feature.js'
-import { parseSegment } from './record-key.js'
+import { keyOf, parseSegment } from './record-key.js'
 
 /** What a resource needs from the route table. */
 export interface Links {
@@ -18,8 +18,10 @@ export function detailName(resource: string): string {
 }
 
 /** The end of the path of a record, with a parameter for each part of its key. */
-export function recordPath({ key }: Pick<ModelSpec, 'key'>): string {
-  return key.map(({ name }) => `{${name}}/`).join('')
+export function recordPath(spec: Pick<ResourceSpec, 'model' | 'joinedId'>): string {
+  return keyOf(spec)
+    .parameters.map((name) => `{${name}}/`)
+    .join('')
 }
 
 /** Accepts relations in the form in which they are shown, so that clients can send back what they read. */

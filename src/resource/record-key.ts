@@ -1,4 +1,5 @@
-import { type FieldSpec, isEscaped, type ModelSpec } from '../config/core-spec.js'
+import { type FieldSpec, isEscaped, JOINED_ID, type ModelSpec } from '../config/core-spec.js'
+import type { ResourceSpec } from '../config/spec.js'
 import { type Cell, readCell, writeCell } from '../fields/cell.js'
 import { type FieldError, Problem } from '../problem.js'
 import { remember } from '../remember.js'
@@ -13,6 +14,8 @@ export interface RecordKey {
   readonly fields: readonly FieldSpec[]
   /** For messages: `id`, or `order, product`. */
   readonly name: string
+  /** The names of the path parameters, in order. */
+  readonly parameters: readonly string[]
   /** Parses the end of a record's path, such as `5` or `10248/11`; undefined if it is not in canonical form. */
   parse(path: string): Id | undefined
   /** Parses path parameters, as they appear in the path; undefined if one is not in canonical form. */
@@ -53,6 +56,7 @@ function compileKey({ key: fields }: Pick<ModelSpec, 'key'>): RecordKey {
   return Object.freeze<RecordKey>({
     fields,
     name: fields.map(({ name }) => name).join(', '),
+    parameters: fields.map(({ name }) => name),
     parse: (path) => parse(isLone ? [path] : path.split('/')),
     parseParams: (params) => parse(fields.map(({ name }) => params[name] ?? '')),
     params: (id) => Object.fromEntries(fields.map((field) => [field.name, String(valueOf(id, field))])),
@@ -74,6 +78,39 @@ function compileKey({ key: fields }: Pick<ModelSpec, 'key'>): RecordKey {
       return others
     },
   })
+}
+
+/** The key of the records of a resource, in the form of its paths. */
+export const keyOf = ({ model, joinedId }: Pick<ResourceSpec, 'model' | 'joinedId'>): RecordKey =>
+  joinedId === undefined ? recordKey(model) : joinedKey(model)
+
+const joinedKey = remember((model: ModelSpec): RecordKey => {
+  const key = recordKey(model)
+  const parse = (segment: string): Id | undefined => {
+    const parts = splitKey(decodeSegment(segment) ?? '')
+    return parts && key.parse(parts.map((part) => encodeSegment(part) ?? '').join('/'))
+  }
+  const joined = (id: Id): string => joinKey(Object.values(key.params(id)))
+  return Object.freeze<RecordKey>({
+    ...key,
+    name: JOINED_ID,
+    parameters: [JOINED_ID],
+    parse,
+    parseParams: ({ [JOINED_ID]: segment = '' }) => parse(segment),
+    params: (id) => ({ [JOINED_ID]: joined(id) }),
+    text: (id) => encodeSegment(joined(id)) ?? '',
+  })
+})
+
+/** Joins the parts of a key to one text; different keys have different texts. */
+export function joinKey(parts: readonly string[]): string {
+  return parts.map((part) => part.replaceAll('%', '%25').replaceAll('~', '%7E')).join('~')
+}
+
+/** Splits a text into the parts of a key; undefined if `joinKey` does not return it. */
+export function splitKey(text: string): readonly string[] | undefined {
+  const parts = text.split('~').map((part) => part.replaceAll('%7E', '~').replaceAll('%25', '%'))
+  return joinKey(parts) === text ? parts : undefined
 }
 
 /** Parses a segment of a path as the value of a key's field; returns undefined if it is not in canonical form. */

@@ -1,18 +1,20 @@
-import type { FieldSpec, ResourceSpec } from '../config/spec.js'
+import { type FieldSpec, JOINED_ID, type ResourceSpec } from '../config/spec.js'
 import type { LinkReader } from '../features/feature.js'
 import { unsettableMembers } from '../features/index.js'
 import { membersOf } from '../features/selection.js'
+import type { Json } from '../json.js'
 import type { JsonBody } from '../json-body.js'
 import { acceptsLink, type Links } from './links.js'
-import { type BodyMode, compileBody } from './body.js'
+import { type BodyMode, compileBody, invalid } from './body.js'
 import { bodyLimit } from './body-limit.js'
 import { compileStored } from './computed.js'
 import { compileDialectList } from './dialect-list.js'
 import { compileExport, compileList, type ListRequest } from './list.js'
 import type { ResourceAccess } from './access.js'
 import type { Id, ListPlan, Selection } from './plan.js'
-import { type ListParameters, spellQuery } from './query.js'
-import { type RecordKey, recordKey } from './record-key.js'
+import { encodeSegment } from './path-segment.js'
+import { type ListParameters, quote, spellQuery } from './query.js'
+import { keyOf, type RecordKey } from './record-key.js'
 import { compileRecordQuery } from './record-query.js'
 import type { BodiesOf, ChangeOf, IdOf, ListParametersOf } from './typed.js'
 import type { CompileSchema } from './validator.js'
@@ -93,7 +95,7 @@ export interface Sendable {
 /** `links` may still be empty: it is used only while serving. */
 export function compileResource(spec: ResourceSpec, links: Links, compile: CompileSchema, view?: View): Resource {
   const { fields, relations } = spec.model
-  const key = recordKey(spec.model)
+  const key = keyOf(spec)
   let readValues: ReadValues | undefined
   const readSelection = compileRecordQuery(spec)
   const readLink = acceptsLink(spec, links)
@@ -102,7 +104,12 @@ export function compileResource(spec: ResourceSpec, links: Links, compile: Compi
     ? compileDialectList(spec, spec.dialect, linked.readLink)
     : compileList(spec, linked.readLink)
   const joined = relations.flatMap(({ member }) => member?.name ?? [])
-  const ignored = [...(spec.url ? ['url'] : []), ...joined, ...unsettableMembers(spec)]
+  const ignored = [
+    ...(spec.url ? ['url'] : []),
+    ...(spec.joinedId ? [JOINED_ID] : []),
+    ...joined,
+    ...unsettableMembers(spec),
+  ]
   const valueReader = () => readSettable(spec.model, compile)
   return Object.freeze({
     spec,
@@ -143,7 +150,16 @@ function compileBodies(
 
 /** Compiles the parser of a record's primary key, which other parsers of bodies ignore if the server sets it. */
 function compileKey(key: RecordKey, readLink: LinkReader, compile: CompileSchema): (body: JsonBody) => Id {
+  const isJoined = key.parameters.length < key.fields.length
   const fields = key.fields.map((field) => ({ ...field, readOnly: false, private: false, default: undefined }))
   const read = compileBody({ model: { fields } }, readLink, compile)
-  return (body) => key.of(read(body, 'create', body.keys))
+  return (body) => {
+    const id = isJoined ? body.value(JOINED_ID) : undefined
+    if (id === undefined) return key.of(read(body, 'create', body.keys))
+    return key.parse(encodeSegment(String(id)) ?? '') ?? rejectId(JOINED_ID, id)
+  }
+}
+
+function rejectId(field: string, id: Json): never {
+  throw invalid([{ field, message: `${quote(String(id))} is not the id of a record` }])
 }

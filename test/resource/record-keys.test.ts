@@ -509,9 +509,11 @@ describe('check', () => {
       ['leave `dialect` out of the mount, which then has the dialect of each resource'],
     ],
     ['mounts: [{ path: /m }]', ', dialect: plain', []],
-  ])('%s with records whose key has several fields: the help leads on', (settings, more, help) => {
-    const fields = '{ primary_key: [c, d], fields: { c: { type: integer }, d: { type: integer } } }'
-    const found = checkText(`${model(fields)}resources:\n  a: { model: a, path: /a/${more} }\n${settings}\n`)
+  ])('%s with records without a key: the help leads on', (settings, more, help) => {
+    const fields = '{ primary_key: none, fields: { c: { type: integer }, d: { type: integer } } }'
+    const found = checkText(
+      `${model(fields)}resources:\n  a: { model: a, path: /a/, operations: [list]${more} }\n${settings}\n`,
+    )
     expect(Array.isArray(found) ? found.flatMap((each) => each.help) : []).toEqual(help)
   })
 })

@@ -1,7 +1,7 @@
 import { dialectOf } from '../../dialects/index.js'
 import { featuresAtMount } from '../../features/index.js'
 import { mountName } from './mount-name.js'
-import type { MountSpec, ResourceSpec } from '../spec.js'
+import { joinedIdOf, type MountSpec, type ResourceSpec } from '../spec.js'
 import type { MountYaml } from '../schema/yaml-shape.js'
 
 /** The default place and dialect of resources. */
@@ -19,16 +19,18 @@ export const buildMount = (yaml: MountYaml, resources: readonly ResourceSpec[], 
     Object.fromEntries(
       Object.entries(links).map(([field, route]) => [field, details.has(route) ? within(route) : route]),
     )
-  return {
-    path: yaml.path,
-    resources: resources.map((resource) => ({
+  const atMount = (resource: ResourceSpec): ResourceSpec => {
+    const dialect = yaml.dialect === undefined ? resource.dialect : dialectOf(yaml.dialect)
+    return {
       ...resource,
       name: within(resource.name),
       mounted: resource.name,
       path: yaml.path + resource.path.slice(prefix.length),
-      dialect: yaml.dialect === undefined ? resource.dialect : dialectOf(yaml.dialect),
+      dialect,
+      joinedId: joinedIdOf(resource.model, dialect),
       links: linksWithin(resource.links),
       ...featuresAtMount(resource, { resource: within, links: linksWithin }),
-    })),
+    }
   }
+  return { path: yaml.path, resources: resources.map(atMount) }
 }

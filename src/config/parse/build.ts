@@ -34,6 +34,7 @@ import {
   type DefaultSpec,
   type FieldSpec,
   type IndexSpec,
+  joinedIdOf,
   type ModelSpec,
   type RelationSpec,
   type ResourceSpec,
@@ -235,6 +236,7 @@ const buildResource = (
   { model, api, declared, features }: ResourceContext,
 ): ResourceSpec => {
   const field = (wanted: string) => need(model.fields.find((each) => each.name === wanted))
+  const dialect = dialectOf(yaml.dialect ?? api.dialect)
   // Each feature builds its part of them.
   const featured = Object.assign({}, ...features.map((build) => build({ ...declared, model, field }))) as FeatureSpecs
   return {
@@ -246,9 +248,10 @@ const buildResource = (
     maxBody: api.maxBody,
     path: api.prefix + yaml.path,
     operations: operationsOf(yaml),
-    dialect: dialectOf(yaml.dialect ?? api.dialect),
+    dialect,
     unknownQuery: yaml.unknown_query ?? DEFAULTS.unknown_query,
     url: yaml.url ?? false,
+    joinedId: joinedIdOf(model, dialect),
     links: { ...yaml.links },
   }
 }

@@ -2,6 +2,8 @@ import { PLAIN } from '../../dialects/index.js'
 import { FEATURES } from '../../features/index.js'
 import type { Json } from '../../json.js'
 import { findValue } from '../yaml/located.js'
+import { JOINED_ID } from '../core-spec.js'
+import { hasMember } from './drafts.js'
 import { mountName } from './mount-name.js'
 import type { Report } from './report.js'
 import type { ResourceDraft } from './resource-drafts.js'
@@ -29,7 +31,7 @@ export const checkMounts = (root: Json, report: Report): void => {
 /** Reports settings of a resource's lists that its dialect overrides. */
 export const checkDialect = (root: Json, resource: ResourceDraft, report: Report): void => {
   const { path, given, dialect } = resource
-  checkLoneKey(root, resource, report)
+  checkIdentity(root, resource, report)
   if (dialect === PLAIN) return
   for (const key of FEATURES.flatMap(({ keys, plainOnly }) => (plainOnly ? Object.keys(keys) : []))) {
     if ((given(key) ?? false) === false) continue
@@ -38,9 +40,11 @@ export const checkDialect = (root: Json, resource: ResourceDraft, report: Report
   }
 }
 
-/** Reports dialects whose clients identify a record by one value, if records have no key of one field. */
-const checkLoneKey = (root: Json, { name, path, model, has, yaml }: ResourceDraft, report: Report): void => {
+/** Reports dialects, whose clients identify a record by one value, if records have no key, or another member `id` beside a key of several fields. */
+const checkIdentity = (root: Json, { name, path, model, has, yaml }: ResourceDraft, report: Report): void => {
   if (model === undefined || model.keyNames.size === 1) return
+  const isTaken = model.keyNames.size > 1 && hasMember(model, JOINED_ID)
+  if (model.keyNames.size > 1 && !isTaken) return
   const mounts = itemsOf(findValue(root, ['mounts'])).map(
     (mount, index) => [findValue(mount, ['dialect']), index] as const,
   )
@@ -57,7 +61,9 @@ const checkLoneKey = (root: Json, { name, path, model, has, yaml }: ResourceDraf
   ]
   for (const { dialect, at, help } of places) {
     if (typeof dialect !== 'string' || dialect === PLAIN || report.isInvalid(at)) continue
-    const message = `the dialect ${show(dialect)} needs a primary key of one field, which ${show(name)} does not have`
-    report.add({ code: 'SC320', path: at, message, help: [help] })
+    const message = isTaken
+      ? `the dialect ${show(dialect)} shows the key of several fields of ${show(name)} as \`id\`, which is a field of its own`
+      : `the dialect ${show(dialect)} needs a primary key, which ${show(name)} does not have`
+    report.add({ code: isTaken ? 'SC304' : 'SC320', path: at, message, help: [help] })
   }
 }

@@ -7,10 +7,24 @@ import { cellColumn } from './columns.js'
 /** The SQL of a hyperlink to a record, from the columns of its key. */
 export function linkColumn(key: readonly FieldSpec[], route: string, links: Links): string {
   const [start = '', ...others] = links.template(route) ?? []
+  const [end = '', ...more] = others
+  // In dialects, a key of several fields is one text.
+  if (key.length > 1 && others.length > 0 && more.length === 0)
+    return `${literal(start)} || ${escapedText(joinedColumn(key), links.words(route)[0] ?? [])} || ${literal(end)}`
   if (others.length !== key.length) throw new Error(`no route named ${route} has ${key.length} parameters`)
   const words = links.words(route)
   const parts = key.flatMap((field, at) => [segmentColumn(field, words[at] ?? []), literal(others[at] ?? '')])
   return [literal(start), ...parts].join(' || ')
+}
+
+/** The SQL of `joinKey` for the columns of a key. */
+export function joinedColumn(key: readonly FieldSpec[]): string {
+  const parts = key.map((field) =>
+    isEscaped(field)
+      ? `replace(replace(${cellColumn(field)}, '%', '%25'), '~', '%7E')`
+      : `${identifier(field.column)}::text`,
+  )
+  return `(${parts.join(" || '~' || ")})`
 }
 
 /** The SQL of a key's value as one segment of a path, which has other meanings for these words. */

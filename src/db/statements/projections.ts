@@ -3,6 +3,7 @@ import {
   type ComputedSpec,
   EXPANDED,
   type ExpansionSpec,
+  JOINED_ID,
   type RelationPart,
   type FieldSpec,
   type ModelSpec,
@@ -17,7 +18,7 @@ import type { ListPlan, Row, Selection } from '../../resource/plan.js'
 import type { Resource } from '../../resource/resource.js'
 import type { Asking } from './rules.js'
 import { cellColumn, wireColumn } from './columns.js'
-import { linkColumn } from './link-columns.js'
+import { joinedColumn, linkColumn } from './link-columns.js'
 import { joinedPage, type PageShape, rowPage, textPage } from './page-shape.js'
 
 /** How records leave the database: the select list, and how its cells are read. */
@@ -215,13 +216,15 @@ interface DocumentMember extends Member {
 }
 
 /** The form of records: as the resource exposes them, or nested in a record that refers to them. */
-interface ProjectedResource extends Pick<ResourceSpec, 'model' | 'url' | 'links'> {
+interface ProjectedResource
+  extends Pick<ResourceSpec, 'model' | 'url' | 'links'>,
+    Partial<Pick<ResourceSpec, 'joinedId'>> {
   readonly resource: string
   readonly fields: readonly FieldSpec[]
 }
 
 function documentMembers(
-  { resource, model, fields, url, links: linked }: ProjectedResource,
+  { resource, model, fields, url, joinedId, links: linked }: ProjectedResource,
   links: Links,
 ): readonly DocumentMember[] {
   const members = fields.map((field): DocumentMember => {
@@ -234,9 +237,13 @@ function documentMembers(
       expression: route === undefined ? value() : linkColumn(stored, route, links),
     }
   })
-  if (!url) return members
-  const expression = linkColumn(model.key, detailName(resource), links)
-  return [{ name: 'url', fields: model.key, expression }, ...members]
+  return [
+    ...(url
+      ? [{ name: 'url', fields: model.key, expression: linkColumn(model.key, detailName(resource), links) }]
+      : []),
+    ...(joinedId?.shown ? [{ name: JOINED_ID, fields: model.key, expression: joinedColumn(model.key) }] : []),
+    ...members,
+  ]
 }
 
 /** The SQL of the object for a relation over several fields; null if one of them is null. */
