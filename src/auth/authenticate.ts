@@ -50,7 +50,7 @@ export function compileAuthenticate(auth: AuthSpec, surroundings: Surroundings):
     if ([authorization, assertion, proxied].filter((each) => each !== undefined).length > 1)
       throw new Problem('malformed_request', 'the request has more than one credential')
     if (proxied) return proxied
-    if (assertion !== undefined) return byToken?.(assertion)
+    if (assertion !== undefined) return byToken?.(assertion, request)
     const identity = authorization === undefined ? undefined : byHeaders(authorization, request)
     if (identity !== undefined && !('then' in identity)) return identity
     if (identity === undefined && byPlugin === undefined) return found(undefined, authorization)
@@ -62,13 +62,17 @@ export function compileAuthenticate(auth: AuthSpec, surroundings: Surroundings):
 function onlyHeader({ headers, rawHeaders }: IncomingMessage, name: string): string | undefined {
   if (headers[name] === undefined) return undefined
   // Node's own lists of repeated headers copy all headers of the request.
-  const values = rawHeaders.filter((_, at) => at % 2 === 1 && isNamed(rawHeaders[at - 1], name))
-  if (values.length > 1)
-    throw new Problem(
-      'malformed_request',
-      `the request has more than one ${name === 'authorization' ? 'Authorization' : name} header`,
-    )
-  return values[0]
+  let value: string | undefined
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    if (!isNamed(rawHeaders[at], name)) continue
+    if (value !== undefined)
+      throw new Problem(
+        'malformed_request',
+        `the request has more than one ${name === 'authorization' ? 'Authorization' : name} header`,
+      )
+    value = rawHeaders[at + 1]
+  }
+  return value
 }
 
 function isNamed(header: string | undefined, name: string): boolean {

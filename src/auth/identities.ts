@@ -3,7 +3,8 @@ import type { Identity } from '../resource/identity.js'
 
 /** Identities of verified tokens, for a while: verifying one takes longer than a short request. */
 export interface Identities {
-  find(token: string): Identity | undefined
+  /** @param connection where the token is remembered, because clients repeat it and hashing takes longer than comparing; without it, only hashes are kept */
+  find(token: string, connection?: object): Identity | undefined
   /** Changes with `clear`. */
   readonly generation: () => number
   /**
@@ -25,9 +26,17 @@ export function createIdentities(maxAge = MAX_AGE): Identities {
   let generation = 0
   const known = new Map<string, { readonly identity: Identity; readonly until: number }>()
   const keyOf = (token: string): string => hash('sha256', token, 'base64url')
+  const lastOf = new WeakMap<object, { readonly token: string; readonly key: string }>()
+  const keyOn = (connection: object, token: string): string => {
+    const last = lastOf.get(connection)
+    if (last?.token === token) return last.key
+    const key = keyOf(token)
+    lastOf.set(connection, { token, key })
+    return key
+  }
   return {
-    find(token) {
-      const key = keyOf(token)
+    find(token, connection) {
+      const key = connection ? keyOn(connection, token) : keyOf(token)
       const found = known.get(key)
       if (found && found.until > Date.now()) return found.identity
       if (found) known.delete(key)

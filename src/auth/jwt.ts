@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import type { JSONWebKeySet, JWTPayload } from 'jose'
 import type { AuthSpec, JwtSpec } from '../config/spec.js'
 import type { Json } from '../json.js'
@@ -20,7 +21,10 @@ const MAX_LENGTH = 8_192
  * Compiles the verification of bearer tokens (RFC 7519) from one issuer.
  * @throws Problem `unauthorized`; `unavailable` if the keys cannot be fetched
  */
-export function compileJwt(auth: AuthSpec, jwt: JwtSpec): (token: string) => Identity | Promise<Identity> {
+export function compileJwt(
+  auth: AuthSpec,
+  jwt: JwtSpec,
+): (token: string, request: Pick<IncomingMessage, 'socket'>) => Identity | Promise<Identity> {
   const identities = createIdentities()
   const keys = jwt.keys === undefined ? createKeyServer(jwt, identities.clear) : keysOfFile(jwt.keys)
   const verified = async (token: string): Promise<Identity> => {
@@ -32,7 +36,8 @@ export function compileJwt(auth: AuthSpec, jwt: JwtSpec): (token: string) => Ide
     identities.keep(token, identity, Math.min(Number(payload.exp) * 1000, keys.freshUntil()), generation)
     return identity
   }
-  return (token) => identities.find(token) ?? verified(token)
+  return (token, { socket }) =>
+    (token.length > MAX_LENGTH ? undefined : identities.find(token, socket)) ?? verified(token)
 }
 
 interface Verifying {

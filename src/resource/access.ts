@@ -84,7 +84,7 @@ export const operandOf = remember(({ field, lookup, value }: RuleCondition): Cal
   if ('user' in value || 'set' in value) return ({ subject }) => subject
   const source = codeSource(field, () => UNFIT)
   const isList = lookup.operand.list !== undefined
-  return (caller) => {
+  return remember((caller: Caller) => {
     const claimed = claimOf(value, caller)
     if (claimed === undefined || Array.isArray(claimed) !== isList) return undefined
     try {
@@ -92,7 +92,7 @@ export const operandOf = remember(({ field, lookup, value }: RuleCondition): Cal
     } catch {
       return undefined
     }
-  }
+  })
 })
 
 const UNFIT = new Error('the claim is of another type')

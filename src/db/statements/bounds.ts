@@ -1,5 +1,6 @@
 import type { FieldSpec, ModelRelation, ModelSpec } from '../../config/spec.js'
 import { tableAlias } from '../../fields/table-name.js'
+import { remember } from '../../remember.js'
 import { type Caller, type ResourceAccess, showingRule, visibleRule } from '../../resource/access.js'
 import type { Scopes } from '../../resource/plan.js'
 import { ruleSql } from './rules.js'
@@ -19,6 +20,11 @@ export interface Granted {
   readonly caller: Caller
   readonly access: ResourceAccess
 }
+
+/** The limits that grants alone set. Callers repeat requests, so the same caller has the same bounds. */
+export const grantedBounds = remember((access: ResourceAccess) =>
+  remember((caller: Caller): Bounds => ({ scopes: undefined, granted: { caller, access } })),
+)
 
 /** More conditions of a `where`: the records that the request may see. */
 export function visibleClause(

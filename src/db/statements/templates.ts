@@ -65,7 +65,7 @@ export function createTemplates({ ownsValues }: { readonly ownsValues: boolean }
     const template = { statement: render(params), depends: recorded.depends, sources: recorded.sources }
     if (recorded.isReusable) templates.push(template)
     if (templates.length > MAX_TEMPLATES) templates.shift()
-    return { ...template.statement, values: valuesOf(template, inputs, givenOf(template, inputs)) }
+    return withValues(template, inputs, givenOf(template, inputs))
   }
 }
 
@@ -77,11 +77,19 @@ function givenOf({ depends }: Template, { caller }: Inputs): readonly unknown[] 
 function fill(template: Template, inputs: Inputs): Rendered | undefined {
   const given = givenOf(template, inputs)
   if (!template.depends.every(({ isGiven }, at) => isGiven === (given[at] !== undefined))) return undefined
-  return { ...template.statement, values: valuesOf(template, inputs, given) }
+  return withValues(template, inputs, given)
 }
 
-function valuesOf({ sources }: Template, inputs: Inputs, given: readonly unknown[]): readonly Cell[] {
-  return sources.map((source) => (typeof source === 'function' ? source(inputs, given) : source))
+/** Written out, because it runs for every request of a caller whom grants limit. */
+function withValues({ statement, sources }: Template, inputs: Inputs, given: readonly unknown[]): Rendered {
+  const { text, kind, raw, record } = statement
+  return {
+    text,
+    values: sources.map((source) => (typeof source === 'function' ? source(inputs, given) : source)),
+    kind,
+    raw,
+    record,
+  }
 }
 
 interface Recorded {
