@@ -1,12 +1,12 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import type { Statement } from '../../src/db/database.js'
-import { type Api, startApi } from '../support/api.js'
+import { expect, test } from '@jest/globals'
+import { startApi } from '../support/api.js'
 import { ddlOf, specOf } from '../support/config.js'
 import { openTestDatabase, watchDatabase } from '../support/database.js'
 
-// The SQL of a service without `auth`. SNIPPETCTL_DOCS=write rewrites it; review the difference.
+// The SQL of a service without `auth`, and the bytes of its responses. SNIPPETCTL_DOCS=write rewrites them; review the difference.
 const FILE = 'test/fixtures/statements-without-auth.txt'
+const RESPONSES = 'test/fixtures/responses-without-auth.txt'
 
 const YAML = `version: 1
 api: { prefix: "" }
@@ -37,15 +37,6 @@ resources:
     bulk: [create, partial_update, destroy]
 `
 
-let api: Api
-let sent: readonly Statement[]
-beforeAll(async () => {
-  const { watched, sent: seen } = watchDatabase(await openTestDatabase(ddlOf(specOf(YAML))))
-  sent = seen
-  api = await startApi(YAML, { database: watched })
-})
-afterAll(() => api.close())
-
 const REQUESTS: readonly (readonly [string, string, unknown?, string?])[] = [
   ['POST', '/shelves/', { name: 'a' }],
   ['POST', '/books/', { title: 'a', shelf: 1 }],
@@ -64,20 +55,59 @@ const REQUESTS: readonly (readonly [string, string, unknown?, string?])[] = [
   ['DELETE', '/books/?ids=2,3'],
 ]
 
-test('without `auth`, the statements are those of a service without grants', async () => {
-  const parts: string[] = []
-  for (const [method, path, body, match] of REQUESTS) {
-    const start = sent.length
-    const response = await api.fetch(path, {
-      method,
-      headers: { 'content-type': 'application/json', ...(match !== undefined && { 'if-match': match }) },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    })
-    await response.text()
-    const texts = sent.slice(start).map(({ text }) => text)
-    parts.push([`${method} ${path} ${response.status}`, ...texts].join('\n'))
+/** The head and the body of a response, without what differs from run to run. */
+const spell = async (response: Response): Promise<string> => {
+  const heads = [...response.headers].filter(
+    ([name]) => !['date', 'x-request-id', 'connection', 'keep-alive'].includes(name),
+  )
+  const text = await response.text()
+  return [
+    response.status,
+    ...heads.map((each) => each.join(': ')),
+    text.replace(/"request_id":"[^"]*"/, '"request_id":"…"'),
+  ].join('\n')
+}
+
+/** Sends the requests to a service of its own, and returns its statements and its responses, each with the request. */
+const run = async (yaml: string): Promise<{ readonly statements: string; readonly responses: string }> => {
+  const { watched, sent } = watchDatabase(await openTestDatabase(ddlOf(specOf(YAML))))
+  const api = await startApi(yaml, { database: watched })
+  try {
+    const statements: string[] = []
+    const responses: string[] = []
+    for (const [method, path, body, match] of REQUESTS) {
+      const start = sent.length
+      const response = await api.fetch(path, {
+        method,
+        headers: { 'content-type': 'application/json', ...(match !== undefined && { 'if-match': match }) },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      })
+      responses.push(`${method} ${path}\n${await spell(response)}`)
+      const texts = sent.slice(start).map(({ text }) => text)
+      statements.push([`${method} ${path} ${response.status}`, ...texts].join('\n'))
+    }
+    return { statements: `${statements.join('\n\n')}\n`, responses: `${responses.join('\n\n')}\n` }
+  } finally {
+    await api.close()
   }
-  const found = `${parts.join('\n\n')}\n`
-  if (process.env.SNIPPETCTL_DOCS === 'write') writeFileSync(FILE, found)
-  expect(found).toBe(readFileSync(FILE, 'utf8'))
+}
+
+test('without `auth`, the statements and the responses are those of a service without grants', async () => {
+  const { statements, responses } = await run(YAML)
+  if (process.env.SNIPPETCTL_DOCS === 'write') {
+    writeFileSync(FILE, statements)
+    writeFileSync(RESPONSES, responses)
+  }
+  expect(statements).toBe(readFileSync(FILE, 'utf8'))
+  expect(responses).toBe(readFileSync(RESPONSES, 'utf8'))
+})
+
+test('grants of everything to anyone change no body, and no header but Vary', async () => {
+  const all = '\n    access: [{ to: anyone, may: all }]'
+  const open = YAML.replace('models:', 'auth: { development: { ann: {} } }\nmodels:')
+    .replace('path: /shelves/ }', 'path: /shelves/, access: [{ to: anyone, may: all }] }')
+    .replace('path: /books/', `path: /books/${all}`)
+  const [without, within] = [await run(YAML), await run(open)]
+  expect(within.responses).toContain('authorization')
+  expect(within.responses.replaceAll('vary: authorization\n', '')).toBe(without.responses)
 })
