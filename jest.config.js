@@ -43,6 +43,7 @@ export default {
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   reporters: ['default', '<rootDir>/scripts/name-skipped.mjs'],
-  maxWorkers: 2,
+  // One more than the cores of CI: a quarter of the time, tests wait for processes, servers and timers.
+  maxWorkers: 3,
   testTimeout: 240_000,
 }
