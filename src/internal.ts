@@ -38,7 +38,7 @@ export { type DataError, UnreadableData } from './data/record.js'
 export { modelOf, seed, type SeedCounts, type Seeded } from './data/seed.js'
 export { compileStoredKeys, type StoredKey, type StoredKeys } from './db/records/stored-keys.js'
 export { copyRecords, CopyRejected } from './db/records/copy.js'
-export { restoreEmbedded } from './db/embedded/backup.js'
+export { RESTORE_STAGES, restoreEmbedded } from './db/embedded/backup.js'
 export { type Database, DatabaseInUse, DatabaseRejected } from './db/database.js'
 export { type Explanation, explainRead, type Read } from './db/statements/explain.js'
 export { openCopy, openDatabase, openScratch, putAside } from './db/open.js'
@@ -66,7 +66,12 @@ export { ConsentNeeded, describeLoss, objectsOf } from './migrations/run/consent
 export { type Drift, readDrift } from './migrations/drift/drift.js'
 export { isReading, OPERATIONS } from './config/core-spec.js'
 export type { ChosenModel } from './migrations/introspect/choose.js'
-export { type Introspected, introspect, writeIntrospected } from './migrations/introspect/introspect.js'
+export {
+  INTROSPECT_STAGES,
+  type Introspected,
+  introspect,
+  writeIntrospected,
+} from './migrations/introspect/introspect.js'
 export { MigrationError } from './migrations/files/error.js'
 export { type CountedPlan, type CountedStep, countRows, wantsRows } from './migrations/plan/row-counts.js'
 export { holdAgainst } from './migrations/plan/live-obstacles.js'

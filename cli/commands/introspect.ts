@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import {
   type ChosenModel,
+  INTROSPECT_STAGES,
   type Introspected,
   introspect,
   isReading,
@@ -13,6 +14,7 @@ import { type CliContext, type CommonOptions, shownPath } from '../context.js'
 import { onExistingDatabase } from '../database/database.js'
 import type { ExitCode } from '../failure.js'
 import { alignColumns, count } from '../output.js'
+import { createStages } from '../migrate/progress.js'
 import { openScratchOf, scratchOption, type ScratchOptions } from '../migrate/scratch.js'
 
 interface IntrospectOptions extends CommonOptions, ScratchOptions {
@@ -80,11 +82,13 @@ async function run(context: CliContext, options: IntrospectOptions): Promise<Exi
   const resources = options.resources === false ? 'none' : options.readOnly ? 'read_only' : 'all'
   return onExistingDatabase(context, { file }, async (database, directory) => {
     const shown = shownPath(context, file)
+    const stages = createStages(context, INTROSPECT_STAGES)
     const found = await introspect(database, {
       ...{ file: shown, text, directory, tables, schemas, manage, update, resources },
       spelling: options.keepNames ? 'kept' : 'snake_case',
+      onStage: (stage) => stages.next(stage),
       openScratch: () => openScratchOf(context, options),
-    })
+    }).finally(() => stages.end())
     for (const each of found.left) context.err.line(`${context.err.colors.yellow('left')}  ${each}`)
     for (const each of found.changes) context.err.line(`${context.err.colors.green('changed')}  ${each}`)
     if (print) {

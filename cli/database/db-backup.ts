@@ -1,12 +1,13 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { DatabaseInUse, restoreEmbedded } from '../../src/internal.js'
+import { DatabaseInUse, RESTORE_STAGES, restoreEmbedded } from '../../src/internal.js'
 import { askForBackup } from './backups.js'
 import { type CliContext, type CommonOptions, shownPath } from '../context.js'
 import { inWordsOf, openProjectDatabase } from './database.js'
 import { requireEmbedded, requireThere } from './embedded.js'
 import { type ExitCode, Failure } from '../failure.js'
+import { createStages, type Stages } from '../migrate/progress.js'
 import { writeWhole } from '../project/whole-file.js'
 
 interface RestoreOptions extends CommonOptions {
@@ -45,17 +46,34 @@ async function backup(context: CliContext, given: string, options: CommonOptions
   const file = resolve(context.cwd, given)
   requireThere(embedded)
   if (existsSync(file)) throw new Failure(2, `\`${given}\` exists already, and a backup never replaces a file`)
-  const archive = (await packHere(context, config)) ?? (await askForBackup(path, shown))
-  await writeWhole(archive, file)
+  const stages = createStages(context, BACKUP_STAGES)
+  let archive: Uint8Array
+  try {
+    archive = (await packHere(context, config, stages)) ?? (await askServer(stages, path, shown))
+    stages.next('writing the file')
+    await writeWhole(archive, file)
+  } finally {
+    stages.end()
+  }
   context.err.line(`wrote ${shown} to ${shownPath(context, file)}, ${archive.length} bytes`)
   return 0
 }
 
+/** The number of stages of a backup: opening the database, packing it, and writing the file. */
+const BACKUP_STAGES = 3
+
+function askServer(stages: Stages, path: string, shown: string): Promise<Uint8Array> {
+  stages.next('waiting for the server that uses the database')
+  return askForBackup(path, shown)
+}
+
 /** Returns undefined if another process has opened the database. */
-async function packHere(context: CliContext, config: string): Promise<Uint8Array | undefined> {
+async function packHere(context: CliContext, config: string, stages: Stages): Promise<Uint8Array | undefined> {
   try {
+    stages.next('opening the database')
     const database = await openProjectDatabase(context, config)
     try {
+      stages.next('packing')
       return await database.pack?.()
     } finally {
       await database.close()
@@ -72,7 +90,10 @@ async function restore(context: CliContext, given: string, options: RestoreOptio
   const file = resolve(context.cwd, given)
   if (!existsSync(file)) throw new Failure(2, `cannot read \`${given}\`: there is no such file`)
   if (existsSync(path)) await confirm(context, { shown, given, options })
-  const aside = await inWordsOf({ [path]: shown, [file]: given }, () => restoreEmbedded(path, file))
+  const stages = createStages(context, RESTORE_STAGES)
+  const aside = await inWordsOf({ [path]: shown, [file]: given }, () =>
+    restoreEmbedded(path, file, (stage) => stages.next(stage)),
+  ).finally(() => stages.end())
   context.err.line(`restored ${shown} from ${given}`)
   if (aside !== undefined)
     context.err.line(`the old database is in ${shownPath(context, aside)}; delete it when you no longer need it`)

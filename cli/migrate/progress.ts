@@ -34,3 +34,35 @@ export function createProgress({ err }: CliContext, total: number): Progress {
     },
   }
 }
+
+/** A progress bar for work whose parts cannot be counted. */
+export interface Stages {
+  /** Enters the next stage. */
+  next(stage: string): void
+  /** Removes the bar. */
+  end(): void
+}
+
+const TICK_MS = 1_000
+
+/** Shows on stderr which of several stages long work is in, and for how long, if stderr is a terminal. */
+export function createStages(context: CliContext, total: number): Stages {
+  const progress = createProgress(context, total)
+  let entered = 0
+  let stage = ''
+  let since = performance.now()
+  const draw = () => progress.at(entered - 1, `${stage}, ${Math.floor((performance.now() - since) / 1_000)} s`)
+  const timer = setInterval(draw, TICK_MS).unref()
+  return {
+    next(name) {
+      entered += 1
+      stage = name
+      since = performance.now()
+      draw()
+    },
+    end() {
+      clearInterval(timer)
+      progress.end()
+    },
+  }
+}

@@ -8,18 +8,26 @@ import { freeName } from './free-name.js'
 import { EMBEDDED_MAJOR, startPglite } from './pglite.js'
 import { lockDirectory } from './lock.js'
 
+/** The number of stages of a restore. */
+export const RESTORE_STAGES = 3
+
 /**
  * Replaces an embedded database by the contents of a backup. The backup is unpacked next to the database and opened once before it takes its place;
  * the old database is moved aside, not deleted.
+ * @param onStage is called at the start of each of the `RESTORE_STAGES`
  * @returns the new path of the old database; undefined if there was none
  * @throws DatabaseRejected if another process uses the database, or if the file is not a backup; then nothing is changed
  */
-export async function restoreEmbedded(given: string, file: string): Promise<string | undefined> {
+export async function restoreEmbedded(
+  given: string,
+  file: string,
+  onStage: (stage: string) => void = () => {},
+): Promise<string | undefined> {
   const directory = resolve(given)
   const unlock = lockDirectory(directory)
   const fresh = `${directory}.restored-${process.pid}`
   try {
-    await unpack(file, fresh)
+    await unpack(file, fresh, onStage)
     const aside = existsSync(directory) ? freeName(directory, 'before-restore') : undefined
     if (aside !== undefined) await rename(directory, aside)
     await rename(fresh, directory)
@@ -30,15 +38,18 @@ export async function restoreEmbedded(given: string, file: string): Promise<stri
   }
 }
 
-async function unpack(file: string, folder: string): Promise<void> {
+async function unpack(file: string, folder: string, onStage: (stage: string) => void): Promise<void> {
   try {
+    onStage('reading the backup')
     const archive = gunzipSync(await readFile(file))
     const version = readMember(archive, 'PG_VERSION')?.trim()
     if (version === undefined) throw new Error('it contains no database')
     if (version !== EMBEDDED_MAJOR)
       throw new Error(`PostgreSQL ${version} wrote it, but the embedded database is PostgreSQL ${EMBEDDED_MAJOR}`)
+    onStage('unpacking')
     const pglite = await startPglite({ dataDir: folder, loadDataDir: new Blob([archive]) })
     await pglite.query('select 1')
+    onStage('counting rows')
     // Counts are estimated from statistics. Types of extensions that are not loaded here fail.
     await pglite.exec('analyze').catch(() => {})
     await pglite.close()

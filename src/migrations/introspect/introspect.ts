@@ -1,6 +1,4 @@
-import { cp, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
+import { rm } from 'node:fs/promises'
 import type { AppSpec } from '../../config/spec.js'
 import type { Database } from '../../db/database.js'
 import { openScratch } from '../../db/open.js'
@@ -9,13 +7,13 @@ import type { ChosenModel } from './choose.js'
 import type { FieldSpelling } from './field-names.js'
 import { chooseModelsWithRelations } from './choose-joined.js'
 import { MigrationError } from '../files/error.js'
-import { digitsOf, type MigrationFolder, nextNumber, pathOf, readMigrations } from '../files/files.js'
+import { digitsOf, type MigrationFolder, nextNumber, readMigrations } from '../files/files.js'
 import { writeNext } from '../files/write-next.js'
-import { planMigration } from '../plan/generate.js'
 import { rejectUnlessAllApplied } from '../files/journal.js'
 import { renderStatement } from '../files/render.js'
 import { spellOwned } from '../plan/ownership.js'
 import { recordTables } from './record.js'
+import { MIGRATION_NAME, remainingPlan } from './remaining-plan.js'
 import { recordMigration } from '../run/run.js'
 import { onReplayed } from '../run/scratch.js'
 import { wantedTables } from '../plan/sql.js'
@@ -49,9 +47,14 @@ export interface IntrospectOptions {
   readonly update?: boolean | undefined
   /** An empty database to test the result in; by default a new one, if migrations are to make the tables. */
   readonly scratch?: Database
+  /** Is called at the start of each of the `INTROSPECT_STAGES`. */
+  readonly onStage?: (stage: string) => void
   /** Opens the new one, by default embedded. */
   readonly openScratch?: () => Promise<Database>
 }
+
+/** The number of stages of an introspection. */
+export const INTROSPECT_STAGES = 3
 
 /** The result of an introspection, before anything is written. */
 export interface Introspected {
@@ -75,7 +78,7 @@ export interface Introspected {
  * @throws MigrationError if migrations are pending, a requested table does not exist, the file cannot be extended, or the result fails the test
  */
 export async function introspect(database: Database, options: IntrospectOptions): Promise<Introspected> {
-  const { directory, text, file, schemas } = options
+  const { directory, text, file, schemas, onStage } = options
   const hasFiles = (await readMigrations(directory)).length > 0
   const spec = text === undefined ? undefined : specOfText(text, file)
   const isManagedFile = spec === undefined ? hasFiles : hasFiles || spec.models.some(({ managed }) => managed)
@@ -87,6 +90,7 @@ export async function introspect(database: Database, options: IntrospectOptions)
   if (!(options.manage ?? isManagedFile)) return describeTables(database, options, spec)
   if (schemas !== undefined)
     throw new MigrationError(['migrations make tables in one schema'], ['Introspect other schemas without --manage'])
+  onStage?.('reading the tables')
   const scratch = options.scratch ?? (await (options.openScratch ?? openScratch)())
   try {
     return await takeOver(database, options, {
@@ -115,6 +119,7 @@ async function describeTables(
   spec: AppSpec | undefined,
 ): Promise<Introspected> {
   const described = await writeModels(database, options, spec)
+  options.onStage?.('checking the configuration')
   specOfText(described.text, options.file)
   return described
 }
@@ -124,12 +129,14 @@ async function writeModels(
   options: IntrospectOptions,
   spec: AppSpec | undefined,
 ): Promise<Introspected> {
+  options.onStage?.('reading the tables')
   const inspected = await inspectSchema(database, options.schemas)
   rejectAbsent(inspected, options.tables)
   const catalog = await readTables(
     database,
     inspected.tables.map(({ name }) => name),
   )
+  options.onStage?.('writing the models')
   const updated =
     options.update && spec && options.text !== undefined
       ? await updateModels(database, {
@@ -171,8 +178,9 @@ async function takeOver(
   options: IntrospectOptions,
   { inspected, spec: before, scratch }: SchemaAndText & { readonly scratch: Database },
 ): Promise<Introspected> {
-  const { directory, file, tables } = options
+  const { directory, file, tables, onStage } = options
   rejectAbsent(inspected, tables)
+  onStage?.('replaying the migrations')
   const known = await tablesOfFiles(database, directory, scratch)
   const catalog = await readTables(database, [])
   const choice = chooseModelsWithRelations(inspected, catalog, {
@@ -188,6 +196,7 @@ async function takeOver(
     statements.length === 0
       ? undefined
       : renderMigrationFile(statements, { owned: ownedOf(spec, inspected, known), known: unrecorded })
+  onStage?.('planning, to see that nothing is left')
   return {
     text: written,
     models: choice.models,
@@ -246,33 +255,6 @@ function ownedOf(spec: AppSpec, { tables }: SchemaInspection, known: readonly st
     .flatMap(({ constraints, indexes }) => [...constraints, ...indexes].map(({ name }) => name))
     .filter((name) => names.has(name))
 }
-
-interface Proposed {
-  readonly directory: MigrationFolder
-  readonly migration: string | undefined
-  readonly scratch: Database
-}
-
-/** Plans as if the new files were already written. */
-async function remainingPlan(spec: AppSpec, { directory, migration, scratch }: Proposed): Promise<readonly string[]> {
-  const copy = await mkdtemp(join(tmpdir(), 'introspect-'))
-  try {
-    if ((await readMigrations(directory)).length > 0) await cp(pathOf(directory), copy, { recursive: true })
-    if (migration !== undefined) await writeNext(asIf(directory, copy), MIGRATION_NAME, migration)
-    const { steps, rejections } = await planMigration(spec, asIf(directory, copy), scratch)
-    return [...steps.map(({ change, subject, detail }) => `${change} ${subject}: ${detail}`), ...rejections]
-  } finally {
-    await rm(copy, { recursive: true, force: true })
-  }
-}
-
-/** Copies a folder. Imports of TypeScript migrations are resolved from the original folder. */
-function asIf(directory: MigrationFolder, copy: string): MigrationFolder {
-  if (typeof directory === 'string') return copy
-  return { path: copy, load: (file) => directory.load(join(directory.path, basename(file))) }
-}
-
-const MIGRATION_NAME = 'introspected'
 
 /**
  * Writes the migration as the next file, and records it as applied, because its tables exist already.
