@@ -13,7 +13,7 @@ const PARTS: readonly ((db: Command, context: CliContext) => void)[] = [
 
 /** `db`: commands for a database as a whole. */
 export function addDb(program: Command, context: CliContext): void {
-  const db = program.command('db').description('the database as a whole').helpCommand(false)
+  const db = program.command('db').description('reset, copy, back up or restore the database').helpCommand(false)
   for (const add of PARTS) add(db, context)
   db.addHelpText(
     'after',

@@ -45,8 +45,11 @@ The statement of a route runs in a transaction that only reads, on the database 
 export function addExplain(program: Command, context: CliContext): void {
   program
     .command('explain')
-    .description('show the SQL of a request, its plan, indexes and rows; or explain a code or a key')
-    .argument('<name>', 'the name of a generated route, as `snippetctl routes` lists it; a code; or the path of a key')
+    .description('show the SQL of a request, its plan, indexes and rows; or explain a diagnostic code or a key')
+    .argument(
+      '<name>',
+      'a generated route, as `snippetctl routes` lists it; a diagnostic code such as SC301; or the path of a key',
+    )
     .argument('[parameters...]', 'key=value for each parameter of the path; and the query string')
     .option('--json', 'print one JSON document')
     .addHelpText('after', EXAMPLES)

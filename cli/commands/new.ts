@@ -15,7 +15,7 @@ const EXAMPLES = `
 Examples:
   $ snippetctl new my-api
   $ snippetctl new my-api --empty       without the example
-  $ snippetctl new .                    in the current folder, which is empty
+  $ snippetctl new .                    in the current folder, which must be empty
 
 Then: cd my-api && npm install && npx snippetctl serve`
 
@@ -83,6 +83,6 @@ async function rejectFull(folder: string, given: string): Promise<void> {
   const listed =
     there.length > MAX_SHOWN ? [...there.slice(0, MAX_SHOWN), `and ${there.length - MAX_SHOWN} more`] : there
   throw new Failure(2, `\`${given}\` is not empty: ${listed.join(', ')}`, [
-    'nothing was written; name a folder that does not exist yet',
+    'nothing was written; name a new folder, or an empty one',
   ])
 }

@@ -45,7 +45,7 @@ export function hasDatabase(context: CliContext, file: string): boolean {
 export async function openReachable(context: CliContext, file: string): Promise<Database> {
   const database = await openProjectDatabase(context, file)
   const unreachable = new Failure(2, `cannot reach the database: ${database.description}`, [
-    'is it running? DATABASE_URL says where it is looked for',
+    'check that it is running, and that DATABASE_URL is right',
   ])
   return requireReachable(database, unreachable)
 }
@@ -77,7 +77,7 @@ export async function onDatabase<T>(context: CliContext, { file }: Pick<AppSpec,
 }
 
 /**
- * The same for work that only reads: does not create an embedded database.
+ * The same, but never creates an embedded database.
  * @throws Failure 2 if there is no database, or it is not reachable
  */
 export async function onExistingDatabase<T>(
@@ -87,7 +87,9 @@ export async function onExistingDatabase<T>(
 ): Promise<T> {
   if (hasDatabase(context, spec.file)) return onDatabase(context, spec, work)
   const { shown } = embeddedOf(context, spec.file)
-  throw new Failure(2, `there is no database yet: DATABASE_URL is not set, and ${shown} is empty`, [
-    'make it: snippetctl migrate up',
-  ])
+  throw new Failure(
+    2,
+    `there is no database yet: DATABASE_URL is not set, and there is no embedded database in ${shown}`,
+    ['create it: snippetctl migrate up'],
+  )
 }

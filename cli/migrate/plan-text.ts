@@ -59,12 +59,12 @@ function treeOf(step: PlanStep, depth = 0): readonly string[] {
 
 function accessText({ table, index, rows, removed, counts }: Access): string {
   const purpose = counts ? ', to count' : ''
-  const waste = removed > 0 ? `, ${count(removed, 'row')} passed over` : ''
+  const waste = removed > 0 ? `, ${count(removed, 'row')} filtered out` : ''
   if (index !== undefined) return `${index}${waste}${purpose}`
   return `sequential scan of ${table}${rows === undefined ? '' : `, all ${count(rows, 'row')} read`}${purpose}`
 }
 
-/** Suggests an index; returns nothing if an index already leads to the rows. */
+/** Suggests an index, or says why none is needed or possible; empty if no row is read in vain. */
 function helpOf({ accesses, advice }: Explanation, { name, table, indexes }: ModelSpec): readonly string[] {
   // An index of this model cannot help with related records of other models.
   const own = accesses.filter((access) => access.table === '' || access.table === table)

@@ -63,14 +63,14 @@ function printStatus({ out, err }: CliContext, { migrations, differences, drift 
       `  = help: ${'adopt' in repair ? `keep it: snippetctl migrate adopt ${shellWord(repair.adopt)}` : `put it back: ${repair.sql}`}`,
     )
   }
-  for (const difference of differences) out.line(`${out.colors.red('lacks')}    ${difference}`)
+  for (const difference of differences) out.line(`${out.colors.red('differs')}  ${difference}`)
   if (migrations.some(({ state }) => ['changed', 'missing', 'partial'].includes(state)))
     err.line('  = help: put the files back, or correct the journal: snippetctl migrate resolve')
   if (migrations.some(({ state }) => state === 'pending'))
-    err.line('  = help: apply what is pending: snippetctl migrate up')
+    err.line('  = help: apply the pending migrations: snippetctl migrate up')
   if (differences.length > 0)
     err.line(
-      `  = help: ${drift.length > 0 ? 'settle the drift first; then ' : ''}see what is missing: snippetctl migrate plan`,
+      `  = help: ${drift.length > 0 ? 'repair the drift first; then ' : ''}list the differences: snippetctl migrate plan`,
     )
 }
 

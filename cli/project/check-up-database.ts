@@ -3,6 +3,7 @@ import {
   type Database,
   DatabaseInUse,
   DatabaseRejected,
+  differencesFromLater,
   migrationStatus,
   schemaDifferences,
 } from '../../src/internal.js'
@@ -14,7 +15,7 @@ import { count } from '../output.js'
 
 type Known = Omit<Finding, 'check'>
 
-/** Checks that the database is reachable, has the schema of the configuration, and has the same time. Creates no database. */
+/** Checks that the database is reachable, has the schema of the configuration, and that its clock agrees with this machine. Creates no database. */
 export async function checkUpDatabase(context: CliContext, spec: AppSpec): Promise<readonly Finding[]> {
   const check = 'database'
   if (!hasDatabase(context, spec.file)) {
@@ -36,7 +37,7 @@ export async function checkUpDatabase(context: CliContext, spec: AppSpec): Promi
 /** Describes a database that cannot be opened, without its password. */
 function toFinding(error: unknown): Known {
   if (error instanceof DatabaseInUse)
-    return { state: 'ok', message: `${error.message}: a running server, which keeps the schema up to date`, help: [] }
+    return { state: 'ok', message: `${error.message}; its schema and clock were not checked`, help: [] }
   if (error instanceof Failure || error instanceof DatabaseRejected)
     return { state: 'fail', message: error.message, help: error.help }
   return {
@@ -60,12 +61,14 @@ async function findVersion(database: Database): Promise<Known> {
 
 async function findSchema(spec: AppSpec, database: Database): Promise<Known> {
   const states = await migrationStatus(database, projectFolders(spec.file).migrations)
-  const pending = states.filter(({ state }) => state !== 'applied').map(({ name }) => name)
-  if (pending.length > 0) {
-    const message = `${count(pending.length, 'migration')} not applied: ${pending.join(', ')}`
+  const unsettled = states.filter(({ state }) => state !== 'applied' && state !== 'newer')
+  if (unsettled.length > 0) {
+    const named = unsettled.map(({ name, state }) => `${name} (${state})`)
+    const message = `${count(unsettled.length, 'migration')} not up to date: ${named.join(', ')}`
     return { state: 'fail', message, help: ['snippetctl migrate up', 'or see why: snippetctl migrate status'] }
   }
-  const differences = await schemaDifferences(spec, database)
+  const compare = states.some(({ state }) => state === 'newer') ? differencesFromLater : schemaDifferences
+  const differences = await compare(spec, database)
   if (differences.length === 0)
     return { state: 'ok', message: `${count(states.length, 'migration')} applied`, help: [] }
   return { state: 'fail', message: differences.join('; '), help: ['snippetctl migrate plan --write NAME'] }
@@ -77,7 +80,7 @@ const MAX_SKEW_SECONDS = 5
 async function findClock(database: Database): Promise<Known> {
   const seconds = Number(await read(database, 'extract(epoch from clock_timestamp())'))
   const skew = Math.round(seconds - Date.now() / 1000)
-  if (Math.abs(skew) <= MAX_SKEW_SECONDS) return { state: 'ok', message: 'the database has the same time', help: [] }
+  if (Math.abs(skew) <= MAX_SKEW_SECONDS) return { state: 'ok', message: 'the clocks agree', help: [] }
   const message = `the database is ${Math.abs(skew)} s ${skew > 0 ? 'ahead' : 'behind'}`
   return { state: 'warn', message, help: ['timedatectl set-ntp true, on both machines'] }
 }

@@ -129,12 +129,12 @@ function exampleOfType({ fields }: Example, { name }: FieldType): ExampleField {
 const columnOf = ({ spec }: ExampleField): string => spec.type.column(spec.options)
 
 /** A value in a response, as JSON. */
-function wireOf({ examples, typescript }: FieldType): string {
-  const shown = examples.find(({ wire }) => wire !== undefined) ??
-    examples.find(({ source }) => typescript === 'bigint' && source !== undefined) ??
-    examples[0] ?? { json: 1 }
-  if ('wire' in shown && shown.wire !== undefined) return JSON.stringify(shown.wire)
-  return ('source' in shown ? shown.source : undefined) ?? JSON.stringify(shown.json)
+function wireOf({ name, examples, typescript }: FieldType): string {
+  const changed = name === 'array' ? undefined : examples.find(({ wire }) => wire !== undefined)
+  const exact = examples.find(({ source }) => typescript === 'bigint' && source !== undefined)
+  const shown = changed ?? exact ?? examples[0]
+  if (shown === undefined) return typescript === 'string' ? '"(1,2)"' : '1'
+  return shown.wire === undefined ? (shown.source ?? JSON.stringify(shown.json)) : JSON.stringify(shown.wire)
 }
 
 export function fieldTypesAtAGlance(): string {

@@ -8,7 +8,7 @@ import { opener } from './form.js'
 import { type Html, html } from './html.js'
 import { unpaged } from './list-query.js'
 import { rowsOf, table } from './list-table.js'
-import { grouped, nothing, pager } from './pager.js'
+import { emptyPage, grouped, pager } from './pager.js'
 import type { Explored, ApiPath } from './place.js'
 
 interface ListAnswer {
@@ -45,7 +45,7 @@ export function listBody(
     seen?.may('create') &&
     opener('create', `Create your first ${seen.resource.spec.name}`, { tone: 'primary' })
   if (rows.length === 0)
-    return html`${nothing(resource?.spec, page)}${first && html`<p class="first">${first}</p>`}${pager(resource?.spec, page)}`
+    return html`${emptyPage(resource?.spec, page)}${first && html`<p class="first">${first}</p>`}${pager(resource?.spec, page)}`
   return html`${selects && bulkBar(seen)}${table(explored, place, { rows, search, resource, selects })}
 ${answer.cut && html`<p class="dim">Only the first ${grouped(rows.length)} records: the response is longer than a page reads. The JSON has all of them.</p>`}
 ${pager(resource?.spec, page)}`

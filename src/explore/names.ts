@@ -34,7 +34,7 @@ export function nameOf(resource: Resource, record: Members): string | undefined 
   return characters.length > MAX_NAME ? `${characters.slice(0, MAX_NAME).join('')}…` : text
 }
 
-/** The resource that shows the records of a relation: of several, the one at the path most like that of the page. */
+/** The resource that shows the related records; if several do, the one whose path shares the longest prefix with the page's path. */
 export function exposing(
   { resources, near = '' }: Explored,
   { model }: Pick<TargetSpec, 'model'>,
@@ -64,7 +64,7 @@ export function referred(explored: Explored, field: FieldSpec | undefined, value
   return resource && path !== undefined ? { resource, path } : undefined
 }
 
-/** The path of a record with this key, or a link to it. */
+/** The path of a record. `key` is its key, or already its path. */
 function pathIn({ routes }: Explored, { spec, key: { parameters } }: Resource, key: Exact): string | undefined {
   if (typeof key === 'string' && key.startsWith(spec.path)) return key
   const parts = isMembers(key) ? [...key] : [[loneKey(spec.model)?.name ?? '', key] as const]
@@ -111,7 +111,7 @@ async function namesIn(
     return name === undefined ? [] : [[path, name]]
   }
   const route = [...explored.routes].find(({ name }) => name === detailName(resource.spec.name))
-  // Code of a plugin decides what its callers see: it is asked like any client asks.
+  // A plugin decides which records callers see there, so each record is requested as a client would request it.
   if (!route?.generated || route.place || route.uses) {
     const asked = [...paths].slice(0, MAX_REQUESTED).map(async (path) => {
       const answer = await ask(context, explored.routes, { path, search: '' })

@@ -93,7 +93,7 @@ function sizes(spec: ResourceSpec, { size, total }: Position, { search }: Page):
 }
 
 /** Says why a page has no records. */
-export function nothing(spec: ResourceSpec | undefined, { answer, search }: Page): Html {
+export function emptyPage(spec: ResourceSpec | undefined, { answer, search }: Page): Html {
   const total = Number(answer.headers.get('x-total-count') ?? 0)
   if (total > 0 && spec) {
     const first = new URLSearchParams(search)

@@ -39,7 +39,7 @@ export const expand: Feature<ExpandSpec, SelectionPlan> = {
   keys: {
     expand: doc(
       expandSchema(),
-      'Relations that `?expand=` can include: names, joined by dots for relations of relations, or a mapping with the form of each.',
+      'Relations that `?expand=` can include: names, joined by dots for relations of relations, or a mapping with the resource and the fields of each.',
       'expand: [author]\nexpand: { author: { resource: author, fields: [id, name] } }',
     ),
   },
@@ -124,7 +124,7 @@ function expandSchema(): JsonSchema {
   const long = mapping('an expansion', {
     resource: doc(
       { type: 'string' },
-      'The resource that has the form of the related record; by default the only one of its model.',
+      'The resource whose fields the related record is shown with; by default the only one of its model.',
       'resource: author',
     ),
     fields: doc(listOf({}), 'The fields of the related record; by default those of its resource.'),

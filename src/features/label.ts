@@ -14,7 +14,7 @@ export const label: Feature<LabelSpec> = {
   keys: {
     label_field: doc(
       { type: 'string' },
-      'The field by which people know a record: Explore shows it beside the key. The default is the first text field.',
+      'The field by which people know a record: Explore shows it beside the key. The default is the first text field outside the key.',
       'label_field: name',
     ),
   },

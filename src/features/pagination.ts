@@ -14,7 +14,7 @@ type CountMode = 'exact' | 'capped' | 'none'
 export interface PaginationSpec {
   readonly pagination: PageSizes & {
     readonly style: PaginationStyle
-    /** `stepwise` is exact, for callers who do not see all records. */
+    /** `stepwise` counts up to the cap, then exactly in a second statement: for callers who do not see all records. */
     readonly count: CountMode | 'stepwise'
     readonly envelope: 'none' | 'results'
   }
@@ -74,7 +74,7 @@ export const pagination: Feature<PaginationSpec> = {
     }
   },
 
-  /** The settings of every style, so that a resource can change its style later. */
+  /** Reserves the parameters of every style, so that a resource can change its style later. */
   reserves: () => PAGINATION_STYLES.flatMap(({ parameters }) => parameters),
 
   parameters({ pagination: paging, dialect }) {
@@ -187,7 +187,7 @@ function checkInDialect({ path, given, dialect }: ResourceDraft, { report }: Sco
   }
 }
 
-/** Described as a number all the same: client generators cannot use a member that is always null. */
+/** The type includes `integer`, because client generators cannot use a member that is always null. */
 const UNCOUNTED: JsonSchema = {
   ...COUNT,
   type: ['integer', 'null'],

@@ -21,7 +21,7 @@ export const binary: FieldType<string, BinaryOptions> = {
   synonyms: ['bytea', 'blob', 'bytes', 'base64'],
   summary:
     'Bytes, such as a small image or a digest: a string in base64 (RFC 4648, section 4), with padding and without line breaks.',
-  options: { max: { type: 'integer', minimum: 1, maximum: MAX_BYTES, description: 'The most bytes of a value.' } },
+  options: { max: { type: 'integer', minimum: 1, maximum: MAX_BYTES, description: 'The maximum number of bytes.' } },
   documented: () => ({ contentEncoding: 'base64' }),
   documentedRules: () => ({ pattern: BASE64 }),
   typescript: 'string',

@@ -16,7 +16,7 @@ export const char: FieldType<string, CharOptions> = {
   name: 'char',
   summary:
     'Text in a column `character(n)`, as older schemas have it. PostgreSQL fills it up with spaces, which responses do not show; requests with ' +
-    'spaces at the end are rejected. New tables have `string`.',
+    'spaces at the end are rejected. Use `string` for new columns.',
   options: {
     length: {
       type: 'integer',

@@ -23,9 +23,9 @@ const addressType = ({ name, format, canonical, message, samples }: Kind) =>
     fromColumn: ({ type }) => (type === name ? { expresses: [], options: () => ({}), literal: canonical } : undefined),
     samples: { columns: new RegExp(`^${name}`), texts: samples },
     rules: () => [{ name: 'type', schema: { type: 'string', format }, message }],
-    // Each character is perhaps an escape of six bytes, and the quotes.
+    // `ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255/128` has 49 characters; each can be an escape of six bytes, and there are two quotes.
     maxBytes: () => 6 * 49 + 2,
-    // `ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/127`
+    // Of the canonical forms: `ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/127`
     longest: () => 43,
     read: (text) => text,
     parse: canonical,
@@ -49,8 +49,8 @@ export const inet: FieldType<string> = {
   synonyms: ['ip', 'ip_address'],
   summary:
     'An IP address, of version 4 or 6, with a prefix length if it also names a network (192.0.2.1/24). Responses have the shortest form: ' +
-    '2001:DB8:0::1/128 is returned as 2001:db8::1. Versions are ordered by number, addresses by network.',
-  // PostgreSQL adds `/32` to every text of an address.
+    '2001:DB8:0::1/128 is returned as 2001:db8::1. IPv4 addresses come before IPv6 addresses; within a version, they are ordered by network.',
+  // The text of an `inet` always has a prefix length, also `/32` or `/128` for a single address.
   select: (column) =>
     `case when masklen(${column}) = case family(${column}) when 4 then 32 else 128 end then host(${column}) else ${column}::text end`,
   examples: [
@@ -69,7 +69,7 @@ export const cidr: FieldType<string> = {
     name: 'cidr',
     format: 'network',
     canonical: canonicalNetwork,
-    message: 'must be a network such as 192.0.2.0/24 or 2001:db8::/32, without bits after the prefix',
+    message: 'must be a network such as 192.0.2.0/24 or 2001:db8::/32, with only zero bits after the prefix',
     samples: ['192.0.2.0/24', '10.0.0.0/8', '2001:db8::/32', '0.0.0.0/0'],
   }),
   synonyms: ['network', 'subnet'],

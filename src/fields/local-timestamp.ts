@@ -27,7 +27,7 @@ export const localTimestamp: FieldType<string, LocalTimestampOptions> = {
       type: 'integer',
       minimum: 0,
       maximum: 5,
-      description: 'The number of digits after the point; 6 by default.',
+      description: 'The number of digits after the point, if fewer than 6.',
     },
   },
   // The name in the OpenAPI format registry; a `date-time` has an offset.

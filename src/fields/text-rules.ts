@@ -28,7 +28,7 @@ export const collated = (type: string, collation = 'C'): string => `${type} coll
 export const collationOption = ({ collation }: ExistingColumn) =>
   collation === 'C' ? {} : { collation: collation ?? 'default' }
 
-/** The maximum length of a text column; undefined for other columns. `character(n)` is one of these, because PostgreSQL pads its values. */
+/** The maximum length of a text column; undefined for other columns, among them `character(n)`, whose values PostgreSQL pads. */
 export const textColumn = ({
   type,
 }: Pick<ExistingColumn, 'type'>): { readonly room: number | undefined } | undefined => {
@@ -65,7 +65,7 @@ export const textForm = (column: ExistingColumn, expresses: readonly ('min' | 'm
   }
 }
 
-/** The rule that text can be stored unchanged; it owns `format`. */
+/** The rule that text can be stored unchanged. It uses the keyword `format`, so no other rule of the field may. */
 export const STORABLE: Rule = {
   name: 'storable',
   schema: { format: 'storable-text' },

@@ -84,7 +84,7 @@ const SERIES: readonly Series[] = [
   {
     type: 'gauge',
     name: 'snippetctl_statements_cached',
-    help: 'Cached SQL texts; those in use are prepared on each connection.',
+    help: 'Cached SQL texts; a text is prepared from its second use on.',
     read: ({ statements }) => one(statements().kept),
   },
   {

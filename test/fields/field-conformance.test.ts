@@ -641,6 +641,7 @@ const MORE = [
   'get',
   'toreplace',
   'row_to_json',
+  'tableName',
 ]
 
 describe('reserved words', () => {
@@ -695,7 +696,7 @@ describe('reserved words', () => {
     'constructor',
     'prototype',
     '$query',
-    'tableName',
+    'toString',
     '$1',
     'a b',
     'a"b',

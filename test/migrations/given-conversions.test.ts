@@ -192,8 +192,8 @@ describe('a conversion is rejected if', () => {
       'the type of the column does not change',
       { type: 'text' },
       given('lower("value")'),
-      '--using books.value: the type of books.value does not change, so it has nothing to convert (no column changes its type): ' +
-        'change values of the same type by a migration of your own',
+      '--using books.value: the type of books.value does not change (no column changes its type); ' +
+        'to change values without changing the type, write a migration by hand',
     ],
     [
       'there is no such column',

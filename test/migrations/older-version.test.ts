@@ -56,6 +56,18 @@ describe('a version of the project that is older than its database', () => {
     }
   })
 
+  test('is sound for `doctor`, until something that it uses is missing', async () => {
+    const schema = async () => {
+      const { stdout } = await run('doctor', '--json')
+      return (JSON.parse(stdout) as { readonly checks: readonly { readonly check: string }[] }).checks.find(
+        ({ check }) => check === 'schema',
+      )
+    }
+    expect(await schema()).toMatchObject({ state: 'ok', message: '2 migrations applied' })
+    await given('alter table books drop title')
+    expect(await schema()).toMatchObject({ state: 'fail', message: expect.stringContaining('books.title') })
+  })
+
   test('does not serve if a column is required', async () => {
     await given('alter table books add place text not null')
     expect(await run('serve', '--port', '0')).toMatchObject({

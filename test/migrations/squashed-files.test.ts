@@ -156,7 +156,7 @@ drop function touch();
     await migrate('up')
     expect(await migrate('squash')).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/0004_code is TypeScript.*\n {2}= help: Squash only the files before that/),
+      stderr: expect.stringMatching(/0004_code is TypeScript.*\n {2}= help: Squash fewer files/),
     })
     expect(await files()).toEqual(['0003_squashed.sql', '0004_code.ts'])
   })

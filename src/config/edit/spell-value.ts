@@ -1,6 +1,6 @@
 import type { Json } from '../../json.js'
 
-/** Words that YAML does not read as text. */
+/** Words that YAML 1.1 or 1.2 reads as booleans or null. */
 const TAKEN = /^(?:true|false|null|yes|no|on|off|y|n)$/i
 
 /** Spells a value on one line of YAML; a text that is a name stays without quotes. */

@@ -25,7 +25,7 @@ const functionKey = (): JsonSchema =>
 
 const commonKeys = (): Readonly<Record<string, JsonSchema>> => ({
   primary_key: flag(
-    'Whether the field is the primary key, which identifies a record. A key of several fields is named by the model.',
+    'Whether the field is the primary key, which identifies a record. A key of several fields is listed in `primary_key` of the model.',
   ),
   key: doc(
     { enum: KEY_SOURCES },
@@ -55,7 +55,7 @@ const commonKeys = (): Readonly<Record<string, JsonSchema>> => ({
   private: flag('Neither in requests nor in responses.'),
   column: doc(
     { type: 'string', ...DATABASE_NAME },
-    'The name of the column, if it is not that of the field, or of a relation its name and `_id`.',
+    'The name of the column; by default the name of the field, and for a relation that name with `_id`.',
     'column: displayName',
   ),
   renamed_from: doc(
@@ -176,7 +176,7 @@ export const modelSchema = (): JsonSchema =>
       ),
       relations: doc(
         fieldsNamed(relationSchema(), { maxProperties: 100 }),
-        'Relations over several fields of the model: to a record whose primary key has as many, or another unique combination.',
+        'Relations over several fields: each refers to the primary key, or another unique combination of fields, of another model.',
         'relations:\n  line: { model: order_line, fields: [order, position] }',
       ),
       indexes: doc(
@@ -205,7 +205,7 @@ const relationSchema = (): JsonSchema =>
       ),
       references: doc(
         listOf({}, { minItems: 2, maxItems: 32 }),
-        'The fields of the other model that they refer to, if not its primary key: those of an index with `unique: true`.',
+        'The referenced fields of the other model; by default its primary key. They need an index with `unique: true`.',
         'references: [country, code]',
       ),
       on_delete: doc(
@@ -235,7 +235,7 @@ const indexSchema = (): JsonSchema => {
           maxProperties: 10,
           additionalProperties: { type: ['string', 'number', 'boolean', 'null', 'array'] },
         },
-        'The conditions of the records that it has, named as filters are; by default it has all records.',
+        'The conditions on the records in the index, written like filters; by default all records.',
         'where: { deleted_at: null, status__in: [open, new] }',
       ),
       using: doc(

@@ -9,7 +9,7 @@ export interface KeyedRequest {
   readonly key: string
   /** A fingerprint of the request, 43 characters long. */
   readonly request: string
-  /** A fingerprint of the rights of its caller, 43 characters long; undefined where nobody has any. */
+  /** A fingerprint of the rights of its caller, 43 characters long; undefined without `auth`. */
   readonly rights?: string
   /** How many hours the response is kept. */
   readonly hours: number
@@ -35,7 +35,7 @@ export interface StoredResponses {
   keep(claim: string, answer: StoredResponse, asked: KeyedRequest): Promise<void>
 }
 
-/** Each stored response deletes more than one, so that expired responses never accumulate and no request pays for many. */
+/** Storing a response deletes up to this many expired ones, so that they never accumulate and no request pays for many. */
 const MAX_REMOVED = 10
 
 /** Compiles the statements over the table of stored responses; each call of the result binds them to a connection. */

@@ -55,7 +55,7 @@ export function readPlan(node: Node): PlanStep {
     estimated: number('Plan Rows'),
     actual: rounds === undefined ? undefined : Math.round(number('Actual Rows') * rounds),
     removed,
-    details: removed > 0 ? [...lines, `passed over: ${removed} rows`] : lines,
+    details: removed > 0 ? [...lines, `filtered out: ${removed} rows`] : lines,
     steps: ((node['Plans'] ?? []) as readonly Node[]).map(readPlan),
   }
 }

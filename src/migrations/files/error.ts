@@ -1,6 +1,6 @@
 /**
- * Thrown for migrations that cannot be read, planned or run. `errors` has a sentence for each error; `help` suggests repairs. The failed
- * migration was rolled back.
+ * Thrown for migrations that cannot be read, planned or run. `errors` has a sentence for each error; `help` suggests repairs. A failed
+ * migration was rolled back, except for the finished statements of a file that runs outside of a transaction.
  */
 export class MigrationError extends Error {
   override name = 'MigrationError'

@@ -4,13 +4,13 @@ import { exact } from '../../lookups/exact.js'
 import { isnull } from '../../lookups/isnull.js'
 import type { IndexSettings } from './read-index.js'
 
-/** A text that two indexes of a table share if they serve and reject the same. */
+/** Returns the same text for two indexes of a table with equal columns, method, uniqueness, case and conditions. */
 export function keyOfIndex({ columns, unique, method, ignoreCase, where }: IndexSpec): string {
   const conditions = where.map(({ field, lookup, value }) => [field.column, lookup.name, String(value)])
   return spell({ columns, unique, method, ignoresCase: ignoreCase.length > 0, conditions })
 }
 
-/** The same text for an index that a model may declare. */
+/** Returns that text for an index as the configuration would declare it. */
 export function keyOfSettings(settings: IndexSettings, { fields }: Pick<ModelSpec, 'fields'>): string {
   const columnOf = (name: string) => fields.find((field) => field.name === name)?.column ?? name
   return spell({

@@ -40,7 +40,7 @@ export async function checkConversions(
     const found: (string | undefined)[] = []
     for (const each of given) {
       const change = retyped.find(({ table, is }) => table === each.table && is.name === each.column)
-      found.push(change ? await errorOf(session, each, change) : needless(each, { to }, retyped.map(nameOf)))
+      found.push(change ? await errorOf(session, each, change) : unmatched(each, { to }, retyped.map(nameOf)))
     }
     return found.filter((error) => error !== undefined)
   })
@@ -55,13 +55,13 @@ interface Change {
 
 const nameOf = ({ table, is }: Change): string => `${table}.${is.name}`
 
-function needless({ table, column }: GivenConversion, { to }: Pick<Sides, 'to'>, retyped: readonly string[]): string {
+function unmatched({ table, column }: GivenConversion, { to }: Pick<Sides, 'to'>, retyped: readonly string[]): string {
   const isThere = find(find(to, table)?.columns ?? [], column) !== undefined
   const known = retyped.length === 0 ? 'no column changes its type' : `these change their type: ${retyped.join(', ')}`
   const first = isThere
-    ? `the type of ${table}.${column} does not change, so it has nothing to convert (${known})`
+    ? `the type of ${table}.${column} does not change (${known})`
     : `there is no column ${table}.${column} (${known})`
-  return `--using ${table}.${column}: ${first}${isThere ? ': change values of the same type by a migration of your own' : ''}`
+  return `--using ${table}.${column}: ${first}${isThere ? '; to change values without changing the type, write a migration by hand' : ''}`
 }
 
 /** Runs both expressions on an empty copy of the table, without its constraints and indexes. */

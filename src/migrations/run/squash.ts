@@ -49,7 +49,7 @@ export interface Squashed {
 }
 
 /**
- * Replaces the files up to one by a single file. It is run in an empty database first: it must create the same schema and the same rows, and the
+ * Replaces the files up to `through` by a single file. The new file is run in an empty database first: it must create the same schema and the same rows, and the
  * next plan must be the same.
  * @throws MigrationError if no single file of SQL does that, or if the database has applied only some of the files; then nothing has changed
  */
@@ -95,7 +95,7 @@ export async function squash(folder: MigrationFolder, request: SquashRequest): P
   }
   throw new MigrationError(
     [`the files cannot be replaced by one: ${[...new Set(reasons)].join('; ')}`],
-    ['Squash only the files before that: snippetctl migrate squash --through FILE'],
+    ['Squash fewer files: snippetctl migrate squash --through FILE'],
   )
 }
 
@@ -106,11 +106,11 @@ function chooseFiles(files: readonly Migration[], through: string | undefined): 
       [`there is no migration ${nameIn(through)}`],
       [`There are: ${files.map(({ name }) => name).join(', ')}`],
     )
-  if (end < 1) throw new MigrationError(['there are not two files to replace by one; nothing was squashed'])
+  if (end < 1) throw new MigrationError(['squashing needs at least two migrations; nothing was changed'])
   return files.slice(0, end + 1)
 }
 
-/** After squashing, a database could no longer apply the others of the files. */
+/** A database that has applied only some of the files could not apply the rest after squashing. */
 async function rejectPartial(
   database: Database,
   files: readonly Migration[],
@@ -171,12 +171,12 @@ async function recordedText(scratch: Database, files: readonly Migration[], { ha
 /** Repeats all statements. */
 function keptText(files: readonly Migration[]): Candidate {
   const code = files.find(({ load }) => load !== undefined)
-  if (code) return { reason: `${code.name} is TypeScript, and it makes more than the final tables` }
+  if (code) return { reason: `${code.name} is TypeScript, and its statements cannot be copied into a file of SQL` }
   const parts = files.map(({ name, up }) => `-- ${name}\n\n${up.map(({ text }) => `${text};\n`).join('\n')}`)
   return { text: parts.join('\n') }
 }
 
-/** What a new database has after some files. */
+/** The contents of a new database after running some files. */
 interface State {
   readonly hasRows: boolean
   /** Columns with other values each time, such as times: `books.added_at`. */
@@ -234,7 +234,7 @@ async function readState(session: Connection, varying: State['varying']): Promis
   const parts = {
     tables,
     views,
-    'columns in their order': inspected.map((table) => ({ ...table, rows: null })),
+    'column order': inspected.map((table) => ({ ...table, rows: null })),
     'other objects': [inspection, rows[0]?.[0]],
     rows: [...contents],
   }
@@ -246,7 +246,7 @@ async function differenceOf(scratch: Database, file: Migration, wanted: State): 
   try {
     const { parts } = await onReplayed(scratch, [file], (session) => readState(session, wanted.varying))
     const others = Object.keys(parts).filter((kind) => !isDeepStrictEqual(parts[kind], wanted.parts[kind]))
-    return others.length === 0 ? undefined : `one file would make other ${others.join(', ')}`
+    return others.length === 0 ? undefined : `a single file would create different ${others.join(', ')}`
   } catch (error) {
     if (error instanceof MigrationError) return error.errors.join('; ')
     throw error
