@@ -1,8 +1,7 @@
-import type { StoredResponses, KeyedRequest } from '../db/records/stored-responses.js'
-import type { InternalTransactionOptions, QueueKey, TransactionOptions } from '../db/database.js'
+import type { KeyedRequest } from '../db/records/stored-responses.js'
+import type { QueueKey, TransactionOptions } from '../db/database.js'
 import type { Store } from '../db/records/store.js'
 import type { JsonBody } from '../json-body.js'
-import type { ModelSpec } from '../config/spec.js'
 import { callerOf, type Profiles } from '../access/profiles.js'
 import { type Bounds, grantedBounds } from '../db/statements/bounds.js'
 import type { Id, Row, Scopes } from '../resource/plan.js'
@@ -13,8 +12,8 @@ import type { Deadlines } from './server/deadlines.js'
 import { EXCHANGE, type Exchange } from './server/exchange.js'
 import { once } from './middleware/idempotency.js'
 import type { AfterCommit, Task } from './after-commit.js'
-import { EXPORT, exportList, type Exports, type WithExports } from './exports.js'
-import { askedBy, fingerprintOf, type ReadMemberships, spellOwner } from './key-owner.js'
+import { EXPORT, exportList, type WithExports } from './exports.js'
+import { askedBy, fingerprintOf, spellOwner } from './key-owner.js'
 import {
   inTransactions,
   isUnknown,
@@ -37,29 +36,10 @@ import {
   type WithQueries,
   type WithService,
 } from './queries.js'
+import { type Records, recordsFor } from './records.js'
 import type { BodyPolicy, Context, Reply, Transaction } from './route.js'
 import type { Params } from './route-table.js'
 import { queueKeyOf } from './queue-key.js'
-
-/** Access to records; inside a transaction, through the transaction. */
-export interface Records {
-  store(resource: Resource, bounds?: Bounds): Store<Row>
-  documents(resource: Resource, bounds?: Bounds): Store<string, Uint8Array>
-  /** @throws Error naming the nearest resource if the name is unknown */
-  readonly modelOf: (resource: string) => ModelSpec
-  /** Queries of plugins. */
-  readonly queries: RecordQueries
-  /** @throws Error if no resource has idempotency */
-  answers(): StoredResponses
-  readonly memberships: ReadMemberships
-  transaction<T>(work: (records: Records) => Promise<T>, options?: InternalTransactionOptions): Promise<T>
-  /** Undefined in a transaction. */
-  readonly exports?: Exports
-  /** Whether a statement that may write was sent; only defined in a transaction. */
-  readonly hasWritten?: () => boolean
-  /** The same for requests that may read from a replica; undefined without one. */
-  readonly reading?: Records | undefined
-}
 
 /** The parts that the contexts of all requests share. */
 export interface Surroundings {
@@ -283,15 +263,6 @@ function within(context: Context, { records, owner, rights, tasks, options }: In
       once(records.answers(), async () => askedBy(owner(), asked, await rights()), work),
   })
   return transaction
-}
-
-const PRIMARY = /(?:^|,)\s*read\s*=\s*"?primary"?\s*(?:[;,]|$)/i
-
-/** Writes, and reads with `Prefer: read=primary` (RFC 7240), must not use a replica. */
-function recordsFor({ request, route }: Exchange, records: Records): Records {
-  if (!records.reading || route?.method !== 'GET') return records
-  const { prefer } = request.headers
-  return typeof prefer === 'string' && PRIMARY.test(prefer) ? records : records.reading
 }
 
 /** A handler may leave a body unread, or respond before it is complete; then nobody needs the error of a bad body. */

@@ -1,4 +1,4 @@
-import type { Records } from '../../src/http/context.js'
+import type { Records } from '../../src/http/records.js'
 import type { Mount } from '../../src/http/server/fallback.js'
 import type { Hosts } from '../../src/http/hosts.js'
 import type { Limits } from '../../src/http/server/limits.js'

@@ -1,0 +1,40 @@
+import type { ModelSpec } from '../config/spec.js'
+import type { InternalTransactionOptions } from '../db/database.js'
+import type { StoredResponses } from '../db/records/stored-responses.js'
+import type { Store } from '../db/records/store.js'
+import type { Bounds } from '../db/statements/bounds.js'
+import type { Row } from '../resource/plan.js'
+import type { Resource } from '../resource/resource.js'
+import type { Exports } from './exports.js'
+import type { ReadMemberships } from './key-owner.js'
+import type { RecordQueries } from './queries.js'
+import type { Exchange } from './server/exchange.js'
+
+/** Access to records; inside a transaction, through the transaction. */
+export interface Records {
+  store(resource: Resource, bounds?: Bounds): Store<Row>
+  documents(resource: Resource, bounds?: Bounds): Store<string, Uint8Array>
+  /** @throws Error naming the nearest resource if the name is unknown */
+  readonly modelOf: (resource: string) => ModelSpec
+  /** Queries of plugins. */
+  readonly queries: RecordQueries
+  /** @throws Error if no resource has idempotency */
+  answers(): StoredResponses
+  readonly memberships: ReadMemberships
+  transaction<T>(work: (records: Records) => Promise<T>, options?: InternalTransactionOptions): Promise<T>
+  /** Undefined in a transaction. */
+  readonly exports?: Exports
+  /** Whether a statement that may write was sent; only defined in a transaction. */
+  readonly hasWritten?: () => boolean
+  /** The same for requests that may read from a replica; undefined without one. */
+  readonly reading?: Records | undefined
+}
+
+const PRIMARY = /(?:^|,)\s*read\s*=\s*"?primary"?\s*(?:[;,]|$)/i
+
+/** Writes, and reads with `Prefer: read=primary` (RFC 7240), must not use a replica. */
+export function recordsFor({ request, route }: Exchange, records: Records): Records {
+  if (!records.reading || route?.method !== 'GET') return records
+  const { prefer } = request.headers
+  return typeof prefer === 'string' && PRIMARY.test(prefer) ? records : records.reading
+}
