@@ -3,7 +3,7 @@ import type { QueueKey, TransactionOptions } from '../db/database.js'
 import type { Store } from '../db/records/store.js'
 import type { JsonBody } from '../json-body.js'
 import { callerOf, type Profiles } from '../access/profiles.js'
-import { type Bounds, grantedBounds } from '../db/statements/bounds.js'
+import { type Bounds, boundsOf } from '../db/statements/bounds.js'
 import type { Id, Row, Scopes } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
 import { narrowScope } from '../resource/scope.js'
@@ -76,9 +76,7 @@ export function makeContext(exchange: Exchange, params: Params, surroundings: Su
   const limited = (given: Resource, { isService }: Way): readonly [Resource, Bounds | undefined] => {
     if (!profile || !caller || isService) return [given, scopes && { scopes, granted: undefined }]
     const resource = profile.resource(given)
-    const { access } = resource
-    if (scopes === undefined && access) return [resource, grantedBounds(access)(caller)]
-    return [resource, { scopes, granted: access && { caller, access } }]
+    return [resource, boundsOf(caller, resource.access, scopes)]
   }
   /** Changes outside of a transaction have one of their own: it ends with the request, and its outcome is known. */
   const runQuery = (records: Records, way: Way): RecordQueries['run'] => {

@@ -21,8 +21,13 @@ export interface Granted {
   readonly access: ResourceAccess
 }
 
-/** The limits that grants alone set. Callers repeat requests, so the same caller has the same bounds. */
-export const grantedBounds = remember((access: ResourceAccess) =>
+/** The bounds of a request: its scope, and the grants to its caller. Callers repeat requests, so the bounds of grants alone are made once for each caller. */
+export function boundsOf(caller: Caller, access: ResourceAccess | undefined, scopes: Scopes | undefined): Bounds {
+  if (scopes === undefined && access) return grantedBounds(access)(caller)
+  return { scopes, granted: access && { caller, access } }
+}
+
+const grantedBounds = remember((access: ResourceAccess) =>
   remember((caller: Caller): Bounds => ({ scopes: undefined, granted: { caller, access } })),
 )
 
