@@ -34,10 +34,11 @@ export function decideWrite(situation: Situation, request: AccessRequest): Decis
   if (sent === undefined) return { status: 400 }
   const before = kind === 'change' ? findRecord(situation, request.id ?? []) : undefined
   if (kind === 'change' && Object.keys(sent).length === 0) return decideNoChange(situation, request, before)
-  const candidates = candidatesFor(situation, kind, grants, sent)
-  const first = candidates.toSorted((one, other) => rankOf(one, sent) - rankOf(other, sent))[0]
+  const { among } = request
+  const all = chosenFrom(candidatesFor(situation, kind, grants, sent), sent)
+  const chosen = among ? all.filter(({ grant }) => among.includes(grant)) : all
+  const [first] = chosen
   if (first === undefined) return { status: 403 }
-  const chosen = candidates.filter(({ preset }) => isSame(preset, first.preset))
   if (kind === 'change') {
     const shown = before && shownPart(situation, 'retrieve', before)
     if (shown === 'unknown') return { status: undefined }
@@ -53,6 +54,15 @@ export function decideWrite(situation: Situation, request: AccessRequest): Decis
   const status = kind === 'create' ? 201 : seen === undefined ? 204 : 200
   if (seen === 'unknown') return { status: kind === 'create' ? 201 : undefined, stored: after }
   return { status, stored: after, records: seen ? [seen] : [] }
+}
+
+/** The grants that can cover a new record, as far as its fields tell. */
+export function coveringGrants(situation: Situation, request: AccessRequest): readonly GrantSpec[] {
+  const grants = grantsOf(situation.resource, request.operation, situation.asker)
+  const sent = readBody(situation, request, grants)
+  return sent === undefined
+    ? []
+    : chosenFrom(candidatesFor(situation, 'create', grants, sent), sent).map(({ grant }) => grant)
 }
 
 /** A change without fields only reads. */
@@ -133,6 +143,12 @@ function candidatesFor(
     const isDefault = (name: string) => sent[name] === defaultText(model, name)
     return kind === 'create' && !outside.every(isDefault) ? [] : [{ grant, preset, outside }]
   })
+}
+
+/** The candidates that set the same values as the preferred one. */
+function chosenFrom(candidates: readonly Candidate[], sent: StoredRecord): readonly Candidate[] {
+  const first = candidates.toSorted((one, other) => rankOf(one, sent) - rankOf(other, sent))[0]
+  return first === undefined ? [] : candidates.filter(({ preset }) => isSame(preset, first.preset))
 }
 
 /** If grants set different values, prefers a grant that ignores no sent field, then one for all records, then the first. */

@@ -32,6 +32,8 @@ export interface AccessRequest {
   readonly distinct?: string
   /** The record as the caller saw it, whose entity tag `If-Match` has. */
   readonly seen?: StoredRecord
+  /** The grants that can cover it; by default, all of them. */
+  readonly among?: readonly GrantSpec[]
 }
 
 export interface Comparison {

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { decide } from '../../src/access/decide.js'
+import { decideMany } from '../../src/access/decide-many.js'
 import type { StoredRecord } from '../../src/access/evaluate.js'
+import { compileExpanded } from '../../src/access/expanded.js'
 import { type Decision, knownBy, type Situation } from '../../src/access/situation.js'
 import type { AppSpec } from '../../src/config/spec.js'
 import type { Json } from '../../src/json.js'
@@ -21,7 +23,7 @@ let database: TestDatabase
 let api: Api
 const counts = new Map<string, number>()
 const EMPTY = yamlOf(Object.fromEntries(Object.keys(FIELDS).map((name) => [name, [{ to: 'anyone', may: 'all' }]])), {})
-const MODELS = specOf(EMPTY).models
+const MODELS = specOf(EMPTY).models.filter(({ name }) => Object.hasOwn(FIELDS, name))
 beforeAll(async () => {
   database = await openTestDatabase(ddlOf(specOf(EMPTY)))
   api = await startApi(EMPTY, { database, checkResponses: false })
@@ -48,7 +50,7 @@ const insertsOf = ({ teams, memberships, notes }: RandomAccess['rows']): string 
       : [],
   )
   return [
-    'truncate users, teams, memberships, notes restart identity cascade',
+    'truncate users, teams, memberships, notes, snippetctl_answers restart identity cascade',
     "insert into users (subject) values ('ann'), ('bob'), ('zoe')",
     ...inserts,
     ...links,
@@ -68,6 +70,24 @@ const readWorld = async (): Promise<World> => {
 const textsOf = (document: object): StoredRecord =>
   Object.fromEntries(Object.entries(document).map(([name, value]) => [name, value === null ? null : String(value)]))
 
+/** The fields of a document without its related records. */
+const ownTexts = (document: object): StoredRecord => {
+  const { expanded: _, ...own } = document as { readonly expanded?: unknown }
+  return textsOf(own)
+}
+
+const expandedTexts = (document: object): Readonly<Record<string, StoredRecord | null>> => {
+  const { expanded = {} } = document as { readonly expanded?: Readonly<Record<string, object | null>> }
+  return Object.fromEntries(Object.entries(expanded).map(([name, related]) => [name, related && textsOf(related)]))
+}
+
+/** The records and the total of a response, which a dialect has in one object. */
+const partsOf = (text: string, total: string | null): Pick<Sent, 'body' | 'total'> => {
+  const body: unknown = text === '' ? undefined : JSON.parse(text)
+  const page = body as { readonly data?: unknown; readonly total?: number } | undefined
+  return Array.isArray(page?.data) ? { body: page.data, total: String(page.total) } : { body, total }
+}
+
 /** The members of a body from their texts. */
 const jsonOf = (spec: AppSpec, model: string, record: StoredRecord): Record<string, Json> =>
   Object.fromEntries(
@@ -85,7 +105,34 @@ interface Sent {
   readonly total: string | null
   readonly etag: string | null
   readonly what: string
+  /** Sends the same request again. */
+  readonly again: () => Promise<Response>
+  /** The expected related records of each record; undefined without expansions. */
+  readonly expanded: ((record: StoredRecord) => Readonly<Record<string, StoredRecord | null>>) | undefined
 }
+
+/** The comparisons of a dialect. */
+const OPERATORS: Readonly<Record<string, string>> = {
+  exact: '$eq',
+  gt: '$gt',
+  ne: '$ne',
+  in: '$in',
+  contains: '$cont',
+  startswith: '$starts',
+}
+
+/** The conditions of a list in a dialect. */
+const dialectSearch = ([field, lookup, text]: NonNullable<RandomRequest['filter']>): string => {
+  const condition =
+    lookup === 'isnull'
+      ? { [text === 'true' ? '$isnull' : '$notnull']: true }
+      : { [OPERATORS[lookup] ?? '']: lookup === 'in' ? text.split(',') : text }
+  return JSON.stringify({ [field]: condition })
+}
+
+/** What a dialect does not offer is asked at the prefix. */
+const inDialect = ({ mount, operation, several, filter }: RandomRequest): boolean =>
+  mount === '/crud' && operation !== 'update' && several === undefined && !filter?.[0].includes('.')
 
 const METHODS = {
   list: 'GET',
@@ -112,8 +159,15 @@ const run = async ({ access, identities, rows, requests }: RandomAccess): Promis
     return { spec, resource, asker, known: knownBy(spec, asker, (table) => world[table]) }
   }
 
-  const send = async (request: RandomRequest): Promise<Sent> => {
-    const { who, resource, operation, id, filter, search, order, distinct, match, mount } = request
+  /** @param key an idempotency key */
+  const send = async (request: RandomRequest, key?: string): Promise<Sent> => {
+    const { who, resource, operation, id, filter, order, match } = request
+    const isDialect = inDialect(request)
+    const mount = isDialect ? '/crud' : request.mount === '/crud' ? '' : request.mount
+    const search = isDialect ? undefined : request.search
+    const distinct = isDialect ? undefined : request.distinct
+    const isExport = request.exported && operation === 'list' && !isDialect
+    const expand = operation === 'list' || operation === 'retrieve' ? (isDialect || isExport ? [] : request.expand) : []
     const situation = situationOf(request)
     const { fields } = situation.resource.model
     const isWrite = operation !== 'list' && operation !== 'retrieve'
@@ -124,16 +178,18 @@ const run = async ({ access, identities, rows, requests }: RandomAccess): Promis
       ...(request.whole && operation !== 'create' && seen && jsonOf(spec, resource, seen)),
       ...request.body,
     }
-    const place = `${who} ${resource} ${id}`
+    const place = `${who} ${resource} ${id} ${isDialect}`
+    const end = isDialect ? '' : '/'
     const credential: Record<string, string> = who === undefined ? {} : { authorization: `Dev ${who}` }
     const headers: Record<string, string> = {
       ...credential,
       ...(isWrite && { 'content-type': 'application/json' }),
+      ...(key !== undefined && { 'idempotency-key': key }),
     }
     let matched: StoredRecord | undefined
     if (isWrite && onRecord && match !== 'none') {
       if (match === 'current' && seen) {
-        const found = await api.fetch(`${mount}/${resource}s/${id}/`, { headers: credential })
+        const found = await api.fetch(`${mount}/${resource}s/${id}${end}`, { headers: credential })
         await found.text()
         matched = seen
         headers['if-match'] = found.headers.get('etag') ?? '"none"'
@@ -159,13 +215,19 @@ const run = async ({ access, identities, rows, requests }: RandomAccess): Promis
       }, fields)
       .find((each) => each.name === names.at(-1))
     const lookup = filter && filterField && lookupOfType(filterField.type, filter[1])
-    if (operation === 'list') {
+    if (expand.length > 0 && !isDistinct) query.set('expand', expand.join())
+    if (operation === 'list' && isDialect) {
+      query.set('limit', '100')
+      if (filter && lookup) query.set('s', dialectSearch(filter))
+      if (order) query.set('sort', `${order[0]},${order[1] ? 'DESC' : 'ASC'}`)
+    } else if (operation === 'list') {
       if (filter && lookup) query.set(parameterOf(filter[0], lookup), filter[2])
       if (search !== undefined) query.set('search', search)
       if (order && !isDistinct) query.set('ordering', `${order[1] ? '-' : ''}${order[0]}`)
       if (isDistinct) query.set('distinct', distinct)
     }
-    const decision = decide(situation, {
+    const expansions = isDistinct ? [] : expand.map((name) => [name, compileExpanded(situation, name)] as const)
+    const decided = decide(situation, {
       operation: operation,
       ...(onRecord && at),
       ...(isWrite && operation !== 'destroy' && { body: textsOf(body) }),
@@ -179,26 +241,40 @@ const run = async ({ access, identities, rows, requests }: RandomAccess): Promis
       }),
       ...(matched && { seen: matched }),
     })
-    const path = `${mount}/${resource}s/${onRecord ? `${id}/` : ''}${query.size > 0 ? `?${query}` : ''}`
-    const response = await api.fetch(path, {
-      method: METHODS[operation],
-      headers,
-      ...(isWrite && operation !== 'destroy' && { body: JSON.stringify(body) }),
-    })
+    const isDenied = decided.status === 401 || decided.status === 403
+    const decision: Decision =
+      !isDenied && expansions.some(([, related]) => related === undefined)
+        ? { status: 400 }
+        : isDialect && operation === 'destroy' && decided.status === 204
+          ? { status: 200, records: seen ? [seen] : [] }
+          : decided
+    const at1 = isExport ? 'export.json' : onRecord ? `${id}${end}` : ''
+    const path = `${mount}/${resource}s${at1 === '' ? end : `/${at1}`}${query.size > 0 ? `?${query}` : ''}`
+    const again = () =>
+      api.fetch(path, {
+        method: METHODS[operation],
+        headers,
+        ...(isWrite && operation !== 'destroy' && { body: JSON.stringify(body) }),
+      })
+    const response = await again()
     const text = await response.text()
     const etag = response.headers.get('etag')
-    if (operation === 'retrieve' && etag !== null && seen) tags.set(place, { etag, seen })
+    if (operation === 'retrieve' && etag !== null && seen && expand.length === 0) tags.set(place, { etag, seen })
     return {
       decision,
       status: response.status,
-      body: text === '' ? undefined : JSON.parse(text),
-      total: response.headers.get('x-total-count'),
+      ...partsOf(text, response.headers.get('x-total-count')),
+      expanded:
+        expansions.length === 0
+          ? undefined
+          : (record) => Object.fromEntries(expansions.map(([name, related]) => [name, related?.(record) ?? null])),
       etag,
+      again,
       what: `${who ?? 'nobody'}: ${METHODS[operation]} ${path} ${JSON.stringify(body)} ${JSON.stringify(headers)}`,
     }
   }
 
-  const compare = ({ decision, status, body, total, what }: Sent): void => {
+  const compare = ({ decision, status, body, total, what, expanded }: Sent): void => {
     const kind = decision.status === undefined ? 'unknown' : `${what.split(' ')[1]} ${decision.status}`
     counts.set(kind, (counts.get(kind) ?? 0) + 1)
     if (decision.status === undefined) return
@@ -209,18 +285,25 @@ const run = async ({ access, identities, rows, requests }: RandomAccess): Promis
     })
     if (decision.records === undefined || status >= 400) return
     if (what.includes(': GET') && Array.isArray(body)) {
-      expect({ what, records: (body as readonly object[]).map(textsOf), total }).toEqual({
+      expect({ what, records: (body as readonly object[]).map(ownTexts), total }).toEqual({
         what,
         records: decision.records,
-        total: String(decision.records.length),
+        total: total === null && what.includes('export.json') ? null : String(decision.records.length),
       })
+      if (expanded)
+        expect({ what, expanded: (body as readonly object[]).map(expandedTexts) }).toEqual({
+          what,
+          expanded: decision.records.map(expanded),
+        })
       return
     }
     const [record] = decision.records
+    if (record && expanded)
+      expect({ what, expanded: expandedTexts(body as object) }).toEqual({ what, expanded: expanded(record) })
     if (record === undefined) expect({ what, body }).toEqual({ what, body: undefined })
     // A new record has an id that only the database knows.
-    else expect({ what, ...textsOf(body as object) }).toMatchObject({ what, ...withoutId(record, status) })
-    if (record) expect(Object.keys(body as object).toSorted()).toEqual(Object.keys(record).toSorted())
+    else expect({ what, ...ownTexts(body as object) }).toMatchObject({ what, ...withoutId(record, status) })
+    if (record) expect(Object.keys(ownTexts(body as object)).toSorted()).toEqual(Object.keys(record).toSorted())
   }
 
   /** Compares the tables after a write with those before, and with what was to be written. */
@@ -241,22 +324,112 @@ const run = async ({ access, identities, rows, requests }: RandomAccess): Promis
     expect({ what, written }).toMatchObject({ what, written: decision.stored ? [decision.stored] : [] })
   }
 
-  let reads: RandomRequest[] = []
-  const flush = async () => {
-    for (const sent of await Promise.all(reads.map(send))) compare(sent)
-    reads = []
+  /** Sends a request that writes several records, and compares its response and the tables. */
+  const sendMany = async (request: RandomRequest, several: NonNullable<RandomRequest['several']>): Promise<void> => {
+    const { who, resource, mount, operation } = request
+    const situation = situationOf(request)
+    const bodies = several.map(({ id, body }) => (operation === 'create' ? body : { id, ...body }))
+    const asked = several.map(({ id }, at) => ({
+      operation,
+      ...(operation !== 'create' && { id: [String(id)] }),
+      ...(operation !== 'destroy' && { body: textsOf(bodies[at] ?? {}) }),
+    }))
+    const { statuses, decisions } = decideMany(situation, asked)
+    const query = operation === 'destroy' ? `?ids=${several.map(({ id }) => id).join()}` : ''
+    const path = `${mount === '/crud' ? '' : mount}/${resource}s/${query}`
+    const response = await api.fetch(path, {
+      method: METHODS[operation],
+      headers: { ...(who !== undefined && { authorization: `Dev ${who}` }), 'content-type': 'application/json' },
+      ...(operation !== 'destroy' && { body: JSON.stringify(bodies) }),
+    })
+    const { status } = response
+    const text = await response.text()
+    const what = `${who ?? 'nobody'}: several ${METHODS[operation]} ${path} ${JSON.stringify(bodies)}`
+    const before = world
+    world = await readWorld()
+    const kind = statuses ? `several ${METHODS[operation]} ${status}` : 'unknown'
+    counts.set(kind, (counts.get(kind) ?? 0) + 1)
+    if (statuses === undefined) return
+    expect({ what, statuses, status: statuses.includes(status) ? 'expected' : `${status} ${text}` }).toEqual({
+      what,
+      statuses,
+      status: 'expected',
+    })
+    const table = situation.resource.model.table
+    if (status >= 400) return expect({ what, world }).toEqual({ what, world: before })
+    const ids = several.map(({ id }) => String(id))
+    const old = new Set((before[table] ?? []).map(({ id }) => id))
+    const isWritten = ({ id }: StoredRecord) => (operation === 'create' ? !old.has(id) : ids.includes(id ?? ''))
+    const rest = (records: World) => ({
+      ...records,
+      [table]: (records[table] ?? []).filter((each) => !isWritten(each)),
+    })
+    expect({ what, world: rest(world) }).toEqual({ what, world: rest(before) })
+    const written = (world[table] ?? []).filter(isWritten)
+    const inOrder = operation === 'create' ? written : ids.flatMap((id) => written.filter((each) => each['id'] === id))
+    const stored = decisions.map((decision) => decision.stored)
+    const expected = operation === 'destroy' ? [] : stored.map((each) => each ?? {})
+    expect({ what, written: inOrder }).toMatchObject({ what, written: expected })
+    const shown = decisions.map(({ records }) => records?.[0])
+    const isShown = operation !== 'destroy' && decisions.every(({ records }) => records !== undefined)
+    if (!isShown) return
+    expect({ what, text: shown.includes(undefined) ? text : '' }).toEqual({ what, text: '' })
+    if (!shown.includes(undefined))
+      expect({ what, records: (JSON.parse(text) as readonly object[]).map(textsOf) }).toMatchObject({
+        what,
+        records: shown.map((record) => withoutId(record ?? {}, status)),
+      })
   }
-  for (const request of requests) {
-    if (request.operation === 'list' || request.operation === 'retrieve') {
-      reads.push(request)
-      continue
-    }
-    await flush()
-    const sent = await send(request)
+
+  /** Sends a request that writes one record, and compares its response and the tables. */
+  const write = async (request: RandomRequest, key?: string): Promise<Sent> => {
+    const sent = await send(request, key)
     compare(sent)
     const next = await readWorld()
     if (sent.decision.status !== undefined) compareWorld(request, sent, next)
     world = next
+    return sent
+  }
+
+  /** Creates a record with an idempotency key, sends the request again, and then as another caller, for whom it is a new one. */
+  const sendKeyed = async (request: RandomRequest): Promise<void> => {
+    const key = `key-${(keys += 1)}`
+    const { status, body, again, what } = await write(request, key)
+    if (status === 201) {
+      const replayed = await again()
+      const text = await replayed.text()
+      expect({
+        what,
+        status: replayed.status,
+        replayed: replayed.headers.get('idempotency-replayed'),
+        body: text === '' ? undefined : JSON.parse(text),
+      }).toEqual({ what, status, replayed: 'true', body })
+      expect({ what, world: await readWorld() }).toEqual({ what, world })
+      counts.set('replayed', (counts.get('replayed') ?? 0) + 1)
+    }
+    await write({ ...request, who: request.who === 'ann' ? 'bob' : 'ann' }, key)
+  }
+
+  let keys = 0
+  let reads: RandomRequest[] = []
+  const flush = async () => {
+    for (const sent of await Promise.all(reads.map((each) => send(each)))) compare(sent)
+    reads = []
+  }
+  for (const request of requests) {
+    const { operation, several } = request
+    if (operation === 'retrieve' || (operation === 'list' && !request.exported)) {
+      reads.push(request)
+      continue
+    }
+    await flush()
+    if (several && (operation === 'create' || operation === 'partial_update' || operation === 'destroy')) {
+      await sendMany(request, several)
+      continue
+    }
+    if (operation === 'list') compare(await send(request))
+    else if (operation === 'create' && request.keyed && request.mount !== '/crud') await sendKeyed(request)
+    else await write(request)
   }
   await flush()
 }

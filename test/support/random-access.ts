@@ -228,8 +228,16 @@ export interface RandomRequest {
   /** Whether the body also has the members of the record that the caller sees. */
   readonly whole: boolean
   readonly match: 'none' | 'none' | 'current' | 'earlier' | 'wrong'
-  /** Where the resource is served. */
-  readonly mount: '' | '/more'
+  /** Where the resource is served: at the prefix, at a mount, or in a dialect. */
+  readonly mount: '' | '/more' | '/crud'
+  /** The relations whose records a read includes. */
+  readonly expand: readonly string[]
+  /** Whether a list is downloaded. */
+  readonly exported: boolean
+  /** Whether a new record is sent with an idempotency key, once more, and by another caller. */
+  readonly keyed: boolean
+  /** The records of a request that writes several; undefined for one record. */
+  readonly several: readonly { readonly id: number; readonly body: Mapping }[] | undefined
 }
 
 const FILTER_TEXTS: Readonly<Record<string, readonly string[]>> = {
@@ -263,6 +271,20 @@ const filtersOf = (model: string): readonly (readonly [string, string, string])[
     ),
   )
 
+const RELATIONS: Readonly<Record<string, readonly string[]>> = {
+  user: [],
+  team: ['owner'],
+  membership: ['user', 'team'],
+  note: ['team', 'next'],
+}
+
+const bodyOf = (resource: string): fc.Arbitrary<Mapping> =>
+  ((VALUES[resource] ?? user) as fc.Arbitrary<Mapping>).chain((values) =>
+    fc
+      .subarray(Object.keys(values))
+      .map((some) => Object.fromEntries(some.map((name) => [name, values[name] ?? null]))),
+  )
+
 const requestOf = (resource: string): fc.Arbitrary<RandomRequest> => {
   const names = (FIELDS[resource] ?? []).slice(1)
   const rare = <Value>(arbitrary: fc.Arbitrary<Value>) => fc.option(arbitrary, { nil: undefined, freq: 2 })
@@ -288,14 +310,19 @@ const requestOf = (resource: string): fc.Arbitrary<RandomRequest> => {
     search: resource === 'note' ? seldom(fc.constantFrom('a', 'b', 'ann')) : fc.constant(undefined),
     order: seldom(fc.tuple(fc.constantFrom(...names), fc.boolean())),
     distinct: seldom(fc.constantFrom(...names)),
-    body: ((VALUES[resource] ?? user) as fc.Arbitrary<Mapping>).chain((values) =>
-      fc
-        .subarray(Object.keys(values))
-        .map((some) => Object.fromEntries(some.map((name) => [name, values[name] ?? null]))),
-    ),
+    body: bodyOf(resource),
     whole: fc.boolean(),
     match: fc.constantFrom('none', 'none', 'current', 'earlier', 'wrong'),
-    mount: fc.constantFrom('', '', '/more'),
+    mount: fc.constantFrom('', '', '/more', '/crud'),
+    expand: seldom(fc.subarray([...(RELATIONS[resource] ?? [])])).map((some) => some ?? []),
+    exported: fc.nat(7).map((chance) => chance === 0),
+    keyed: fc.nat(3).map((chance) => chance === 0),
+    several: seldom(
+      fc.uniqueArray(
+        fc.record({ id: fc.integer({ min: 1, max: resource === 'note' ? 8 : 4 }), body: bodyOf(resource) }),
+        { minLength: 1, maxLength: 3, selector: ({ id }) => id },
+      ),
+    ),
   })
 }
 
@@ -322,6 +349,10 @@ export function yamlOf(
         orderable: (FIELDS[name] ?? []).slice(1),
         distinct: (FIELDS[name] ?? []).slice(1),
         ...(name === 'note' && { search: ['title', 'owner'] }),
+        ...((RELATIONS[name] ?? []).length > 0 && { expand: RELATIONS[name] ?? [] }),
+        bulk: ['create', 'partial_update', 'destroy'],
+        idempotency: 'optional',
+        export: true,
         access: grants,
       },
     ]),
@@ -336,7 +367,7 @@ export function yamlOf(
     },
     development: identities,
   }
-  const mounts = [{ path: '/more' }]
+  const mounts = [{ path: '/more' }, { path: '/crud', dialect: 'crud' }]
   return JSON.stringify({ version: 1, api: { prefix: '' }, auth, models: MODELS, resources, mounts }, null, 1)
 }
 

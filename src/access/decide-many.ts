@@ -1,0 +1,65 @@
+import { decide } from './decide.js'
+import { coveringGrants } from './decide-write.js'
+import type { StoredRecord } from './evaluate.js'
+import { type AccessRequest, type Decision, grantsOf, type Situation } from './situation.js'
+
+/** The expected response to a request that writes several records. */
+export interface DecisionOnMany {
+  /** The statuses that are right: of each record that is rejected, or of the success; undefined if they depend on something that is not known. */
+  readonly statuses: readonly number[] | undefined
+  /** For each record, the decision about it; empty if the request is rejected. */
+  readonly decisions: readonly Decision[]
+}
+
+/**
+ * Decides a request that creates, changes or deletes several records in one transaction. Does not know the result if the decision about a record depends
+ * on what the request does to the records before it.
+ */
+export function decideMany(situation: Situation, requests: readonly AccessRequest[]): DecisionOnMany {
+  const [{ operation } = { operation: 'create' as const }] = requests
+  if (grantsOf(situation.resource, operation, situation.asker).length === 0)
+    return rejectedBy([situation.asker ? 403 : 401])
+  const decisions = requests.map((request) => decide(situation, request))
+  const later = decideInTurn(situation, requests)
+  if (JSON.stringify(decisions) !== JSON.stringify(later)) return { statuses: undefined, decisions: [] }
+  const { isKnown, failed } = failuresOf(decisions)
+  if (failed.length > 0) return failed.includes(400) ? rejectedBy([400]) : isKnown ? rejectedBy(failed) : unknown()
+  if (!isKnown) return unknown()
+  if (operation !== 'create')
+    return { statuses: [decisions.some(({ status }) => status === 204) ? 204 : 200], decisions }
+  const covering = requests.map((request) => coveringGrants(situation, request))
+  const among = covering[0]?.filter((grant) => covering.every((grants) => grants.includes(grant))) ?? []
+  const together = failuresOf(requests.map((request) => decide(situation, { ...request, among })))
+  if (!together.isKnown) return unknown()
+  return together.failed.length > 0 ? rejectedBy(together.failed) : { statuses: [201], decisions }
+}
+
+const unknown = (): DecisionOnMany => ({ statuses: undefined, decisions: [] })
+const rejectedBy = (statuses: readonly number[]): DecisionOnMany => ({ statuses, decisions: [] })
+
+function failuresOf(decisions: readonly Decision[]) {
+  const statuses = decisions.map(({ status }) => status)
+  return {
+    isKnown: !statuses.includes(undefined),
+    failed: statuses.filter((status): status is number => status !== undefined && status >= 400),
+  }
+}
+
+/** Decides each request about the records as the requests before it leave them. */
+function decideInTurn(situation: Situation, requests: readonly AccessRequest[]): readonly Decision[] {
+  const { table, key } = situation.resource.model
+  let records = situation.known.records(table)
+  return requests.map((request) => {
+    const known = {
+      ...situation.known,
+      records: (name: string) => (name === table ? records : situation.known.records(name)),
+    }
+    const decision = decide({ ...situation, known }, request)
+    if (decision.status === undefined || decision.status >= 400) return decision
+    const others = request.id
+      ? records?.filter((each) => !key.every(({ name }, at) => each[name] === request.id?.[at]))
+      : records
+    records = others && [...others, ...(decision.stored ? [decision.stored as StoredRecord] : [])]
+    return decision
+  })
+}
