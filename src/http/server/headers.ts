@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { HOST } from '../../config/host.js'
 import { Problem } from '../../problem.js'
 
@@ -90,4 +90,16 @@ export function setHeader(headers: string[], name: string, value: string): void 
     return
   }
   headers.push(name, value)
+}
+
+/** Sets the headers of every response. */
+export function setDefaultHeaders(response: ServerResponse, requestId: string, close: boolean): void {
+  setHeaders(response, SECURITY_HEADERS)
+  response.setHeader('X-Request-Id', requestId)
+  if (close) response.setHeader('Connection', 'close')
+}
+
+/** @param list names and values in turn */
+export function setHeaders(response: ServerResponse, list: readonly string[]): void {
+  for (let index = 0; index < list.length; index += 2) response.setHeader(list[index] ?? '', list[index + 1] ?? '')
 }

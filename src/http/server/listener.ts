@@ -16,7 +16,7 @@ import type { Pipeline } from './pipeline.js'
 import type { Next } from '../plugin.js'
 import type { OriginCheck } from '../origin-check.js'
 import type { PublicUrl } from '../public-url.js'
-import { findHeadProblem, requestIdOf, SECURITY_HEADERS, takeAuthority } from './headers.js'
+import { findHeadProblem, requestIdOf, setDefaultHeaders, setHeaders, takeAuthority } from './headers.js'
 import type { AfterCommit } from '../after-commit.js'
 import { type Handler, METHODS, type Method, type RouteOptions } from '../route.js'
 import type { Match, RouteTable } from '../route-table.js'
@@ -288,14 +288,4 @@ export function createListener(parts: ListenerParts): {
     receive: (request, response, next) => receive(request, response, next),
     receiveExpecting: (request, response) => receive(request, response, undefined, true),
   }
-}
-
-function setDefaultHeaders(response: ServerResponse, requestId: string, close: boolean): void {
-  setHeaders(response, SECURITY_HEADERS)
-  response.setHeader('X-Request-Id', requestId)
-  if (close) response.setHeader('Connection', 'close')
-}
-
-function setHeaders(response: ServerResponse, list: readonly string[]): void {
-  for (let index = 0; index < list.length; index += 2) response.setHeader(list[index] ?? '', list[index + 1] ?? '')
 }
