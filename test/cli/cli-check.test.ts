@@ -126,7 +126,7 @@ describe('check', () => {
     expect(stdout.match(/^error\[/gm)).toHaveLength(20)
     expect(stdout).toContain('and 5 more')
     expect(stderr).toContain('--all')
-    const all = await runCli(['check', '--all'], { cwd: project?.folder ?? '' })
+    const all = await runInHost(['check', '--all'], { cwd: project?.folder ?? '' })
     expect(all.stdout.match(/^error\[/gm)).toHaveLength(25)
     expect(all.stderr).toBe('')
   })
@@ -141,7 +141,7 @@ describe('check', () => {
       'package.json': '{"type":"module"}',
       ...(text === undefined ? {} : { [file]: text }),
     })
-    const { code, stdout } = await runCli(['check'], { cwd: project.folder })
+    const { code, stdout } = await runInHost(['check'], { cwd: project.folder })
     expect(code).toBe(1)
     expect(stdout).toContain('--> resources.yaml:16:')
     expect(stdout).toContain(file)
@@ -157,7 +157,10 @@ describe('check', () => {
 
   test('uses the configuration in SNIPPETCTL_CONFIG', async () => {
     project = await makeProject({ 'conf/other.yaml': INDEXED })
-    const { stdout } = await runCli(['check'], { cwd: project.folder, env: { SNIPPETCTL_CONFIG: 'conf/other.yaml' } })
+    const { stdout } = await runInHost(['check'], {
+      cwd: project.folder,
+      env: { SNIPPETCTL_CONFIG: 'conf/other.yaml' },
+    })
     expect(stdout).toBe('conf/other.yaml: ok, 1 resource, 6 routes\n')
   })
 })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { wrapText } from '../../cli/wrap.js'
-import { BOOKS, makeProject, type Project, runCli } from '../support/cli.js'
+import { BOOKS, inherited, makeProject, type Project, runInHost } from '../support/cli.js'
 import { TERMINALS } from '../support/terminal.js'
 
 const [terminal] = TERMINALS
@@ -17,10 +17,19 @@ afterAll(() => project.remove())
 
 /** The lines that a command prints at a terminal of a width. */
 async function linesAt(columns: number, ...args: readonly string[]): Promise<readonly string[]> {
+  const env = { ...inherited(), NO_COLOR: '1', COLUMNS: String(columns) }
+  const { output } = await runCommand({ args, cwd: project.folder, env, terminal: true })
+  return linesOf(output)
+}
+
+/** The same in a process of its own. */
+async function linesInProcess(columns: number, ...args: readonly string[]): Promise<readonly string[]> {
   const command = terminal?.start(args, { cwd: project.folder, env: { COLUMNS: String(columns) } })
   const { shown = '' } = (await command?.ended) ?? {}
-  return shown.trimEnd().split(/\r?\n/)
+  return linesOf(shown)
 }
+
+const linesOf = (text: string): readonly string[] => text.trimEnd().split(/\r?\n/)
 
 const COMMANDS = ['--help', 'migrate --help', 'serve --help', 'routes', 'explain SC301', 'explain resources']
 
@@ -32,9 +41,15 @@ describe.each([40, 60, 80, 200])('at a terminal of %i columns', (columns) => {
     const wrapped = await linesAt(columns, ...args)
     // One word may be longer than a line.
     for (const line of wrapped) if (/\S +\S/.test(line)) expect(line.length).toBeLessThanOrEqual(columns)
-    const { stdout } = await runCli(args, { cwd: project.folder })
+    const { stdout } = await runInHost(args, { cwd: project.folder })
     expect(wordsOf(wrapped.join('\n'))).toContain(wordsOf(stdout))
   })
+})
+
+test('a process prints the same at its terminal', async () => {
+  const lines = await linesInProcess(60, 'serve', '--help')
+  expect(lines.length).toBeGreaterThan(20)
+  expect(lines).toEqual(await linesAt(60, 'serve', '--help'))
 })
 
 test('output for programs is never wrapped', async () => {

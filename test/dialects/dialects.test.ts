@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { type Api, startApi } from '../support/api.js'
-import { makeProject, runCli } from '../support/cli.js'
+import { makeProject, runInHost } from '../support/cli.js'
 import { BOOKS, MOUNTED, stockBooks } from '../support/mounted-books.js'
 
 let api: Api
@@ -346,7 +346,7 @@ mounts:
 
   test('is listed with its dialect', async () => {
     const project = await makeProject({ 'resources.yaml': YAML })
-    const { stdout } = await runCli(['routes', '--method', 'put'], { cwd: project.folder })
+    const { stdout } = await runInHost(['routes', '--method', 'put'], { cwd: project.folder })
     expect(stdout.split('\n').map((line) => line.split(/ {2,}/))).toEqual(
       expect.arrayContaining([
         ['author-detail', 'PUT', '/api/authors/{id}/', 'resource author, json-server'],

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { type Api, startApi } from '../support/api.js'
-import { makeProject, runCli } from '../support/cli.js'
+import { makeProject, runInHost } from '../support/cli.js'
 import { mistakesOf } from '../support/config.js'
 
 const yaml = (api: string, max = 20_000) => `version: 1
@@ -53,7 +53,7 @@ test.each(['0', '1000', '1048575', '1073741825', '"32 MiB"'])('a limit of %s is 
 
 test('check warns about records that are longer than any body', async () => {
   const project = await makeProject({ 'resources.yaml': yaml(', max_body: 1048576', 300_000) })
-  const { stdout, stderr, code } = await runCli(['check'], { cwd: project.folder })
+  const { stdout, stderr, code } = await runInHost(['check'], { cwd: project.folder })
   await project.remove()
   expect(code).toBe(0)
   expect(stdout + stderr).toContain('SC406')

@@ -4,7 +4,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import type { PluginApp } from '../../src/index.js'
 import { type App, loadApplication, OPENAPI_VERSIONS, renderOpenApi } from '../../src/internal.js'
 import { type Api, SNIPPETS_FILE, startApi } from '../support/api.js'
-import { makeProject, PLUGGED, runCli } from '../support/cli.js'
+import { makeProject, PLUGGED, runInHost } from '../support/cli.js'
 
 interface Operation {
   readonly operationId: string
@@ -319,14 +319,15 @@ describe('a service', () => {
 
 describe('the command `openapi`', () => {
   test('prints the document, and compares it with a file', async () => {
-    const { code, stdout } = await runCli(['openapi', '--version', '3.0', '--config', LIBRARY])
+    const { code, stdout } = await runInHost(['openapi', '--version', '3.0', '--config', LIBRARY])
     expect([code, stdout]).toEqual([0, renderOpenApi(await load(LIBRARY), '3.0')])
     const text = renderOpenApi(await load(LIBRARY), '3.1')
     const project = await makeProject({
       'api.json': text.replaceAll('\n', '\r\n'),
       'old.json': text.replace('Pages', 'P'),
     })
-    const check = (file: string) => runCli(['openapi', '--config', LIBRARY, '--check', file], { cwd: project.folder })
+    const check = (file: string) =>
+      runInHost(['openapi', '--config', LIBRARY, '--check', file], { cwd: project.folder })
     expect(await check('api.json')).toEqual({ code: 0, stdout: '', stderr: 'api.json is up to date\n' })
     const old = await check('old.json')
     expect([old.code, old.stdout]).toEqual([1, ''])
