@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
-import { BOOKS, makeProject, type Outcome, type Project, runCli, startServe } from '../support/cli.js'
+import { BOOKS, makeProject, type Outcome, type Project, runCli, runInHost, startServe } from '../support/cli.js'
 import { compileProject } from '../support/compiler.js'
 import { envOf, openOnlyOnServer } from '../support/database.js'
 
@@ -15,7 +15,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(folder, { recursive: true, force: true }))
 
-const run = (...args: readonly string[]): Promise<Outcome> => runCli(args, { cwd: folder })
+const run = (...args: readonly string[]): Promise<Outcome> => runInHost(args, { cwd: folder })
 
 /** What `npm install` leaves in a project, as far as the command needs it. */
 async function install(project: string): Promise<void> {
@@ -43,7 +43,7 @@ const FILES = [
 
 describe('new', () => {
   test('writes a working project that check and plan accept (promise 01)', async () => {
-    const made = await run('new', 'my-api')
+    const made = await runCli(['new', 'my-api'], { cwd: folder })
     expect(made).toMatchObject({ code: 0, stdout: '' })
     for (const file of FILES) expect(made.stderr).toContain(`created  my-api/${file}`)
     expect(made.stderr).toMatch(/next {5}cd my-api\n {9}npm install\n {9}npx snippetctl serve\n$/)
@@ -77,13 +77,13 @@ describe('new', () => {
         ...['compose.yaml', 'deploy', 'package.json', 'resources.yaml', 'tsconfig.json'],
       ].sort(),
     )
-    expect((await runCli(['check'], { cwd: join(folder, 'empty') })).stdout).toBe(
+    expect((await runInHost(['check'], { cwd: join(folder, 'empty') })).stdout).toBe(
       'resources.yaml: ok, 0 resources, 0 routes\n',
     )
     await run('new', 'plain', '--js')
     await install(join(folder, 'plain'))
     expect(readFileSync(join(folder, 'plain', 'plugins', 'books.js'), 'utf8')).not.toContain('type Plugin')
-    expect(await runCli(['check'], { cwd: join(folder, 'plain') })).toMatchObject({ code: 0 })
+    expect(await runInHost(['check'], { cwd: join(folder, 'plain') })).toMatchObject({ code: 0 })
   })
 
   test('names variables that the program reads, with valid values', async () => {
@@ -141,7 +141,7 @@ describe('add resource', () => {
   })
   afterEach(() => project.remove())
 
-  const add = (...args: readonly string[]) => runCli(['add', 'resource', ...args], { cwd: project.folder })
+  const add = (...args: readonly string[]) => runInHost(['add', 'resource', ...args], { cwd: project.folder })
   const configuration = () => readFileSync(join(project.folder, 'resources.yaml'), 'utf8')
 
   test('only adds lines, and the file stays valid (promise 23)', async () => {
@@ -180,7 +180,7 @@ describe('add resource', () => {
     let at = 0
     for (const line of lines) if (line === kept[at]) at += 1
     expect(at).toBe(kept.length)
-    expect(await runCli(['check'], { cwd: project.folder })).toMatchObject({ code: 0 })
+    expect(await runInHost(['check'], { cwd: project.folder })).toMatchObject({ code: 0 })
   })
 
   test('writes nothing with --dry-run, and prints the same as JSON', async () => {
