@@ -45,7 +45,7 @@ export function grantedWrite(
     if (presets.some(([, value]) => value === undefined)) return []
     const preset = new Map(presets)
     const outside = sent.filter((name) => !preset.has(name) && !grant.fields.includes(name))
-    const unchanged = model.fields.filter(({ name }) => outside.includes(name))
+    const unchanged = outside.length === 0 ? [] : model.fields.filter(({ name }) => outside.includes(name))
     if (kind === 'create' && unchanged.some((field) => !isDefault(field, given[field.name]))) return []
     return [{ grant, unchanged, preset, ignores: sent.some((name) => preset.has(name)) }]
   })
@@ -57,6 +57,7 @@ export function grantedWrite(
       sent.filter((name) => !isNamed(grants, name)),
       kind,
     )
+  if (found.every(({ preset }) => preset.size === 0)) return { row: given, sent: new Set(sent), coverings: found }
   const signature = signatureOf(first.preset)
   return {
     row: { ...given, ...Object.fromEntries(first.preset) },
