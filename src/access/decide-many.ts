@@ -1,7 +1,7 @@
 import { decide } from './decide.js'
 import { coveringGrants } from './decide-write.js'
 import type { StoredRecord } from './evaluate.js'
-import { type AccessRequest, type Decision, grantsOf, type Situation } from './situation.js'
+import { type AccessRequest, type Decision, findRecord, grantsOf, shownPart, type Situation } from './situation.js'
 
 /** The expected response to a request that writes several records. */
 export interface DecisionOnMany {
@@ -23,7 +23,12 @@ export function decideMany(situation: Situation, requests: readonly AccessReques
   const later = decideInTurn(situation, requests)
   if (JSON.stringify(decisions) !== JSON.stringify(later)) return { statuses: undefined, decisions: [] }
   const { isKnown, failed } = failuresOf(decisions)
-  if (failed.length > 0) return failed.includes(400) ? rejectedBy([400]) : isKnown ? rejectedBy(failed) : unknown()
+  if (failed.includes(400)) return rejectedBy([400])
+  const visible = requests.map(({ id }) => id === undefined || isVisible(situation, id))
+  if (visible.includes('unknown')) return unknown()
+  // All records are locked before the first one is changed.
+  if (visible.includes(false)) return rejectedBy([404])
+  if (failed.length > 0) return isKnown ? rejectedBy(failed) : unknown()
   if (!isKnown) return unknown()
   if (operation !== 'create')
     return { statuses: [decisions.some(({ status }) => status === 204) ? 204 : 200], decisions }
@@ -32,6 +37,13 @@ export function decideMany(situation: Situation, requests: readonly AccessReques
   const together = failuresOf(requests.map((request) => decide(situation, { ...request, among })))
   if (!together.isKnown) return unknown()
   return together.failed.length > 0 ? rejectedBy(together.failed) : { statuses: [201], decisions }
+}
+
+/** Whether the caller may retrieve the record. */
+function isVisible(situation: Situation, id: readonly string[]): boolean | 'unknown' {
+  const record = findRecord(situation, id)
+  const shown = record && shownPart(situation, 'retrieve', record)
+  return shown === 'unknown' ? shown : shown !== undefined
 }
 
 const unknown = (): DecisionOnMany => ({ statuses: undefined, decisions: [] })
