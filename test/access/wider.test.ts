@@ -149,6 +149,7 @@ const pair = fc
 
 test('whatever is not reported as wider allows nothing more', () => {
   let narrower = 0
+  let written = 0
   const full = (note: readonly Json[]) =>
     yamlOf({ ...Object.fromEntries(MODEL_NAMES.map((name) => [name, [{ to: 'anyone', may: 'read' }]])), note }, {})
   fc.assert(
@@ -176,8 +177,17 @@ test('whatever is not reported as wider allows nothing more', () => {
           if (isReported(operation)) continue
           for (const record of WORLD['notes'] ?? []) {
             for (const grant of now.resource.access ?? []) {
-              if (!covers(grant, operation, record, now)) continue
-              expect((old.resource.access ?? []).some((each) => covers(each, operation, record, old))).toBe(true)
+              for (const after of operation === 'partial_update' ? AFTER : [record]) {
+                if (!covers(grant, { operation, record, after }, now)) continue
+                written += 1
+                const fields = operation === 'destroy' ? [] : writableFields(grant)
+                const isOld = (each: Grant) =>
+                  covers(each, { operation, record, after }, old) &&
+                  fields.every((name) => writableFields(each).includes(name))
+                expect({ grant: (old.resource.access ?? []).some(isOld) ? undefined : grant }).toEqual({
+                  grant: undefined,
+                })
+              }
             }
           }
         }
@@ -186,12 +196,34 @@ test('whatever is not reported as wider allows nothing more', () => {
     { numRuns: Number(process.env['SNIPPETCTL_ACCESS'] ?? 0) > 0 ? 2000 : 100 },
   )
   expect(narrower).toBeGreaterThan(100)
+  expect(written).toBeGreaterThan(100)
 })
 
 type Grant = NonNullable<Situation['resource']['access']>[number]
 
+/** Records that a change can lead to. */
+const AFTER = (WORLD['notes'] ?? []).filter((_, place) => place % 5 === 0)
+
+/** The fields that a grant leaves to the client. */
+function writableFields({ fields, set }: Grant): readonly string[] {
+  return fields.filter((name) => !set.some(({ field }) => field.name === name))
+}
+
+interface Write {
+  readonly operation: string
+  readonly record: StoredRecord
+  /** The record after a change. */
+  readonly after: StoredRecord
+}
+
 /** Whether a grant allows an operation on a record to the caller. */
-function covers(grant: Grant, operation: string, record: StoredRecord, { asker, known }: Situation): boolean {
+function covers(grant: Grant, { operation, record, after }: Write, { asker, known }: Situation): boolean {
   const isTo = grant.to === 'anyone' || (asker && (grant.to === 'signed_in' || asker.roles.includes(grant.to)))
-  return Boolean(isTo) && grant.may.includes(operation) && evaluateRule(grant.rows, record, known).holds === true
+  const holds = (rule: Grant['rows'], each: StoredRecord) => evaluateRule(rule, each, known).holds === true
+  return (
+    Boolean(isTo) &&
+    grant.may.includes(operation) &&
+    holds(grant.rows, record) &&
+    (operation !== 'partial_update' || holds(grant.becomes, after))
+  )
 }
