@@ -141,6 +141,8 @@ const pair = fc
         return { ...given, rows: joined }
       if (choice === 2 && another['rows'] !== undefined) return { ...given, rows: another['rows'] }
       if (choice === 3 && another['fields'] !== undefined) return { ...given, fields: another['fields'] }
+      const changes = [given['may']].flat().some((name) => ['all', 'change', 'partial_update'].includes(String(name)))
+      if (choice === 5 && changes) return { ...given, becomes: another['becomes'] ?? another['rows'] ?? { title: 'a' } }
       if (choice === 4) return { ...given, to: another['to'] ?? 'anyone' }
       return grant
     })
