@@ -2,6 +2,7 @@ import { type FieldSpec, JOINED_ID, READS, type ResourceSpec } from '../config/s
 import type { DescribeRecord } from '../features/feature.js'
 import { featureFields, joinedMembers, unsettableMembers } from '../features/index.js'
 import type { BodyMode } from '../resource/body.js'
+import { rejectsEmpty } from '../resource/field-schema.js'
 import type { Resource, Sendable } from '../resource/resource.js'
 import { describeJoined } from './features.js'
 import type { FieldSchemas } from './field-schema.js'
@@ -117,7 +118,9 @@ export function bodySchema(resource: Resource, mode: DocumentedMode, schemas: Fi
     properties: Object.fromEntries(
       fields.map((field) => {
         const { default: standard, ...schema } = schemas.taken(field, field.name in links)
-        return [field.name, mode === 'create' && standard !== undefined ? { ...schema, default: standard } : schema]
+        // A default that the field rejects is none for clients.
+        const isGiven = mode === 'create' && standard !== undefined && !(standard === '' && rejectsEmpty(field))
+        return [field.name, isGiven ? { ...schema, default: standard } : schema]
       }),
     ),
     ...(required.length > 0 && { required }),

@@ -21,3 +21,28 @@ resources:
     await api.close()
   }
 })
+
+test('an empty default of a key is left out, because clients cannot send it', async () => {
+  const api = await startApi(`version: 1
+models:
+  tag:
+    table: tags
+    primary_key: [item, name]
+    fields:
+      item: { type: integer }
+      name: { type: string, max: 5, default: '' }
+      note: { type: string, max: 5, default: '' }
+resources:
+  tag: { model: tag, path: /tags/ }
+`)
+  try {
+    const { components } = (await (await api.fetch('/openapi.json')).json()) as {
+      components: { schemas: Record<string, { properties: Record<string, object> }> }
+    }
+    const { name, note } = components.schemas['TagCreate']?.properties ?? {}
+    expect(name).not.toHaveProperty('default')
+    expect(note).toHaveProperty('default', '')
+  } finally {
+    await api.close()
+  }
+})
