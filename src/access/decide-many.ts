@@ -28,6 +28,9 @@ export function decideMany(situation: Situation, requests: readonly AccessReques
   if (visible.includes('unknown')) return unknown()
   // All records are locked before the first one is changed.
   if (visible.includes(false)) return rejectedBy([404])
+  // Records that are deleted together do not hold each other.
+  if (operation === 'destroy' && failed.includes(409) && !decideApart(situation, requests).includes(409))
+    return unknown()
   if (failed.length > 0) return isKnown ? rejectedBy(failed) : unknown()
   if (!isKnown) return unknown()
   if (operation !== 'create')
@@ -55,6 +58,22 @@ function failuresOf(decisions: readonly Decision[]) {
     isKnown: !statuses.includes(undefined),
     failed: statuses.filter((status): status is number => status !== undefined && status >= 400),
   }
+}
+
+/** The status of each request if the records of the others did not exist. */
+function decideApart(situation: Situation, requests: readonly AccessRequest[]): readonly (number | undefined)[] {
+  const { table } = situation.resource.model
+  return requests.map((request) => {
+    const others = requests.filter((each) => each !== request).map(({ id }) => id && findRecord(situation, id))
+    const known = {
+      ...situation.known,
+      records: (name: string) => {
+        const records = situation.known.records(name)
+        return name === table ? records?.filter((each) => !others.includes(each)) : records
+      },
+    }
+    return decide({ ...situation, known }, request).status
+  })
 }
 
 /** Decides each request about the records as the requests before it leave them. */
