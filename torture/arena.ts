@@ -4,7 +4,7 @@ import { HOME } from '../bench/contestants.js'
 import { makePostgres, type Postgres } from './postgres.js'
 import { createRandom, seedOf } from './random.js'
 import { copyService, startServe } from './serve.js'
-import { type Arena, atMost, spell, type Store, type Tier, type Trial } from './trial.js'
+import { type Arena, atMost, format, type Store, type Tier, type Trial } from './trial.js'
 
 const REGRESSIONS = join(HOME, 'torture/regressions')
 
@@ -42,7 +42,7 @@ export function openArena({ trial: { id }, store, tier, seed, shared, say }: Are
     inTime: (value, bound, text) => {
       if (tier !== 'commit') return atMost(value, bound, text, ' ms')
       const figure = atMost(value, bound * 10, text, ' ms')
-      return { ...figure, target: `${figure.target} in this tier; promised ≤ ${spell(bound)} ms` }
+      return { ...figure, target: `${figure.target} in this tier; promised ≤ ${format(bound)} ms` }
     },
     say: (line) => say(`${id}: ${line}`),
     later,

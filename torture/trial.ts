@@ -93,13 +93,13 @@ function describe(amount: object | string): string {
 
 /** A figure that may be at most `bound`. */
 export function atMost(value: number, bound: number, text: string, unit = ''): Figure {
-  const target = bound === 0 ? '0' : `≤ ${spell(bound)}${unit}`
+  const target = bound === 0 ? '0' : `≤ ${format(bound)}${unit}`
   return { text, value, target, met: value <= bound }
 }
 
 /** A figure that must be at least `bound`. */
 export function atLeast(value: number, bound: number, text: string, unit = ''): Figure {
-  return { text, value, target: `≥ ${spell(bound)}${unit}`, met: value >= bound }
+  return { text, value, target: `≥ ${format(bound)}${unit}`, met: value >= bound }
 }
 
 /** The same figure, whose target need not be reached yet. */
@@ -108,7 +108,7 @@ export function known(figure: Figure, reason: string): Figure {
 }
 
 /** A number for people: 9 312, 0.25. */
-export function spell(number: number): string {
+export function format(number: number): string {
   if (!Number.isFinite(number)) return String(number)
   const rounded = Math.abs(number) >= 100 ? Math.round(number) : Math.round(number * 100) / 100
   const [whole = '', part] = String(rounded).split('.')

@@ -10,8 +10,8 @@ import {
   knownBy,
   readForDecision,
   type Situation,
-  spellCondition,
-  spellName,
+  formatCondition,
+  formatName,
   textOf,
 } from '../../src/internal.js'
 import type { Application, CliContext } from '../context.js'
@@ -147,7 +147,7 @@ function jsonOf(
     holds: holds ?? null,
     alternatives: alternatives.map((all) =>
       all.map((each) => ({
-        condition: spellCondition(each.condition),
+        condition: formatCondition(each.condition),
         holds: each.holds ?? null,
         stored: each.stored,
         wanted: each.wanted,
@@ -219,8 +219,8 @@ function conditionsOf({ rows, becomes }: EvaluatedGrant): readonly ConditionLine
       all.map((each): ConditionLine => {
         const isOne = alternatives.length === 1
         return {
-          path: [key, ...(isOne ? [] : [index]), spellName(each.condition)],
-          text: `${key}${isOne ? '' : ` ${index + 1}`}  ${spellCondition(each.condition)}  ${wordsOf(each)}`,
+          path: [key, ...(isOne ? [] : [index]), formatName(each.condition)],
+          text: `${key}${isOne ? '' : ` ${index + 1}`}  ${formatCondition(each.condition)}  ${wordsOf(each)}`,
         }
       }),
     ),

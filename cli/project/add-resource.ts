@@ -6,7 +6,7 @@ import {
   declareResource,
   type Diagnostic,
   readConfig,
-  spellResource,
+  formatResource,
   type UndeclaredResource,
 } from '../../src/internal.js'
 import { type CliContext, type CommonOptions, requireSpec, shownPath } from '../context.js'
@@ -100,7 +100,7 @@ function rejectTaken({ models, resources }: AppSpec, name: string): void {
 }
 
 function byHand(file: string, resource: UndeclaredResource): Failure {
-  const { models, resources } = spellResource(resource)
+  const { models, resources } = formatResource(resource)
   const indented = (text: string) => text.replaceAll(/^/gm, '      ')
   return new Failure(
     2,

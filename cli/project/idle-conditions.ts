@@ -1,4 +1,4 @@
-import { callerFor, grantsOf, evaluateRule, nearTo, spellCondition, type StoredRecord } from '../../src/internal.js'
+import { callerFor, grantsOf, evaluateRule, nearTo, formatCondition, type StoredRecord } from '../../src/internal.js'
 import type { Application } from '../context.js'
 import type { LineOf } from './access-text.js'
 import type { ExampleRecords } from './example-records.js'
@@ -34,7 +34,7 @@ export function findIdle({ spec }: Application, { world }: ExampleRecords, lineO
           const line = lineOf(['resources', resource.name, 'access', index])
           const reason =
             near.length > 0 ? 'changes nothing: other grants cover the same' : 'no example record breaks it alone'
-          return [{ line, condition: spellCondition(condition), reason }]
+          return [{ line, condition: formatCondition(condition), reason }]
         }),
       )
     }),

@@ -11,7 +11,7 @@ import type { Json } from '../json.js'
 import { kindOf, type StoredText } from './compare.js'
 import { evaluateRule, type Known, type StoredRecord } from './evaluate.js'
 import { type Asker, knownBy } from './situation.js'
-import { writtenLiteral } from './spell.js'
+import { writtenLiteral } from './format.js'
 
 /** The records of every table, by the name of the table. */
 export type World = ReadonlyMap<string, readonly StoredRecord[]>

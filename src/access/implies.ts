@@ -1,7 +1,7 @@
 import type { Rule, RuleCondition, RuleValue, SetSpec } from '../config/spec.js'
 import type { Json } from '../json.js'
 import { compareStored, compareValue } from './compare.js'
-import { writtenLiteral } from './spell.js'
+import { writtenLiteral } from './format.js'
 
 /** Whether a variable means the same in two configurations. */
 export type SameVariable = (value: Exclude<RuleValue, { literal: unknown }>) => boolean

@@ -1,6 +1,6 @@
 import type { AppSpec, GrantSpec, ResourceSpec } from '../config/spec.js'
 import type { Path } from '../config/yaml/located.js'
-import { spellFields, spellRule, spellValue } from './spell.js'
+import { formatFields, formatRule, formatValue } from './format.js'
 
 /** One grant of a resource. */
 export interface MatrixGrant {
@@ -50,15 +50,15 @@ export function grantPath({ name, mounted }: ResourceSpec, index: number): Path 
 function grantOf(resource: ResourceSpec, grant: GrantSpec, index: number): MatrixGrant {
   const { to, may, rows, becomes, fields, set } = grant
   const changes = may.includes('update') || may.includes('partial_update')
-  const before = rows && spellRule(rows)
-  const after = becomes && spellRule(becomes)
+  const before = rows && formatRule(rows)
+  const after = becomes && formatRule(becomes)
   return {
     to,
     may: may.includes('all') ? ['all'] : may,
     rows: before,
     becomes: changes && after !== before ? after : undefined,
-    fields: spellFields(fields, grantableFields(resource)),
-    set: set.map(({ field, value }) => `${field.name}: ${spellValue(value, field)}`),
+    fields: formatFields(fields, grantableFields(resource)),
+    set: set.map(({ field, value }) => `${field.name}: ${formatValue(value, field)}`),
     path: grantPath(resource, index),
   }
 }

@@ -14,7 +14,7 @@ import type { Links } from '../resource/links.js'
 import { compileResource, type Resource } from '../resource/resource.js'
 import type { CompileSchema } from '../resource/validator.js'
 import { type Applicable, grantsFor, restrict } from './restrict.js'
-import { membershipsIn, spellRights } from './rights.js'
+import { membershipsIn, formatRights } from './rights.js'
 
 /** The rights of callers with the same roles. */
 export interface Profile {
@@ -89,7 +89,7 @@ function compileProfile(
     })
   const restricted = { update: restrictFor('update'), partial_update: restrictFor('partial_update') }
   return {
-    rights: () => (rights ??= spellRights(all, grants)),
+    rights: () => (rights ??= formatRights(all, grants)),
     memberships: () => (memberships ??= membershipsIn(all.flatMap(grants))),
     isAmong: (named) => named.some((name) => names.includes(name)),
     allows: ({ spec }, name) => grantsFor(grants(spec), name).length > 0,

@@ -1,27 +1,29 @@
 import type { GrantSpec, ResourceSpec, Rule, RuleCondition } from '../config/spec.js'
 import { exact } from '../lookups/exact.js'
 import type { Membership } from '../resource/access.js'
-import { spellCondition, spellRule } from './spell.js'
+import { formatCondition, formatRule } from './format.js'
 
 /** The grants of some resources as text; equal texts allow the same. */
-export function spellRights(
+export function formatRights(
   all: readonly ResourceSpec[],
   grants: (spec: ResourceSpec) => readonly GrantSpec[],
 ): string {
-  return JSON.stringify(all.map((spec) => [spec.name, grants(spec).map(spellGrant)]))
+  return JSON.stringify(all.map((spec) => [spec.name, grants(spec).map(formatGrant)]))
 }
 
-function spellGrant({ to, may, rows, becomes, fields, set }: GrantSpec): readonly unknown[] {
-  const presets = set.map(({ field, value }) => spellCondition({ relations: [], field, lookup: exact, value }))
-  return [to, may, spellRows(rows), spellRows(becomes), fields, presets]
+function formatGrant({ to, may, rows, becomes, fields, set }: GrantSpec): readonly unknown[] {
+  const presets = set.map(({ field, value }) => formatCondition({ relations: [], field, lookup: exact, value }))
+  return [to, may, formatRows(rows), formatRows(becomes), fields, presets]
 }
 
 /** A rule with the conditions of the sets that it names. */
-function spellRows(rule: Rule | undefined): string | null {
+function formatRows(rule: Rule | undefined): string | null {
   if (rule === undefined) return null
   const sets = rule.flat().flatMap(({ value }: RuleCondition) => ('set' in value ? [value.set] : []))
-  const spelled = sets.map(({ model, field, rows }) => `${model.table}.${field.column}: ${rows ? spellRule(rows) : ''}`)
-  return [spellRule(rule), ...spelled].join('; ')
+  const spelled = sets.map(
+    ({ model, field, rows }) => `${model.table}.${field.column}: ${rows ? formatRule(rows) : ''}`,
+  )
+  return [formatRule(rule), ...spelled].join('; ')
 }
 
 /** The memberships on which the rules of some grants depend, each set once. */

@@ -13,7 +13,7 @@ import { itemsOf, membersOf } from '../config/schema/yaml-shape.js'
 import type { Json } from '../json.js'
 import { conjunctionsOf, implies, nameOf, type SameVariable, setNarrower } from './implies.js'
 import { grantableFields, grantPath } from './matrix.js'
-import { spellFields, spellRule, spellValue } from './spell.js'
+import { formatFields, formatRule, formatValue } from './format.js'
 
 /** A checked configuration, and the text that it was made of. */
 export interface Configured {
@@ -79,12 +79,12 @@ function widenedGrants(old: ResourceSpec | undefined, resource: ResourceSpec, sa
       .map((operation): Widened => {
         const others = (old?.access ?? []).flatMap((each, at) =>
           old && isToAll(each.to, grant.to) && allows(each, operation)
-            ? [{ text: spellGrant(old, each), path: grantPath(old, at) }]
+            ? [{ text: formatGrant(old, each), path: grantPath(old, at) }]
             : [],
         )
         return {
           what: `${resource.name}.${operation}:${grant.to}`,
-          now: spellGrant(resource, grant),
+          now: formatGrant(resource, grant),
           path: grantPath(resource, index),
           before: others,
         }
@@ -135,23 +135,23 @@ function isToAll(one: string, other: string): boolean {
 
 /** Whether a grant sets what an old one did, and nothing that clients could not set. */
 function setsAsMuch(grant: GrantSpec, old: GrantSpec, same: SameVariable): boolean {
-  const spelled = new Map(grant.set.map(({ field, value }) => [field.name, spellValue(value, field)]))
+  const spelled = new Map(grant.set.map(({ field, value }) => [field.name, formatValue(value, field)]))
   const isKept = old.set.every(
-    ({ field, value }) => spelled.get(field.name) === spellValue(value, field) && ('literal' in value || same(value)),
+    ({ field, value }) => spelled.get(field.name) === formatValue(value, field) && ('literal' in value || same(value)),
   )
   const known = old.set.map(({ field }) => field.name)
   return isKept && grant.set.every(({ field }) => known.includes(field.name) || old.fields.includes(field.name))
 }
 
-function spellGrant(resource: ResourceSpec, { to, rows, becomes, fields, set }: GrantSpec): string {
+function formatGrant(resource: ResourceSpec, { to, rows, becomes, fields, set }: GrantSpec): string {
   const parts = [
     `to ${to}`,
-    ...(rows ? [`rows ${spellRule(rows)}`] : []),
-    ...(becomes && spellRule(becomes) !== (rows && spellRule(rows)) ? [`becomes ${spellRule(becomes)}`] : []),
+    ...(rows ? [`rows ${formatRule(rows)}`] : []),
+    ...(becomes && formatRule(becomes) !== (rows && formatRule(rows)) ? [`becomes ${formatRule(becomes)}`] : []),
     ...(set.length > 0
-      ? [`set ${set.map(({ field, value }) => `${field.name}: ${spellValue(value, field)}`).join(', ')}`]
+      ? [`set ${set.map(({ field, value }) => `${field.name}: ${formatValue(value, field)}`).join(', ')}`]
       : []),
-    `fields ${spellFields(fields, grantableFields(resource))}`,
+    `fields ${formatFields(fields, grantableFields(resource))}`,
   ]
   return parts.join('; ')
 }

@@ -125,7 +125,7 @@ export interface Dialect {
   /** @throws Problem `invalid_query` */
   read(given: QueryParameters, words: Vocabulary): ParsedQuery
   /** The parameters for a window, URL-encoded. */
-  spell(offset: bigint, size: number): Readonly<Record<string, string>>
+  format(offset: bigint, size: number): Readonly<Record<string, string>>
   frame(list: Listed): Frame
   /** @param fields the names of the orderable fields */
   describe(sizes: PageSizes, fields: readonly string[]): ListDescription

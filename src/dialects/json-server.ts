@@ -44,7 +44,7 @@ export const jsonServer: Dialect = {
     sorting: readSorting(given),
     window: readWindow(given, words),
   }),
-  spell: (offset, size) => ({ _start: String(offset), _end: String(offset + BigInt(size)) }),
+  format: (offset, size) => ({ _start: String(offset), _end: String(offset + BigInt(size)) }),
   frame: (list) => (list.window.numbered ? frameNumbered(list) : {}),
   describe: (sizes, fields) => ({
     parameters: [

@@ -78,7 +78,7 @@ async function answerOf(
 }
 
 async function readAll({ text, body, stream }: Reply): Promise<{ readonly text: string; readonly cut: boolean }> {
-  if (stream === undefined) return { text: spell(text ?? (body === undefined ? '' : toJsonText(body))), cut: false }
+  if (stream === undefined) return { text: format(text ?? (body === undefined ? '' : toJsonText(body))), cut: false }
   let all = ''
   for await (const piece of stream) {
     all += piece
@@ -87,6 +87,6 @@ async function readAll({ text, body, stream }: Reply): Promise<{ readonly text: 
   return { text: all, cut: false }
 }
 
-function spell(text: string | Uint8Array): string {
+function format(text: string | Uint8Array): string {
   return typeof text === 'string' ? text : Buffer.from(text).toString()
 }

@@ -52,7 +52,7 @@ ${control(explored, parts)}
 
 function control(explored: Explored, { id, field, value, method }: FieldInput): Html {
   const { kind, choices, long, example } = inputOf(field)
-  const text = spell(value, kind === 'json')
+  const text = format(value, kind === 'json')
   const before = value !== undefined && html` data-json="${printJson(value, 'line')}"`
   const shared = html`id="${id}" name="${field.name}" data-kind="${kind}" aria-describedby="${id}-hint ${id}-error"${isRequired(field) && html` aria-required="true"`}${before}`
   if (choices) return html`<select ${shared}>${selectOptions(['', ...choices], text, '—')}</select>`
@@ -99,7 +99,7 @@ function withoutFinalZeros(text: string): string {
 
 const NATIVE = /^(?:\d{4}-\d\d-\d\d)?(?:(?:^|T)\d\d:\d\d:\d\d(?:\.\d{1,3})?)?$/
 
-function spell(value: Exact | undefined, asJson: boolean): string {
+function format(value: Exact | undefined, asJson: boolean): string {
   if (value === undefined || value === null) return ''
   return asJson ? printJson(value, 'lines') : textOf(value)
 }

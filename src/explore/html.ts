@@ -26,13 +26,13 @@ function escapeText(text: string): string {
 /** Renders an HTML template. Text is escaped. Attributes must be quoted. */
 export function html(template: TemplateStringsArray, ...parts: readonly HtmlPart[]): Html {
   const [head = '', ...rest] = template
-  return { [MARKUP]: rest.reduce((before, after, index) => before + spell(parts[index]) + after, head) }
+  return { [MARKUP]: rest.reduce((before, after, index) => before + format(parts[index]) + after, head) }
 }
 
 /** Returns the markup. */
 export const markupOf = (page: Html): string => page[MARKUP]
 
-function spell(part: HtmlPart): string {
+function format(part: HtmlPart): string {
   if (part === undefined || part === false) return ''
   if (typeof part === 'string') return escapeText(part)
   if (typeof part === 'number') return String(part)

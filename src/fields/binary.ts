@@ -72,6 +72,6 @@ export const binary: FieldType<string, BinaryOptions> = {
   read: (text) => text,
   parse: (text) => (isBase64(text) ? text : undefined),
   fromJson: String,
-  spell: (value) => value,
+  format: (value) => value,
   write: (value) => `\\x${Buffer.from(value, 'base64').toString('hex')}`,
 }

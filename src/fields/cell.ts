@@ -14,8 +14,8 @@ export function writeCell({ type, options }: Typed, value: unknown): Cell {
 }
 
 /** Converts a value to the text of a query parameter; null is null. */
-export function spellCell({ type, options }: Typed, value: unknown): Cell {
-  return value == null ? null : (type.spell ?? type.write)(value, options)
+export function formatCell({ type, options }: Typed, value: unknown): Cell {
+  return value == null ? null : (type.format ?? type.write)(value, options)
 }
 
 /** The items of an array, or of the arrays within it. */

@@ -43,9 +43,9 @@ export const fromSteps = (steps: bigint, decimals: number): string => {
 }
 
 /** The options `minimum` and `maximum` for the limits of a column. */
-export const boundOptions = ({ minimum, maximum }: Limits, spell: (text: string) => Json) => ({
-  ...(minimum === undefined ? {} : { minimum: spell(minimum) }),
-  ...(maximum === undefined ? {} : { maximum: spell(maximum) }),
+export const boundOptions = ({ minimum, maximum }: Limits, format: (text: string) => Json) => ({
+  ...(minimum === undefined ? {} : { minimum: format(minimum) }),
+  ...(maximum === undefined ? {} : { maximum: format(maximum) }),
 })
 
 /** Compares two plain decimals (`-12.50`) exactly: negative, zero or positive. */

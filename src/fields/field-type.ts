@@ -130,7 +130,7 @@ export interface FieldType<Value = unknown, Options extends object = object> {
   /** Returns PostgreSQL's text form of a value. */
   write(value: Value, options: Options): string
   /** Returns the text that `parse` reads as this value; the result of `write` if left out. */
-  spell?(value: Value, options: Options): string
+  format?(value: Value, options: Options): string
 }
 
 /** Whether a field of a type can be a primary key or a part of one. */

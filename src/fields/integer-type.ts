@@ -72,14 +72,14 @@ const rules = (options: IntegerOptions, limits: Range, cast: string): readonly R
   ]
 }
 
-const spellBound = (text: string): Json => (Number.isSafeInteger(Number(text)) ? Number(text) : text)
+const formatBound = (text: string): Json => (Number.isSafeInteger(Number(text)) ? Number(text) : text)
 
 /** How an integer field describes a column. `digits` is the maximum number of digits of a default, so that none is lost. */
 const integerForm = (limits: Range, digits: number): ColumnForm => ({
   counts: limits,
   comparison: { as: 'number', decimals: 0 },
   expresses: ['minimum', 'maximum'],
-  options: (limits) => boundOptions(limits, spellBound),
+  options: (limits) => boundOptions(limits, formatBound),
   literal: (text) => (new RegExp(`^-?\\d{1,${digits}}$`).test(text) ? Number(text) : undefined),
 })
 

@@ -28,11 +28,11 @@ export const checkPattern = (text: string, max = Infinity): Pattern | Rejected =
     const tree = parse(text)
     rejectCostly(tree)
     rejectSlow(compileMatcher(tree), max)
-    return spell(tree)
+    return format(tree)
   })
 
 /** Returns both spellings of a pattern that has been checked. */
-export const translatePattern = (text: string): Pattern | Rejected => rejecting(() => spell(parse(text)))
+export const translatePattern = (text: string): Pattern | Rejected => rejecting(() => format(parse(text)))
 
 /** Returns the matcher of a pattern that has been checked. */
 export const matcherOf = (text: string): Matcher => compileMatcher(parse(text))
@@ -54,7 +54,10 @@ const parse = (text: string): PatternNode => {
   return parsePattern(text)
 }
 
-const spell = (tree: PatternNode): Pattern => ({ javascript: write(tree, JAVASCRIPT), postgres: write(tree, POSTGRES) })
+const format = (tree: PatternNode): Pattern => ({
+  javascript: write(tree, JAVASCRIPT),
+  postgres: write(tree, POSTGRES),
+})
 
 interface Spelling {
   readonly open: string

@@ -18,7 +18,7 @@ const QUOTED = /[".,*:]/
 
 const unquote = (part: string): string => (part.startsWith('"') ? part.slice(1, -1).replaceAll('""', '"') : part)
 
-const spellPart = (part: string): string => (QUOTED.test(part) ? identifier(part) : part)
+const formatPart = (part: string): string => (QUOTED.test(part) ? identifier(part) : part)
 
 /** Reads `books`, `Order Details`, `sales.Customers` or `sales."a.b"`; returns undefined for other texts. */
 export function readTableName(text: string): TableName | undefined {
@@ -28,14 +28,14 @@ export function readTableName(text: string): TableName | undefined {
 }
 
 /** The canonical text of a table's name, which `readTableName` can read. */
-export function spellTableName({ schema, name }: TableName): string {
-  return schema === undefined ? spellPart(name) : `${spellPart(schema)}.${spellPart(name)}`
+export function formatTableName({ schema, name }: TableName): string {
+  return schema === undefined ? formatPart(name) : `${formatPart(schema)}.${formatPart(name)}`
 }
 
 /** A table's name in its canonical spelling; undefined for a text that does not name a table. */
 export function canonicalTableName(text: string): string | undefined {
   const name = readTableName(text)
-  return name && spellTableName(name)
+  return name && formatTableName(name)
 }
 
 /** @throws Error for a text that does not name a table */
@@ -60,12 +60,12 @@ export function inSchemaOf(table: string, name: string): string {
   return schema === undefined ? identifier(name) : `${identifier(schema)}.${identifier(name)}`
 }
 
-const spelledPart = (part: string): string =>
+const formattedPart = (part: string): string =>
   `(case when ${part} ~ '[".,*:]' then '"' || replace(${part}, '"', '""') || '"' else ${part}::text end)`
 
 /**
  * SQL: the canonical name of a table, from its row in `pg_class` and its schema's row in `pg_namespace`.
  * @param current the schema that is left out
  */
-export const spelledTable = (table: string, schema: string, current = 'current_schema()'): string =>
-  `(case when ${schema}.nspname = ${current} then '' else ${spelledPart(`${schema}.nspname`)} || '.' end || ${spelledPart(`${table}.relname`)})`
+export const formattedTable = (table: string, schema: string, current = 'current_schema()'): string =>
+  `(case when ${schema}.nspname = ${current} then '' else ${formattedPart(`${schema}.nspname`)} || '.' end || ${formattedPart(`${table}.relname`)})`

@@ -13,7 +13,7 @@ import { EXCHANGE, type Exchange } from './server/exchange.js'
 import { once } from './middleware/idempotency.js'
 import type { AfterCommit, Task } from './after-commit.js'
 import { EXPORT, exportList, type WithExports } from './exports.js'
-import { askedBy, fingerprintOf, spellOwner } from './key-owner.js'
+import { askedBy, fingerprintOf, formatOwner } from './key-owner.js'
 import {
   inTransactions,
   isUnknown,
@@ -171,7 +171,7 @@ export function makeContext(exchange: Exchange, params: Params, surroundings: Su
           limit.commits(false)
           const own = within(around(inside, { kind: 'inside', isService }), {
             records: inside,
-            owner: () => spellOwner(scopes, identity),
+            owner: () => formatOwner(scopes, identity),
             rights: async () => profile && fingerprintOf(profile, identity, inside.memberships),
             tasks,
             options,
@@ -227,7 +227,7 @@ type Transact = <T>(records: Records, work: TransactionWork<T>) => Promise<T>
 
 interface Inside {
   readonly records: Records
-  /** See `spellOwner`. */
+  /** See `formatOwner`. */
   readonly owner: () => string | undefined
   /** See `fingerprintOf`. */
   readonly rights: () => Promise<string | undefined>

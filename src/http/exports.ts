@@ -46,7 +46,7 @@ export interface ExportForm {
   readonly before: string
   readonly between: string
   readonly after: string
-  spell(document: string): string
+  format(document: string): string
 }
 
 /** Exports use at most a third of the connections. The embedded database has only one, so it reads as fast as memory allows. */
@@ -126,7 +126,7 @@ export async function* exportList(
         let lead = form.before
         let isEmpty = true
         const take = (documents: readonly string[]) => {
-          const text = documents.map((document) => form.spell(document)).join(form.between)
+          const text = documents.map((document) => form.format(document)).join(form.between)
           const piece = lead + text
           lead = form.between
           isEmpty = false

@@ -4,12 +4,12 @@ import type { KeyedRequest } from '../db/records/stored-responses.js'
 import type { Caller, Membership } from '../resource/access.js'
 import type { Identity } from '../resource/identity.js'
 import type { Scopes } from '../resource/plan.js'
-import { spellScopes } from '../resource/scope.js'
+import { formatScopes } from '../resource/scope.js'
 
 /** The owner of idempotency keys, as text: a scope, a caller, or both. Undefined if all requests share their keys. */
-export function spellOwner(scopes: Scopes | undefined, identity: Identity | undefined): string | undefined {
-  if (!identity) return scopes && spellScopes(scopes)
-  return JSON.stringify([identity.method, identity.subject, scopes ? spellScopes(scopes) : null])
+export function formatOwner(scopes: Scopes | undefined, identity: Identity | undefined): string | undefined {
+  if (!identity) return scopes && formatScopes(scopes)
+  return JSON.stringify([identity.method, identity.subject, scopes ? formatScopes(scopes) : null])
 }
 
 /** Reads a text for the memberships of a caller; equal memberships have equal texts. */

@@ -1,4 +1,4 @@
-import { spellCell } from '../fields/cell.js'
+import { formatCell } from '../fields/cell.js'
 import type { Typed } from '../fields/field-type.js'
 import type { CodeSource } from './operands.js'
 
@@ -24,7 +24,7 @@ export function codeSource(
 /** Normalises a value of the type. Undefined for any other value, including null, because comparisons with null are never true. */
 export function valueOf(field: Typed, value: unknown): unknown {
   try {
-    const text = spellCell(field, value)
+    const text = formatCell(field, value)
     return text === null ? undefined : field.type.parse(text, field.options)
   } catch {
     return undefined

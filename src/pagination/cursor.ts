@@ -1,4 +1,4 @@
-import { spellCell } from '../fields/cell.js'
+import { formatCell } from '../fields/cell.js'
 import { Problem } from '../problem.js'
 import {
   lengthOf,
@@ -84,7 +84,7 @@ function longest(fields: readonly MeasuredField[]): number {
  * express no more than filters on the ordered fields.
  */
 export function encodeCursor(direction: Direction, values: readonly unknown[], order: readonly Ordered[]): string {
-  const texts = order.map(({ field }, index) => spellCell(field, values[index]))
+  const texts = order.map(({ field }, index) => formatCell(field, values[index]))
   return Buffer.from(JSON.stringify([spelled(order), direction, ...texts])).toString('base64url')
 }
 

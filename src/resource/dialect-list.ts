@@ -15,7 +15,7 @@ import { rejected } from '../dialects/parameters.js'
 import { Problem } from '../problem.js'
 import { operandSource } from '../features/operand-source.js'
 import { idFieldOf, joinedField, joinedIdLookup } from './joined-id.js'
-import { keepRecent, type ListRequest, rejectLong, spellLinks } from './list.js'
+import { keepRecent, type ListRequest, rejectLong, formatLinks } from './list.js'
 import type { Condition } from './plan.js'
 import { type Pair, parsePairs, quote } from './query.js'
 
@@ -84,11 +84,11 @@ export function compileDialectList(
     const window = asked.window ?? unpaged
     const isWhole = asked.window === undefined && ids !== undefined
     const page = isWhole ? WHOLE : cut({ spec, dialect, window, cursor: given.get('cursor')?.[0], order })
-    const kept = spellKept(pairs, dialect)
+    const kept = formatKept(pairs, dialect)
     rejectLong(kept, page.linkLength)
     const { start, limit, keyset } = page
     const plan = Object.freeze({ ...features, where, order, start, limit, keyset, total } as const)
-    const links: ListRequest['links'] = (edges) => spellLinks(kept, page.links(edges))
+    const links: ListRequest['links'] = (edges) => formatLinks(kept, page.links(edges))
     return { plan, links, cut: { window, paged: asked.window?.size !== undefined } }
   })
 }
@@ -114,7 +114,7 @@ interface Cut {
 function cut({ spec: { pagination }, dialect, window, cursor, order }: Cut): PageRequest {
   const { offset, size = pagination.maxPageSize } = window
   const query: Parameters = new Map(cursor === undefined ? [] : [['cursor', cursor]])
-  const at = (rows: bigint) => dialect.spell(rows, size)
+  const at = (rows: bigint) => dialect.format(rows, size)
   const page = offsetPage({ query, order, offset, size, at }, pagination)
   const isLong = window.size === undefined || size > pagination.maxPageSize
   if (!isLong) return page
@@ -223,7 +223,7 @@ function gather(pairs: readonly Pair[]): QueryParameters {
 }
 
 /** The part of a query that the links of all pages share. */
-function spellKept(pairs: readonly Pair[], { paging }: Dialect): string {
+function formatKept(pairs: readonly Pair[], { paging }: Dialect): string {
   const kept = pairs.filter(([name]) => !paging.includes(nameOf(name)))
   return kept.length === 0
     ? ''

@@ -27,7 +27,7 @@ export function compileList(spec: ResourceSpec, readLink?: LinkReader): (search:
   const read = (text: string): ListRequest => {
     const { query, known, asked, order } = readParameters(text)
     const { start, limit, keyset, links, linkLength } = style.read(query, order, spec.pagination)
-    const kept = spellKept(query, (name) => known.has(name) && !paging.has(name))
+    const kept = formatKept(query, (name) => known.has(name) && !paging.has(name))
     rejectLong(kept, linkLength)
     const plan = Object.freeze({
       ...asked,
@@ -38,7 +38,7 @@ export function compileList(spec: ResourceSpec, readLink?: LinkReader): (search:
       keyset,
       total: spec.pagination.count,
     })
-    return { plan, links: (page) => spellLinks(kept, links(page)) }
+    return { plan, links: (page) => formatLinks(kept, links(page)) }
   }
 
   return keepRecent(read)
@@ -131,7 +131,7 @@ const MAX_KEPT = 64
 const MAX_KEPT_LENGTH = 200
 
 /** The part of a query that the links of all pages share: filters and order. */
-function spellKept(query: Query, isKept: (name: string) => boolean): string {
+function formatKept(query: Query, isKept: (name: string) => boolean): string {
   const kept = [...query].filter(([name]) => isKept(name))
   return kept.length === 0 ? '' : new URLSearchParams(kept).toString()
 }
@@ -150,7 +150,7 @@ export function rejectLong({ length }: string, linkLength: number): void {
  * Each link keeps the filters and the order of the request and adds the parameters of its page; ignored parameters are dropped. If not all links fit,
  * the first and the last page are left out.
  */
-export function spellLinks(kept: string, pages: PageLinks): ReadonlyMap<Rel, string> {
+export function formatLinks(kept: string, pages: PageLinks): ReadonlyMap<Rel, string> {
   const links = new Map<Rel, string>()
   const start = kept === '' ? '' : `${kept}&`
   let length = 0

@@ -19,7 +19,7 @@ export function decodeSegment(segment: string): string | undefined {
 }
 
 /**
- * Spells a text that is also a word of a path at the same place, such as `bulk` in `/books/bulk/`: with its first character encoded, which no client
+ * Formats a text that is also a word of a path at the same place, such as `bulk` in `/books/bulk/`: with its first character encoded, which no client
  * resolves.
  */
 export function escapeWord(word: string): string {

@@ -36,16 +36,16 @@ type Value = string | number | bigint | boolean
 export type ListParameters = Readonly<Record<string, Value | readonly Value[] | undefined>>
 
 /** Serialises query parameters; the values of a list are separated by commas. Undefined ones are left out. */
-export function spellQuery(parameters: ListParameters): string {
+export function formatQuery(parameters: ListParameters): string {
   const spelled = new URLSearchParams()
   for (const [name, value] of Object.entries(parameters)) {
     if (value === undefined) continue
-    spelled.append(name, typeof value === 'object' ? value.map(spellItem).join(',') : String(value))
+    spelled.append(name, typeof value === 'object' ? value.map(formatItem).join(',') : String(value))
   }
   return spelled.toString()
 }
 
-const spellItem = (value: unknown): string => String(value).replaceAll(/[\\,]/g, '\\$&')
+const formatItem = (value: unknown): string => String(value).replaceAll(/[\\,]/g, '\\$&')
 
 /** A parameter with one of its values. */
 export type Pair = readonly [name: string, text: string]

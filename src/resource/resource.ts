@@ -13,7 +13,7 @@ import { compileExport, compileList, type ListRequest } from './list.js'
 import type { ResourceAccess } from './access.js'
 import type { Id, ListPlan, Selection } from './plan.js'
 import { encodeSegment } from './path-segment.js'
-import { type ListParameters, quote, spellQuery } from './query.js'
+import { type ListParameters, quote, formatQuery } from './query.js'
 import { keyOf, type RecordKey } from './record-key.js'
 import { compileRecordQuery } from './record-query.js'
 import type { BodiesOf, ChangeOf, IdOf, ListParametersOf } from './typed.js'
@@ -121,7 +121,7 @@ export function compileResource(spec: ResourceSpec, links: Links, compile: Compi
     bulkLimit: bodyLimit(fields, spec.maxBody, spec.bulk.max),
     key,
     parseId: key.parse,
-    parseList: (asked: string | ListParameters) => readList(typeof asked === 'string' ? asked : spellQuery(asked)),
+    parseList: (asked: string | ListParameters) => readList(typeof asked === 'string' ? asked : formatQuery(asked)),
     parseExport: compileExport(spec, linked.readLink),
     parseSelection: readSelection ?? (() => undefined),
     storedPart: compileStored(spec.computed),

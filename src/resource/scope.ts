@@ -48,7 +48,7 @@ function isSame(one: Condition, other: Condition): boolean {
 }
 
 /** Serialises scopes: equal texts mean equal scopes. */
-export function spellScopes(scopes: Scopes): string {
+export function formatScopes(scopes: Scopes): string {
   const tables = [...scopes].map(([table, conditions]) => [table, conditions.map(comparisonText).sort()] as const)
   return JSON.stringify(tables.sort(([one], [other]) => (one < other ? -1 : 1)))
 }

@@ -1,12 +1,20 @@
 import type { FieldSpec, ModelSpec } from '../config/spec.js'
 import { relationsOf } from '../db/queries/relations.js'
 import { toPascal } from '../resource/names.js'
-import { type Member, spellComment, spellGiven, spellNames, spellObject, spellRules, spellValue } from './spelling.js'
+import {
+  type Member,
+  formatComment,
+  formatGiven,
+  formatNames,
+  formatObject,
+  formatRules,
+  formatValue,
+} from './spelling.js'
 
 /** The values of a new record, all optional, except those of its key. */
-function spellChange(insert: string, settable: readonly FieldSpec[]): string {
+function formatChange(insert: string, settable: readonly FieldSpec[]): string {
   const key = settable.filter((field) => field.primaryKey).map(({ name }) => name)
-  return key.length === 0 ? `Partial<${insert}>` : `Partial<Omit<${insert}, ${spellNames(key)}>>`
+  return key.length === 0 ? `Partial<${insert}>` : `Partial<Omit<${insert}, ${formatNames(key)}>>`
 }
 
 /** The names of a model's types. */
@@ -39,18 +47,18 @@ export function nameModel({ name }: ModelSpec, unique: (wanted: string) => strin
 export function modelTypes({ name, fields }: ModelSpec, names: ModelNames): readonly string[] {
   const settable = fields.filter((field) => !field.assigned)
   const writable = fields.filter((field) => !field.readOnly && !field.private)
-  const record = fields.map((field) => ({ ...member(field), about: spellRules(field) }))
-  const insert = settable.map((field) => ({ ...member(field), type: spellGiven(field), optional: isOptional(field) }))
+  const record = fields.map((field) => ({ ...member(field), about: formatRules(field) }))
+  const insert = settable.map((field) => ({ ...member(field), type: formatGiven(field), optional: isOptional(field) }))
   const create = writable.map((field) => ({ ...member(field), optional: isOptional(field) }))
   return [
-    declare(`A record of \`${name}\`, as handlers see it.`, names.record, spellObject(record)),
-    declare(`What \`store.create\` takes: a new record of \`${name}\`.`, names.insert, spellObject(insert)),
-    declare('What `store.update` takes, and hooks return.', names.change, spellChange(names.insert, settable)),
-    declare('The body of POST, as `parseBody` reads it.', names.create, spellObject(create)),
+    declare(`A record of \`${name}\`, as handlers see it.`, names.record, formatObject(record)),
+    declare(`What \`store.create\` takes: a new record of \`${name}\`.`, names.insert, formatObject(insert)),
+    declare('What `store.update` takes, and hooks return.', names.change, formatChange(names.insert, settable)),
+    declare('The body of POST, as `parseBody` reads it.', names.create, formatObject(create)),
     declare(
       'The body of PUT.',
       names.update,
-      spellObject(writable.map((field) => ({ ...member(field), optional: field.primaryKey }))),
+      formatObject(writable.map((field) => ({ ...member(field), optional: field.primaryKey }))),
     ),
     declare('The body of PATCH.', names.patch, `Partial<${names.update}>`),
   ]
@@ -61,22 +69,22 @@ export function modelTypes({ name, fields }: ModelSpec, names: ModelNames): read
  * @param rowOf the type of the rows of another model
  */
 export function rowType(model: ModelSpec, { row }: ModelNames, rowOf: (model: string) => string | undefined): string {
-  const columns = model.fields.map((field) => ({ name: field.column, type: spellValue(field) }))
+  const columns = model.fields.map((field) => ({ name: field.column, type: formatValue(field) }))
   const relations = relationsOf(model).flatMap(({ name, target }): readonly Member[] => {
     const related = rowOf(target.model)
     return related === undefined ? [] : [{ name, type: `${related} | null`, optional: true }]
   })
-  const about = spellComment(`A row of \`${model.table}\`, as \`context.knex\` and \`context.models\` have it.`)
-  return `${about}\nexport interface ${row} ${spellObject([...columns, ...relations])}\n`
+  const about = formatComment(`A row of \`${model.table}\`, as \`context.knex\` and \`context.models\` have it.`)
+  return `${about}\nexport interface ${row} ${formatObject([...columns, ...relations])}\n`
 }
 
 /** An exported type with its comment. */
 export function declare(about: string, name: string, type: string): string {
-  return `${spellComment(about)}\nexport type ${name} = ${type}\n`
+  return `${formatComment(about)}\nexport type ${name} = ${type}\n`
 }
 
 function member(field: FieldSpec): Member {
-  return { name: field.name, type: spellValue(field) }
+  return { name: field.name, type: formatValue(field) }
 }
 
 function isOptional({ nullable, default: standard, auto }: FieldSpec): boolean {

@@ -7,7 +7,7 @@ import { listParameters } from './list-types.js'
 import { declare, type ModelNames, modelTypes, nameModel, rowType } from './model-types.js'
 import { routeTypes } from './route-types.js'
 import { serverSet } from '../resource/values.js'
-import { type Member, spellNames, spellObject, spellValue } from './spelling.js'
+import { type Member, formatNames, formatObject, formatValue } from './spelling.js'
 
 /** The compiled application to write types for. */
 interface Typed {
@@ -38,8 +38,8 @@ export function renderTypes({ spec, resources, routes }: Typed): string {
     const { name, model } = resource.spec
     const parameters = listParameters(resource)
     const filter = parameters && unique(`${toPascal(name)}Filter`)
-    if (filter) filters.push(declare(`The parameters of the list of \`${name}\`.`, filter, spellObject(parameters)))
-    return { name, type: spellObject(partsOf(resource.spec, names.get(model), filter), 6) }
+    if (filter) filters.push(declare(`The parameters of the list of \`${name}\`.`, filter, formatObject(parameters)))
+    return { name, type: formatObject(partsOf(resource.spec, names.get(model), filter), 6) }
   })
 
   const parts = [...models, ...filters]
@@ -59,21 +59,21 @@ function partsOf(
   filter: string | undefined,
 ): readonly Member[] {
   return [
-    { name: 'id', type: spellId(model) },
+    { name: 'id', type: formatId(model) },
     ...typesOf(names),
-    { name: 'serverSet', type: spellNames([...serverSet(model).keys()]) },
-    { name: 'computed', type: spellComputed(computed, String(names?.record)) },
+    { name: 'serverSet', type: formatNames([...serverSet(model).keys()]) },
+    { name: 'computed', type: formatComputed(computed, String(names?.record)) },
     ...(filter === undefined ? [] : [{ name: 'filter', type: filter }]),
   ]
 }
 
 /** The value of the key's field, or an object with the values of all its fields. */
-function spellId(model: ModelSpec): string {
+function formatId(model: ModelSpec): string {
   const lone = loneKey(model)
-  if (lone) return spellValue(lone)
+  if (lone) return formatValue(lone)
   if (model.key.length === 0) return 'never'
-  return spellObject(
-    model.key.map((part) => ({ name: part.name, type: spellValue(part) })),
+  return formatObject(
+    model.key.map((part) => ({ name: part.name, type: formatValue(part) })),
     8,
   )
 }
@@ -85,14 +85,14 @@ function typesOf(names: ModelNames | undefined): readonly Member[] {
 }
 
 /** For each computed field, its sources and its type. */
-function spellComputed(computed: readonly ComputedSpec[], record: string): string {
+function formatComputed(computed: readonly ComputedSpec[], record: string): string {
   if (computed.length === 0) return 'Record<never, never>'
   const members = computed.map(({ field, from }) => {
-    const source = `Pick<${record}, ${spellNames(from.map(({ name }) => name))}>`
-    const value = spellValue(field)
+    const source = `Pick<${record}, ${formatNames(from.map(({ name }) => name))}>`
+    const value = formatValue(field)
     return { name: field.name, type: `{ readonly from: ${source}; readonly value: ${widened(value)} }` }
   })
-  return spellObject(members, 8)
+  return formatObject(members, 8)
 }
 
 /** Numbers are accepted for 64-bit integers as well. */
@@ -106,9 +106,9 @@ function registration(
   const models = [...rows].map(([name, type]) => ({ name, type }))
   return `declare module 'snippetctl' {
   interface Application {
-    readonly resources: ${spellObject(resources, 4)}
-    readonly models: ${spellObject(models, 4)}
-    readonly routes: ${spellObject(routes, 4)}
+    readonly resources: ${formatObject(resources, 4)}
+    readonly models: ${formatObject(models, 4)}
+    readonly routes: ${formatObject(routes, 4)}
   }
 }
 `

@@ -1,6 +1,6 @@
 import type { Route } from '../http/route.js'
 import type { RouteTable } from '../http/route-table.js'
-import { type Member, spellObject, spellValue } from './spelling.js'
+import { type Member, formatObject, formatValue } from './spelling.js'
 
 /** The arguments for the path of each named route. Ids are values of records, or text from a URL. */
 export function routeTypes(routes: RouteTable): readonly Member[] {
@@ -12,13 +12,13 @@ export function routeTypes(routes: RouteTable): readonly Member[] {
       name: parameter,
       type: parameterType(route, parameter),
     }))
-    return { name, type: spellObject(members, 6) }
+    return { name, type: formatObject(members, 6) }
   })
 }
 
 function parameterType(route: Route | undefined, parameter: string): string {
   const key = (route?.generated ?? route?.action)?.resource.spec.model.key.find(({ name }) => name === parameter)
   if (!key) return 'bigint | number | string'
-  const type = spellValue(key)
+  const type = formatValue(key)
   return type === 'string' ? type : `${type} | string`
 }

@@ -56,7 +56,7 @@ const REQUESTS: readonly (readonly [string, string, unknown?, string?])[] = [
 ]
 
 /** The head and the body of a response, without what differs from run to run. */
-const spell = async (response: Response): Promise<string> => {
+const format = async (response: Response): Promise<string> => {
   const heads = [...response.headers].filter(
     ([name]) => !['date', 'x-request-id', 'connection', 'keep-alive'].includes(name),
   )
@@ -82,7 +82,7 @@ const run = async (yaml: string): Promise<{ readonly statements: string; readonl
         headers: { 'content-type': 'application/json', ...(match !== undefined && { 'if-match': match }) },
         ...(body !== undefined && { body: JSON.stringify(body) }),
       })
-      responses.push(`${method} ${path}\n${await spell(response)}`)
+      responses.push(`${method} ${path}\n${await format(response)}`)
       const texts = sent.slice(start).map(({ text }) => text)
       statements.push([`${method} ${path} ${response.status}`, ...texts].join('\n'))
     }

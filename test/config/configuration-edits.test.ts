@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { declareField, declareRename, declareResource, spellResource } from '../../src/internal.js'
+import { declareField, declareRename, declareResource, formatResource } from '../../src/internal.js'
 import { checkText } from '../support/config.js'
 
 // What commands write into resources.yaml: `migrate adopt` a field, `add resource` a resource, `migrate plan --rename` a former name.
@@ -184,12 +184,12 @@ describe('a resource', () => {
     path: '/authors/',
     fields: [{ name: 'born', spelled: '{ type: date, nullable: true }' }],
   }
-  const model = (indent: string) => spellResource(author).models.replace(/^/gm, indent)
-  const resource = (indent: string) => spellResource(author).resources.replace(/^/gm, indent)
+  const model = (indent: string) => formatResource(author).models.replace(/^/gm, indent)
+  const resource = (indent: string) => formatResource(author).resources.replace(/^/gm, indent)
   const BOOK = `  book:\n    fields:\n${KEY}`
 
   test('is written without indentation', () => {
-    expect(spellResource(author)).toEqual({
+    expect(formatResource(author)).toEqual({
       models: `author:\n  table: authors\n  fields:\n    id: { type: bigint, primary_key: true }\n    born: { type: date, nullable: true }`,
       resources: `author:\n  model: author\n  path: /authors/`,
     })

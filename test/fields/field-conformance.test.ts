@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { fail } from '../../src/fail.js'
-import { spellCell } from '../../src/fields/cell.js'
+import { formatCell } from '../../src/fields/cell.js'
 import type { Example, FieldType } from '../../src/fields/field-type.js'
 import type { Json } from '../../src/index.js'
 import { FIELD_TYPES } from '../../src/internal.js'
@@ -54,7 +54,7 @@ const parameter = (lookup: string): string => (lookup === 'exact' ? 'value' : `v
 const query = (type: FieldType, lookup: string, { text, value, options = {} }: Example<unknown>): string => {
   const { ask } = askedOf(type)[lookup] ?? fail(`the lookup ${lookup} is not tested`)
   const items = type.items?.(options)
-  const given = items ? spellCell(items, (value as readonly unknown[])[0]) : text
+  const given = items ? formatCell(items, (value as readonly unknown[])[0]) : text
   return `?${parameter(lookup)}=${encodeURIComponent(ask(given ?? ''))}`
 }
 

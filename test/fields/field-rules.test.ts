@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { spellCell } from '../../src/fields/cell.js'
+import { formatCell } from '../../src/fields/cell.js'
 import type { FieldType } from '../../src/fields/field-type.js'
 import { FORMATS } from '../../src/fields/formats.js'
 import { FIELD_TYPES, fieldType } from '../../src/fields/index.js'
@@ -48,7 +48,7 @@ describe('every field type', () => {
     expect(type.conflicts?.(options) ?? []).toEqual([])
     expect(parse(type, options, source)).toEqual({ value })
     expect(type.parse(text, options)).toEqual(value)
-    const spelled = spellCell({ type, options }, value) ?? ''
+    const spelled = formatCell({ type, options }, value) ?? ''
     expect(type.parse(spelled, options)).toEqual(value)
     expect(type.read(spelled, options)).toEqual(value)
     expect(Buffer.byteLength(source)).toBeLessThanOrEqual(type.maxBytes(options) ?? Infinity)

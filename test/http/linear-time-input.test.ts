@@ -209,11 +209,11 @@ describe('processing client input takes linear time', () => {
     expect(new Set(read).size).toBeGreaterThan(10)
     expect([...new Set(read)].filter((name) => !READ_BY_NODE.includes(name) && !(name in HEADERS))).toEqual([])
     for (const [name, where] of Object.entries(HEADERS)) {
-      for (const spell of framed(IN_HEADERS)) {
+      for (const format of framed(IN_HEADERS)) {
         const json = where.body === undefined ? {} : { 'content-type': 'application/json' }
         await expectLinear((length) => ({
           ...where,
-          headers: { ...json, [name]: spell(length).replaceAll('\u0001', ''), connection: 'keep-alive' },
+          headers: { ...json, [name]: format(length).replaceAll('\u0001', ''), connection: 'keep-alive' },
         }))
       }
     }
@@ -243,17 +243,17 @@ describe('processing client input takes linear time', () => {
     ]
     const common = name === PAGINATION_STYLES[0]?.name ? more : ['title']
     for (const parameter of [...own, ...common]) {
-      for (const spell of framed(IN_QUERIES))
-        await expectLinear((length) => ({ path: `/${name}/?${parameter}=${escaped(spell(length))}` }))
+      for (const format of framed(IN_QUERIES))
+        await expectLinear((length) => ({ path: `/${name}/?${parameter}=${escaped(format(length))}` }))
     }
   })
 
   test('in the names of query parameters, their number, and paths', async () => {
-    for (const spell of framed(IN_QUERIES)) {
-      await expectLinear((length) => ({ path: `/page/?${escaped(spell(length))}=1` }))
-      await expectLinear((length) => ({ path: `/page_number/?${escaped(spell(length))}=1` }))
-      await expectLinear((length) => ({ path: `/page_number/${escaped(spell(length))}/` }))
-      await expectLinear((length) => ({ path: `/explore/page_number/${escaped(spell(length))}/1/` }))
+    for (const format of framed(IN_QUERIES)) {
+      await expectLinear((length) => ({ path: `/page/?${escaped(format(length))}=1` }))
+      await expectLinear((length) => ({ path: `/page_number/?${escaped(format(length))}=1` }))
+      await expectLinear((length) => ({ path: `/page_number/${escaped(format(length))}/` }))
+      await expectLinear((length) => ({ path: `/explore/page_number/${escaped(format(length))}/1/` }))
     }
     for (const unit of ['&', 'a&', 'id=1&', '%', '%2', '%20', '%C3%A9', '/', '//', 'a/', '../', '?', '#']) {
       for (const list of ['page_number', 'page', 'json-server', 'simple-rest', 'crud']) {

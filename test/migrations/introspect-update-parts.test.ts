@@ -110,18 +110,18 @@ test.each([
   ['Windows', (text: string) => `\ufeff${text.replaceAll('\n', '\r\n')}`],
 ])(
   'introspect --update of a file from %s adds and comments indexes, and follows foreign keys',
-  async (_system, spell) => {
+  async (_system, format) => {
     await given(TABLES)
-    await writeFile(file(), spell(EDITED))
+    await writeFile(file(), format(EDITED))
     expect(await run('introspect', '--update')).toMatchObject({
       code: 0,
       stderr: 'nothing to change: every table has a model in resources.yaml\n',
     })
-    expect(await readFile(file(), 'utf8')).toBe(spell(EDITED))
+    expect(await readFile(file(), 'utf8')).toBe(format(EDITED))
 
     await given(CHANGES)
     const updated = await run('introspect', '--update')
-    expect(await readFile(file(), 'utf8')).toBe(spell(UPDATED))
+    expect(await readFile(file(), 'utf8')).toBe(format(UPDATED))
     expect(updated.stderr.match(/^(?:changed|differs|wrote).*$/gm)).toEqual([
       'changed  authors.code: follows its column: unique: true',
       'changed  volumes.isbn: follows its column: no unique',
@@ -143,7 +143,7 @@ test.each([
       code: 0,
       stderr: 'nothing to change: every table has a model in resources.yaml\n',
     })
-    expect(await readFile(file(), 'utf8')).toBe(spell(UPDATED))
+    expect(await readFile(file(), 'utf8')).toBe(format(UPDATED))
     expect(await run('check', '--database')).toMatchObject({
       code: 0,
       stdout: expect.not.stringMatching(/error|SC409/),

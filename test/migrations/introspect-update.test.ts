@@ -99,21 +99,21 @@ test.each([
   ['Windows', (text: string) => `\ufeff${text.replaceAll('\n', '\r\n')}`],
 ])(
   'introspect --update of a file from %s keeps edits, and adds, changes and comments fields',
-  async (_system, spell) => {
+  async (_system, format) => {
     await given(TABLES)
-    await writeFile(file(), spell(EDITED))
+    await writeFile(file(), format(EDITED))
     const unchanged = await run('introspect', '--update')
     expect(unchanged).toMatchObject({
       code: 0,
       stderr: 'nothing to change: every table has a model in resources.yaml\n',
     })
-    expect(await configuration()).toBe(spell(EDITED))
+    expect(await configuration()).toBe(format(EDITED))
 
     await given(CHANGES)
     const shown = await run('introspect', '--update', '--print')
-    expect(await configuration()).toBe(spell(EDITED))
+    expect(await configuration()).toBe(format(EDITED))
     const updated = await run('introspect', '--update')
-    expect(shown.stdout.trimEnd()).toBe(spell(UPDATED).trimEnd())
+    expect(shown.stdout.trimEnd()).toBe(format(UPDATED).trimEnd())
     expect(updated.stderr.match(/^(?:changed|differs|wrote).*$/gm)).toEqual([
       'changed  volumes.pages: follows its column: type: bigint, no nullable',
       'changed  volumes.title: follows its column: type: string, max: 40',
@@ -124,7 +124,7 @@ test.each([
       'wrote resources.yaml: 6 changes, 1 model more',
     ])
     expect(updated.code).toBe(0)
-    expect(await configuration()).toBe(spell(UPDATED))
+    expect(await configuration()).toBe(format(UPDATED))
 
     const written = await configuration()
     const again = await run('introspect', '--update')

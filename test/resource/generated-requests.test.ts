@@ -338,7 +338,7 @@ describe('filters', () => {
   const operandsOf = (lookup: ManyLookup, wanted: Condition['wanted']): Condition['wanted'] =>
     lookup === 'range' ? [wanted[0], wanted[1] ?? wanted[0]].filter((value) => value !== undefined) : wanted
 
-  const spell = ({ field, lookup, wanted, isNull }: Condition): [string, string] => {
+  const format = ({ field, lookup, wanted, isNull }: Condition): [string, string] => {
     const values = takesMany(lookup)
       ? operandsOf(lookup, wanted).map((value) => String(value).replaceAll(/[\\,]/g, '\\$&'))
       : [String(wanted[0])]
@@ -354,11 +354,11 @@ describe('filters', () => {
   }
 
   test('find the same records as a model of them', async () => {
-    const few = fc.uniqueArray(condition, { minLength: 1, maxLength: 2, selector: (each) => spell(each)[0] })
+    const few = fc.uniqueArray(condition, { minLength: 1, maxLength: 2, selector: (each) => format(each)[0] })
     const property = fc.asyncProperty(items, fc.array(few, { minLength: 6, maxLength: 6 }), async (rows, requests) => {
       await store(rows)
       for (const conditions of requests) {
-        const { ids } = await read(`/all/?${new URLSearchParams(conditions.map(spell))}`)
+        const { ids } = await read(`/all/?${new URLSearchParams(conditions.map(format))}`)
         const expected = rows.filter((row) => conditions.every((each) => holds(each, row)))
         expect([conditions, ids]).toEqual([conditions, sorted(expected, [])])
       }

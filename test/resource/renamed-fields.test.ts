@@ -84,12 +84,14 @@ const renamed = (text: string): string => NAMES.reduce((all, [from, to]) => all.
 const restored = (text: string): string => NAMES.reduce((all, [from, to]) => all.replaceAll(to, from), text)
 
 const pluginWith =
-  (spell: (text: string) => string): Plugin =>
+  (format: (text: string) => string): Plugin =>
   (app) => {
-    app.compute('book', spell('sort_key'), (stored: Readonly<Record<string, unknown>>) =>
-      [stored['title'], stored[spell('page_count')]].join(' '),
+    app.compute('book', format('sort_key'), (stored: Readonly<Record<string, unknown>>) =>
+      [stored['title'], stored[format('page_count')]].join(' '),
     )
-    app.hooks('book', { beforeCreate: ({ values }) => ({ [spell('secret_note')]: Object.keys(values).sort().join() }) })
+    app.hooks('book', {
+      beforeCreate: ({ values }) => ({ [format('secret_note')]: Object.keys(values).sort().join() }),
+    })
   }
 
 let plain: Api
@@ -109,10 +111,10 @@ interface Sent {
   readonly body?: unknown
 }
 
-const send = async (api: Api, { method, path, body }: Sent, spell: (text: string) => string) => {
-  const text = body === undefined ? {} : { body: spell(JSON.stringify(body)) }
+const send = async (api: Api, { method, path, body }: Sent, format: (text: string) => string) => {
+  const text = body === undefined ? {} : { body: format(JSON.stringify(body)) }
   const headers = { 'content-type': 'application/json' }
-  return seen(await api.fetch(spell(path), { method, headers, ...text }), api === other ? restored : (each) => each)
+  return seen(await api.fetch(format(path), { method, headers, ...text }), api === other ? restored : (each) => each)
 }
 
 /** Sends a request to both services, each with its own names, and compares the responses. @returns the status */
@@ -137,13 +139,13 @@ const VOLATILE = [
 const withoutVolatile = (text: string): string => VOLATILE.reduce((all, part) => all.replaceAll(part, ''), text)
 
 /** The parts of a response that are the same, whatever fields are called. */
-async function seen(response: Response, spell: (text: string) => string) {
-  const text = spell(await response.text())
+async function seen(response: Response, format: (text: string) => string) {
+  const text = format(await response.text())
   const { pathname } = new URL(response.headers.get('location') ?? '/', response.url)
   return {
     status: response.status,
     location: pathname,
-    link: withoutVolatile(spell(response.headers.get('link') ?? '')),
+    link: withoutVolatile(format(response.headers.get('link') ?? '')),
     text: withoutVolatile(text),
   }
 }

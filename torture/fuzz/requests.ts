@@ -131,7 +131,7 @@ function isSayable({ rule, value }: Variant, explode: boolean | undefined): bool
 }
 
 /** A request as it is sent. */
-export function spell({ operation, path, query, headers, body }: Asked): {
+export function format({ operation, path, query, headers, body }: Asked): {
   readonly url: string
   readonly init: RequestInit & { readonly body?: string }
 } {

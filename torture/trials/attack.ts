@@ -9,7 +9,7 @@ import { quantile } from '../../bench/statistics.js'
 import { runCli } from '../../test/support/cli.js'
 import type { AttackReport } from '../attackers.js'
 import { type Client, createClient, type Question } from '../client.js'
-import { type Arena, atLeast, atMost, known, spell, trial } from '../trial.js'
+import { type Arena, atLeast, atMost, known, format, trial } from '../trial.js'
 
 interface Amount {
   readonly seconds: number
@@ -94,20 +94,20 @@ export const attack = trial<Amount>({
     const usual = p99(quiet.times)
     const now = p99(under.times)
     arena.say(
-      `quiet p99 ${spell(usual)} ms, event loop ${JSON.stringify(loop)}, others ${JSON.stringify(under.failures)}, attackers ${JSON.stringify(report)}`,
+      `quiet p99 ${format(usual)} ms, event loop ${JSON.stringify(loop)}, others ${JSON.stringify(under.failures)}, attackers ${JSON.stringify(report)}`,
     )
     return [
       atMost(
         under.failed,
         0,
-        `${under.failed} of ${spell(under.times.length)} retrieves and creates of other clients failed`,
+        `${under.failed} of ${format(under.times.length)} retrieves and creates of other clients failed`,
       ),
       atLeast(under.times.length, seconds * 10, `${under.times.length} requests`),
       known(
-        arena.inTime(now, 3 * Math.max(usual, 5), `p99 ${spell(now)} ms, ${spell(usual)} ms without the attack`),
+        arena.inTime(now, 3 * Math.max(usual, 5), `p99 ${format(now)} ms, ${format(usual)} ms without the attack`),
         BURST,
       ),
-      atMost(rss / MEGABYTE, 300, `RSS ${spell(rss / MEGABYTE)} MB`, ' MB'),
+      atMost(rss / MEGABYTE, 300, `RSS ${format(rss / MEGABYTE)} MB`, ' MB'),
     ]
   },
 })

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { runCli } from '../../test/support/cli.js'
 import { createClient } from '../client.js'
 import { copyService } from '../serve.js'
-import { atMost, spell, trial } from '../trial.js'
+import { atMost, format, trial } from '../trial.js'
 import { judge, openLedger, readAll, write } from '../writers.js'
 
 interface Amount {
@@ -49,7 +49,7 @@ export const backups = trial<Amount>({
       await copy.stop()
     }
     return [
-      atMost(lost, 0, `${lost} of ${spell(needed)} acknowledged records are missing in ${backups} restored backups`),
+      atMost(lost, 0, `${lost} of ${format(needed)} acknowledged records are missing in ${backups} restored backups`),
       atMost(ledger.wrong.length, 0, `${ledger.wrong.length} writes failed during backups`),
       atMost(served.complaints.length, 0, `${served.complaints.length} errors in the log`),
     ]

@@ -2,7 +2,7 @@ import { utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { closedLoop, mixedQuestions } from '../load.js'
 import { findTool } from '../tools.js'
-import { atMost, spell, trial } from '../trial.js'
+import { atMost, format, trial } from '../trial.js'
 
 interface Amount {
   readonly seconds: number
@@ -44,8 +44,8 @@ export const clock = trial<Amount>({
     }
     const { loop } = await served.read()
     return [
-      atMost(failed, 0, `${failed} of ${spell(sent)} failed`),
-      arena.inTime(loop.max, 500, `the event loop was blocked for ${spell(loop.max)} ms at most`),
+      atMost(failed, 0, `${failed} of ${format(sent)} failed`),
+      arena.inTime(loop.max, 500, `the event loop was blocked for ${format(loop.max)} ms at most`),
       atMost(served.complaints.length, 0, `${served.complaints.length} errors in the log`),
     ]
   },

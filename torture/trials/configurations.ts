@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { HOME } from '../../bench/contestants.js'
 import { createRandom, mutate, SEEDS } from '../../test/support/config-mutations.js'
 import type { ConfigVerdict } from '../config-child.js'
-import { type Arena, atMost, spell, trial } from '../trial.js'
+import { type Arena, atMost, format, trial } from '../trial.js'
 
 interface Amount {
   readonly files: number
@@ -65,7 +65,7 @@ export const configurations = trial<Amount>({
       atMost(
         counts.crashes,
         0,
-        `${counts.crashes} crashes with ${spell(files.length)} files, of which ${spell(counts.accepted)} were accepted`,
+        `${counts.crashes} crashes with ${format(files.length)} files, of which ${format(counts.accepted)} were accepted`,
       ),
       atMost(counts.hangs, 0, `${counts.hangs} took more than 2 s`),
       atMost(counts.placeless, 0, `${counts.placeless} errors without a position`),
@@ -73,7 +73,7 @@ export const configurations = trial<Amount>({
       atMost(
         outcome.rss / 1024 / 1024,
         MAX_MEMORY / 1024 / 1024,
-        `at most ${spell(outcome.rss / 1024 / 1024)} MB`,
+        `at most ${format(outcome.rss / 1024 / 1024)} MB`,
         ' MB',
       ),
     ]

@@ -4,10 +4,10 @@ import { HOME } from '../../bench/contestants.js'
 import { runCli } from '../../test/support/cli.js'
 import { type Operation, readDocument } from '../fuzz/document.js'
 import { createLedger, type Tables } from '../fuzz/ledger.js'
-import { type Asked, createRequests, spell as spellRequest } from '../fuzz/requests.js'
+import { type Asked, createRequests, format as formatRequest } from '../fuzz/requests.js'
 import type { Schema } from '../fuzz/schemas.js'
 import type { Served } from '../serve.js'
-import { type Arena, atLeast, atMost, spell, trial } from '../trial.js'
+import { type Arena, atLeast, atMost, format, trial } from '../trial.js'
 
 interface Amount {
   /** To each of the two services. */
@@ -55,13 +55,13 @@ export const documents = trial<Amount>({
     const share = (100 * counts.done) / counts.valid
     return [
       atMost(of('answer'), 0, `${of('answer')} responses contradict the documents`),
-      atMost(of('rejected'), 0, `${of('rejected')} of ${spell(counts.valid)} valid requests rejected`),
+      atMost(of('rejected'), 0, `${of('rejected')} of ${format(counts.valid)} valid requests rejected`),
       atMost(
         of('taken'),
         0,
-        `${of('taken')} of ${spell(counts.invalid)} invalid requests accepted, from ${spell(rules.size)} rules`,
+        `${of('taken')} of ${format(counts.invalid)} invalid requests accepted, from ${format(rules.size)} rules`,
       ),
-      atLeast(share, 30, `${spell(share)} % of the valid requests succeeded`, ' %'),
+      atLeast(share, 30, `${format(share)} % of the valid requests succeeded`, ' %'),
     ]
   },
 })
@@ -124,7 +124,7 @@ async function converse({ arena: { random }, served, tables, requests, talk }: C
 
   async function ask(asked: Asked): Promise<void> {
     const { operation, rule = 'nothing', isValid } = asked
-    const { url, init } = spellRequest(asked)
+    const { url, init } = formatRequest(asked)
     const response = await fetch(base + url, init)
     const told = { status: response.status, headers: response.headers, text: await response.text() }
     const isDone = told.status < 400

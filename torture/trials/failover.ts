@@ -4,7 +4,7 @@ import { type Client, createClient, untilAnswered } from '../client.js'
 import type { Postgres } from '../postgres.js'
 import { type Proxy, startProxy } from '../proxy.js'
 import { isLinearizable, type Operation } from '../registers.js'
-import { type Arena, atMost, spell, trial } from '../trial.js'
+import { type Arena, atMost, format, trial } from '../trial.js'
 import { idOf, judge, type Ledger, openLedger, readAll, recordOf, RECORDS, write } from '../writers.js'
 
 interface Amount {
@@ -44,11 +44,15 @@ export const failover = trial<Amount>({
       atMost(
         totals.lost,
         0,
-        `${totals.lost} of ${spell(totals.acknowledged)} acknowledged records lost in ${failovers} failovers`,
+        `${totals.lost} of ${format(totals.acknowledged)} acknowledged records lost in ${failovers} failovers`,
       ),
-      atMost(totals.torn, 0, `${totals.torn} registers of ${spell(totals.operations)} operations are not linearizable`),
+      atMost(
+        totals.torn,
+        0,
+        `${totals.torn} registers of ${format(totals.operations)} operations are not linearizable`,
+      ),
       atMost(totals.wrong, 0, `${totals.wrong} responses other than 2xx and 503`),
-      arena.inTime(longest, 1_000, `first response ${spell(longest)} ms after the promotion`),
+      arena.inTime(longest, 1_000, `first response ${format(longest)} ms after the promotion`),
     ]
   },
 })

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { createClient, untilAnswered } from '../client.js'
 import { makeSmallDisk } from '../small-disk.js'
-import { atLeast, atMost, spell, trial } from '../trial.js'
+import { atLeast, atMost, format, trial } from '../trial.js'
 import { judge, note, openLedger, readAll, RECORDS, recordOf } from '../writers.js'
 
 interface Amount {
@@ -63,15 +63,15 @@ export const fullDisk = trial<Amount>({
     )
     for (const text of new Set(ledger.wrong)) arena.say(text)
     return [
-      atLeast(counts.full, 1, `${spell(counts.full)} writes rejected`),
+      atLeast(counts.full, 1, `${format(counts.full)} writes rejected`),
       atMost(ledger.wrong.length, 0, `${ledger.wrong.length} responses other than 201 or 503`),
-      atMost(counts.badReads, 0, `${counts.badReads} of ${spell(counts.reads)} reads failed`),
+      atMost(counts.badReads, 0, `${counts.badReads} of ${format(counts.reads)} reads failed`),
       atMost(
         lost.length + ghosts.length + twice.length,
         0,
-        `${lost.length} of ${spell(ledger.acknowledged.size)} acknowledged records lost`,
+        `${lost.length} of ${format(ledger.acknowledged.size)} acknowledged records lost`,
       ),
-      arena.inTime(slowest, 1_000, `first write ${spell(slowest)} ms after space was free`),
+      arena.inTime(slowest, 1_000, `first write ${format(slowest)} ms after space was free`),
     ]
   },
 })

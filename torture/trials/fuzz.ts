@@ -6,7 +6,7 @@ import { type Fields, predict } from '../fuzz/model.js'
 import { findLeak } from '../leaks.js'
 import { exchange, type Exchanged } from '../raw.js'
 import type { Served } from '../serve.js'
-import { type Arena, atMost, type Figure, spell, trial } from '../trial.js'
+import { type Arena, atMost, type Figure, format, trial } from '../trial.js'
 import { idOf, readAll, RECORDS, recordOf } from '../writers.js'
 
 interface Amount {
@@ -168,7 +168,7 @@ async function spoilOne(session: Session): Promise<void> {
 
 function follow({ trail }: Session, { method, path }: Sample, bytes: Buffer, { answers, time }: Exchanged): void {
   const statuses = answers.map(({ status }) => status).join()
-  trail.push(`${method} ${path.slice(0, 60)} ${bytes.length} bytes: ${statuses || 'nothing'} in ${spell(time)} ms`)
+  trail.push(`${method} ${path.slice(0, 60)} ${bytes.length} bytes: ${statuses || 'nothing'} in ${format(time)} ms`)
   if (trail.length > TRAIL) trail.shift()
 }
 
@@ -306,7 +306,7 @@ function figures({ arena, served, findings, counts }: Session): readonly Figure[
   for (const { fault } of findings.slice(0, 5)) arena.say(fault)
   for (const line of served.complaints) arena.say(line)
   return [
-    atMost(findings.length, 0, `${findings.length} of ${spell(counts.requests)} responses were not as predicted`),
+    atMost(findings.length, 0, `${findings.length} of ${format(counts.requests)} responses were not as predicted`),
     atMost(counts.errors, 0, `${counts.errors} malformed responses`),
     atMost(counts.leaks + served.complaints.length, 0, `${counts.leaks + served.complaints.length} leaks`),
     atMost(counts.hangs, 0, `${counts.hangs} hangs`),

@@ -3,7 +3,7 @@ import { median } from '../../bench/statistics.js'
 import { createClient, untilAnswered } from '../client.js'
 import type { Postgres } from '../postgres.js'
 import { copyService, type Served } from '../serve.js'
-import { type Arena, atMost, type Figure, spell, trial } from '../trial.js'
+import { type Arena, atMost, type Figure, format, trial } from '../trial.js'
 import { judge, type Ledger, openLedger, readAll, RECORDS, write } from '../writers.js'
 
 interface Amount {
@@ -112,12 +112,12 @@ async function verdict({ arena, postgres, ledger, recoveries }: Scene, served: S
     atMost(
       lost.length,
       0,
-      `${lost.length} of ${spell(acknowledged.size)} acknowledged records lost (${unknown.size} of unknown outcome)`,
+      `${lost.length} of ${format(acknowledged.size)} acknowledged records lost (${unknown.size} of unknown outcome)`,
     ),
     atMost(ghosts.length + twice.length, 0, `${ghosts.length} rejected records stored, ${twice.length} stored twice`),
     atMost(broken, 0, `${broken} indexes disagree with their table`),
     atMost(wrong.length, 0, `${wrong.length} responses other than 201 and 503`),
-    arena.inTime(median(recoveries), slowest, `median recovery ${spell(median(recoveries))} ms`),
+    arena.inTime(median(recoveries), slowest, `median recovery ${format(median(recoveries))} ms`),
   ]
 }
 

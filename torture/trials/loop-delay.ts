@@ -1,5 +1,5 @@
 import { closedLoop, mixedQuestions } from '../load.js'
-import { spell, trial } from '../trial.js'
+import { format, trial } from '../trial.js'
 
 interface Amount {
   readonly seconds: number
@@ -22,8 +22,8 @@ export const loopDelay = trial<Amount>({
     const { rate } = await closedLoop({ port: served.port, seconds, ...questions }, CONNECTIONS)
     const { p99, max } = (await served.read()).loop
     return [
-      arena.inTime(p99, 20, `p99 ${spell(p99)} ms at ${spell(rate)} responses a second`),
-      arena.inTime(max, 100, `at most ${spell(max)} ms`),
+      arena.inTime(p99, 20, `p99 ${format(p99)} ms at ${format(rate)} responses a second`),
+      arena.inTime(max, 100, `at most ${format(max)} ms`),
     ]
   },
 })

@@ -5,7 +5,7 @@ import { loadSpec } from '../../src/internal.js'
 import { createAll, wantedTables } from '../../src/migrations/plan/sql.js'
 import { runCli } from '../../test/support/cli.js'
 import { type Client, createClient } from '../client.js'
-import { atMost, spell, trial } from '../trial.js'
+import { atMost, format, trial } from '../trial.js'
 
 interface Amount {
   readonly resources: number
@@ -40,9 +40,13 @@ export const manyResources = trial<Amount>({
     const [first, last] = await compare(client, '/api/r0/', `/api/r${resources - 1}/`)
     const { rss } = await served.read()
     return [
-      arena.inTime(served.startTime, 3_000, `${spell(resources)} resources listen after ${spell(served.startTime)} ms`),
-      atMost(rss / 1024 / 1024, 300, `RSS ${spell(rss / 1024 / 1024)} MB`, ' MB'),
-      atMost(last / first, 1.2, `the last route takes ${spell(last / first)} times as long as the first`),
+      arena.inTime(
+        served.startTime,
+        3_000,
+        `${format(resources)} resources listen after ${format(served.startTime)} ms`,
+      ),
+      atMost(rss / 1024 / 1024, 300, `RSS ${format(rss / 1024 / 1024)} MB`, ' MB'),
+      atMost(last / first, 1.2, `the last route takes ${format(last / first)} times as long as the first`),
     ]
   },
 })

@@ -5,7 +5,7 @@ import { median } from '../../bench/statistics.js'
 import { createClient } from '../client.js'
 import { fill } from '../load.js'
 import type { Served } from '../serve.js'
-import { atLeast, atMost, type Figure, known, spell, trial } from '../trial.js'
+import { atLeast, atMost, type Figure, known, format, trial } from '../trial.js'
 import { RECORDS } from '../writers.js'
 
 interface Amount {
@@ -41,13 +41,13 @@ export const memory = trial<Amount>({
       for (let round = 0; round < ROUNDS; round++) factors.push(await heldBy(served, size, held))
       const factor = median(factors)
       figures.push(
-        atMost(factor, BODY_FACTOR, `a body of ${spell(size)} bytes uses ${spell(factor)} times its size`),
+        atMost(factor, BODY_FACTOR, `a body of ${format(size)} bytes uses ${format(factor)} times its size`),
         // Less than its own bytes would mean that nothing was measured.
         atLeast(factor, 0.9, 'measured'),
       )
     }
     const single = await peakOf(served, attempts, () => post(served.port, 1_000_000))
-    figures.push(atMost(single / 1_000_000, BODY_FACTOR, `and at most ${spell(single / 1_000_000)} times 1 MB`))
+    figures.push(atMost(single / 1_000_000, BODY_FACTOR, `and at most ${format(single / 1_000_000)} times 1 MB`))
     const client = createClient(served.port, 20)
     arena.later(() => client.close())
     await fill(client, ROWS, CODE)
@@ -56,7 +56,7 @@ export const memory = trial<Amount>({
       bytes = Buffer.byteLength((await client.ask({ path: `${RECORDS}?page_size=${ROWS}` })).body)
     })
     const share = list / bytes
-    const figure = atMost(share, LIST_FACTOR, `a list of ${spell(bytes)} bytes uses ${spell(share)} times its size`)
+    const figure = atMost(share, LIST_FACTOR, `a list of ${format(bytes)} bytes uses ${format(share)} times its size`)
     figures.push(known(figure, 'the driver collects a page, which is one value, in a buffer that doubles'))
     return figures
   },

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { withClient } from '../../bench/cluster.js'
 import { buildMigrator, killNow, startMigrator } from '../../test/support/migrators.js'
 import { makeSmallDisk } from '../small-disk.js'
-import { type Arena, atMost, spell, trial } from '../trial.js'
+import { type Arena, atMost, format, trial } from '../trial.js'
 
 interface Amount {
   readonly kills: number
@@ -34,7 +34,7 @@ export const migrators = trial<Amount>({
     const full = await fillDisk(arena, program)
     return [
       atMost(torn, 0, `${torn} of ${kills} killed migrations were applied partially`),
-      arena.inTime(slowest, 2_000, `the next run took at most ${spell(slowest)} ms`),
+      arena.inTime(slowest, 2_000, `the next run took at most ${format(slowest)} ms`),
       atMost(unequal, 0, `${unequal} of ${races} races of two applied a step twice or failed`),
       atMost(
         full.length,

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { freePort, withClient } from '../../bench/cluster.js'
 import { type Answered, type Client, createClient, type Question } from '../client.js'
 import { type Moment, type Proxy, startProxy, type Way } from '../proxy.js'
-import { type Arena, atLeast, atMost, spell, trial } from '../trial.js'
+import { type Arena, atLeast, atMost, format, trial } from '../trial.js'
 import { RECORDS, recordOf } from '../writers.js'
 
 interface Amount {
@@ -108,7 +108,7 @@ export const network = trial<Amount>({
     for (const text of lies) arena.say(text)
     for (const text of scene.wrong.slice(0, 10)) arena.say(text)
     return [
-      atMost(scene.wrong.length, 0, `${scene.wrong.length} of ${spell(scene.asked)} responses were wrong`),
+      atMost(scene.wrong.length, 0, `${scene.wrong.length} of ${format(scene.asked)} responses were wrong`),
       atMost(twice, 0, `${twice} writes repeated`),
       atMost(lies.length, 0, `${lies.length} of ${done + undone} black-holed writes contradict their response`),
       atLeast(Math.min(done, undone), 1, `${done} of them were committed, ${undone} not`),
@@ -150,7 +150,7 @@ function faultOf({ status, time, headers, body, failure }: Answered, expected: r
   if (!expected.includes(status))
     return `${status} ${failure ?? body.slice(0, 200)} in place of ${expected.join(' or ')}`
   if (status === 503 && headers['retry-after'] === undefined) return '503 without Retry-After'
-  return time > within ? `${status} after ${spell(time)} ms` : undefined
+  return time > within ? `${status} after ${format(time)} ms` : undefined
 }
 
 function insert(url: string, id: string): Promise<unknown> {

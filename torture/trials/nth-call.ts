@@ -1,6 +1,6 @@
 import { withClient } from '../../bench/cluster.js'
 import { createClient, type Question } from '../client.js'
-import { atLeast, atMost, spell, trial } from '../trial.js'
+import { atLeast, atMost, format, trial } from '../trial.js'
 import { RECORDS, recordOf } from '../writers.js'
 
 interface Amount {
@@ -66,9 +66,9 @@ export const nthCall = trial<Amount>({
     for (const line of wrong.slice(0, 10)) arena.say(line)
     for (const line of served.complaints) arena.say(line)
     return [
-      atMost(wrong.length, 0, `${wrong.length} wrong responses to ${spell(failed)} failed calls`),
+      atMost(wrong.length, 0, `${wrong.length} wrong responses to ${format(failed)} failed calls`),
       atLeast(failed, ROUTES.length, `each of ${ROUTES.length} routes had a failure`),
-      atMost(twice, 0, `${twice} of ${spell(titles.length)} creates repeated`),
+      atMost(twice, 0, `${twice} of ${format(titles.length)} creates repeated`),
       atMost(served.complaints.length, 0, `${served.complaints.length} errors in the log`),
     ]
   },

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { withClient } from '../../bench/cluster.js'
 import { runCli } from '../../test/support/cli.js'
 import { type Answered, type Client, createClient } from '../client.js'
-import { type Arena, atMost, spell, trial } from '../trial.js'
+import { type Arena, atMost, format, trial } from '../trial.js'
 
 interface Amount {
   /** Probes of each kind whose times are compared. */
@@ -105,11 +105,11 @@ export const oracles = trial<Amount>({
     const apart = await timeApart(client, timings)
     const stored = countWritten(await stopAndDump())
     return [
-      atMost(differences, 0, `${differences} of ${spell(probes)} pairs of probes distinguish a hit from a miss`),
+      atMost(differences, 0, `${differences} of ${format(probes)} pairs of probes distinguish a hit from a miss`),
       atMost(shown, 0, `${shown} server-set fields could be written, according to responses`),
       atMost(stored, 0, `${stored} according to the table`),
-      atMost(leaks, 0, `${leaks} of ${spell(seen.length)} responses contain a private value`),
-      atMost(apart, arena.tier === 'commit' ? 50 : 5, `times of a hit and a miss differ by ${spell(apart)} %`, ' %'),
+      atMost(leaks, 0, `${leaks} of ${format(seen.length)} responses contain a private value`),
+      atMost(apart, arena.tier === 'commit' ? 50 : 5, `times of a hit and a miss differ by ${format(apart)} %`, ' %'),
     ]
   },
 })

@@ -4,7 +4,7 @@ import { createClient, untilAnswered } from '../client.js'
 import type { Postgres } from '../postgres.js'
 import { type Proxy, startProxy } from '../proxy.js'
 import { copyService, type Served } from '../serve.js'
-import { type Arena, atLeast, atMost, spell, trial } from '../trial.js'
+import { type Arena, atLeast, atMost, format, trial } from '../trial.js'
 import { judge, type Ledger, openLedger, readAll, RECORDS, write } from '../writers.js'
 
 interface Amount {
@@ -101,11 +101,11 @@ export const outcomes = trial<Amount>({
     if (lost.length + ghosts.length + twice.length > 0)
       arena.say(JSON.stringify({ lost, ghosts, twice }).slice(0, 2_000))
     return [
-      atMost(lost.length, 0, `${lost.length} of ${spell(acknowledged.size)} acknowledged writes are missing`),
-      atMost(ghosts.length, 0, `${ghosts.length} of ${spell(rejected.size)} rejected writes are in the table`),
+      atMost(lost.length, 0, `${lost.length} of ${format(acknowledged.size)} acknowledged writes are missing`),
+      atMost(ghosts.length, 0, `${ghosts.length} of ${format(rejected.size)} rejected writes are in the table`),
       atMost(twice.length, 0, `${twice.length} stored twice`),
       atMost(wrong.length, 0, `${wrong.length} responses with an unexpected status (${unknown.size} unknown)`),
-      atLeast(acknowledged.size, 1, `${spell(acknowledged.size)} acknowledged`),
+      atLeast(acknowledged.size, 1, `${format(acknowledged.size)} acknowledged`),
     ]
   },
 })

@@ -2,7 +2,7 @@ import pg from 'pg'
 import { quantile } from '../../bench/statistics.js'
 import { createClient } from '../client.js'
 import { closedLoop, openLoop } from '../load.js'
-import { atLeast, atMost, known, spell, trial } from '../trial.js'
+import { atLeast, atMost, known, format, trial } from '../trial.js'
 import { RECORDS } from '../writers.js'
 
 interface Amount {
@@ -58,15 +58,15 @@ export const overload = trial<Amount>({
       0.99,
     )
     arena.say(
-      `capacity ${spell(peak.rate)}/s, failures ${JSON.stringify(burst.failures)}, loop ${JSON.stringify(loop)}, rejections as clients see them p99 ${spell(seen)} ms`,
+      `capacity ${format(peak.rate)}/s, failures ${JSON.stringify(burst.failures)}, loop ${JSON.stringify(loop)}, rejections as clients see them p99 ${format(seen)} ms`,
     )
     return [
-      known(atLeast(part, 80, `goodput ${spell(part)} % of ${spell(peak.rate)}/s`, ' %'), SHARED),
-      atLeast(rejected.count, 1, `${spell(rejected.count)} rejected`),
+      known(atLeast(part, 80, `goodput ${format(part)} % of ${format(peak.rate)}/s`, ' %'), SHARED),
+      atLeast(rejected.count, 1, `${format(rejected.count)} rejected`),
       // Taken in the service, because the client is as busy and would measure itself.
-      known(arena.inTime(rejected.p99, 50, `p99 of rejections ${spell(rejected.p99)} ms in the service`), SLOWED),
-      known(arena.inTime(loop.p99, 20, `event loop p99 ${spell(loop.p99)} ms`), SHARED),
-      arena.inTime(recovery, 2_000, `normal latency after ${spell(recovery)} ms`),
+      known(arena.inTime(rejected.p99, 50, `p99 of rejections ${format(rejected.p99)} ms in the service`), SLOWED),
+      known(arena.inTime(loop.p99, 20, `event loop p99 ${format(loop.p99)} ms`), SHARED),
+      arena.inTime(recovery, 2_000, `normal latency after ${format(recovery)} ms`),
       atMost(served.complaints.length, 0, `${served.complaints.length} errors in the log`),
     ]
   },

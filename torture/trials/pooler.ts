@@ -8,7 +8,7 @@ import { freePort, withClient } from '../../bench/cluster.js'
 import { serverUser } from '../../test/support/servers.js'
 import { runJest } from '../jest.js'
 import { findTool } from '../tools.js'
-import { type Arena, atLeast, atMost, type Figure, spell, trial } from '../trial.js'
+import { type Arena, atLeast, atMost, type Figure, format, trial } from '../trial.js'
 import { fuzzed } from './fuzz.js'
 
 interface Amount {
@@ -49,7 +49,7 @@ async function runSuite(arena: Arena, url: string): Promise<readonly Figure[]> {
   for (const name of failed.slice(0, 20)) arena.say(name)
   return [
     atMost(failed.length, 0, `${failed.length} tests of the suite failed`),
-    atLeast(passed, 200, `${spell(passed)} passed`),
+    atLeast(passed, 200, `${format(passed)} passed`),
   ]
 }
 

@@ -2,7 +2,7 @@ import { median } from '../../bench/statistics.js'
 import { type Client, createClient, untilAnswered } from '../client.js'
 import type { Postgres } from '../postgres.js'
 import type { Random } from '../random.js'
-import { type Arena, atMost, spell, trial } from '../trial.js'
+import { type Arena, atMost, format, trial } from '../trial.js'
 import {
   faultOf,
   idOf,
@@ -73,11 +73,11 @@ export const restarts = trial<Amount>({
     if (wrong.length > 0) arena.say([...new Set(wrong)].slice(0, 10).join('\n'))
     const { good, unavailable } = storm.counts
     return [
-      atMost(wrong.length, 0, `${wrong.length} wrong responses, ${spell(good)} 2xx, ${spell(unavailable)} 503`),
-      atMost(lost.length, 0, `${lost.length} of ${spell(acknowledged.size)} acknowledged records lost`),
+      atMost(wrong.length, 0, `${wrong.length} wrong responses, ${format(good)} 2xx, ${format(unavailable)} 503`),
+      atMost(lost.length, 0, `${lost.length} of ${format(acknowledged.size)} acknowledged records lost`),
       atMost(ghosts.length + twice.length, 0, `${ghosts.length} rejected records stored, ${twice.length} stored twice`),
-      arena.inTime(median(recoveries), 100, `median recovery ${spell(median(recoveries))} ms of ${recoveries.length}`),
-      arena.inTime(Math.max(...recoveries), 1_000, `longest ${spell(Math.max(...recoveries))} ms`),
+      arena.inTime(median(recoveries), 100, `median recovery ${format(median(recoveries))} ms of ${recoveries.length}`),
+      arena.inTime(Math.max(...recoveries), 1_000, `longest ${format(Math.max(...recoveries))} ms`),
     ]
   },
 })

@@ -8,7 +8,7 @@ import { untilAnswered } from '../client.js'
 import { closedLoop, mixedQuestions } from '../load.js'
 import { copyService } from '../serve.js'
 import { findTool } from '../tools.js'
-import { type Arena, atMost, type Figure, Skipped, spell, trial } from '../trial.js'
+import { type Arena, atMost, type Figure, Skipped, format, trial } from '../trial.js'
 import { RECORDS } from '../writers.js'
 
 interface Amount {
@@ -56,7 +56,7 @@ async function during(arena: Arena, port: number, name: string, work: () => Prom
   await load
   const failed = Object.values(failures).reduce((sum, count) => sum + count, 0)
   if (failed > 0) arena.say(`${name}: ${JSON.stringify(failures)}`)
-  return atMost(failed, 0, `${failed} of ${spell(sent)} failed ${name}`)
+  return atMost(failed, 0, `${failed} of ${format(sent)} failed ${name}`)
 }
 
 /** A version of the project: the files in its folder. */

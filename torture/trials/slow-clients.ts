@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { quantile } from '../../bench/statistics.js'
 import { createClient } from '../client.js'
 import { closedLoop, fill } from '../load.js'
-import { type Arena, atLeast, atMost, type Figure, spell, trial } from '../trial.js'
+import { type Arena, atLeast, atMost, type Figure, format, trial } from '../trial.js'
 import { RECORDS } from '../writers.js'
 
 interface Amount {
@@ -98,10 +98,10 @@ export const slowClients = trial<Amount>({
     })
     for (const { stop } of slow) stop()
     return [
-      atMost(failed, 0, `${failed} of ${spell(times.length)} regular requests failed`),
+      atMost(failed, 0, `${failed} of ${format(times.length)} regular requests failed`),
       atLeast(times.length, 10, `${times.length} requests`),
-      arena.inTime(p99, 100, `p99 ${spell(p99)} ms`),
-      atMost(growth, 50 + UNREAD, `RSS ${spell(growth)} MB more`, ' MB'),
+      arena.inTime(p99, 100, `p99 ${format(p99)} ms`),
+      atMost(growth, 50 + UNREAD, `RSS ${format(growth)} MB more`, ' MB'),
       ...cuts,
     ]
   },

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { quantile } from '../../bench/statistics.js'
 import { closedLoop, mixedQuestions } from '../load.js'
 import type { Reading } from '../probe.js'
-import { atMost, spell, trial } from '../trial.js'
+import { atMost, format, trial } from '../trial.js'
 
 interface Amount {
   readonly seconds: number
@@ -48,27 +48,27 @@ export const soak = trial<Amount>({
       ...Object.values(early.failures),
       report.rejections.length,
     ].reduce((sum, count) => sum + count, 0)
-    arena.say(`${spell(report.rate)}/s; ${JSON.stringify({ failures: report.failures, first, last })}`)
+    arena.say(`${format(report.rate)}/s; ${JSON.stringify({ failures: report.failures, first, last })}`)
     const growth = slopeOf(readings.map(({ at, reading }) => [at, reading.rss / MEGABYTE]))
     const drift = driftOf(report.times)
     const loops = readings.slice(1).map(({ reading }) => reading.loop)
     const [worst, longest] = [Math.max(...loops.map(({ p99 }) => p99)), Math.max(...loops.map(({ max }) => max))]
     return [
-      atMost(failures, 0, `${failures} of ${spell(early.sent + report.sent)} failed`),
-      atMost(growth, slope, `RSS ${spell(growth)} MB a minute`, ' MB'),
+      atMost(failures, 0, `${failures} of ${format(early.sent + report.sent)} failed`),
+      atMost(growth, slope, `RSS ${format(growth)} MB a minute`, ' MB'),
       atMost(
         last.rss / first.rss,
         arena.tier === 'commit' ? 1.3 : 1.1,
-        `last RSS ${spell(last.rss / first.rss)} of the first`,
+        `last RSS ${format(last.rss / first.rss)} of the first`,
       ),
-      atMost(drift, arena.tier === 'commit' ? 100 : 10, `p99 ${spell(drift)} % longer at the end`, ' %'),
+      atMost(drift, arena.tier === 'commit' ? 100 : 10, `p99 ${format(drift)} % longer at the end`, ' %'),
       atMost(
         last.descriptors - first.descriptors,
         CONNECTIONS / 2,
         `${last.descriptors - first.descriptors} descriptors more`,
       ),
-      arena.inTime(worst, 20, `event loop p99 ${spell(worst)} ms`),
-      arena.inTime(longest, 100, `at most ${spell(longest)} ms`),
+      arena.inTime(worst, 20, `event loop p99 ${format(worst)} ms`),
+      arena.inTime(longest, 100, `at most ${format(longest)} ms`),
     ]
   },
 })

@@ -1,5 +1,5 @@
 import { runJest } from '../jest.js'
-import { atLeast, atMost, spell, trial } from '../trial.js'
+import { atLeast, atMost, format, trial } from '../trial.js'
 
 interface Amount {
   readonly times: number
@@ -22,8 +22,8 @@ export const tutorial = trial<Amount>({
     }
     for (const name of new Set(failed)) arena.say(name)
     return [
-      atMost(failed.length, 0, `${failed.length} tests failed in ${spell(times)} times`),
-      atLeast(passed, times, `${spell(passed)} passed`),
+      atMost(failed.length, 0, `${failed.length} tests failed in ${format(times)} times`),
+      atLeast(passed, times, `${format(passed)} passed`),
     ]
   },
 })

@@ -21,5 +21,5 @@ export const addField = (text: string, file: string, { table, name, settings }: 
     const spelled = `{ ${settings.join(', ')} }`
     const fields = found && findValue(document.value, ['models', found.model, 'fields'])
     if (!found || membersOf(fields).some(([key]) => key === name)) return undefined
-    return appendMember(body, document, { path: ['models', found.model, 'fields'], key: name, spell: () => spelled })
+    return appendMember(body, document, { path: ['models', found.model, 'fields'], key: name, format: () => spelled })
   })

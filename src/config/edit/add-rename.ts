@@ -3,7 +3,7 @@ import { editConfig, modelTables } from './edit.js'
 import { findValue, type Path } from '../yaml/located.js'
 import { show, suggest } from '../words.js'
 import { membersOf } from '../schema/yaml-shape.js'
-import { spellValue } from './spell-value.js'
+import { formatValue } from './format-value.js'
 
 /** A rename that cannot be written into a configuration: the reason, and what would be right. */
 export interface RenameRejection {
@@ -79,7 +79,7 @@ const insert = (text: string, document: ConfigDocument, { mapping, anchor, from 
   const start = text.slice(0, at)
   const indent = /^[ \t]*$/.test(start.slice(start.lastIndexOf('\n') + 1))
   const inBraces = text[document.locate(mapping, 'value').start.offset] === '{'
-  const key = `renamed_from: ${spellValue(from)}`
+  const key = `renamed_from: ${formatValue(from)}`
   if (inBraces || !indent) return `${start}${key}, ${text.slice(at)}`
   const blank = (document.lines[line - 1] ?? '').match(/^[ \t]*/)?.[0] ?? ''
   const end = /\r\n/.test(text) ? '\r\n' : '\n'

@@ -13,7 +13,7 @@ export interface UndeclaredResource {
 }
 
 /** The lines of a model and of its resource, as members of `models` and of `resources`. */
-export const spellResource = ({ name, table, path, fields }: UndeclaredResource) => {
+export const formatResource = ({ name, table, path, fields }: UndeclaredResource) => {
   const all = [{ name: 'id', spelled: '{ type: bigint, primary_key: true }' }, ...fields]
   const lines = all.map((field) => `    ${field.name}: ${field.spelled}`)
   return {
@@ -33,7 +33,7 @@ export const declareResource = (text: string, file: string, resource: Undeclared
     (key) => findValue(document.value, [key, resource.name]) !== undefined,
   )
   if (taken) return undefined
-  const { models, resources } = spellResource(resource)
+  const { models, resources } = formatResource(resource)
   return appendMembers(text, file, [
     { key: 'models', members: [models] },
     { key: 'resources', members: [resources] },

@@ -8,8 +8,8 @@ interface Member {
   /** The place of the mapping, which has members. */
   readonly path: Path
   readonly key: string
-  /** Spells the value, given the indentation and line end of the mapping's members; undefined if the mapping is within braces. */
-  readonly spell: (block: Block | undefined) => string
+  /** Formats the value, given the indentation and line end of the mapping's members; undefined if the mapping is within braces. */
+  readonly format: (block: Block | undefined) => string
 }
 
 /** The form of a mapping with a line for each member. */
@@ -19,13 +19,13 @@ export interface Block {
 }
 
 /** Writes a member after the last one of a mapping, on its line within braces, else on a line of its own. */
-export function appendMember(text: string, document: ConfigDocument, { path, key, spell }: Member): string {
+export function appendMember(text: string, document: ConfigDocument, { path, key, format }: Member): string {
   const last = membersOf(findValue(document.value, path)).at(-1)?.[0] ?? ''
   const end = text.slice(0, document.locate([...path, last], 'value').end.offset).trimEnd().length
   const start = document.locate([...path, last], 'key').start.offset
   const indent = lineBefore(text, start)
-  if (!/^ *$/.test(indent)) return `${text.slice(0, end)}, ${key}: ${spell(undefined)}${text.slice(end)}`
+  if (!/^ *$/.test(indent)) return `${text.slice(0, end)}, ${key}: ${format(undefined)}${text.slice(end)}`
   return appendLine(text, end, (lineEnd) =>
-    `${indent}${key}: ${spell({ indent, lineEnd })}`.replace(/: (?=\r?\n)/, ':'),
+    `${indent}${key}: ${format({ indent, lineEnd })}`.replace(/: (?=\r?\n)/, ':'),
   )
 }

@@ -5,7 +5,7 @@ import { findValue, type Path } from '../yaml/located.js'
 import { commentLines } from './comment-lines.js'
 import { editConfig } from './edit.js'
 import { appendLine, lineBefore, spanOf } from './lines.js'
-import { spellValue } from './spell-value.js'
+import { formatValue } from './format-value.js'
 
 /** A field of a model in a configuration. */
 interface FieldAddress {
@@ -30,7 +30,7 @@ export const setSetting = (text: string, file: string, place: FieldAddress, sett
     if (keys.length === 0) return undefined
     const isThere = keys.includes(setting.key)
     if (setting.value === undefined) return isThere ? remove(body, document, { path, keys, key: setting.key }) : body
-    const spelled = spellValue(setting.value)
+    const spelled = formatValue(setting.value)
     if (!isThere) return insert(body, document, { path, last: keys.at(-1) ?? '', added: `${setting.key}: ${spelled}` })
     const { from, to } = spanOf(body, document, [...path, setting.key])
     return body.slice(0, from) + spelled + body.slice(to)

@@ -57,7 +57,7 @@ export const addRelation = (text: string, file: string, model: string, spelled: 
     const path = ['models', model, 'relations']
     const given = findValue(document.value, path)
     const [, key = '', settings = ''] = /^(\w+): (.*)$/.exec(spelled) ?? []
-    if (membersOf(given).length > 0) return appendMember(body, document, { path, key, spell: () => settings })
+    if (membersOf(given).length > 0) return appendMember(body, document, { path, key, format: () => settings })
     if (given !== undefined || membersOf(findValue(document.value, ['models', model])).length === 0) return undefined
     return addMember(body, document, { model, key: 'relations', lines: [spelled], flow: `{ ${spelled} }` })
   })
@@ -72,7 +72,7 @@ interface NewMember {
 }
 
 function addMember(text: string, document: ConfigDocument, { model, key, lines, flow }: NewMember): string {
-  const spell = (block: Block | undefined) =>
+  const format = (block: Block | undefined) =>
     block ? lines.map((line) => `${block.lineEnd}${block.indent}  ${line}`).join('') : flow
-  return appendMember(text, document, { path: ['models', model], key, spell })
+  return appendMember(text, document, { path: ['models', model], key, format })
 }

@@ -16,11 +16,11 @@ export const lineEndOf = (text: string): string => (text.includes('\r\n') ? '\r\
 
 /**
  * Writes lines below the line of a place.
- * @param spell the lines, without the end of the last one; given the line end of that line
+ * @param format the lines, without the end of the last one; given the line end of that line
  */
-export function appendLine(text: string, place: number, spell: (lineEnd: string) => string): string {
+export function appendLine(text: string, place: number, format: (lineEnd: string) => string): string {
   const newline = text.indexOf('\n', place)
   const lineEnd = text[newline - 1] === '\r' ? '\r\n' : '\n'
   const at = newline < 0 ? text.length : newline + 1 - lineEnd.length
-  return `${text.slice(0, at)}${lineEnd}${spell(lineEnd)}${text.slice(at)}`
+  return `${text.slice(0, at)}${lineEnd}${format(lineEnd)}${text.slice(at)}`
 }

@@ -7,7 +7,7 @@ import type { Rejection } from '../parse/rejection.js'
 import { isPlain } from '../core-spec.js'
 import { type AppSpec, columnsOf, type FieldSpec, type IndexSpec, type ModelSpec } from '../spec.js'
 import { itemsOf } from '../schema/yaml-shape.js'
-import { spellValue } from '../edit/spell-value.js'
+import { formatValue } from '../edit/format-value.js'
 import { show } from '../words.js'
 
 interface Missing {
@@ -87,7 +87,7 @@ const additionHelp = (
   const { line, column } = document.locate(path, 'value').start
   const inOneLine = [...(document.lines[line - 1] ?? '')][column - 1] === '['
   if (!inOneLine) return `add under \`${key}\`: \`- ${flow(fields)}\``
-  const declared = itemsOf(findValue(document.value, path)).map(spellValue)
+  const declared = itemsOf(findValue(document.value, path)).map(formatValue)
   return `write under \`models.${model.name}\`: \`indexes: [${[...declared, ...added].join(', ')}]\``
 }
 

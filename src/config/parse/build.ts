@@ -66,7 +66,7 @@ export const buildSpec = (
   const tables = new Map(
     Object.entries(declared).map(([name, model]) => [
       name,
-      { table: spelledName(model.table ?? name), managed: need(drafts.get(name)).isManaged },
+      { table: formattedName(model.table ?? name), managed: need(drafts.get(name)).isManaged },
     ]),
   )
   const models = Object.entries(declared).map(([name, model]) =>
@@ -98,7 +98,7 @@ export const buildSpec = (
     keys,
     internal: [answers, keys].filter((model) => model !== undefined),
     auth: yaml.auth && buildAuth(yaml.auth, { title: api.title, file }),
-    dropped: (yaml.dropped ?? []).map(spelledName),
+    dropped: (yaml.dropped ?? []).map(formattedName),
     resources,
     mounts,
   })
@@ -127,7 +127,7 @@ const buildCors = ({ origins, credentials, max_age, headers }: Required<CorsYaml
   headers: [...headers],
 })
 
-const spelledName = (table: string): string => need(canonicalTableName(table))
+const formattedName = (table: string): string => need(canonicalTableName(table))
 
 /** Asserts that a part exists; the checks guarantee it. */
 const need = <Value>(value: Value | undefined): Value => {
@@ -146,7 +146,7 @@ const buildModel = (draft: ModelDraft, yaml: ModelYaml, context: ModelContext): 
     name: draft.name,
     ...need(context.tables.get(draft.name)),
     view: yaml.view?.trim().replace(/;$/, '').trimEnd(),
-    renamedFrom: yaml.renamed_from === undefined ? undefined : spelledName(yaml.renamed_from),
+    renamedFrom: yaml.renamed_from === undefined ? undefined : formattedName(yaml.renamed_from),
     dropped: [...(yaml.dropped ?? [])],
     fields,
     relations: buildRelations(draft, fields, context),

@@ -82,7 +82,7 @@ const checkTarget = ({ model, relation, target }: Referring, drafts: Drafts, rep
   for (const [place, own] of yaml.fields.entries()) {
     const [one, other] = [leafOf(model, own, drafts), leafOf(target, referred[place] ?? '', drafts)]
     if (!one || !other || isSame(one, other)) continue
-    const message = `${show(own)} cannot have the values of ${show(referred[place] ?? '')} of ${show(target.name)}: ${spellTypes(one, other)}`
+    const message = `${show(own)} cannot have the values of ${show(referred[place] ?? '')} of ${show(target.name)}: ${formatTypes(one, other)}`
     report.add({ code: 'SC311', path: [...path, 'fields', place], message })
   }
 }
@@ -103,7 +103,7 @@ const leafOf = (model: ModelDraft, name: string, drafts: Drafts): Typed | undefi
 const isSame = (one: Typed, other: Typed): boolean =>
   one.type === other.type && one.type.column(one.options) === other.type.column(other.options)
 
-const spellTypes = (...both: readonly [Typed, Typed]): string => {
+const formatTypes = (...both: readonly [Typed, Typed]): string => {
   const [one, other] = both.map(({ type }) => type.name)
   const [own, referred] = one === other ? both.map(({ type, options }) => type.column(options)) : [one, other]
   return `one is ${show(own ?? '')}, the other ${show(referred ?? '')}`

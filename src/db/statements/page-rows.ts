@@ -64,7 +64,7 @@ function afterClauses(order: readonly OrderSpec[], values: readonly unknown[], p
   if (!first?.field.nullable) return [afterValue(order, values, params)]
   const column = identifier(first.field.column)
   if (values[0] === null) {
-    const others = `${column} is null and ${spelledOut(order, values, params, 1)}`
+    const others = `${column} is null and ${formattedOut(order, values, params, 1)}`
     return hasNullsFirst(first) ? [others, `${column} is not null`] : [others]
   }
   const beyond = afterValue(order, values, params)
@@ -86,7 +86,7 @@ function afterValue(order: readonly OrderSpec[], values: readonly unknown[], par
   }
   const [column, bound] = [identifier(first.field.column), params.add(writeCell(first.field, values[0]))]
   const [beyond, edge] = descending ? ['<', '<='] : ['>', '>=']
-  const all = `(${column} ${beyond} ${bound} or (${column} = ${bound} and ${spelledOut(order, values, params, 1)}))`
+  const all = `(${column} ${beyond} ${bound} or (${column} = ${bound} and ${formattedOut(order, values, params, 1)}))`
   // Repeats the bound on its own, so that the index can start there: PostgreSQL does not derive index conditions from alternatives.
   return `${column} ${edge} ${bound} and ${all}`
 }
@@ -97,7 +97,7 @@ function boundary(start: PageStart): readonly unknown[] {
   return 'before' in start ? start.before : []
 }
 
-function spelledOut(
+function formattedOut(
   order: readonly OrderSpec[],
   values: readonly unknown[],
   params: Parameters,
@@ -109,7 +109,7 @@ function spelledOut(
   const bound = values[index] === null ? undefined : params.add(writeCell(head.field, values[index]))
   const beyond = follows(column, bound, head)
   const same = bound === undefined ? `${column} is null` : `${column} = ${bound}`
-  return `(${beyond} or (${same} and ${spelledOut(order, values, params, index + 1)}))`
+  return `(${beyond} or (${same} and ${formattedOut(order, values, params, index + 1)}))`
 }
 
 function follows(column: string, bound: string | undefined, part: OrderSpec): string {

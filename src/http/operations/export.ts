@@ -22,13 +22,13 @@ const FORMATS: Readonly<Record<ExportFormat, Format>> = {
     contentType: 'text/csv; charset=utf-8; header=present',
     form(resource, plan) {
       const { header, row } = csvForm(resource, plan)
-      return { before: header, between: '', after: '', spell: row }
+      return { before: header, between: '', after: '', format: row }
     },
   },
   json: {
     mediaType: 'application/json',
     contentType: 'application/json',
-    form: () => ({ before: '[', between: ',', after: ']', spell: (document) => document }),
+    form: () => ({ before: '[', between: ',', after: ']', format: (document) => document }),
   },
 }
 

@@ -1,7 +1,7 @@
 import type { AppSpec } from '../../config/spec.js'
 import type { Connection } from '../../db/database.js'
 import { countsOf } from '../../fields/columns.js'
-import { spelledTable } from '../../fields/table-name.js'
+import { formattedTable } from '../../fields/table-name.js'
 import { textColumn } from '../../fields/text-rules.js'
 import { catalogWithViews, type Catalog, type CatalogColumn, type CatalogTable } from '../introspect/catalog.js'
 import { usedTables, type WantedColumn, type WantedConstraint, type WantedTable, wantedTables } from '../plan/sql.js'
@@ -18,7 +18,7 @@ const COLUMNS = `
   from pg_attribute a
   join pg_class c on c.oid = a.attrelid
   join pg_namespace n on n.oid = c.relnamespace
-  where a.attnum > 0 and ${spelledTable('c', 'n', 'coalesce($1, current_schema())')} in (select jsonb_array_elements_text($3))`
+  where a.attnum > 0 and ${formattedTable('c', 'n', 'coalesce($1, current_schema())')} in (select jsonb_array_elements_text($3))`
 
 const LIVE = `
   select

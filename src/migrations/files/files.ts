@@ -214,7 +214,7 @@ function namedIn(heading: readonly string[], word: 'adopted' | 'known'): readonl
 }
 
 /** The comment in the heading of a file for a migration that it replaces. */
-export const spellReplaced = ({ name, checksum, by }: Replaced): string =>
+export const formatReplaced = ({ name, checksum, by }: Replaced): string =>
   `-- replaces: ${name} ${checksum}${by === undefined ? '' : ` by ${by}`}\n`
 
 const REPLACED = /^-- replaces: (\S+) ([0-9a-f]{64})(?: by (\S+))?\s*$/

@@ -1,6 +1,6 @@
 import { NO_TRANSACTION } from './concurrent.js'
 import type { Migration } from './files.js'
-import { spellOwned } from '../plan/ownership.js'
+import { formatOwned } from '../plan/ownership.js'
 import { partsOf, type Step } from './steps.js'
 
 /** Renders a file with these steps, comments on its losses, and the list of objects that it owns. */
@@ -14,7 +14,7 @@ export function render(steps: readonly Step[]): string {
   const cannot = losses.map((loss) => `-- cannot bring back ${loss}\n`).join('')
   const [before, after] = [destroys, cannot].map((lines) => (lines === '' ? '' : `${lines}\n`))
   const isAlone = steps.some(({ outside, up }) => outside && !up.every((text) => INDEX.test(text)))
-  return `${isAlone ? `${NO_TRANSACTION}\n\n` : ''}-- up\n\n${before}${up}\n-- down\n\n${after}${down}\n${spellOwned(ownedBy(steps))}`
+  return `${isAlone ? `${NO_TRANSACTION}\n\n` : ''}-- up\n\n${before}${up}\n-- down\n\n${after}${down}\n${formatOwned(ownedBy(steps))}`
 }
 
 /** Renders files of statements as one, which makes the changes of all of them. */
@@ -22,7 +22,7 @@ export function renderTogether(files: readonly Migration[]): string {
   const up = renderStatements(files.flatMap((file) => file.up.map(({ text }) => text)))
   const down = renderStatements(files.toReversed().flatMap((file) => (file.down ?? []).map(({ text }) => text)))
   const owned = [...new Set(files.flatMap(({ owns = [] }) => owns))]
-  return `-- up\n\n${up}\n-- down\n\n${down}\n${spellOwned(owned)}`
+  return `-- up\n\n${up}\n-- down\n\n${down}\n${formatOwned(owned)}`
 }
 
 const renderStatements = (statements: readonly string[]): string => statements.map(renderStatement).join('\n')

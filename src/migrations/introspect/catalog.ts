@@ -1,5 +1,5 @@
 import type { Connection } from '../../db/database.js'
-import { spelledTable } from '../../fields/table-name.js'
+import { formattedTable } from '../../fields/table-name.js'
 import { collationOfColumn } from './collation.js'
 import { describeInParts } from './in-parts.js'
 
@@ -61,7 +61,7 @@ const SCHEMA = 'coalesce($1, current_schema())'
  */
 const catalogOf = (which: string): string => `
   select coalesce(jsonb_agg(jsonb_build_object(
-    'name', ${spelledTable('c', 'n', SCHEMA)},
+    'name', ${formattedTable('c', 'n', SCHEMA)},
     'columns', (
       select coalesce(jsonb_agg(jsonb_build_object(
         'name', a.attname,
@@ -103,7 +103,7 @@ const catalogOf = (which: string): string => `
         'definition', pg_get_constraintdef(o.oid),
         'validated', o.convalidated,
         'target', (
-          select ${spelledTable('r', 's', SCHEMA)} from pg_class r join pg_namespace s on s.oid = r.relnamespace where r.oid = o.confrelid
+          select ${formattedTable('r', 's', SCHEMA)} from pg_class r join pg_namespace s on s.oid = r.relnamespace where r.oid = o.confrelid
         ),
         'targetColumns', (
           select coalesce(jsonb_agg(a.attname order by k.position), '[]')
@@ -146,7 +146,7 @@ const CATALOG = catalogOf(`n.nspname = ${SCHEMA} and c.relkind in ('r', 'p')`)
 
 /** Tables and views of the schema, and those of other schemas that are named by the JSON list in a parameter. */
 const withViews = (names: string): string =>
-  `(n.nspname = ${SCHEMA} or ${spelledTable('c', 'n', SCHEMA)} in (select jsonb_array_elements_text(${names})))
+  `(n.nspname = ${SCHEMA} or ${formattedTable('c', 'n', SCHEMA)} in (select jsonb_array_elements_text(${names})))
     and c.relkind in ('r', 'p', 'v', 'm', 'f')`
 
 /** The catalogue with views, and with the tables of other schemas that are named by the JSON list in a parameter. */

@@ -1,7 +1,7 @@
 import { addField } from '../../config/edit/add-field.js'
 import type { CatalogColumn } from './catalog.js'
 import { wordsForDefault, wordsForType } from './column-words.js'
-import { spellSettings } from './render-models.js'
+import { formatSettings } from './render-models.js'
 import { isOpaque } from './representable.js'
 import { nameOfColumn } from './field-names.js'
 
@@ -22,7 +22,7 @@ export function declareField(text: string, file: string, column: UndeclaredColum
   const isUnfilled = column.default === null && !column.nullable
   if (settings === undefined || isUnfilled) return undefined
   const name = nameOfColumn(column.name)
-  const named = name === column.name ? [] : spellSettings([['column', column.name]])
+  const named = name === column.name ? [] : formatSettings([['column', column.name]])
   return addField(text, file, { table: column.table, name, settings: [...settings, ...named, 'private: true'] })
 }
 
@@ -32,7 +32,7 @@ function settingsOf({ labels = null, ...column }: UndeclaredColumn): readonly st
   if (isOpaque({ ...column, labels })) return undefined
   const filled = wordsForDefault(column.default, { ...column, labels })
   return (
-    type && filled && spellSettings([...type, ...(column.nullable ? [['nullable', true] as const] : []), ...filled])
+    type && filled && formatSettings([...type, ...(column.nullable ? [['nullable', true] as const] : []), ...filled])
   )
 }
 

@@ -7,13 +7,13 @@ import type { IndexSettings } from './read-index.js'
 /** Returns the same text for two indexes of a table with equal columns, method, uniqueness, case and conditions. */
 export function keyOfIndex({ columns, unique, method, ignoreCase, where }: IndexSpec): string {
   const conditions = where.map(({ field, lookup, value }) => [field.column, lookup.name, String(value)])
-  return spell({ columns, unique, method, ignoresCase: ignoreCase.length > 0, conditions })
+  return format({ columns, unique, method, ignoresCase: ignoreCase.length > 0, conditions })
 }
 
 /** Returns that text for an index as the configuration would declare it. */
 export function keyOfSettings(settings: IndexSettings, { fields }: Pick<ModelSpec, 'fields'>): string {
   const columnOf = (name: string) => fields.find((field) => field.name === name)?.column ?? name
-  return spell({
+  return format({
     columns: settings.fields.map(columnOf),
     unique: settings.unique,
     method: settings.using ?? 'btree',
@@ -37,5 +37,5 @@ interface Parts {
   readonly conditions: readonly (readonly unknown[])[]
 }
 
-const spell = ({ columns, unique, method, ignoresCase, conditions }: Parts): string =>
+const format = ({ columns, unique, method, ignoresCase, conditions }: Parts): string =>
   JSON.stringify([columns, unique, method, ignoresCase, conditions.map((each) => JSON.stringify(each)).toSorted()])

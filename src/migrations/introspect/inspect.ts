@@ -1,7 +1,7 @@
 import type { Connection } from '../../db/database.js'
 import { ANSWERS } from '../../config/parse/answers-model.js'
 import { KEYS } from '../../config/parse/keys-model.js'
-import { spelledTable } from '../../fields/table-name.js'
+import { formattedTable } from '../../fields/table-name.js'
 import { JOURNAL } from '../files/journal.js'
 import { BUILT_IN_COLLATIONS, collationOfColumn } from './collation.js'
 import { describeInParts } from './in-parts.js'
@@ -209,7 +209,7 @@ const TRIGGERS = `
 
 const TABLES = `
   select coalesce(jsonb_agg(jsonb_build_object(
-    'name', ${spelledTable('c', 'n')},
+    'name', ${formattedTable('c', 'n')},
     'partition', c.relispartition,
     'rows', case when c.relkind not in ('v', 'f') and c.reltuples >= 0 then c.reltuples::bigint end,
     'writable', pg_relation_is_updatable(c.oid, false) & 28 = 28,

@@ -11,7 +11,7 @@ import { digitsOf, type MigrationFolder, nextNumber, readMigrations } from '../f
 import { writeNext } from '../files/write-next.js'
 import { rejectUnlessAllApplied } from '../files/journal.js'
 import { renderStatement } from '../files/render.js'
-import { spellOwned } from '../plan/ownership.js'
+import { formatOwned } from '../plan/ownership.js'
 import { recordTables } from './record.js'
 import { MIGRATION_NAME, remainingPlan } from './remaining-plan.js'
 import { recordMigration } from '../run/run.js'
@@ -243,7 +243,7 @@ interface Listed {
 function renderMigrationFile(statements: readonly string[], { owned, known }: Listed): string {
   const up = statements.map(renderStatement).join('\n')
   const named = known.filter((object) => !/[\r\n]/.test(object)).map((object) => `-- known: ${object}\n`)
-  return `${HEADER}\n${named.join('')}-- up\n\n${up}\n${spellOwned(owned)}`
+  return `${HEADER}\n${named.join('')}-- up\n\n${up}\n${formatOwned(owned)}`
 }
 
 /** The constraints and indexes of new tables with the names that the models generate: from now on, resources.yaml owns them. */

@@ -1,4 +1,4 @@
-import { spellValue } from '../../config/edit/spell-value.js'
+import { formatValue } from '../../config/edit/format-value.js'
 import { isReading, type Operation, OPERATIONS, READS } from '../../config/core-spec.js'
 import { exact } from '../../lookups/exact.js'
 import type { ChosenModel } from './choose.js'
@@ -11,13 +11,13 @@ export function renderModel(model: ChosenModel): string {
   return [
     ...left.map(comment),
     `${name}:`,
-    ...(table === name ? [] : [`  table: ${spellValue(table)}`]),
+    ...(table === name ? [] : [`  table: ${formatValue(table)}`]),
     ...(isUnmanageable ? ['  managed: false'] : []),
     ...(key.length === 1 ? [] : [`  primary_key: ${key.length === 0 ? 'none' : `[${key.join(', ')}]`}`]),
     '  fields:',
-    ...fields.map((field) => `    ${`${field.name}:`.padEnd(width)} ${spellWords(field.words)}`),
-    ...(relations.length === 0 ? [] : ['  relations:', ...relations.map((each) => `    ${spellRelation(each)}`)]),
-    ...(indexes.length === 0 ? [] : ['  indexes:', ...indexes.map((index) => `    - ${spellIndex(index)}`)]),
+    ...fields.map((field) => `    ${`${field.name}:`.padEnd(width)} ${formatWords(field.words)}`),
+    ...(relations.length === 0 ? [] : ['  relations:', ...relations.map((each) => `    ${formatRelation(each)}`)]),
+    ...(indexes.length === 0 ? [] : ['  indexes:', ...indexes.map((index) => `    - ${formatIndex(index)}`)]),
     '',
   ].join('\n')
 }
@@ -25,19 +25,19 @@ export function renderModel(model: ChosenModel): string {
 /** Renders a resource for a model, with every operation that its table supports, or only with the reading ones. */
 export function renderResource({ name, operations, filterable }: ChosenModel, readOnly: boolean): string {
   const given = readOnly ? operations.filter(isReading) : operations
-  const said = spellOperations(given)
-  const settings = [...(said === undefined ? [] : [said]), ...spellFilters(filterable)]
+  const said = formatOperations(given)
+  const settings = [...(said === undefined ? [] : [said]), ...formatFilters(filterable)]
   return [`${name}:`, `  model: ${name}`, `  path: /${name}/`, ...settings.map((each) => `  ${each}`), ''].join('\n')
 }
 
-function spellFilters(filters: ChosenModel['filterable']): readonly string[] {
+function formatFilters(filters: ChosenModel['filterable']): readonly string[] {
   if (filters.length === 0) return []
   if (filters.every(({ lookups }) => lookups.join() === exact.name))
-    return [`filterable: [${filters.map(({ field }) => spellValue(field)).join(', ')}]`]
-  return ['filterable:', ...filters.map(({ field, lookups }) => `  ${spellValue(field)}: [${lookups.join(', ')}]`)]
+    return [`filterable: [${filters.map(({ field }) => formatValue(field)).join(', ')}]`]
+  return ['filterable:', ...filters.map(({ field, lookups }) => `  ${formatValue(field)}: [${lookups.join(', ')}]`)]
 }
 
-function spellOperations(operations: readonly Operation[]): string | undefined {
+function formatOperations(operations: readonly Operation[]): string | undefined {
   if (operations.length === OPERATIONS.length) return undefined
   return operations.length === READS.length && operations.every(isReading)
     ? 'read_only: true'
@@ -49,27 +49,33 @@ export function comment(text: string): string {
   return `# ${text.replaceAll(/[\u0000-\u001f\u007f-\u009f\ufeff\ufffe\uffff\s]+/g, ' ')}`
 }
 
-const spellWords = (words: Words): string => `{ ${spellSettings(words).join(', ')} }`
+const formatWords = (words: Words): string => `{ ${formatSettings(words).join(', ')} }`
 
 /** Renders words, one setting each. */
-export function spellSettings(words: Words): readonly string[] {
-  return words.map(([key, value]) => `${key}: ${spellValue(value)}`)
+export function formatSettings(words: Words): readonly string[] {
+  return words.map(([key, value]) => `${key}: ${formatValue(value)}`)
 }
 
 /** Renders a relation over several fields with its name. */
-export function spellRelation({ name, model, fields, references, onDelete }: ChosenModel['relations'][number]): string {
-  const list = (names: readonly string[]) => `[${names.map(spellValue).join(', ')}]`
+export function formatRelation({
+  name,
+  model,
+  fields,
+  references,
+  onDelete,
+}: ChosenModel['relations'][number]): string {
+  const list = (names: readonly string[]) => `[${names.map(formatValue).join(', ')}]`
   const settings = [
-    `model: ${spellValue(model)}`,
+    `model: ${formatValue(model)}`,
     `fields: ${list(fields)}`,
     ...(references ? [`references: ${list(references)}`] : []),
     ...(onDelete === 'restrict' ? [] : [`on_delete: ${onDelete}`]),
   ]
-  return `${spellValue(name)}: { ${settings.join(', ')} }`
+  return `${formatValue(name)}: { ${settings.join(', ')} }`
 }
 
 /** Renders an index: a list of fields if it is plain. */
-export function spellIndex({ fields, unique, ...others }: ChosenModel['indexes'][number]): string {
+export function formatIndex({ fields, unique, ...others }: ChosenModel['indexes'][number]): string {
   const isList = !unique && Object.keys(others).length === 0
-  return spellValue(isList ? fields : { fields, ...(unique && { unique }), ...others })
+  return formatValue(isList ? fields : { fields, ...(unique && { unique }), ...others })
 }

@@ -68,7 +68,7 @@ async function undonePart({ spec, scratch, files, object }: Adoption, after: Com
   const planned = new Set(before.steps.map(({ subject }) => subject))
   const steps = after.steps.filter(({ subject }) => subject === object || !planned.has(subject))
   return {
-    undoing: [...steps.map(spell), ...after.rejections.filter((rejection) => !before.rejections.includes(rejection))],
+    undoing: [...steps.map(format), ...after.rejections.filter((rejection) => !before.rejections.includes(rejection))],
     help: [],
   }
 }
@@ -99,7 +99,7 @@ function undoneInColumn(spec: AppSpec, { table, old, now }: ChangedColumn, { to,
   const place = { table: wantedTable.name, column: wanted.name }
   // The type of a relation is the type of the key that it refers to.
   const help = type && isRelation(spec, place) ? [] : settingsFirst(spec, place, settings)
-  return { undoing: steps.map(spell), help }
+  return { undoing: steps.map(format), help }
 }
 
 interface ColumnName {
@@ -119,7 +119,7 @@ function settingsFirst(spec: AppSpec, { table, column }: ColumnName, settings: r
   return [`In models.${wanted.model}.fields.${field}, ${settings.join(' and ')}; then adopt it again`]
 }
 
-function spell({ change, subject, detail }: Step): string {
+function format({ change, subject, detail }: Step): string {
   return `${change} ${subject}: ${detail}`
 }
 

@@ -5,7 +5,7 @@ import type { Json } from '../../json.js'
 import type { ChosenField } from './field-of-column.js'
 import { freeName } from './field-names.js'
 import type { InspectedTable } from './inspect.js'
-import { spellSettings } from './render-models.js'
+import { formatSettings } from './render-models.js'
 
 /** A change to the text of a configuration. */
 export interface Edit {
@@ -39,7 +39,7 @@ export function newFields(model: ModelSpec, fields: readonly ChosenField[]): rea
       used.add(name)
       const words = field.words.filter(([key]) => name === field.name || key !== 'column')
       const said = name === field.name ? words : [...words, ['column', field.column] as const]
-      const settings = spellSettings(said)
+      const settings = formatSettings(said)
       return (file) => ({
         what: `${model.name}.${name}: added, for a new column: { ${settings.join(', ')} }`,
         apply: (text) => addField(text, file, { table: model.table, name, settings }),
@@ -136,7 +136,7 @@ function changeField(
   const place = { model: model.name, field: field.name }
   const usual = field.target ? `${field.name}_id` : field.name
   const isNew = (key: string) => words.has(key) && (key !== 'column' || field.column === usual)
-  const set = keys.filter(isNew).flatMap((key) => spellSettings([[key, words.get(key) ?? null]]))
+  const set = keys.filter(isNew).flatMap((key) => formatSettings([[key, words.get(key) ?? null]]))
   const hadSetting = (key: string) =>
     key in field.options ||
     (key === 'nullable' && field.nullable) ||

@@ -5,7 +5,7 @@ import type { ChosenModel } from './choose.js'
 import { freeName } from './field-names.js'
 import { keyOfIndex, keyOfSettings } from './index-key.js'
 import { readIndex } from './read-index.js'
-import { spellIndex, spellRelation } from './render-models.js'
+import { formatIndex, formatRelation } from './render-models.js'
 import { tryText } from './spec-of-text.js'
 import type { EditOf } from './update-fields.js'
 
@@ -25,7 +25,7 @@ export function changedIndexes(followed: Followed): readonly EditOf[] {
   const gone = model.indexes.filter((index) => !there.has(keyOfIndex(index)) && !isThere(index, followed))
   return [
     ...added.map((index): EditOf => {
-      const spelled = spellIndex(index)
+      const spelled = formatIndex(index)
       return (file) => ({
         what: `${model.name}: added the index ${spelled}`,
         apply: (text) => addIndex(text, file, model.name, spelled),
@@ -77,7 +77,7 @@ export function newRelations({ model, now }: Pick<Followed, 'model' | 'now'>): r
     .map((relation) => {
       const { name } = freeName([relation.name], used)
       used.add(name)
-      const spelled = spellRelation({ ...relation, name })
+      const spelled = formatRelation({ ...relation, name })
       return (file) => ({
         what: `${model.name}: added the relation ${spelled}`,
         apply: (text) => addRelation(text, file, model.name, spelled),

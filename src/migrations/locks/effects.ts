@@ -1,5 +1,5 @@
 import { NAME } from '../files/statements.js'
-import { spellTableName } from '../../fields/table-name.js'
+import { formatTableName } from '../../fields/table-name.js'
 import type { CatalogConstraint, CatalogTable } from '../introspect/catalog.js'
 import { convert } from '../plan/conversions.js'
 import type { LockMode, TableLock, Work } from './modes.js'
@@ -153,7 +153,7 @@ function find(tables: readonly CatalogTable[], text: string): CatalogTable | und
 /** The name of a table from its SQL, as a catalogue spells it: `sales.orders` for `"sales"."orders"`. */
 export function tableNamed(text: string): string {
   const [first = '', second] = [...text.matchAll(new RegExp(NAME, 'giu'))].map(([name]) => unquoted(name))
-  return spellTableName(second === undefined ? { schema: undefined, name: first } : { schema: first, name: second })
+  return formatTableName(second === undefined ? { schema: undefined, name: first } : { schema: first, name: second })
 }
 
 /** A name from its SQL. */

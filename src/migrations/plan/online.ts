@@ -78,7 +78,7 @@ const OUTSIDE = { outside: true, waits: 'nobody waits: this is done outside of a
 
 /** An index that is built while others write. */
 export function concurrently(step: Step): Step {
-  const spell = (statement: string) => statement.replace(/^(create (?:unique )?|drop )index /, '$1index concurrently ')
+  const format = (statement: string) => statement.replace(/^(create (?:unique )?|drop )index /, '$1index concurrently ')
   const isUnique = step.up.some((statement) => statement.startsWith('create unique '))
   const { waits: _waits, ...rest } = step
   return {
@@ -89,8 +89,8 @@ export function concurrently(step: Step): Step {
       ...(isUnique && step.risk !== undefined ? [step.risk] : []),
       'is built while others write, outside of a transaction',
     ].join('; '),
-    up: step.up.map(spell),
-    down: step.down.map(spell),
+    up: step.up.map(format),
+    down: step.down.map(format),
   }
 }
 

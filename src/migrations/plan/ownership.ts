@@ -16,7 +16,7 @@ const START = '-- owns: '
 const WIDEST = 120
 
 /** The comment at the end of a file that lists its constraints and indexes for resources.yaml. */
-export function spellOwned(names: readonly string[]): string {
+export function formatOwned(names: readonly string[]): string {
   const lines: string[] = []
   for (const name of names.map(identifier)) {
     const last = lines.at(-1)

@@ -138,9 +138,9 @@ function isMatchedBy(checks: readonly CatalogConstraint[], wanted: CatalogConstr
 }
 
 function isSame(key: keyof Limits, one: Limits, other: Limits): boolean {
-  const spell = (value: Limits[typeof key]) =>
+  const format = (value: Limits[typeof key]) =>
     Array.isArray(value) ? JSON.stringify(value.toSorted()) : String(Number(value))
-  return other[key] !== undefined && spell(one[key]) === spell(other[key])
+  return other[key] !== undefined && format(one[key]) === format(other[key])
 }
 
 /** Whether a constraint with a generated name cannot be expressed in resources.yaml: then another tool made it. */

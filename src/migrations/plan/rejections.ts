@@ -1,4 +1,4 @@
-import { spellValue } from '../../config/edit/spell-value.js'
+import { formatValue } from '../../config/edit/format-value.js'
 import type { Catalog, CatalogColumn, CatalogConstraint, CatalogIndex, CatalogTable } from '../introspect/catalog.js'
 import { collationSql } from '../introspect/collation.js'
 import { both, extra, has, isOfOneKind, isOurConstraint, isOurIndex, type Pair, usesOf } from './pair.js'
@@ -62,10 +62,10 @@ function likeliest(
 function unclear({ name, model }: WantedTable, old: string, heir: WantedColumn): string {
   const repairs: readonly (readonly [string, string])[] = [
     [
-      `renamed_from: ${spellValue(old)}`,
+      `renamed_from: ${formatValue(old)}`,
       `in the field \`${heir.field}\` of the model \`${model}\`: the values stay, under the new name`,
     ],
-    [`dropped: [${spellValue(old)}]`, `in the model \`${model}\`: the values are lost`],
+    [`dropped: [${formatValue(old)}]`, `in the model \`${model}\`: the values are lost`],
   ]
   return lines(
     `column ${name}.${old} is not in resources.yaml and ${name}.${heir.name} is new: a rename is never guessed, so one of these lines settles it`,

@@ -1,4 +1,4 @@
-import { spelledTable } from '../../fields/table-name.js'
+import { formattedTable } from '../../fields/table-name.js'
 import type { Connection } from '../../db/database.js'
 
 /** From this many rows on, requests notice the time that PostgreSQL needs to read a table. */
@@ -8,10 +8,10 @@ const MANY_ROWS = 100_000
 const BYTES_OF_ROW = 100
 
 const ROWS = `
-  select ${spelledTable('c', 'n')},
+  select ${formattedTable('c', 'n')},
     (case when c.reltuples > 0 then c.reltuples else pg_relation_size(c.oid) / ${BYTES_OF_ROW} end)::bigint::text
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
-  where c.relkind in ('r', 'p') and ${spelledTable('c', 'n')} = any(array(select jsonb_array_elements_text($1::jsonb)))`
+  where c.relkind in ('r', 'p') and ${formattedTable('c', 'n')} = any(array(select jsonb_array_elements_text($1::jsonb)))`
 
 /** Which tables of a database have many rows, with about how many. */
 export async function largeTables(

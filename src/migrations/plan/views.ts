@@ -1,7 +1,7 @@
 import { inDependencyOrder } from '../../dependency-order.js'
 import type { AppSpec, ModelSpec } from '../../config/spec.js'
 import type { Connection } from '../../db/database.js'
-import { spelledTable, tableSql } from '../../fields/table-name.js'
+import { formattedTable, tableSql } from '../../fields/table-name.js'
 import { MigrationError } from '../files/error.js'
 import { splitStatements } from '../files/statements.js'
 
@@ -80,14 +80,14 @@ export async function createViews(session: Connection, views: readonly WantedVie
 
 const VIEWS = `
   select coalesce(jsonb_agg(jsonb_build_object(
-    'name', ${spelledTable('c', 'n', '$1')},
+    'name', ${formattedTable('c', 'n', '$1')},
     'query', rtrim(trim(pg_get_viewdef(c.oid)), ';'),
     'columns', (
       select jsonb_agg(concat_ws(' ', quote_ident(a.attname), format_type(a.atttypid, a.atttypmod)) order by a.attnum)
       from pg_attribute a where a.attrelid = c.oid and a.attnum > 0
     ),
     'reads', (
-      select coalesce(jsonb_agg(distinct ${spelledTable('o', 'm', '$1')}), '[]')
+      select coalesce(jsonb_agg(distinct ${formattedTable('o', 'm', '$1')}), '[]')
       from pg_rewrite r
       join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = r.oid and d.refclassid = 'pg_class'::regclass
       join pg_class o on o.oid = d.refobjid and o.oid <> c.oid

@@ -1,4 +1,4 @@
-import { spelledTable } from '../../fields/table-name.js'
+import { formattedTable } from '../../fields/table-name.js'
 import type { Database } from '../../db/database.js'
 import { runPart } from '../files/code.js'
 import { isOutside } from '../files/concurrent.js'
@@ -164,7 +164,7 @@ interface Relation {
 type State = ReadonlyMap<string, Relation>
 
 const STATE = `
-  select c.oid::text, ${spelledTable('c', 'n')}, i.indrelid::text, pg_relation_filenode(c.oid)::text, pg_stat_get_xact_numscans(c.oid)::text,
+  select c.oid::text, ${formattedTable('c', 'n')}, i.indrelid::text, pg_relation_filenode(c.oid)::text, pg_stat_get_xact_numscans(c.oid)::text,
     (select string_agg(distinct l.mode, ',') from pg_locks l
      where l.pid = pg_backend_pid() and l.granted and l.relation = c.oid
        and l.database = (select oid from pg_database where datname = current_database()))

@@ -15,7 +15,7 @@ import {
   parseMigration,
   readMigrations,
   type Replaced,
-  spellReplaced,
+  formatReplaced,
 } from '../files/files.js'
 import { compareJournal, rejectDisagreement } from '../files/journal.js'
 import { renderStatement } from '../files/render.js'
@@ -24,7 +24,7 @@ import { inspectSchema } from '../introspect/inspect.js'
 import { recordTables } from '../introspect/record.js'
 import { isDerivedConstraint, isDerivedIndex } from '../plan/derived.js'
 import { compareOnly } from '../plan/generate.js'
-import { type Ownership, spellOwned } from '../plan/ownership.js'
+import { type Ownership, formatOwned } from '../plan/ownership.js'
 import { readViews } from '../plan/views.js'
 import { buildOwned, FROM, inScratch, onReplayed, runAll } from './scratch.js'
 
@@ -70,11 +70,11 @@ export async function squash(folder: MigrationFolder, request: SquashRequest): P
     const { made, owns } = await buildOwned(session, chosen)
     return ownedNames(made, owns)
   })
-  const heading = chosen.flatMap(replacedBy).map(spellReplaced).join('') + knownOf(chosen)
+  const heading = chosen.flatMap(replacedBy).map(formatReplaced).join('') + knownOf(chosen)
   const before = await stepsOf(spec, files, scratch)
   const path = join(dirname(chosen[0]?.file ?? ''), `${target}.sql`)
   const proveText = async (statements: string): Promise<Candidate> => {
-    const text = `${heading}-- up\n\n${statements}\n${spellOwned(owned)}`
+    const text = `${heading}-- up\n\n${statements}\n${formatOwned(owned)}`
     const migration = parseMigration(target, path, Buffer.from(text))
     if ('errors' in migration) return { reason: migration.errors.join('; ') }
     const difference = await differenceOf(scratch, migration, sketch)

@@ -3,13 +3,13 @@ import type { Json } from '../../json.js'
 /** Words that YAML 1.1 or 1.2 reads as booleans or null. */
 const TAKEN = /^(?:true|false|null|yes|no|on|off|y|n)$/i
 
-/** Spells a value on one line of YAML; a text that is a name stays without quotes. */
-export function spellValue(value: Json): string {
+/** Formats a value on one line of YAML; a text that is a name stays without quotes. */
+export function formatValue(value: Json): string {
   if (typeof value === 'string') return /^[a-z][a-z0-9_-]*$/i.test(value) && !TAKEN.test(value) ? value : quote(value)
-  if (Array.isArray(value)) return `[${value.map(spellValue).join(', ')}]`
+  if (Array.isArray(value)) return `[${value.map(formatValue).join(', ')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
   return `{ ${Object.entries(value)
-    .map(([key, each]) => `${key}: ${spellValue(each)}`)
+    .map(([key, each]) => `${key}: ${formatValue(each)}`)
     .join(', ')} }`
 }
 

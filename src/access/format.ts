@@ -5,13 +5,13 @@ import type { Lookup } from '../lookups/lookup.js'
 import { exact } from '../lookups/exact.js'
 
 /** The name of a condition, as the file has it. */
-export function spellName({ relations, field, lookup }: Omit<RuleCondition, 'value'>): string {
+export function formatName({ relations, field, lookup }: Omit<RuleCondition, 'value'>): string {
   return [...relations.map((each) => each.field.name), parameterOf(field.name, lookup)].join('.')
 }
 
 /** The value of a condition, as the file has it. */
-export function spellValue(value: RuleValue, field: FieldSpec, lookup: Lookup = exact): string {
-  if ('literal' in value) return spellJson(writtenLiteral(value.literal, field, lookup))
+export function formatValue(value: RuleValue, field: FieldSpec, lookup: Lookup = exact): string {
+  if ('literal' in value) return formatJson(writtenLiteral(value.literal, field, lookup))
   if ('subject' in value) return '$sub'
   if ('claim' in value) return `$${value.claim}`
   return 'user' in value ? '$user' : `$${value.set.name}`
@@ -22,22 +22,22 @@ export function writtenLiteral(literal: unknown, { type, options }: FieldSpec, l
   return literal == null ? null : lookup.operand.write(literal, (item) => type.write(item, options))
 }
 
-function spellJson(value: Json): string {
-  if (Array.isArray(value)) return `[${(value as readonly Json[]).map(spellJson).join(', ')}]`
+function formatJson(value: Json): string {
+  if (Array.isArray(value)) return `[${(value as readonly Json[]).map(formatJson).join(', ')}]`
   return String(value)
 }
 
-export function spellCondition(condition: RuleCondition): string {
-  return `${spellName(condition)}: ${spellValue(condition.value, condition.field, condition.lookup)}`
+export function formatCondition(condition: RuleCondition): string {
+  return `${formatName(condition)}: ${formatValue(condition.value, condition.field, condition.lookup)}`
 }
 
 /** A rule in one line. */
-export function spellRule(rule: Rule): string {
-  return rule.map((all) => all.map(spellCondition).join(', ')).join(' or ')
+export function formatRule(rule: Rule): string {
+  return rule.map((all) => all.map(formatCondition).join(', ')).join(' or ')
 }
 
 /** The fields of a grant as text: `all`, `all but cost`, or their names. */
-export function spellFields(granted: readonly string[], all: readonly string[]): string {
+export function formatFields(granted: readonly string[], all: readonly string[]): string {
   const missing = all.filter((name) => !granted.includes(name))
   if (missing.length === 0) return 'all'
   const shown = granted.filter((name) => all.includes(name))
