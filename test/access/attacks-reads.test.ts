@@ -28,7 +28,7 @@ let tasks: Tasks
 beforeAll(async () => {
   tasks = await startTasks({ yaml: YAML, plugin, checkResponses: false })
 })
-afterAll(() => tasks.api.close())
+afterAll(() => tasks.close())
 beforeEach(() => tasks.reset())
 
 const get = (name: string, path: string, headers?: Readonly<Record<string, string>>) =>
@@ -180,7 +180,7 @@ test('34: a long list is counted, and not estimated, for callers who do not see 
     expect(await seen('ann')).toEqual(['10103', null])
     expect(await seen('chief')).toEqual([expect.any(String), 'true'])
   } finally {
-    await other.api.close()
+    await other.close()
   }
 })
 

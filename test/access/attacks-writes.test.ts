@@ -25,7 +25,7 @@ let tasks: Tasks
 beforeAll(async () => {
   tasks = await startTasks({ yaml: YAML, plugin, checkResponses: false })
 })
-afterAll(() => tasks.api.close())
+afterAll(() => tasks.close())
 beforeEach(() => tasks.reset())
 
 const stored = async () => {
@@ -169,7 +169,7 @@ describe('notes of tenants', () => {
   beforeAll(async () => {
     notes = await startTasks({ yaml: NOTES, checkResponses: false })
   })
-  afterAll(() => notes.api.close())
+  afterAll(() => notes.close())
   beforeEach(async () => {
     await notes.database.query({ text: 'truncate notes, letters restart identity cascade', values: [] })
     for (const kind of ['a', 'c'])

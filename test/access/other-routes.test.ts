@@ -48,7 +48,7 @@ beforeAll(async () => {
   tasks = await startTasks({ yaml: YAML, plugin, checkResponses: false })
 })
 afterAll(async () => {
-  await tasks.api.close()
+  await tasks.close()
 })
 beforeEach(() => tasks.reset())
 
@@ -157,7 +157,7 @@ resources:
       expect((await other.as('ann', 'GET', '/api/notes/partial/?distinct=kind')).status).toBe(404)
       expect((await other.as('ann', 'GET', '/api/notes/?distinct=kind')).status).toBe(400)
     } finally {
-      await other.api.close()
+      await other.close()
     }
   })
 })

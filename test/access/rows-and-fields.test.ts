@@ -6,7 +6,7 @@ beforeAll(async () => {
   tasks = await startTasks()
 })
 afterAll(async () => {
-  await tasks.api.close()
+  await tasks.close()
 })
 beforeEach(() => tasks.reset())
 
@@ -109,7 +109,7 @@ resources:
     expect((await other.as(undefined, 'GET', '/api/notes/1/')).json).toEqual({ text: 'x' })
     expect((await other.as(undefined, 'GET', '/api/notes/2/')).status).toBe(404)
   } finally {
-    await other.api.close()
+    await other.close()
   }
 })
 

@@ -6,7 +6,7 @@ beforeAll(async () => {
   tasks = await startTasks({ checkResponses: false })
 })
 afterAll(async () => {
-  await tasks.api.close()
+  await tasks.close()
 })
 beforeEach(() => tasks.reset())
 
@@ -159,7 +159,7 @@ resources:
       })
       expect((await other.as('ann', 'PATCH', '/api/notes/2/', { kind: 'd' })).status).toBe(200)
     } finally {
-      await other.api.close()
+      await other.close()
     }
   })
 

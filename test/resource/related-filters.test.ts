@@ -200,8 +200,7 @@ mounts:
     for (const text of SQL) await tasks.database.query({ text, values: [] })
   })
   afterAll(async () => {
-    await tasks?.api.close()
-    await tasks?.database.close()
+    await tasks?.close()
   })
 
   test.each([

@@ -119,6 +119,7 @@ export interface Tasks {
   ): Promise<Answer>
   /** Makes the rows anew. */
   reset(): Promise<void>
+  close(): Promise<void>
 }
 
 export interface Answer {
@@ -160,6 +161,10 @@ export async function startTasks({
     },
     reset: async () => {
       for (const text of TASK_ROWS) await database.query({ text, values: [] })
+    },
+    async close() {
+      await api.close()
+      await database.close()
     },
   }
 }
