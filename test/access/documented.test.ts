@@ -6,7 +6,7 @@ import { startTasks } from '../support/tasks.js'
 const YAML = /```yaml\n([\s\S]*?)```/.exec(readFileSync('docs/access.md', 'utf8'))?.[1] ?? ''
 
 test('the example of docs/access.md does what the page says', async () => {
-  const { api, as, database } = await startTasks({ yaml: YAML, checkResponses: false })
+  const { as, database, close } = await startTasks({ yaml: YAML, checkResponses: false })
   const run = (text: string) => database.query({ text, values: [] })
   try {
     await run("insert into users (subject) values ('ann')")
@@ -27,6 +27,6 @@ test('the example of docs/access.md does what the page says', async () => {
     expect((await as(undefined, 'GET', '/api/tasks/')).status).toBe(401)
     expect((await as(undefined, 'GET', '/openapi.json')).status).toBe(200)
   } finally {
-    await api.close()
+    await close()
   }
 })
