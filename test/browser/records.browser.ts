@@ -36,7 +36,12 @@ const open = (path: string) => page.goto(`${api.url}/explore${path}`)
 const run = (text: string) => api.database.query({ text, values: [] })
 const button = (name: string) => page.getByRole('button', { name, exact: true })
 const input = (name: string) => page.getByLabel(name, { exact: true })
-const said = async (text: string) => expect(await page.getByRole('status').textContent()).toBe(text)
+/** Waits for a message: the script shows it after the browser has shown the page. */
+const said = (text: string) =>
+  page
+    .getByRole('status')
+    .and(page.getByText(text, { exact: true }))
+    .waitFor()
 const stored = async () => (await run('select title, notes, extra::text from books')).rows
 
 describeInChromium('a record in Chromium', () => {
