@@ -14,7 +14,7 @@ import { type CliContext, type CommonOptions, shownPath } from '../context.js'
 import { onExistingDatabase } from '../database/database.js'
 import type { ExitCode } from '../failure.js'
 import { alignColumns, count } from '../output.js'
-import { createStages } from '../migrate/progress.js'
+import { createStages } from '../progress.js'
 import { openScratchOf, scratchOption, type ScratchOptions } from '../migrate/scratch.js'
 
 interface IntrospectOptions extends CommonOptions, ScratchOptions {

@@ -15,7 +15,7 @@ import { type CliContext, type CommonOptions, requireSpec, shownPath } from '../
 import { onExistingDatabase } from '../database/database.js'
 import { type ExitCode, Failure } from '../failure.js'
 import { count } from '../output.js'
-import { createProgress } from '../migrate/progress.js'
+import { createProgress } from '../progress.js'
 import { requireSchema } from '../serve/schema.js'
 
 interface SeedOptions extends CommonOptions {

@@ -87,9 +87,7 @@ export async function onExistingDatabase<T>(
 ): Promise<T> {
   if (hasDatabase(context, spec.file)) return onDatabase(context, spec, work)
   const { shown } = embeddedOf(context, spec.file)
-  throw new Failure(
-    2,
-    `there is no database yet: DATABASE_URL is not set, and there is no embedded database in ${shown}`,
-    ['create it: snippetctl migrate up'],
-  )
+  throw new Failure(2, `the project has no database yet: DATABASE_URL is not set, and ${shown} does not contain one`, [
+    'create it: snippetctl migrate up',
+  ])
 }

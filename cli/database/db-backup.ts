@@ -7,7 +7,7 @@ import { type CliContext, type CommonOptions, shownPath } from '../context.js'
 import { inWordsOf, openProjectDatabase } from './database.js'
 import { requireEmbedded, requireThere } from './embedded.js'
 import { type ExitCode, Failure } from '../failure.js'
-import { createStages, type Stages } from '../migrate/progress.js'
+import { createStages, type Stages } from '../progress.js'
 import { writeWhole } from '../project/whole-file.js'
 
 interface RestoreOptions extends CommonOptions {

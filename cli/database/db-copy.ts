@@ -13,7 +13,7 @@ import { type CliContext, type CommonOptions, projectFolders, requireSpec } from
 import { inWordsOf, openProjectDatabase, requireReachable } from './database.js'
 import { embeddedOf, requireThere } from './embedded.js'
 import { type ExitCode, Failure } from '../failure.js'
-import { createProgress, type Progress } from '../migrate/progress.js'
+import { createProgress, type Progress } from '../progress.js'
 import { count } from '../output.js'
 import { requireSchema } from '../serve/schema.js'
 

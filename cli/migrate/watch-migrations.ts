@@ -1,6 +1,6 @@
 import { type Blocker, describeBlocker, type MigrationProgress } from '../../src/internal.js'
 import type { CliContext } from '../context.js'
-import { createProgress, type Progress } from './progress.js'
+import { createProgress, type Progress } from '../progress.js'
 
 /** Reports of running migrations on stderr: a bar at a terminal, and a line for each wait for other sessions. */
 interface Watching {

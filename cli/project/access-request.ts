@@ -3,6 +3,7 @@ import {
   type Asker,
   decide,
   explainGrants,
+  findRecord,
   type Json,
   type EvaluatedCondition,
   type EvaluatedGrant,
@@ -76,11 +77,7 @@ export async function explainRequest(context: CliContext, loaded: Application, r
   }
   const explain = (known: ReturnType<typeof knownBy>, isKnown: boolean): Explained => {
     const situation: Situation = { spec, resource, asker, known }
-    const stored =
-      accessRequest.id &&
-      known
-        .records(resource.model.table)
-        ?.find((each) => resource.model.key.every((field, at) => each[field.name] === accessRequest.id?.[at]))
+    const stored = accessRequest.id && findRecord(situation, accessRequest.id)
     const grants = explainGrants(situation, accessRequest, stored)
     const fitting = grants.filter(({ isToCaller }) => isToCaller)
     if (fitting.length === 0) return { operation, status: asker ? 403 : 401, grants }

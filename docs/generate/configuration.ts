@@ -130,6 +130,7 @@ const columnOf = ({ spec }: ExampleField): string => spec.type.column(spec.optio
 
 /** A value in a response, as JSON. */
 function wireOf({ name, examples, typescript }: FieldType): string {
+  // The other examples of arrays have items of other types than the column beside them.
   const changed = name === 'array' ? undefined : examples.find(({ wire }) => wire !== undefined)
   const exact = examples.find(({ source }) => typescript === 'bigint' && source !== undefined)
   const shown = changed ?? exact ?? examples[0]

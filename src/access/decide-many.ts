@@ -65,32 +65,28 @@ function decideApart(situation: Situation, requests: readonly AccessRequest[]): 
   const { table } = situation.resource.model
   return requests.map((request) => {
     const others = requests.filter((each) => each !== request).map(({ id }) => id && findRecord(situation, id))
-    const known = {
-      ...situation.known,
-      records: (name: string) => {
-        const records = situation.known.records(name)
-        return name === table ? records?.filter((each) => !others.includes(each)) : records
-      },
-    }
-    return decide({ ...situation, known }, request).status
+    const records = situation.known.records(table)?.filter((each) => !others.includes(each))
+    return decide(withRecords(situation, records), request).status
   })
 }
 
 /** Decides each request about the records as the requests before it leave them. */
 function decideInTurn(situation: Situation, requests: readonly AccessRequest[]): readonly Decision[] {
-  const { table, key } = situation.resource.model
-  let records = situation.known.records(table)
+  let records = situation.known.records(situation.resource.model.table)
   return requests.map((request) => {
-    const known = {
-      ...situation.known,
-      records: (name: string) => (name === table ? records : situation.known.records(name)),
-    }
-    const decision = decide({ ...situation, known }, request)
+    const current = withRecords(situation, records)
+    const decision = decide(current, request)
     if (decision.status === undefined || decision.status >= 400) return decision
-    const others = request.id
-      ? records?.filter((each) => !key.every(({ name }, at) => each[name] === request.id?.[at]))
-      : records
+    const former = request.id && findRecord(current, request.id)
+    const others = records?.filter((each) => each !== former)
     records = others && [...others, ...(decision.stored ? [decision.stored as StoredRecord] : [])]
     return decision
   })
+}
+
+/** The situation with other records in the table of its resource. */
+function withRecords(situation: Situation, records: readonly StoredRecord[] | undefined): Situation {
+  const { resource, known } = situation
+  const isOwn = (table: string) => table === resource.model.table
+  return { ...situation, known: { ...known, records: (table) => (isOwn(table) ? records : known.records(table)) } }
 }

@@ -230,6 +230,12 @@ export interface CoreSpec {
 /** The member of records, and the path parameter, with a key of several fields as one text. */
 export const JOINED_ID = 'id'
 
+/** The members with the address of a record, which bodies ignore. */
+export const addressMembers = ({ url, joinedId }: Pick<CoreSpec, 'url' | 'joinedId'>): readonly string[] => [
+  ...(url ? ['url'] : []),
+  ...(joinedId ? [JOINED_ID] : []),
+]
+
 /** How a dialect identifies the records of a model. */
 export const joinedIdOf = (model: ModelSpec, dialect: Dialect | undefined): CoreSpec['joinedId'] =>
   dialect !== undefined && model.key.length > 1 ? { shown: true } : undefined

@@ -1,4 +1,11 @@
-import { type FieldSpec, loneKey, type Operation, type TargetSpec } from '../config/spec.js'
+import {
+  type FieldSpec,
+  JOINED_ID,
+  loneKey,
+  type Operation,
+  type ResourceSpec,
+  type TargetSpec,
+} from '../config/spec.js'
 import type { Context } from '../http/route.js'
 import { detailName } from '../resource/links.js'
 import type { Id } from '../resource/plan.js'
@@ -65,14 +72,16 @@ export function referred(explored: Explored, field: FieldSpec | undefined, value
 }
 
 /** The path of a record. `key` is its key, or already its path. */
-function pathIn({ routes }: Explored, { spec, key: { parameters } }: Resource, key: Exact): string | undefined {
+function pathIn({ routes }: Explored, { spec }: Resource, key: Exact): string | undefined {
   if (typeof key === 'string' && key.startsWith(spec.path)) return key
-  const parts = isMembers(key) ? [...key] : [[loneKey(spec.model)?.name ?? '', key] as const]
-  const texts = parts.map(([name, part]) => [name, textOf(part)] as const)
-  // In dialects, a key of several fields is one text.
-  const [joined = ''] = parameters
-  const values = parameters.length < texts.length ? [[joined, joinKey(texts.map(([, text]) => text))] as const] : texts
+  const values = isMembers(key) ? partsOf(spec, key) : [[loneKey(spec.model)?.name ?? '', textOf(key)] as const]
   return routes.reverse(detailName(spec.name), Object.fromEntries(values))
+}
+
+/** The parameters of the path of a record whose key has several fields. */
+function partsOf({ joinedId }: ResourceSpec, key: Members): readonly (readonly [name: string, value: string])[] {
+  const parts = [...key].map(([name, part]) => [name, textOf(part)] as const)
+  return joinedId ? [[JOINED_ID, joinKey(parts.map(([, text]) => text))]] : parts
 }
 
 interface Rows {

@@ -197,7 +197,7 @@ function detailOf(value: Exact | undefined): string | undefined {
 function titleOf(place: ApiPath): string {
   const { resource } = place
   if (!resource) return place.actions[0]?.action.summary ?? place.path
-  const key = place.path.split('/').slice(-1 - resource.key.fields.length, -1)
+  const key = place.path.split('/').slice(-1 - resource.key.parameters.length, -1)
   return isRecord(place) ? `${resource.spec.name} ${key.map(decode).join(', ')}` : resource.spec.name
 }
 

@@ -1,4 +1,4 @@
-import { type CoreSpec, type ExpansionSpec, JOINED_ID } from '../config/core-spec.js'
+import { addressMembers, type CoreSpec, type ExpansionSpec } from '../config/core-spec.js'
 import type { ComputedFields } from './computed.js'
 
 export interface SelectionPlan {
@@ -36,5 +36,6 @@ export function membersOf({
   computed,
 }: Pick<CoreSpec, 'url' | 'joinedId' | 'shown'> & ComputedFields): readonly string[] {
   const fields = [...shown, ...computed.map(({ field }) => field)]
-  return [...(url ? ['url'] : []), ...(joinedId?.shown ? [JOINED_ID] : []), ...fields.map(({ name }) => name)]
+  const address = addressMembers({ url, joinedId: joinedId?.shown ? joinedId : undefined })
+  return [...address, ...fields.map(({ name }) => name)]
 }

@@ -1,4 +1,4 @@
-import { type FieldSpec, JOINED_ID, READS, type ResourceSpec } from '../config/spec.js'
+import { addressMembers, type FieldSpec, JOINED_ID, READS, type ResourceSpec } from '../config/spec.js'
 import type { DescribeRecord } from '../features/feature.js'
 import { featureFields, joinedMembers, unsettableMembers } from '../features/index.js'
 import type { BodyMode } from '../resource/body.js'
@@ -118,7 +118,7 @@ export function bodySchema(resource: Resource, mode: DocumentedMode, schemas: Fi
     properties: Object.fromEntries(
       fields.map((field) => {
         const { default: standard, ...schema } = schemas.taken(field, field.name in links)
-        // A default that the field rejects is none for clients.
+        // Clients cannot send a default that the field rejects.
         const isGiven = mode === 'create' && standard !== undefined && !(standard === '' && rejectsEmpty(field))
         return [field.name, isGiven ? { ...schema, default: standard } : schema]
       }),
@@ -139,11 +139,10 @@ export function isNeeded(field: FieldSpec, mode: DocumentedMode): boolean {
 
 /** Members of responses that are ignored in bodies. */
 function namesIgnored({ spec }: Resource, sendable: Sendable | undefined): readonly string[] {
-  const { model, url, joinedId } = spec
+  const { model } = spec
   const fields = sendable?.fields ?? model.fields
   return [
-    ...(url ? ['url'] : []),
-    ...(joinedId ? [JOINED_ID] : []),
+    ...addressMembers(spec),
     ...fields.filter((field) => field.readOnly && !field.private).map(({ name }) => name),
     ...model.relations.flatMap(({ member }) => member?.name ?? []),
     ...unsettableMembers(spec),

@@ -14,7 +14,7 @@ import type { Ordered, PageRequest, Parameters } from '../pagination/paginator.j
 import { rejected } from '../dialects/parameters.js'
 import { Problem } from '../problem.js'
 import { operandSource } from '../features/operand-source.js'
-import { idFieldOf, joinedField, joinedIdLookup } from './joined-id.js'
+import { idFieldOf, JOINED_FIELD, joinedIdLookup, MAX_JOINED_IDS } from './joined-id.js'
 import { keepRecent, type ListRequest, rejectLong, formatLinks } from './list.js'
 import type { Condition } from './plan.js'
 import { type Pair, parsePairs, quote } from './query.js'
@@ -146,7 +146,8 @@ export function lookupsOf(spec: ResourceSpec): ReadonlyMap<string, Offered> {
 
 /** How many values of a field one parameter of a dialect accepts. */
 export function mostValuesOf(spec: ResourceSpec, { field, related }: Pick<Condition, 'field' | 'related'>): number {
-  return !related && field === idFieldOf(spec) ? MAX_IDS : MAX_VALUES
+  if (related || field !== idFieldOf(spec)) return MAX_VALUES
+  return field === JOINED_FIELD ? MAX_JOINED_IDS : MAX_IDS
 }
 
 interface Meant extends Pick<Condition, 'field' | 'related'> {
@@ -180,8 +181,7 @@ function toConditions(
 
 /** Lists can always be ordered by the primary key, which has an index. */
 export function sortableBy({ model, orderable, joinedId }: ResourceSpec): ReadonlyMap<string, FieldSpec> {
-  const joined = joinedId ? [joinedField(model)] : []
-  return new Map([...joined, ...model.key, ...orderable].map((field) => [field.name, field]))
+  return new Map([...(joinedId ? [JOINED_FIELD] : []), ...model.key, ...orderable].map((field) => [field.name, field]))
 }
 
 function compileSorting(spec: ResourceSpec): (asked: readonly Sorting[] | undefined) => readonly OrderSpec[] {

@@ -1,4 +1,4 @@
-import { type FieldSpec, JOINED_ID, loneKey, type ModelSpec, type ResourceSpec } from '../config/spec.js'
+import { type FieldSpec, JOINED_ID, loneKey, type ResourceSpec } from '../config/spec.js'
 import { derivedField } from '../config/derived-field.js'
 import type { Comparison } from '../dialects/dialect.js'
 import { fail } from '../fail.js'
@@ -8,20 +8,23 @@ import { text } from '../fields/text.js'
 import { isIn } from '../lookups/in.js'
 import type { Lookup } from '../lookups/lookup.js'
 import { Problem } from '../problem.js'
-import { remember } from '../remember.js'
 import { encodeSegment } from './path-segment.js'
 import type { Condition, Id, Row } from './plan.js'
 import { quote } from './query.js'
 import { keyOf } from './record-key.js'
 
 /** The member with a key of several fields as one text. */
-export const joinedField: (model: ModelSpec) => FieldSpec = remember(() =>
-  derivedField({ name: JOINED_ID, label: 'Id', type: text, options: {}, nullable: false }),
-)
+export const JOINED_FIELD: FieldSpec = derivedField({
+  name: JOINED_ID,
+  label: 'Id',
+  type: text,
+  options: {},
+  nullable: false,
+})
 
 /** The member by which a client of a dialect knows a record; undefined if records have no key. */
 export const idFieldOf = ({ model, joinedId }: ResourceSpec): FieldSpec | undefined =>
-  joinedId ? joinedField(model) : loneKey(model)
+  joinedId ? JOINED_FIELD : loneKey(model)
 
 /** The maximum number of ids in a request. Each adds a condition for each part of the key. */
 export const MAX_JOINED_IDS = 100
@@ -48,7 +51,7 @@ export function joinedIdLookup(spec: ResourceSpec): {
     if (texts.length > MAX_JOINED_IDS)
       throw new Problem('invalid_query', `${quote(parameter)} takes at most ${MAX_JOINED_IDS} values`)
     const value = texts.map((each) => key.parse(encodeSegment(each) ?? '') ?? rejectId(parameter, each))
-    return { field: first, lookup: lookup, value }
+    return { field: first, lookup, value }
   }
   return { lookup, conditionOf }
 }

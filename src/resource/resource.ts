@@ -1,4 +1,4 @@
-import { type FieldSpec, JOINED_ID, type ResourceSpec } from '../config/spec.js'
+import { addressMembers, type FieldSpec, JOINED_ID, type ResourceSpec } from '../config/spec.js'
 import type { LinkReader } from '../features/feature.js'
 import { unsettableMembers } from '../features/index.js'
 import { membersOf } from '../features/selection.js'
@@ -104,12 +104,7 @@ export function compileResource(spec: ResourceSpec, links: Links, compile: Compi
     ? compileDialectList(spec, spec.dialect, linked.readLink)
     : compileList(spec, linked.readLink)
   const joined = relations.flatMap(({ member }) => member?.name ?? [])
-  const ignored = [
-    ...(spec.url ? ['url'] : []),
-    ...(spec.joinedId ? [JOINED_ID] : []),
-    ...joined,
-    ...unsettableMembers(spec),
-  ]
+  const ignored = [...addressMembers(spec), ...joined, ...unsettableMembers(spec)]
   const valueReader = () => readSettable(spec.model, compile)
   return Object.freeze({
     spec,

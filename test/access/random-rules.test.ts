@@ -130,7 +130,7 @@ const dialectSearch = ([field, lookup, text]: NonNullable<RandomRequest['filter'
   return JSON.stringify({ [field]: condition })
 }
 
-/** What a dialect does not offer is asked at the prefix. */
+/** Requests that a dialect does not offer go to the resource at the prefix. */
 const inDialect = ({ mount, operation, several, filter }: RandomRequest): boolean =>
   mount === '/crud' && operation !== 'update' && several === undefined && !filter?.[0].includes('.')
 

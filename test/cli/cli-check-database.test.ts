@@ -248,7 +248,9 @@ describe('check --database', () => {
   test('creates no embedded database', async () => {
     const { code, stdout, stderr } = await runInHost(['check', '--database'], { cwd: project.folder })
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-    expect(stderr).toMatch(/^error: there is no database yet: .*\n {2}= help: create it: snippetctl migrate up\n$/)
+    expect(stderr).toMatch(
+      /^error: the project has no database yet: .*\n {2}= help: create it: snippetctl migrate up\n$/,
+    )
     expect(existsSync(join(project.folder, '.snippetctl', 'pg'))).toBe(false)
   })
 

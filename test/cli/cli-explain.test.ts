@@ -131,7 +131,7 @@ describe('explain without a database', () => {
     [2, ['book-detail', 'id=05'], '`05` is not a valid bigint', 'snippetctl explain book-detail id=<bigint>'],
     [2, ['book-detail', 'id=5', 'title=x'], '`book-detail` has no parameter `title`', ''],
     [2, ['some-detail', 'id=5', 'fields=titel'], 'the parameter `fields` names `titel`; known are id, title', ''],
-    [2, ['book-list'], 'there is no database yet', 'snippetctl migrate up'],
+    [2, ['book-list'], 'the project has no database yet', 'snippetctl migrate up'],
   ])('exits with %i for %j, and creates no database', async (expected, args, message, help) => {
     const { code, stdout, stderr } = await runInHost(['explain', ...args], { cwd: project.folder })
     expect({ code, stdout }).toEqual({ code: expected, stdout: '' })

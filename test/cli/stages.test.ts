@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals'
 import type { CliContext } from '../../cli/context.js'
-import { createStages } from '../../cli/migrate/progress.js'
+import { createStages } from '../../cli/progress.js'
 import { INTROSPECT_STAGES, introspect, RESTORE_STAGES, restoreEmbedded } from '../../src/internal.js'
 import { BOOKS, BOOKS_MIGRATION, BOOKS_MIGRATION_FILE, makeProject, type Project, runInHost } from '../support/cli.js'
 import { openTestDatabase } from '../support/database.js'

@@ -151,6 +151,7 @@ test('links to these records, and their pages, have the same paths', async () =>
   expect((await api.fetch(`/explore${line}`)).status).toBe(200)
   expect(await (await api.fetch('/explore/page/notes/')).text()).toContain(line.replace('/api', '/explore/page'))
   expect(await (await api.fetch('/explore/page/lines/')).text()).toContain('/explore/page/lines/1~a/')
+  expect(await (await api.fetch('/explore/page/lines/1~a/')).text()).toContain('<h1 dir="auto">page:line 1~a</h1>')
 })
 
 test('joining the parts of a key can be undone, and each id has one spelling', () => {

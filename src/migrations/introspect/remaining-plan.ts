@@ -13,6 +13,7 @@ interface Proposed {
   readonly scratch: Database
 }
 
+/** The name of the migration that records the tables as they are. */
 export const MIGRATION_NAME = 'introspected'
 
 /** Plans as if the new files were already written. */

@@ -49,8 +49,8 @@ export interface Squashed {
 }
 
 /**
- * Replaces the files up to `through` by a single file. The new file is run in an empty database first: it must create the same schema and the same rows, and the
- * next plan must be the same.
+ * Replaces the files up to `through` by a single file. The new file is run in an empty database first: it must create the same schema and the
+ * same rows, and the next plan must be the same.
  * @throws MigrationError if no single file of SQL does that, or if the database has applied only some of the files; then nothing has changed
  */
 export async function squash(folder: MigrationFolder, request: SquashRequest): Promise<Squashed> {

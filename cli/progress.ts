@@ -1,4 +1,4 @@
-import type { CliContext } from '../context.js'
+import type { CliContext } from './context.js'
 
 /** A progress bar at a terminal. */
 export interface Progress {
