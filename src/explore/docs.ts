@@ -18,18 +18,35 @@ const INSTALL = `npm install --ignore-scripts ${PACKAGE}`
 /** Swagger UI's style sheet contains its images. */
 const HEADERS = pageHeaders("'self' data:")
 
-/** Uses no online validator, and loads no other document. Its colours are those that the reader's system asks for. */
+/**
+ * Uses no online validator, and loads no other document. Its colours are those that the reader's system asks for. A plugin corrects two accessibility
+ * violations of the package: headings that skip a level, and links inside the buttons that open operations. `nameSelects` corrects a third one.
+ */
 const START = `const dark = matchMedia('(prefers-color-scheme: dark)')
 const colour = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
 dark.addEventListener('change', colour)
 colour()
+// The package names no select of a parameter whose value is a list.
+const nameSelects = () => {
+  for (const row of document.querySelectorAll('tr[data-param-name]'))
+    for (const select of row.querySelectorAll('select:not([aria-label])')) select.setAttribute('aria-label', row.dataset.paramName)
+}
+const accessible = ({ React: { createElement } }) => ({
+  wrapComponents: {
+    operations: (Operations) => (props) => createElement('div', null, createElement('h2', { className: 'unseen' }, 'Operations'), createElement(Operations, props)),
+    OperationSummaryPath: (Path) => ({ operationProps, ...props }) => createElement(Path, { ...props, operationProps: operationProps.set('isDeepLinkingEnabled', false) }),
+  },
+})
 window.ui = SwaggerUIBundle({
   url: '/openapi.json',
   dom_id: '#swagger-ui',
   deepLinking: true,
   validatorUrl: null,
   queryConfigEnabled: false,
+  plugins: [accessible],
   onComplete: () => {
+    nameSelects()
+    new MutationObserver(nameSelects).observe(document.querySelector('#swagger-ui'), { childList: true, subtree: true })
     const names = { '#servers': 'Server', '.information-container section': 'About the API', '.scheme-container section': 'Servers' }
     for (const [selector, name] of Object.entries(names)) document.querySelector(selector)?.setAttribute('aria-label', name)
   },
@@ -41,12 +58,21 @@ body { margin: 0; background: #fafafa }
 nav { padding: .8rem 20px 0; max-width: 1460px; margin: auto; font: 15px system-ui, sans-serif }
 nav a { color: #3451d1 }
 .dark-mode nav a { color: #9db2ff }
+/* Only for screen readers. */
+.unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+@media (max-width: 30rem) {
+  .swagger-ui .response-col_links { min-width: 0; }
+  .swagger-ui .responses-inner, .swagger-ui .parameters-container { overflow-x: auto; }
+}
 /* The document states no licence, and this links to a page about one. */
 .info__license { display: none }
 /* Some colours of the package have too little contrast in light pages. */
 html:not(.dark-mode) .opblock .opblock-summary-method, html:not(.dark-mode) .info .title small pre { color: #000; text-shadow: none }
 html:not(.dark-mode) .info .title small { background: #c3c9d4 }
 html:not(.dark-mode) .info .title small.version-stamp { background: #89bf04 }
+/* The numbers of an example, and in dark pages the headers of a response. */
+.microlight span[style*='211, 99, 99'] { color: #ffa3a3 !important }
+.dark-mode .swagger-ui .headers td.header-col { color: #cfd6e1 }
 html:not(.dark-mode) .info .url { color: #2258a8 }
 html:not(.dark-mode) .parameter__in, html:not(.dark-mode) .json-schema-2020-12-expand-deep-button { color: #4d4d4d }
 `
