@@ -18,9 +18,9 @@ export function cell(explored: Explored, field: FieldSpec | undefined, value: Ex
 export function whole(explored: Explored, field: FieldSpec | undefined, value: Exact): Html {
   const found = linked(explored, field, value)
   if (found) return found
-  if (isList(value) || isMembers(value)) return html`<pre>${printJson(value, 'lines')}</pre>`
+  if (isList(value) || isMembers(value)) return html`<pre dir="ltr" tabindex="0">${printJson(value, 'lines')}</pre>`
   const text = textOf(value)
-  return text.length > 80 || text.includes('\n') ? html`<pre>${text}</pre>` : plain(value, text)
+  return text.length > 80 || text.includes('\n') ? html`<div class="text">${text}</div>` : plain(value, text)
 }
 
 function plain(value: Exact, text: string): Html {
@@ -39,11 +39,11 @@ function linked(explored: Explored, field: FieldSpec | undefined, value: Exact):
   return html`<a href="${ROOT + path}">${labelled(explored, field, value)}</a>`
 }
 
-/** The text of a value, after the name of the record that it refers to. */
+/** The text of a value, after the name of the record that it refers to. The name has no direction of its own, so that it decides that of its cell. */
 export function labelled(explored: Explored, field: FieldSpec | undefined, value: Exact): Html {
   const found = referred(explored, field, value)
   const name = found && explored.names?.get(found.path)
   if (name === undefined) return html`${textOf(value)}`
   const key = value === found?.path ? found.path.slice(found.resource.spec.path.length, -1) : textOf(value)
-  return html`<span dir="auto">${name}</span> <span class="dim">${key}</span>`
+  return html`<span class="name">${name}</span> <span class="dim">${key}</span>`
 }

@@ -40,12 +40,12 @@ ${
   html`<h2>Resources</h2>
 <div class="table" role="region" aria-label="Resources" tabindex="0"><table><thead><tr><th scope="col">Resource</th><th scope="col" class="number">Records</th><th scope="col">Path</th><th scope="col">Operations</th></tr></thead><tbody>${rows}</tbody></table></div>`
 }
+${empty.length > 0 && html`<p class="actions">${empty}</p>`}
 ${
   paths.length > 0 &&
   html`<h2>Routes of plugins</h2>
 <div class="table" role="region" aria-label="Routes of plugins" tabindex="0"><table><thead><tr><th scope="col">Path</th><th scope="col">Methods</th><th scope="col">Source</th></tr></thead><tbody>${paths.map((path) => pluginRow(explored, path))}</tbody></table></div>`
 }
-${empty.length > 0 && html`<p class="actions">${empty}</p>`}
 ${explored.development && addition(explored)}
 <h2>Use the API</h2>
 <p class="lead">The page <code>/explore/api/…</code> shows the response of <code>/api/…</code>, which is JSON. For programs there are

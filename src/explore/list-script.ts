@@ -126,7 +126,7 @@ export const LIST_SCRIPT = String.raw`;(() => {
     const dialog = document.getElementById(button.dataset.for)
     const boxes = chosen()
     one('h2', dialog).textContent = (button.dataset.for === 'bulk-edit' ? 'Edit ' : 'Delete ') + name(boxes.length) + (button.dataset.for === 'bulk-edit' ? '' : '?')
-    one('[data-names]', dialog).replaceChildren(...boxes.map((box) => Object.assign(document.createElement('li'), { textContent: box.dataset.name, dir: 'auto' })))
+    one('[data-names]', dialog).replaceChildren(...boxes.map((box) => Object.assign(document.createElement('li'), { textContent: box.dataset.name })))
     one('.alert', dialog).hidden = true
     dialog.showModal()
     one(button.dataset.for === 'bulk-edit' ? '#bulk-field' : '[data-close]', dialog).focus()

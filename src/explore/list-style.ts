@@ -1,7 +1,8 @@
 /** How lists look. */
 export const LIST_STYLE = String.raw`
 .tools { display: flex; gap: .5rem 1rem; flex-wrap: wrap; align-items: center; justify-content: space-between; margin-bottom: .7rem; }
-.query { display: flex; gap: .5rem; flex: 1 1 20rem; margin: 0; align-items: flex-start; position: relative; }
+.query { display: flex; gap: .5rem; flex: 1 1 25rem; margin: 0; align-items: flex-start; position: relative; }
+.query:not(:has(.wide)) { flex: none; }
 .query .wide { display: grid; gap: .2rem; flex: 1 1 12rem; max-width: 34rem; min-width: 0; }
 .tools .actions { margin-left: auto; }
 .tools .button, .query button { min-height: 2.3rem; }
@@ -16,7 +17,7 @@ export const LIST_STYLE = String.raw`
   max-height: min(34rem, 70vh); overflow: auto; display: flex; flex-wrap: wrap; gap: .7rem; padding: .9rem; background: var(--card);
   border: 1px solid var(--line); border-radius: 10px; box-shadow: var(--shadow);
 }
-.query .panel span { display: grid; gap: .35rem; align-content: start; flex: 1 1 9rem; max-width: 20rem; }
+.query .panel span { display: grid; gap: .35rem; align-content: start; flex: 0 1 10.6rem; }
 .query label { font: 12px var(--mono); color: var(--dim); }
 .query .error { max-width: 24rem; }
 .query .panel .error { max-width: 11rem; }
@@ -55,9 +56,12 @@ thead [aria-sort] { color: var(--text); }
 thead [aria-sort=ascending] a::after, [aria-sort=ascending]:not(:has(a))::after { content: " \2191"; opacity: 1; }
 thead [aria-sort=descending] a::after, [aria-sort=descending]:not(:has(a))::after { content: " \2193"; opacity: 1; }
 thead [title] { font-style: italic; }
-tbody th { position: sticky; left: 0; z-index: 1; font-weight: 400; background: var(--card); max-width: 40vw; overflow: hidden; text-overflow: ellipsis; }
+tbody th { font-weight: 400; background: var(--card); max-width: 40vw; overflow: hidden; text-overflow: ellipsis; }
+/* The first field of the key stays in view. */
+tbody th:not(th ~ th), thead .key { position: sticky; left: 0; z-index: 1; }
+thead .key { z-index: 3; }
 tbody tr:hover > * { background: var(--sunk); }
-tbody .picked > * { background: var(--blue-bg); }
+tbody tr.picked > * { background: var(--blue-bg); }
 .pick { width: 1%; padding-right: 0; }
 .pager { display: flex; justify-content: space-between; align-items: center; flex-wrap: wrap; gap: .5rem 1.2rem; margin-top: .7rem; font-size: 14px; font-variant-numeric: tabular-nums; }
 .pager p { margin: 0; }
@@ -66,6 +70,8 @@ tbody .picked > * { background: var(--blue-bg); }
 .pager input, .pager select { width: auto; min-height: 0; padding: .15rem .4rem; color: var(--text); }
 @media (max-width: 48rem) {
   .tools .actions { margin-left: 0; }
+  .query .panel span { flex-grow: 1; }
+  .table .wraps { white-space: nowrap; }
   .tools .actions .button { padding: .2rem .6rem; min-height: 0; font-size: 13px; }
   .menu.js .panel { left: 0; right: auto; }
 }

@@ -29,8 +29,9 @@ interface Rows {
 /** A table of records, with links to them. There is at least one. */
 export function table(explored: Explored, place: ApiPath, { rows, search, resource, selects = false }: Rows): Html {
   const shown = rows.slice(0, MAX_ROWS)
-  const columns = columnsOf(resource, shown)
   const record = recordRoute(explored, place)
+  const columns = columnsOf(resource, shown)
+  const key = columns.find(({ name }) => record?.key.includes(name))
   const row = (members: Members): Html => {
     const path = record && pathOf(explored, place, record, members)
     const cells = columns.map(({ name, field, isNumeric }) => {
@@ -46,7 +47,7 @@ export function table(explored: Explored, place: ApiPath, { rows, search, resour
   const pick =
     selects &&
     html`<td class="pick"><input type="checkbox" class="js" data-all aria-label="Select all records of this page"></td>`
-  return html`<div class="table" role="region" aria-label="Records" tabindex="0"><table${resource && html` data-columns="${resource.spec.path}"`}><thead><tr>${pick}${columns.map((column) => heading(resource, column, search))}</tr></thead>
+  return html`<div class="table" role="region" aria-label="Records" tabindex="0"><table${resource && html` data-columns="${resource.spec.path}"`}><thead><tr>${pick}${columns.map((column) => heading(resource, column, { search, isKey: column === key }))}</tr></thead>
 <tbody>
 ${shown.map(row)}</tbody></table></div>
 ${rows.length > MAX_ROWS && html`<p class="dim">The first ${grouped(MAX_ROWS)} of ${grouped(rows.length)} records; the JSON has all of them.</p>`}`
@@ -109,15 +110,23 @@ function isNumber(field: FieldSpec | undefined, value: Exact | undefined): boole
   return typeof value === 'string' && field?.type.comparisons.includes('text') === false && NUMBER.test(value)
 }
 
-function heading(resource: Resource | undefined, { name, field, isNumeric }: Column, search: string): Html {
-  const number = isNumeric && html` class="number"`
+interface Heading {
+  readonly search: string
+  /** Whether the column stays in view while the table is scrolled. */
+  readonly isKey: boolean
+}
+
+function heading(resource: Resource | undefined, column: Column, { search, isKey }: Heading): Html {
+  const { name, field, isNumeric } = column
+  const classes = [isNumeric && 'number', isKey && 'key'].filter(Boolean).join(' ')
+  const look = classes !== '' && html` class="${classes}"`
   const parameter = resource && field && orderParameter(resource)
   const sort = resource && sortOf(resource.spec, parameter && new URLSearchParams(search).get(parameter.name), name)
   const sorted =
     sort !== undefined && html` aria-sort="${sort.direction}"${sort.isDefault && html` title="default order"`}`
-  if (!resource || !parameter?.choices?.includes(name)) return html`<th scope="col"${number}${sorted}>${name}</th>`
+  if (!resource || !parameter?.choices?.includes(name)) return html`<th scope="col"${look}${sorted}>${name}</th>`
   const url = orderedUrl(resource, search, [parameter.name, sort?.direction === 'ascending' ? `-${name}` : name])
-  return html`<th scope="col"${number}${sorted}><a href="${url}">${name}</a></th>`
+  return html`<th scope="col"${look}${sorted}><a href="${url}">${name}</a></th>`
 }
 
 /** How rows are sorted by a column, if it comes first in the order: of the request, or by default. */

@@ -24,7 +24,8 @@ export function recordOf(value: Exact | undefined): Members | undefined {
 export function members(explored: Explored, resource: Resource | undefined, record: Members): Html {
   const fields = new Map(resource?.shown.map((field) => [field.name, field]))
   const rows = [...record].map(
-    ([name, value]) => html`<div><dt>${name}</dt><dd>${whole(explored, fields.get(name), value)}</dd></div>\n`,
+    ([name, value]) =>
+      html`<div><dt>${name}</dt><dd dir="auto">${whole(explored, fields.get(name), value)}</dd></div>\n`,
   )
   return html`<dl class="record">${rows}</dl>`
 }

@@ -233,6 +233,10 @@ export const SCRIPT = String.raw`'use strict'
     addEventListener('pageshow', () => { for (const control of all('input, select', form)) control.disabled = false })
   }
 
+  // On small screens, the resources are one line that scrolls.
+  const current = document.querySelector('body > nav [aria-current]')
+  if (current) current.closest('nav').scrollLeft = current.offsetLeft - 40
+
   document.documentElement.classList.add('with-js')
   try {
     const said = sessionStorage.getItem('explore-said')

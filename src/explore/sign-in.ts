@@ -32,9 +32,11 @@ export function whoReads(explored: Explored): Html | undefined {
 }
 
 /** The content of a page that the caller may see only after signing in. */
-export function signInMain(explored: Explored, { message }: Problem): Html {
+export function signInMain(explored: Explored, { message, headers }: Problem): Html {
+  const isInvalid = headers['WWW-Authenticate']?.includes('error=')
   return html`<div class="head"><h1>Sign in</h1></div>
-<p class="lead">This page is for callers whom the API knows: ${message}.</p>
+<p class="lead">This API shows the page only to callers with a credential.</p>
+${isInvalid && html`<p class="error">${message}</p>`}
 <noscript><p>Signing in here requires JavaScript, which sends the credential with each request.</p></noscript>
 <div class="js-block">${signInForm(explored, 'page')}</div>`
 }

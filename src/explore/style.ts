@@ -40,8 +40,8 @@ h2 { font-size: 1rem; margin: 1.75rem 0 .6rem; }
 .js-block { display: none; }
 .with-js .js-block { display: block; }
 [data-sign-in] { max-width: 34rem; }
-[data-sign-in] label { display: block; font-weight: 550; }
-[data-sign-in] input { width: 100%; }
+[data-sign-in] label { display: block; font-weight: 550; margin-bottom: .25rem; }
+[data-sign-in] input { width: 100%; margin-bottom: .3rem; }
 .home { display: inline-flex; gap: .6rem; align-items: center; color: var(--text); font-weight: 650; text-decoration: none; }
 body > nav { grid-area: nav; padding: 1.1rem .75rem; border-right: 1px solid var(--line); min-width: 0; }
 body > nav h2 { font-size: .75rem; font-weight: 600; color: var(--dim); margin: 0 .6rem .35rem; }
@@ -110,6 +110,8 @@ textarea { resize: vertical; display: block; }
 dt { color: var(--dim); font-size: 14px; overflow-wrap: anywhere; } dt b { color: var(--text); font-weight: 600; }
 dd { margin: 0; overflow-wrap: anywhere; unicode-bidi: isolate; }
 dd pre { margin: 0; }
+.text { white-space: pre-wrap; max-width: 80ch; }
+.name { unicode-bidi: isolate; }
 ul.plain { margin: 0; padding: 0; list-style: none; }
 
 dialog {
@@ -119,7 +121,7 @@ dialog {
 dialog::backdrop { background: #0b0f1a80; }
 dialog form { display: flex; flex-direction: column; max-height: calc(100vh - 3rem); }
 dialog header { padding: 1.1rem 1.4rem .8rem; border-bottom: 1px solid var(--line); font-size: 13px; }
-dialog h2 { margin: 0 0 .3rem; font-size: 1.15rem; }
+dialog h2 { margin: 0 0 .3rem; font-size: 1.15rem; overflow-wrap: anywhere; }
 .fields { padding: 1rem 1.4rem; overflow-y: auto; min-height: 0; }
 dialog footer { display: flex; justify-content: flex-end; gap: .5rem; padding: .8rem 1.4rem; border-top: 1px solid var(--line); }
 .field { margin-bottom: 1rem; }
@@ -132,7 +134,8 @@ dialog footer { display: flex; justify-content: flex-end; gap: .5rem; padding: .
 .hint:empty, .error:empty, #status:empty { display: none; }
 .error { color: var(--red); font-weight: 550; }
 .alert { background: var(--red-bg); color: var(--red); border-radius: 8px; padding: .55rem .8rem; margin-bottom: 1rem; white-space: pre-wrap; overflow-wrap: anywhere; }
-.alert table { margin: .5rem 0; } .alert th, .alert td { background: none; white-space: pre-wrap; vertical-align: top; text-align: start; }
+.alert table { margin: .5rem 0; }
+.alert th, .alert td { background: none; white-space: pre-wrap; overflow-wrap: break-word; vertical-align: top; text-align: start; padding: .35rem .5rem; }
 .alert.good { background: var(--green-bg); color: var(--green); }
 #status {
   position: fixed; right: 1.25rem; bottom: 1.25rem; margin: 0; background: var(--text); color: var(--bg); padding: .55rem 1rem;
@@ -153,8 +156,12 @@ dialog footer { display: flex; justify-content: flex-end; gap: .5rem; padding: .
 }
 @media (max-width: 48rem) {
   body { grid-template: "top" auto "nav" auto "main" 1fr / minmax(0, 1fr); }
-  body > nav { border-right: 0; border-bottom: 1px solid var(--line); padding: .6rem .75rem; max-height: 9rem; overflow: auto; }
-  body > nav ul { display: flex; flex-wrap: wrap; margin-bottom: .4rem; }
+  body > nav { display: flex; align-items: baseline; overflow-x: auto; border-right: 0; border-bottom: 1px solid var(--line); padding: .45rem .75rem; }
+  body > nav:not(:has(a)) { display: none; }
+  body > nav h2, body > nav ul { margin: 0 .6rem 0 0; flex: none; }
+  body > nav ul { display: flex; }
+  .type { display: none; }
+  .request details { margin-top: 0; }
   main { padding: 1.1rem 1rem 3rem; }
   .record > div { grid-template-columns: minmax(0, 1fr); gap: .1rem; }
 }

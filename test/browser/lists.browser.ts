@@ -67,6 +67,7 @@ describeInChromium('lists in Chromium', () => {
     await run(
       `insert into books (title, price, copies) select 'Book ' || n, n, n * 1000 from generate_series(1, 2000) n`,
     )
+    await run('insert into reviews (book_id) values (1), (1), (2)')
     await run('insert into wides select from generate_series(1, 30)')
     ;({ page, complaints } = await openPage(context, api.url))
   })
@@ -89,6 +90,29 @@ describeInChromium('lists in Chromium', () => {
       expect(bottom).toBeLessThan(height)
       expect(await evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0)
     }
+  })
+
+  test('keep the key and its heading in view, one above the other', async () => {
+    await open('/wide/')
+    await evaluate("document.querySelector('.table').scrollTo(700, 0)")
+    const left = (selector: string) =>
+      evaluate<number>(`document.querySelector('${selector}').getBoundingClientRect().left`)
+    const edge = await left('.table')
+    for (const selector of ['thead th', 'tbody th']) expect((await left(selector)) - edge).toBeLessThan(2)
+    expect(
+      await evaluate(
+        'document.elementFromPoint(...(({ left, top }) => [left + 9, top + 9])(document.querySelector(".table").getBoundingClientRect())).textContent',
+      ),
+    ).toBe('id')
+  })
+
+  test('show the start of a name that is read from right to left', async () => {
+    await run(`update books set title = repeat('مدن الملح ', 12) where id = 1`)
+    await open('/reviews/')
+    const directions = await evaluate(
+      "[...document.querySelectorAll('tbody tr')].map((row) => getComputedStyle(row.querySelector('td')).direction)",
+    )
+    expect(directions).toEqual(['rtl', 'rtl', 'ltr'])
   })
 
   test('keep the page size when a filter is applied (D11)', async () => {

@@ -93,7 +93,7 @@ describe('Explore', () => {
 
   test('links a record to related records in both directions', async () => {
     expect(await page('/explore/api/books/')).toContain(
-      '<a href="/explore/api/authors/1/"><span dir="auto">Ann</span> <span class="dim">1</span></a>',
+      '<a href="/explore/api/authors/1/"><span class="name">Ann</span> <span class="dim">1</span></a>',
     )
     expect(await page('/explore/api/authors/1/')).toContain('<a href="/explore/api/books/?author=1">book</a>')
   })

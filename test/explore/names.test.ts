@@ -79,10 +79,10 @@ describe('a relation', () => {
   test.each(['/books/', '/books/1/'])('shows the name of its record and its key at %s', async (path) => {
     const html = await page(path)
     expect(html).toContain(
-      '<a href="/explore/authors/1/"><span dir="auto">Ursula &lt;Le Guin&gt;</span> <span class="dim">1</span></a>',
+      '<a href="/explore/authors/1/"><span class="name">Ursula &lt;Le Guin&gt;</span> <span class="dim">1</span></a>',
     )
-    expect(html).toContain(`<span dir="auto">${'x'.repeat(80)}…</span>`)
-    expect(html).toContain('<span dir="auto">Ersilia</span>')
+    expect(html).toContain(`<span class="name">${'x'.repeat(80)}…</span>`)
+    expect(html).toContain('<span class="name">Ersilia</span>')
   })
 
   test('to a record without a name shows its key', async () => {
@@ -91,10 +91,10 @@ describe('a relation', () => {
 
   test('in a key shows the name too, and leads to the record with this key', async () => {
     expect(await page('/copies/')).toContain(
-      '<a href="/explore/copies/1/7/"><span dir="auto">The First City</span> <span class="dim">1</span></a>',
+      '<a href="/explore/copies/1/7/"><span class="name">The First City</span> <span class="dim">1</span></a>',
     )
     const record = await page('/copies/1/7/')
-    expect(record).toContain('<a href="/explore/books/1/"><span dir="auto">The First City')
+    expect(record).toContain('<a href="/explore/books/1/"><span class="name">The First City')
     expect(record).toContain('<h1 dir="auto">copy 1, 7</h1>')
     expect(record).toContain('<a href="/explore/copies/" aria-current="true">copy</a>')
     expect(record).not.toContain('<a href="/explore/books/" aria-current')
@@ -112,7 +112,7 @@ describe('a relation', () => {
   })
 
   test('at a mount leads to the record at the mount', async () => {
-    expect(await page('/v2/books/')).toContain('<a href="/explore/v2/authors/1/"><span dir="auto">Ursula')
+    expect(await page('/v2/books/')).toContain('<a href="/explore/v2/authors/1/"><span class="name">Ursula')
   })
 })
 
