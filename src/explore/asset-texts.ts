@@ -1,3 +1,4 @@
+import { LIST_KEYS_SCRIPT } from './list-keys-script.js'
 import { LIST_SCRIPT } from './list-script.js'
 import { LIST_STYLE } from './list-style.js'
 import { PICKER_SCRIPT } from './picker-script.js'
@@ -10,7 +11,7 @@ import { STYLE } from './style.js'
 export const TEXTS: Readonly<Record<string, string>> = {
   'explore.css': STYLE + LIST_STYLE,
   'explore.js': SCRIPT + PICKER_SCRIPT,
-  'explore-list.js': LIST_SCRIPT,
+  'explore-list.js': LIST_SCRIPT + LIST_KEYS_SCRIPT,
   'explore-record.js': RECORD_SCRIPT,
   'explore-sign-in.js': SIGN_IN_SCRIPT,
 }

@@ -47,7 +47,7 @@ export function table(explored: Explored, place: ApiPath, { rows, search, resour
   const pick =
     selects &&
     html`<td class="pick"><input type="checkbox" class="js" data-all aria-label="Select all records of this page"></td>`
-  return html`<div class="table" role="region" aria-label="Records" tabindex="0"><table${resource && html` data-columns="${resource.spec.path}"`}><thead><tr>${pick}${columns.map((column) => heading(resource, column, { search, isKey: column === key }))}</tr></thead>
+  return html`<div class="table" role="region" aria-label="Records" tabindex="0" accesskey="r"><table${resource && html` data-columns="${resource.spec.path}"`}><thead><tr>${pick}${columns.map((column) => heading(resource, column, { search, isKey: column === key }))}</tr></thead>
 <tbody>
 ${shown.map(row)}</tbody></table></div>
 ${rows.length > MAX_ROWS && html`<p class="dim">The first ${grouped(MAX_ROWS)} of ${grouped(rows.length)} records; the JSON has all of them.</p>`}`

@@ -92,6 +92,43 @@ describeInChromium('lists in Chromium', () => {
     }
   })
 
+  test('are used by keys: arrows, Enter, Space and Delete, none of which changes a record by itself', async () => {
+    await open('/books/')
+    const region = page.getByRole('region', { name: 'Records' })
+    expect(await region.getAttribute('accesskey')).toBe('r')
+    await region.focus()
+    await page.keyboard.press('Delete')
+    expect(await page.locator('dialog[open]').count()).toBe(0)
+    await page.keyboard.press('ArrowUp')
+    expect(await evaluate('document.activeElement.getAttribute("role")')).toBe('region')
+    for (let row = 0; row < 24; row += 1) await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Space')
+    await page.keyboard.press('ArrowDown')
+    expect(await evaluate('document.activeElement.dataset.id')).toBe('25')
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Space')
+    await page.keyboard.press('Delete')
+    await page.getByRole('heading', { name: 'Delete 2 records?' }).waitFor()
+    expect(await page.getByRole('list', { name: 'Selected records' }).innerText()).toBe('Book 24 (24)\nBook 25 (25)')
+    expect(await evaluate('document.activeElement.textContent')).toBe('Cancel')
+    await page.keyboard.press('Enter')
+    expect(await page.locator('dialog[open]').count()).toBe(0)
+    await region.focus()
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/explore/books/1/')
+    expect((await run('select count(*) from books')).rows).toEqual([['2000']])
+  })
+
+  test('without checkboxes move from link to link', async () => {
+    await open('/reviews/')
+    await page.getByRole('region', { name: 'Records' }).focus()
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/explore/reviews/2/')
+  })
+
   test('keep the key and its heading in view, one above the other', async () => {
     await open('/wide/')
     await evaluate("document.querySelector('.table').scrollTo(700, 0)")
