@@ -251,7 +251,7 @@ type Bind<Items> = <Item>(store: Store<Item, Items>) => Store<Item, Items>
 /** Lists in a transaction do not wait for clients, because that would occupy its connection. */
 const unbounded: Bound = () => (store) => store
 
-/** Finds the stores of resources on one connection. Stores without bounds are kept; others belong to one request. */
+/** Finds the stores of resources on one connection. Stores without bounds are kept, and those of each caller; stores with a scope belong to one request. */
 function storeFinder<Item, Items>(
   gate: DriftGate,
   find: (
@@ -262,12 +262,14 @@ function storeFinder<Item, Items>(
   const of = remember((resource: Resource) => {
     const [open, bind] = find(resource)
     const opened = open(connection)
-    return { all: bind(opened()), within: (bounds: Bounds) => bind(opened(bounds)) }
+    const within = (bounds: Bounds) => bind(opened(bounds))
+    return { all: bind(opened()), within, ofCaller: remember(within) }
   })
   return (resource, bounds) => {
     gate.admit(resource.spec.model)
-    const { all, within } = of(resource)
-    return bounds === undefined ? all : within(bounds)
+    const { all, within, ofCaller } = of(resource)
+    if (bounds === undefined) return all
+    return bounds.scopes === undefined ? ofCaller(bounds) : within(bounds)
   }
 }
 

@@ -148,6 +148,11 @@ export function setByCode(row: Row, names: readonly string[]): Row {
   return marked
 }
 
+/** Whether the caller has sent all fields of a row. */
+export function isSentWhole(row: Row): boolean {
+  return (row as PartlyByCode)[SET_BY_CODE] === undefined
+}
+
 /** Whether the caller has sent a field of a row. */
 export function isSent(row: Row, name: string): boolean {
   return Object.hasOwn(row, name) && (row as PartlyByCode)[SET_BY_CODE]?.has(name) !== true

@@ -30,6 +30,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await api.close()
+  await database.close()
 })
 
 const quote = (value: Json): string => (value === null ? 'null' : `'${String(value).replaceAll("'", "''")}'`)

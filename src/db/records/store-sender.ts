@@ -6,7 +6,8 @@ import type { ConstraintErrors } from '../driver/field-errors.js'
 import { CONFLICT } from '../driver/meanings.js'
 import { failedConversionOf, toProblem, toReadFailure, toReferred, toRemoveFailure } from '../driver/errors.js'
 import type { Bounds } from '../statements/bounds.js'
-import { DENIED, notGranted } from '../statements/granted-writes.js'
+import { DENIED } from '../statements/covering-sql.js'
+import { notGranted } from '../statements/granted-writes.js'
 import { OUTSIDE } from '../statements/scope.js'
 
 /** Sends the statements of a store and translates database errors for clients. */

@@ -12,10 +12,10 @@ import {
   coversAny,
   coversBefore,
   demand,
-  type GrantedWrite,
   unchangedBy,
   writtenSql,
-} from './granted-writes.js'
+} from './covering-sql.js'
+import type { GrantedWrite } from './granted-writes.js'
 import { mergedInto } from './merge-patch.js'
 import type { Parameters } from './parameters.js'
 import type { WriteColumns } from './write-columns.js'

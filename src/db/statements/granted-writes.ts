@@ -1,15 +1,10 @@
 import type { FieldSpec, GrantSpec, ModelSpec } from '../../config/spec.js'
 import { writeCell } from '../../fields/cell.js'
-import { JsonMergePatch } from '../../fields/json-text.js'
-import { identifier } from '../../fields/sql-literal.js'
-import { tableAlias } from '../../fields/table-name.js'
 import { type FieldError, Problem } from '../../problem.js'
-import { CallerKey, isSent, presetValue } from '../../resource/access.js'
+import { remember, rememberByText } from '../../remember.js'
+import { CallerKey, isSent, isSentWhole, presetValue } from '../../resource/access.js'
 import type { Row } from '../../resource/plan.js'
 import type { Granted } from './bounds.js'
-import type { Parameters } from './parameters.js'
-import { type Asking, callerKeySql, ruleSql } from './rules.js'
-import { failUnless } from './scope.js'
 
 /** A row to write, with the values that the server sets, and the grants; one of them must cover the whole row. */
 export interface GrantedWrite {
@@ -17,6 +12,8 @@ export interface GrantedWrite {
   /** The names of fields whose values the client has sent. */
   readonly sent: ReadonlySet<string>
   readonly coverings: readonly Covering[]
+  /** Equal for writes under the same grants that have the same fields, of which the same are sent, and the same coverings. */
+  readonly form: string
 }
 
 /** A grant that names all written fields except some, whose values must not change. */
@@ -36,6 +33,8 @@ export function grantedWrite(
   { caller, access }: Granted,
 ): GrantedWrite {
   const grants = access[kind]
+  const { write } = isSentWhole(given) ? writesByNames(grants)(Object.keys(given).join()) : DEPENDS
+  if (write) return { row: given, sent: write.sent, coverings: write.coverings, form: write.form }
   const sent = Object.keys(given).filter((name) => isSent(given, name))
   const byCode = (name: string) => Object.hasOwn(given, name) && !isSent(given, name)
   const found = grants.flatMap((grant): readonly Candidate[] => {
@@ -57,13 +56,46 @@ export function grantedWrite(
       sent.filter((name) => !isNamed(grants, name)),
       kind,
     )
-  if (found.every(({ preset }) => preset.size === 0)) return { row: given, sent: new Set(sent), coverings: found }
+  if (found.every(({ preset }) => preset.size === 0))
+    return withForm({ row: given, sent: new Set(sent), coverings: found }, grants)
   const signature = signatureOf(first.preset)
-  return {
+  const preset = {
     row: { ...given, ...Object.fromEntries(first.preset) },
     sent: new Set(sent.filter((name) => !first.preset.has(name))),
     coverings: found.filter(({ preset }) => signatureOf(preset) === signature),
   }
+  return withForm(preset, grants)
+}
+
+/** The parts of a write that are the same for all rows with the same fields; undefined if they depend on values too. */
+interface ByNames {
+  readonly write: Omit<GrantedWrite, 'row'> | undefined
+}
+
+const DEPENDS: ByNames = { write: undefined }
+/** Clients choose which fields they send. */
+const MAX_NAMES = 200
+
+/** Finds the coverings of rows whose fields the client has all sent, once for the same names. Values matter if a grant sets some, or does not name every field. */
+const writesByNames = remember((grants: readonly GrantSpec[]) =>
+  rememberByText(MAX_NAMES, (names): ByNames => {
+    const sent = names === '' ? [] : names.split(',')
+    const isWhole = grants.every(({ fields, set }) => set.length === 0 && sent.every((name) => fields.includes(name)))
+    if (grants.length === 0 || !isWhole) return DEPENDS
+    return { write: { sent: new Set(sent), coverings: grants.map((grant) => ({ grant, unchanged: [] })), form: names } }
+  }),
+)
+
+/** The form of these writes contains a semicolon, so it differs from every list of names. */
+function withForm(write: Omit<GrantedWrite, 'form'>, grants: readonly GrantSpec[]): GrantedWrite {
+  const { row, sent, coverings } = write
+  let form = ''
+  for (const name in row) form += `${row[name] instanceof CallerKey ? '$' : ''}${sent.has(name) ? '+' : ''}${name},`
+  for (const { grant, unchanged } of coverings) {
+    form += `;${grants.indexOf(grant)}`
+    for (const { name } of unchanged) form += `=${name}`
+  }
+  return { ...write, form }
 }
 
 interface Candidate extends Covering {
@@ -130,89 +162,4 @@ const NOT_GRANTED = 'no grant allows this change to this caller'
 /** The problem of a change that no grant covers. */
 export function notGranted(): Problem {
   return new Problem('forbidden', NOT_GRANTED)
-}
-
-/** The condition under which a grant covers the record as it is stored, before a change. */
-export function coversBefore({ table }: ModelSpec, { grant, unchanged }: Covering, row: Row, asking: Asking): string {
-  const owner = tableAlias(table)
-  const same = unchanged.map((field) => unchangedBy({ table }, field, row, asking.params))
-  const rule = ruleSql(grant.rows, owner, asking)
-  return [...(rule === 'true' ? [] : [rule]), ...same].join(' and ') || 'true'
-}
-
-/** The condition under which one of several grants covers the record before a change; `true` without a parameter if one always does. */
-export function coveredBefore(model: ModelSpec, coverings: readonly Covering[], row: Row, asking: Asking): string {
-  if (coverings.some(isUnlimited)) return 'true'
-  return anyOf(coverings.map((each) => coversBefore(model, each, row, asking)))
-}
-
-/** Whether a grant covers every record before a change. */
-function isUnlimited({ grant, unchanged }: Covering): boolean {
-  return grant.rows === undefined && unchanged.length === 0
-}
-
-/** The condition under which one of several grants covers a record as stored; `true` without a parameter if one always does. */
-export function coveredAfter(
-  model: ModelSpec,
-  coverings: readonly Covering[],
-  kind: 'create' | 'change',
-  asking: Asking,
-): string {
-  if (coverings.some(({ grant }) => coversAny(grant, kind))) return 'true'
-  return anyOf(coverings.map((each) => coversAfter(model, each, kind, asking)))
-}
-
-/** Whether a grant covers every record after a write. */
-export function coversAny(grant: GrantSpec, kind: 'create' | 'change'): boolean {
-  return (
-    (kind === 'create' ? grant.rows : grant.becomes) === undefined && !grant.set.some(({ value }) => 'user' in value)
-  )
-}
-
-/** The condition that a change leaves a field as it is. */
-export function unchangedBy(
-  { table }: Pick<ModelSpec, 'table'>,
-  field: FieldSpec,
-  row: Row,
-  params: Parameters,
-): string {
-  // The result of merging a patch is not known before.
-  if (row[field.name] instanceof JsonMergePatch) return 'false'
-  return `${tableAlias(table)}.${identifier(field.column)} is not distinct from ${writtenSql(field, row, params)}`
-}
-
-/** The condition under which a grant covers the record as the statement has stored it. */
-export function coversAfter(
-  { table }: ModelSpec,
-  { grant }: Covering,
-  kind: 'create' | 'change',
-  asking: Asking,
-): string {
-  const owner = tableAlias(table)
-  const rule = ruleSql(kind === 'create' ? grant.rows : grant.becomes, owner, asking)
-  // The record of the caller may not exist.
-  const keys = grant.set
-    .filter(({ value }) => 'user' in value)
-    .map(({ field }) => `${owner}.${identifier(field.column)} is not null`)
-  return [...(rule === 'true' ? [] : [rule]), ...keys].join(' and ') || 'true'
-}
-
-/** The SQL of a value that a row has for a field. */
-export function writtenSql(field: FieldSpec, row: Row, params: Parameters): string {
-  const value = row[field.name]
-  return value instanceof CallerKey ? callerKeySql(value, params) : params.addWritten(field, row)
-}
-
-/** Begins the error of a record that no grant covers. */
-export const DENIED = 'no grant covers the record'
-
-/** An addition to `returning` that makes the statement fail unless a condition holds. */
-export function demand(condition: string): string {
-  return condition === 'true' ? '' : failUnless(condition, DENIED)
-}
-
-/** Joins conditions by `or`; `true` if one always holds. */
-export function anyOf(conditions: readonly string[]): string {
-  if (conditions.includes('true')) return 'true'
-  return conditions.length === 0 ? 'false' : `(${conditions.map((each) => `(${each})`).join(' or ')})`
 }

@@ -15,7 +15,8 @@ import {
   writtenSelect,
 } from './bounds.js'
 import { assignmentsOf, grantedChangeSql } from './granted-changes.js'
-import { coveredBefore, grantedWrite, unchangedBy, unnamedFields } from './granted-writes.js'
+import { coveredBefore, unchangedBy } from './covering-sql.js'
+import { grantedWrite, unnamedFields } from './granted-writes.js'
 import { type Projection, projectionFor } from './projections.js'
 import { meets } from './preconditions.js'
 import type { PreparedStatements, Rendered } from './prepared-statements.js'
@@ -139,9 +140,7 @@ export function compileRecordStatements({
       kind: WRITE,
     })
     const caller = only.length === 0 && !hasPatch(given) ? onlyCaller(bounds) : undefined
-    const rendered = caller
-      ? grantedChanging(write, granted.access.change)({ caller, id, row: write.row }, render)
-      : renderedAlone(render, id)
+    const rendered = caller ? grantedChanging(write)({ caller, id, row: write.row }, render) : renderedAlone(render, id)
     return { ...rendered, record: id.join('/') }
   }
 

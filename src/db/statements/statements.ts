@@ -9,7 +9,8 @@ import { type Projection } from './projections.js'
 import { compileListStatements, type ListStatements } from './list-statements.js'
 import { compileRecordStatements, type RecordStatements } from './record-statements.js'
 import { boundChecks, type Bounds, boundProjection, writtenSelect } from './bounds.js'
-import { coveredAfter, demand, type GrantedWrite, grantedWrite, writtenSql } from './granted-writes.js'
+import { coveredAfter, demand, writtenSql } from './covering-sql.js'
+import { type GrantedWrite, grantedWrite } from './granted-writes.js'
 import { filledByScope } from './scope.js'
 import { createPreparedStatements, type Rendered, type StatementCounts } from './prepared-statements.js'
 import type { Parameters } from './parameters.js'
@@ -81,9 +82,7 @@ function compileCreation(creating: Creating): (bounds: Bounds | undefined, row: 
       kind: CREATION,
     })
     const caller = onlyCaller(bounds)
-    return granted && write && caller
-      ? templates(write, granted.access.create)({ caller, row: write.row }, render)
-      : renderedAlone(render)
+    return granted && write && caller ? templates(write)({ caller, row: write.row }, render) : renderedAlone(render)
   }
 }
 
