@@ -43,7 +43,7 @@ export { type Database, DatabaseInUse, DatabaseRejected } from './db/database.js
 export { type Explanation, explainRead, type Read } from './db/statements/explain.js'
 export { openCopy, openDatabase, openScratch, putAside } from './db/open.js'
 export { expectBriefWork } from './db/embedded/pglite.js'
-export { wrapDatabase } from './db/wrap.js'
+export { withParts, wrapDatabase } from './db/wrap.js'
 export type { Access, PlanStep } from './db/statements/plan-tree.js'
 export { FIELD_TYPES } from './fields/index.js'
 export { openAdmin } from './health/admin.js'
@@ -77,6 +77,7 @@ export { type CountedPlan, type CountedStep, countRows, wantsRows } from './migr
 export { holdAgainst } from './migrations/plan/live-obstacles.js'
 export type { Swap } from './migrations/plan/swaps.js'
 export type { GivenConversion } from './migrations/plan/type-change.js'
+export { openResultStore } from './migrations/run/result-store.js'
 export { applyGrowth, type Growth, planGrowth } from './migrations/run/grow.js'
 export { planAdditions, wantSameTables } from './migrations/plan/additions.js'
 export {

@@ -1,6 +1,9 @@
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
 import { Option } from 'commander'
-import { type Database, openScratch } from '../../src/internal.js'
-import type { CliContext } from '../context.js'
+import { type Database, openResultStore, openScratch, withParts } from '../../src/internal.js'
+import type { CliContext, CommonOptions } from '../context.js'
 
 const VARIABLE = 'DATABASE_SCRATCH_URL'
 
@@ -22,16 +25,28 @@ export const scratchOf = ({ env }: CliContext): ScratchOptions => {
   return url === undefined ? {} : { scratch: url }
 }
 
-/** Opens an empty database: an embedded one, unless the option or the environment names a server. */
-export function openScratchOf(context: CliContext, { scratch: url }: ScratchOptions): Promise<Database> {
-  if (url === undefined) return context.openScratch()
-  return openScratch({ url, variable: url === context.env[VARIABLE] ? VARIABLE : '--scratch' })
+/** Opens an empty database: an embedded one, unless the option or the environment names a server. It keeps results next to the configuration. */
+export async function openScratchOf(
+  context: CliContext,
+  { scratch: url, config }: ScratchOptions & CommonOptions,
+): Promise<Database> {
+  // The names of the program's other files contain digests of their content, so this one changes with all of them.
+  const program = createHash('sha256')
+    .update(await readFile(context.program))
+    .digest('hex')
+  const folder = join(dirname(resolve(context.cwd, config)), '.snippetctl', 'schemas')
+  const results = openResultStore(folder, `${context.version} ${program}`)
+  const scratch =
+    url === undefined
+      ? await context.openScratch()
+      : await openScratch({ url, variable: url === context.env[VARIABLE] ? VARIABLE : '--scratch' })
+  return withParts(scratch, { results })
 }
 
 /** Runs `work` with that database, and closes it. */
 export async function withScratch<T>(
   context: CliContext,
-  options: ScratchOptions,
+  options: ScratchOptions & CommonOptions,
   work: (scratch: Database) => Promise<T>,
 ): Promise<T> {
   const scratch = await openScratchOf(context, options)

@@ -20,7 +20,7 @@ const HEADER = 'x-verify-caller'
  */
 export async function verifyAccess(context: CliContext, loaded: Application, request: Verification): Promise<ExitCode> {
   const { spec } = loaded
-  return withScratch(context, request, async (scratch) => {
+  return withScratch(context, { ...request, config: spec.file }, async (scratch) => {
     const examples = await makeExamples(spec, scratch)
     const found = await compareAll(loaded, examples, scratch).finally(examples.remove)
     const idle = findIdle(loaded, examples, request.lineOf)

@@ -73,11 +73,15 @@ export async function fitSchema(context: CliContext, fit: Fit, serve: () => void
 async function add(context: CliContext, { spec, before, database, log }: Fit, lacks: readonly string[]) {
   const { migrations } = projectFolders(spec.file)
   const known = await readMigrations(migrations)
-  const { plan, open, growth } = await withScratch(context, scratchOf(context), async (scratch) => {
-    const made = await planAdditions(spec, before, known, scratch)
-    const last = made.text === undefined ? undefined : await findOpen(spec.file, known)
-    return { plan: made, open: last, growth: last && (await planGrowth({ spec, before }, known, made, scratch)) }
-  })
+  const { plan, open, growth } = await withScratch(
+    context,
+    { ...scratchOf(context), config: spec.file },
+    async (scratch) => {
+      const made = await planAdditions(spec, before, known, scratch)
+      const last = made.text === undefined ? undefined : await findOpen(spec.file, known)
+      return { plan: made, open: last, growth: last && (await planGrowth({ spec, before }, known, made, scratch)) }
+    },
+  )
   const { text, steps, rejections, unmet } = plan
   if (lacks.length > 0 && text === undefined) throw notAdditions(plan, lacks)
   if (text === undefined) return { ...NOTHING, left: [...rejections.map(firstLine), ...unmet, ...leftWords(plan)] }

@@ -122,8 +122,17 @@ export interface Database extends Connection {
   readonly loadExtensions?: (names: readonly string[]) => Promise<void>
   /** Returns a consistent archive of the database's files that can be restored. Only an embedded database has this. */
   readonly pack?: () => Promise<Uint8Array>
+  /** The results of earlier work on an empty database. Only a scratch database of a project has this. */
+  readonly results?: ResultStore
   /** Ends all work in progress except commits. */
   close(): Promise<void>
+}
+
+/** Keeps results between commands. Any result may be lost. */
+export interface ResultStore {
+  /** Returns undefined if there is no result for the key. */
+  read(key: string): Promise<unknown>
+  write(key: string, value: unknown): Promise<void>
 }
 
 /** The database can never be opened as configured: a wrong password, an unknown database, a malformed URL, or a lock held by another process. */

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { tableSql } from '../../fields/table-name.js'
 import type { Connection, Database } from '../../db/database.js'
 import { openScratch } from '../../db/open.js'
@@ -13,6 +14,7 @@ import {
 import { definitionOf, remake } from '../plan/column-steps.js'
 import { type Migration, type MigrationFolder, readMigrations } from '../files/files.js'
 import { both, extra, find, usesOf } from '../plan/pair.js'
+import { inputsOfFiles } from '../run/recall.js'
 import { onReplayed } from '../run/scratch.js'
 import { normaliseSql } from '../plan/normalise-sql.js'
 
@@ -67,14 +69,17 @@ export async function readBoth(
 
 /** PostgreSQL versions print expressions differently, so the scratch database normalises the expressions of both sides. */
 function inOneSpelling(scratch: Database, applied: readonly Migration[], live: Catalog): Promise<Drifted> {
-  return onReplayed(scratch, applied, async (session, files) => ({
-    files,
-    live: await normaliseSql(
-      session,
-      both(files, live).map(([, there]) => there),
-    ),
-    known: applied.flatMap(({ known }) => known),
-  }))
+  return onReplayed(scratch, applied, async (session, files, recall) => {
+    const tables = both(files, live)
+    const differing = tables.filter((sides) => !isDeepStrictEqual(...sides)).map(([, there]) => there)
+    const inputs = inputsOfFiles(applied)
+    const printed = await recall(inputs && ['spelling', inputs, differing], () => normaliseSql(session, differing))
+    return {
+      files,
+      live: tables.map(([, there]) => find(printed, there.name) ?? there),
+      known: applied.flatMap(({ known }) => known),
+    }
+  })
 }
 
 /**

@@ -7,20 +7,33 @@ import { build, runAll, TO } from '../run/scratch.js'
 import { sqlState } from '../run/session.js'
 import { createAll, usedTables, type WantedTable } from './sql.js'
 import { createViews, readViews, wantedViews } from './views.js'
-import { prepareCollations } from './wanted-collations.js'
+import { collationsIn, prepareCollations } from './wanted-collations.js'
 
 /** The error for a type without an operator class for a kind of index. */
 const UNDEFINED_OBJECT = '42704'
+
+interface Wanted {
+  readonly wanted: readonly WantedTable[]
+  readonly files: readonly Migration[]
+}
+
+/** The schema of a configuration follows from this. */
+export function inputsOfWanted(spec: AppSpec, { wanted, files }: Wanted): unknown {
+  const extensions = files.flatMap((file) => file.extensions)
+  return ['wanted', createAll(wanted), wantedViews(spec), modelsOfViews(spec), collationsIn(files), extensions]
+}
+
+/** The tables of models that are views. */
+function modelsOfViews(spec: AppSpec): readonly WantedTable[] {
+  const views = new Set(wantedViews(spec).map(({ name }) => name))
+  return usedTables(spec).filter(({ name }) => views.has(name))
+}
 
 /**
  * Creates the schema of a configuration.
  * @throws MigrationError for an unknown collation, and for a view whose query is wrong or that lacks a column of its model
  */
-export async function buildWanted(
-  session: Connection,
-  spec: AppSpec,
-  { wanted, files }: { readonly wanted: readonly WantedTable[]; readonly files: readonly Migration[] },
-) {
+export async function buildWanted(session: Connection, spec: AppSpec, { wanted, files }: Wanted) {
   const views = wantedViews(spec)
   const to = await build(session, TO, async () => {
     await prepareCollations(session, wanted, files)
@@ -29,11 +42,7 @@ export async function buildWanted(
     })
     await createViews(session, views)
   })
-  const lacks = await findLacks(
-    usedTables(spec).filter(({ name }) => views.some((view) => view.name === name)),
-    session,
-    TO,
-  )
+  const lacks = await findLacks(modelsOfViews(spec), session, TO)
   if (lacks.length > 0)
     throw new MigrationError(
       lacks.map(({ text }) => text),

@@ -3,7 +3,7 @@ import type { Connection, Database } from '../../db/database.js'
 import { openScratch } from '../../db/open.js'
 import type { Catalog } from '../introspect/catalog.js'
 import { compareSchemas, type Difference } from './diff.js'
-import { buildWanted } from './build-wanted.js'
+import { buildWanted, inputsOfWanted } from './build-wanted.js'
 import { blockedTables, onlineSteps } from './online.js'
 import { MigrationError } from '../files/error.js'
 import { withLocks, withWaits } from '../locks/locks.js'
@@ -15,7 +15,7 @@ import type { FormerNames } from './pair.js'
 import { enumChanges } from './enum-steps.js'
 import type { Ownership } from './ownership.js'
 import { ownedBy, planName, render } from '../files/render.js'
-import { buildOwned, catalogOf, FROM, inScratch, runAll } from '../run/scratch.js'
+import { catalogOf, FROM, inScratch, ownershipOf, replayWhenUsed, runAll } from '../run/scratch.js'
 import { reconcile } from './reconcile.js'
 import { rolledBack } from '../run/session.js'
 import type { Step } from '../files/steps.js'
@@ -113,6 +113,7 @@ export function after(compared: Compared, steps: readonly Step[]): Compared {
   const { recorded, unrecorded } = compared.owns
   return {
     ...compared,
+    fromViews: undefined,
     conversions: [],
     swaps: [],
     owns: { recorded: new Set([...recorded, ...ownedBy(steps)]), unrecorded },
@@ -133,13 +134,16 @@ export async function onBothSides<T>(
   const wanted = wantedTables(spec)
   const clashes = nameClashes(wanted)
   if (clashes.length > 0) throw new MigrationError(clashes)
-  return inScratch(scratch, files, async (session) => {
+  return inScratch(scratch, files, async (own, recall) => {
     // Rolled back, because each created table takes several locks, and the server has room for a limited number.
-    const { to, toViews } = await rolledBack(session, () => buildWanted(session, spec, { wanted, files }))
-    const { made: from, owns } = await buildOwned(session, files)
+    const { to, toViews } = await recall(inputsOfWanted(spec, { wanted, files }), () =>
+      rolledBack(own, () => buildWanted(own, spec, { wanted, files })),
+    )
+    const { session, made } = await replayWhenUsed(own, recall, files)
     const known = files.flatMap((file) => file.known)
     const views = { wanted: wantedViews(spec), to: toViews }
-    return work(session, { wanted, dropped: spec.dropped, from, to, views, known, owns, conversions: [], swaps: [] })
+    const sides = { wanted, dropped: spec.dropped, from: made.tables, fromViews: made.views, to, views, known }
+    return work(session, { ...sides, owns: ownershipOf(files, made), conversions: [], swaps: [] })
   })
 }
 
@@ -182,6 +186,8 @@ export interface Compared {
   readonly wanted: readonly WantedTable[]
   readonly dropped: readonly string[]
   readonly from: Catalog
+  /** The views of the files; undefined if only the session knows them. */
+  readonly fromViews: readonly CatalogView[] | undefined
   readonly to: Catalog
   /** The wanted views, as the same server describes them. */
   readonly views: { readonly wanted: readonly WantedView[]; readonly to: readonly CatalogView[] }
@@ -219,10 +225,14 @@ async function readSchema(session: Connection): Promise<Schema> {
 
 /**
  * The tables after some steps in the schema of the files, where definitions use the new names.
- * @param from its tables before
+ * @param compared its tables and views before
  */
-async function schemaAfter(session: Connection, from: Catalog, steps: readonly Step[]): Promise<Schema> {
-  if (steps.length === 0) return { tables: from, views: await readViews(session, FROM) }
+async function schemaAfter(
+  session: Connection,
+  { from, fromViews }: Pick<Compared, 'from' | 'fromViews'>,
+  steps: readonly Step[],
+): Promise<Schema> {
+  if (steps.length === 0) return { tables: from, views: fromViews ?? (await readViews(session, FROM)) }
   return rolledBack(session, async () => {
     await runAll(
       session,
@@ -236,11 +246,11 @@ async function schemaAfter(session: Connection, from: Catalog, steps: readonly S
 async function compareSettled(session: Connection, compared: Compared): Promise<Comparison> {
   const { wanted, dropped, to, views, known, owns, conversions, swaps } = compared
   const renames = findRenames(wanted, compared.from, swaps)
-  const settled = await schemaAfter(session, compared.from, renames.steps)
+  const settled = await schemaAfter(session, compared, renames.steps)
   const enums = enumChanges({ wanted, from: settled.tables, to })
   const before = [...renames.steps, ...enums.steps]
   const { tables: from, views: fromViews } =
-    enums.steps.length === 0 ? settled : await schemaAfter(session, compared.from, before)
+    enums.steps.length === 0 ? settled : await schemaAfter(session, compared, before)
   const { former } = renames
   const target = reconcile({ wanted, from, to, former, owns, dropped })
   const { steps, rejections, notes } = compareSchemas({ ...target, dropped, from, former, owns, conversions })

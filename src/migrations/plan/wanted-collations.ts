@@ -7,6 +7,14 @@ import type { WantedTable } from './sql.js'
 
 const CREATES_COLLATION = /^create\s+collation\b/i
 
+/** The statements of files that create collations. */
+export function collationsIn(files: readonly Migration[]): readonly string[] {
+  return files
+    .flatMap(({ up }) => up)
+    .map(({ text }) => text)
+    .filter((text) => CREATES_COLLATION.test(text))
+}
+
 /**
  * Creates the collations of the migration files in the target schema.
  * @throws MigrationError for fields with a collation that neither the database nor the files have
@@ -16,8 +24,7 @@ export async function prepareCollations(
   wanted: readonly WantedTable[],
   files: readonly Migration[],
 ): Promise<void> {
-  const created = files.flatMap(({ up }) => up).filter(({ text }) => CREATES_COLLATION.test(text))
-  for (const { text } of created) await attempt(session, () => runAll(session, [text]))
+  for (const text of collationsIn(files)) await attempt(session, () => runAll(session, [text]))
   const fields = wanted.flatMap(({ model, columns }) =>
     columns.flatMap(({ field, type }) => {
       const [, collation] = / collate "(.*)"$/.exec(type) ?? []

@@ -3,8 +3,10 @@ import { type Catalog, readCatalog } from '../introspect/catalog.js'
 import { runPart } from '../files/code.js'
 import type { Migration } from '../files/files.js'
 import { MigrationError } from '../files/error.js'
+import { inputsOfFiles, openRecall, type Recall } from './recall.js'
 import { attempt, inDiscardedTransaction, sqlState } from './session.js'
 import { namesIn, type Ownership } from '../plan/ownership.js'
+import { type CatalogView, readViews } from '../plan/views.js'
 import { normaliseSql } from '../plan/normalise-sql.js'
 import { enumColumns, enumOf, replaceEnum } from '../plan/replace-enum.js'
 
@@ -12,28 +14,32 @@ import { enumColumns, enumOf, replaceEnum } from '../plan/replace-enum.js'
 export const FROM = 'made_by_files'
 export const TO = 'wanted'
 
-/** Runs the up parts of files in a scratch database, then `work` with the resulting catalogue, and rolls back. */
+/**
+ * Runs the up parts of files in a scratch database, then `work` with the resulting catalogue, and rolls back. If the catalogue is known, the files
+ * run only when `work` sends a statement.
+ */
 export function onReplayed<T>(
   scratch: Database,
   files: readonly Migration[],
-  work: (session: Connection, made: Catalog) => Promise<T>,
+  work: (session: Connection, made: Catalog, recall: Recall) => Promise<T>,
 ): Promise<T> {
-  return inScratch(scratch, files, async (session) =>
-    work(session, await build(session, FROM, () => replay(session, files))),
-  )
+  return inScratch(scratch, files, async (own, recall) => {
+    const { session, made } = await replayWhenUsed(own, recall, files)
+    return work(session, made.tables, recall)
+  })
 }
 
 /** Runs `work` in a scratch database that has the extensions of the files, and rolls back. */
 export async function inScratch<T>(
   scratch: Database,
   files: readonly Migration[],
-  work: (session: Connection) => Promise<T>,
+  work: (session: Connection, recall: Recall) => Promise<T>,
 ): Promise<T> {
   await loadExtensionsOf(scratch, files)
   return inDiscardedTransaction(scratch, async (session) => {
     // The timeouts of a server are meant for requests.
     await runAll(session, ["set local statement_timeout = '0'", "set local idle_in_transaction_session_timeout = '0'"])
-    return work(session)
+    return work(session, await openRecall(session, scratch.results))
   })
 }
 
@@ -58,20 +64,56 @@ export async function catalogOf(session: Connection, schema: string): Promise<Ca
   return normaliseSql(session, await readCatalog(session, schema))
 }
 
-/** Creates the schema of files, and determines which constraints and indexes resources.yaml owns. */
-export async function buildOwned(
-  session: Connection,
+/** The schema that files create. */
+export interface Made {
+  readonly tables: Catalog
+  readonly views: readonly CatalogView[]
+  /** The constraints and indexes from before the first file that lists those of resources.yaml. */
+  readonly unrecorded: readonly string[]
+}
+
+/**
+ * Finds out which schema files create. If it is known, they run only when the returned session sends a statement.
+ * @param own the session of a scratch database, which must not be used any more
+ */
+export async function replayWhenUsed(
+  own: Connection,
+  recall: Recall,
   files: readonly Migration[],
-): Promise<{ readonly made: Catalog; readonly owns: Ownership }> {
-  const first = files.findIndex(({ owns }) => owns !== undefined)
-  const [before, after] = first < 0 ? [files, []] : [files.slice(0, first), files.slice(first)]
-  let unrecorded: Ownership['unrecorded'] = new Set()
-  const made = await build(session, FROM, async () => {
-    await replay(session, before)
+): Promise<{ readonly session: Connection; readonly made: Made }> {
+  let running: Promise<Made> | undefined
+  const run = () => (running ??= make(own, files))
+  const made = await recall(inputsOfFiles(files), run)
+  const session: Connection = {
+    async query(statement) {
+      await run()
+      return own.query(statement)
+    },
+  }
+  return { session, made }
+}
+
+async function make(session: Connection, files: readonly Migration[]): Promise<Made> {
+  const first = firstListing(files)
+  let unrecorded: ReadonlySet<string> = new Set()
+  const tables = await build(session, FROM, async () => {
+    await replay(session, files.slice(0, first))
     unrecorded = await namesIn(session, FROM)
-    await replay(session, after)
+    await replay(session, files.slice(first))
   })
-  return { made, owns: { recorded: new Set(after.flatMap(({ owns = [] }) => owns)), unrecorded } }
+  return { tables, views: await readViews(session, FROM), unrecorded: [...unrecorded] }
+}
+
+/** The number of files before the first that lists what it creates for resources.yaml. */
+function firstListing(files: readonly Migration[]): number {
+  const first = files.findIndex(({ owns }) => owns !== undefined)
+  return first < 0 ? files.length : first
+}
+
+/** Determines which constraints and indexes resources.yaml owns. */
+export function ownershipOf(files: readonly Migration[], { unrecorded }: Made): Ownership {
+  const recorded = files.slice(firstListing(files)).flatMap(({ owns = [] }) => owns)
+  return { recorded: new Set(recorded), unrecorded: new Set(unrecorded) }
 }
 
 /** Runs the up parts of files as if each had its own transaction. */

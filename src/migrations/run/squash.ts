@@ -26,7 +26,7 @@ import { isDerivedConstraint, isDerivedIndex } from '../plan/derived.js'
 import { compareOnly } from '../plan/generate.js'
 import { type Ownership, formatOwned } from '../plan/ownership.js'
 import { readViews } from '../plan/views.js'
-import { buildOwned, FROM, inScratch, onReplayed, runAll } from './scratch.js'
+import { FROM, inScratch, onReplayed, ownershipOf, replayWhenUsed, runAll } from './scratch.js'
 
 interface SquashRequest {
   readonly spec: AppSpec
@@ -66,9 +66,9 @@ export async function squash(folder: MigrationFolder, request: SquashRequest): P
   const last = chosen.at(-1)?.name ?? ''
   const target = `${numberOf(last)}_${name}`
   const sketch = await readStable(scratch, chosen)
-  const owned = await inScratch(scratch, chosen, async (session) => {
-    const { made, owns } = await buildOwned(session, chosen)
-    return ownedNames(made, owns)
+  const owned = await inScratch(scratch, chosen, async (session, recall) => {
+    const { made } = await replayWhenUsed(session, recall, chosen)
+    return ownedNames(made.tables, ownershipOf(chosen, made))
   })
   const heading = chosen.flatMap(replacedBy).map(formatReplaced).join('') + knownOf(chosen)
   const before = await stepsOf(spec, files, scratch)

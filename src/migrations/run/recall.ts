@@ -1,0 +1,62 @@
+import type { Connection, ResultStore } from '../../db/database.js'
+import type { Migration } from '../files/files.js'
+
+/**
+ * Returns a result that was computed earlier from the same inputs under the same circumstances, or computes and keeps it.
+ * @param inputs everything that determines the result except the database; undefined if something else does too
+ */
+export type Recall = <Result>(inputs: unknown, compute: () => Promise<Result>) => Promise<Result>
+
+/**
+ * Everything of a server, a database and a session that can affect how it runs and prints definitions. The search path is always set. The settings of
+ * an extension or a language are known only after a session has used it.
+ */
+const CIRCUMSTANCES = `
+  select jsonb_build_array(
+    version(), current_user, session_user,
+    (select jsonb_build_array(encoding, datcollate, datctype, to_jsonb(d) -> 'datlocprovider', to_jsonb(d) -> 'datcollversion')
+      from pg_database d where datname = current_database()),
+    (select jsonb_object_agg(name, setting) from pg_settings
+      where category <> 'File Locations' and name not in ('application_name', 'search_path', 'seed', 'port')
+        and (name not like '%.%' or source <> 'default')),
+    (select md5(string_agg(format('%s %s', name, version), ',' order by name, version)) from pg_available_extension_versions),
+    (select md5(string_agg(format('%s %s %s', collnamespace, collname, collencoding), ',' order by collnamespace, collname, collencoding)) from pg_collation)
+  )::text`
+
+/** @param session a session of a scratch database, before anything is created there */
+export async function openRecall(session: Connection, results: ResultStore | undefined): Promise<Recall> {
+  if (results === undefined) return (_inputs, compute) => compute()
+  const { rows } = await session.query({ text: CIRCUMSTANCES, values: [] })
+  return async <Result>(inputs: unknown, compute: () => Promise<Result>) => {
+    if (inputs === undefined) return compute()
+    const key = JSON.stringify([rows[0]?.[0], inputs])
+    const kept = await results.read(key)
+    if (kept !== undefined) return kept as Result
+    const result = await compute()
+    await results.write(key, result)
+    return result
+  }
+}
+
+/** What files do to an empty schema follows from this; undefined if a file may do something else each time. */
+export function inputsOfFiles(files: readonly Migration[]): unknown {
+  if (files.some(({ up, load }) => load !== undefined || !up.every(({ text }) => isRepeatable(text)))) return undefined
+  return [
+    'files',
+    ...files.map(({ up, owns, extensions }) => [up.map(({ text }) => text), owns !== undefined, extensions]),
+  ]
+}
+
+const OBJECT =
+  '(?:table|(?:unique\\s+)?index|type|domain|(?:materialized\\s+)?view|sequence|schema|collation|extension)'
+
+/** Statements that have the same effect on the schema each time. Others could call functions that create something depending on the time. */
+const PLAIN = new RegExp(
+  `^(?:(?:create(?:\\s+or\\s+replace)?|alter|drop)\\s+${OBJECT}|comment\\s+on|insert\\s+into|update|delete\\s+from|truncate|set)\\b`,
+  'i',
+)
+
+/** Code that only reads or changes rows. */
+const CODE = /^do\b(?!.*\b(?:execute|create|alter|drop|comment)\b)/is
+
+const isRepeatable = (text: string): boolean => PLAIN.test(text) || CODE.test(text)

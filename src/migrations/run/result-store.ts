@@ -1,0 +1,71 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { gunzip, gzip } from 'node:zlib'
+import type { ResultStore } from '../../db/database.js'
+
+/** The number of results that are kept: those of a plan and of a status need five, for each state of the files. */
+const MAX_RESULTS = 20
+
+const EXTENSION = '.json.gz'
+
+const DIGEST_LENGTH = 64
+
+const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+/**
+ * Keeps results as files in a folder, which may be deleted at any time. A file that is damaged counts as missing, and the results that were not used
+ * for the longest time are removed. A folder that cannot be written to keeps nothing.
+ * @param program identifies the code that computes the results: other code finds none of them
+ */
+export function openResultStore(folder: string, program: string): ResultStore {
+  const fileOf = (key: string) => join(folder, `${digestOf(`${program}\n${key}`)}${EXTENSION}`)
+  return {
+    async read(key) {
+      const file = fileOf(key)
+      const value = await readResult(file)
+      if (value !== undefined) await utimes(file, new Date(), new Date()).catch(() => {})
+      return value
+    },
+    async write(key, value) {
+      // Without the folder, for example because it is read-only, the next command computes the result again.
+      await writeResult(folder, fileOf(key), value).catch(() => {})
+    },
+  }
+}
+
+async function readResult(file: string): Promise<unknown> {
+  const packed = await readFile(file).catch(() => undefined)
+  if (packed === undefined) return undefined
+  try {
+    const text = (await promisify(gunzip)(packed)).toString('utf8')
+    const body = text.slice(DIGEST_LENGTH)
+    if (digestOf(body) !== text.slice(0, DIGEST_LENGTH)) return undefined
+    return JSON.parse(body) as unknown
+  } catch {
+    return undefined
+  }
+}
+
+/** A reader finds the whole file or none. */
+async function writeResult(folder: string, file: string, value: unknown): Promise<void> {
+  const body = JSON.stringify(value)
+  await mkdir(folder, { recursive: true })
+  const draft = join(folder, `${randomUUID()}.draft`)
+  try {
+    await writeFile(draft, await promisify(gzip)(digestOf(body) + body))
+    await rename(draft, file)
+  } finally {
+    await rm(draft, { force: true })
+  }
+  await removeOldest(folder)
+}
+
+/** Drafts are left by processes that were killed; they are removed like results. */
+async function removeOldest(folder: string): Promise<void> {
+  const paths = (await readdir(folder)).map((name) => join(folder, name))
+  const used = await Promise.all(paths.map(async (path) => ({ path, at: (await stat(path)).mtimeMs })))
+  const oldest = used.toSorted((one, other) => other.at - one.at).slice(MAX_RESULTS)
+  for (const { path } of oldest) await rm(path, { force: true })
+}
