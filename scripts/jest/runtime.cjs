@@ -2,6 +2,7 @@
  * The module loader of Jest, in which every test file evaluates all modules in a context of its own, replaced by Node's. Test files share
  * the modules of `src/` and of packages, which keep no state, and their compiled code; only the modules of tests are evaluated for each file.
  */
+const hooks = require('node:async_hooks')
 const { register } = require('node:module')
 const { fileURLToPath, pathToFileURL } = require('node:url')
 const { sourceMapOf } = require('./compile.cjs')
@@ -9,6 +10,27 @@ const { sourceMapOf } = require('./compile.cjs')
 register('./typescript.mjs', pathToFileURL(__filename))
 
 let files = 0
+
+/**
+ * Replaces AsyncLocalStorage for Jest, which makes one for each test file and never disables it: every promise of the later files visits all of them.
+ * Jest keeps the running test in it, and the tests of a file run one after another, so one variable does.
+ */
+class SequentialStorage {
+  #value
+
+  getStore() {
+    return this.#value
+  }
+
+  run(value, work) {
+    const outer = this.#value
+    const restore = () => {
+      this.#value = outer
+    }
+    this.#value = value
+    return work().finally(restore)
+  }
+}
 
 /** The source maps of test files and sources, by the name that stacks give them. */
 class SourceMaps extends Map {
@@ -39,8 +61,14 @@ module.exports = class SharedRuntime {
 
   /** Jest's own modules keep the tests of a file. */
   requireInternalModule(path) {
+    const { AsyncLocalStorage } = hooks
     delete require.cache[path]
-    return require(path)
+    hooks.AsyncLocalStorage = SequentialStorage
+    try {
+      return require(path)
+    } finally {
+      hooks.AsyncLocalStorage = AsyncLocalStorage
+    }
   }
 
   requireModule(path) {

@@ -5,6 +5,7 @@ import { type App, renderOpenApi, resourceAt, type Route } from '../../src/inter
 import { SECURITY_HEADERS } from '../../src/http/server/headers.js'
 import { UNDECLARED } from '../../src/openapi/responses.js'
 import { UNREADABLE } from '../../src/openapi/hand-written.js'
+import { rememberByText } from '../../src/remember.js'
 
 /** The responses of one server, compared with its OpenAPI document. */
 export interface Comparison {
@@ -62,7 +63,7 @@ export function compareResponses(server: Server, app: App): Comparison {
     const asked = new URL(request.url ?? '', 'http://any').searchParams
     const isPart = asked.has('fields') || asked.has('distinct')
     listenTo(response, request.method === 'HEAD', (sent) => {
-      made ??= createComparer(app)
+      made ??= comparerOf(renderOpenApi(app, '3.1'))
       answered.add(`${method} ${path} ${sent.status}`)
       errors.push(
         ...made
@@ -71,7 +72,7 @@ export function compareResponses(server: Server, app: App): Comparison {
       )
     })
   })
-  return { errors, answered, declared: () => (made ??= createComparer(app)).declared }
+  return { errors, answered, declared: () => (made ??= comparerOf(renderOpenApi(app, '3.1'))).declared }
 }
 
 /** The response of a replacement depends on its code. */
@@ -86,8 +87,11 @@ interface Comparer {
   ): readonly string[]
 }
 
-function createComparer(app: App): Comparer {
-  const document = JSON.parse(renderOpenApi(app, '3.1')) as Document
+/** Compiling the schemas of a document takes longer than most tests, and many tests of a file serve the same resources. */
+const comparerOf = rememberByText(20, createComparer)
+
+function createComparer(text: string): Comparer {
+  const document = JSON.parse(text) as Document
   const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true })
   ajv.addSchema(document, 'document')
   const validators = new Map<string, ValidateFunction>()
