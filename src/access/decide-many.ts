@@ -31,15 +31,19 @@ export function decideMany(situation: Situation, requests: readonly AccessReques
   // Records that are deleted together do not hold each other.
   if (operation === 'destroy' && failed.includes(409) && !decideApart(situation, requests).includes(409))
     return unknown()
-  if (failed.length > 0) return isKnown ? rejectedBy(failed) : unknown()
-  if (!isKnown) return unknown()
-  if (operation !== 'create')
-    return { statuses: [decisions.some(({ status }) => status === 204) ? 204 : 200], decisions }
+  const together = operation === 'create' ? failuresTogether(situation, requests) : { isKnown, failed: [] }
+  if (!isKnown || !together.isKnown) return unknown()
+  // Each failure is a right response: which one the database meets first is not known.
+  if (failed.length + together.failed.length > 0) return rejectedBy([...failed, ...together.failed])
+  if (operation === 'create') return { statuses: [201], decisions }
+  return { statuses: [decisions.some(({ status }) => status === 204) ? 204 : 200], decisions }
+}
+
+/** The failures of new records under the grants that can cover all of them. */
+function failuresTogether(situation: Situation, requests: readonly AccessRequest[]) {
   const covering = requests.map((request) => coveringGrants(situation, request))
   const among = covering[0]?.filter((grant) => covering.every((grants) => grants.includes(grant))) ?? []
-  const together = failuresOf(requests.map((request) => decide(situation, { ...request, among })))
-  if (!together.isKnown) return unknown()
-  return together.failed.length > 0 ? rejectedBy(together.failed) : { statuses: [201], decisions }
+  return failuresOf(requests.map((request) => decide(situation, { ...request, among })))
 }
 
 /** Whether the caller may retrieve the record. */
