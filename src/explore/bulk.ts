@@ -1,4 +1,3 @@
-import type { Resource } from '../resource/resource.js'
 import type { Seen } from './caller.js'
 import { type Html, html } from './html.js'
 import { inputOf } from './input.js'
@@ -20,7 +19,7 @@ export function bulkBar(seen: Seen): Html {
   return html`<div class="bulk" data-bulk data-max="${bulk.max}" hidden><span data-count></span>${
     edits && html` <button type="button" class="small" data-for="bulk-edit">Edit…</button>`
   }${deletes && html` <button type="button" class="small danger" data-for="bulk-delete">Delete…</button>`} <button type="button" class="small plain" data-none>Clear selection</button> <span class="error"></span></div>
-${edits && frame({ id: 'bulk-edit', method: 'PATCH', path, action: 'Save', tone: 'primary', fields: editFields(resource) })}${
+${edits && frame({ id: 'bulk-edit', method: 'PATCH', path, action: 'Save', tone: 'primary', fields: editFields(seen) })}${
   deletes &&
   frame({
     id: 'bulk-delete',
@@ -51,12 +50,8 @@ function frame({ id, method, path, action, tone, fields }: Frame): Html {
 }
 
 /** One field to set in all of the records. */
-function editFields(resource: Resource): Html {
-  const { spec, sendable } = resource
-  const isGranted = (name: string) => sendable === undefined || sendable.change.granted.has(name)
-  const writable = spec.model.fields.filter(
-    (field) => !field.readOnly && !field.private && !field.primaryKey && isGranted(field.name),
-  )
+function editFields({ settable }: Seen): Html {
+  const writable = settable('PATCH').filter((field) => !field.readOnly && !field.private && !field.primaryKey)
   const options = writable.map((field) => {
     const { kind, choices, hint } = inputOf(field)
     const words = choices ? choices.join(', ') : hint

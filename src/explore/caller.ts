@@ -1,4 +1,4 @@
-import type { Operation } from '../config/spec.js'
+import type { FieldSpec, Operation } from '../config/spec.js'
 import type { Identity } from '../resource/identity.js'
 import type { Resource } from '../resource/resource.js'
 import { type Route, resourceAt } from '../http/route.js'
@@ -11,6 +11,8 @@ export interface Seen {
   readonly may: (operation: Operation) => boolean
   /** Whether the caller may run this action on some record. */
   readonly runs: (action: string) => boolean
+  /** The fields that the caller may set; for PUT, which sends whole records, also those that it sees. */
+  readonly settable: (method: 'POST' | 'PUT' | 'PATCH') => readonly FieldSpec[]
 }
 
 /** The parts of a resource that pages show and offer. */
@@ -22,6 +24,13 @@ export function seenBy({ profiles }: Explored, given: Resource, identity: Identi
     may: (operation) =>
       given.spec.operations.includes(operation) && (profile === undefined || profile.allows(given, operation)),
     runs: (action) => profile === undefined || profile.allows(given, action),
+    settable(method) {
+      const { sendable, spec } = (method === 'PUT' && profile?.resource(given, 'update')) || resource
+      if (sendable === undefined) return spec.model.fields
+      if (method === 'PUT') return sendable.change.fields
+      const { granted } = method === 'POST' ? sendable.create : sendable.change
+      return spec.model.fields.filter(({ name }) => granted.has(name))
+    },
   }
 }
 

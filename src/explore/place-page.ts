@@ -144,7 +144,7 @@ function partsOf(explored: Explored, place: ApiPath, seen: Answered): Parts {
         path: place.path,
         action: 'Create',
         keyed: takesHeader(resource, 'Idempotency-Key'),
-        fields: fieldInputs(explored, resource.spec.model.fields, { id: 'create', method: 'POST' }),
+        fields: fieldInputs(explored, caller.settable('POST'), { id: 'create', method: 'POST' }),
       })
     }${actions.dialogs}`,
   }

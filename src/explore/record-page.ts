@@ -139,7 +139,7 @@ export function changes(explored: Explored, place: ApiPath, { caller, record, ve
       path: place.path,
       action: 'Save',
       version,
-      fields: fieldInputs(explored, resource.spec.model.fields, { id: 'edit', method, record }),
+      fields: fieldInputs(explored, caller.settable(method), { id: 'edit', method, record }),
     })
   const destroy =
     deletes &&

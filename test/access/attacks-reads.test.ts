@@ -11,6 +11,7 @@ const YAML = TASKS_YAML.replace('version: 1', 'version: 1\nplugins: [./plugin.mj
   )
   .replace('explore: anyone }', 'explore: anyone, report: admin, /files/: admin }')
   .replace('{ path: /crud, dialect: crud }', '{ path: /crud, dialect: crud }\n  - { path: /more }')
+  .replace('    bulk: [create', '    export: true\n    bulk: [create')
 
 const plugin: Plugin = (app) => {
   app.compute('task', 'weight', ({ cost }) => Number(cost) * 2)
@@ -33,10 +34,16 @@ beforeEach(() => tasks.reset())
 
 const get = (name: string, path: string, headers?: Readonly<Record<string, string>>) =>
   tasks.as(name, 'GET', path, undefined, headers)
+const ANN = { headers: { authorization: 'Dev ann' } }
 const idsOf = (json: unknown) => (json as readonly { readonly id: number }[]).map(({ id }) => id).toSorted()
 /** The same list at the prefix, at a mount, and in a dialect. */
 const LISTS = ['/api/tasks/', '/more/tasks/', '/crud/tasks'] as const
 const RECORDS = ['/api/tasks/', '/more/tasks/', '/crud/tasks/'] as const
+const page = async (name: string, path: string) => {
+  const headers = { authorization: `Dev ${name}`, accept: 'text/html' }
+  const response = await tasks.api.fetch(`/explore${path}`, { headers })
+  return { status: response.status, text: await response.text() }
+}
 const crud = (condition: object) => `s=${encodeURIComponent(JSON.stringify(condition))}`
 
 describe.each(['/api/tasks/', '/more/tasks/'])('at %s', (path) => {
@@ -47,12 +54,49 @@ describe.each(['/api/tasks/', '/more/tasks/'])('at %s', (path) => {
     ['30', 'creator__in=bob'],
     ['31', 'ordering=cost'],
     ['31', 'ordering=-cost,title'],
+    ['29', 'distinct=cost'],
     ['36', 'fields=id,cost'],
     ['37', 'fields=weight'],
   ])('%s: a hidden field cannot be asked about: %s', async (_attack, query) => {
     const hidden = await get('ann', `${path}?${query}`)
     const unknown = await get('ann', `${path}?${query.replaceAll(/cost|creator|weight/g, 'nosuch')}`)
     expect([hidden.status, unknown.status]).toEqual([400, 400])
+    const shown = await page('ann', `${path}?${query}`)
+    expect(shown.status).toBe((await page('ann', `${path}?nosuch=5`)).status)
+    expect(shown.text).not.toMatch(/>(?:dig|sow|paint|build)</)
+  })
+
+  test.each(['csv', 'json'])('29, 34 and 37: a download as %s has visible records and fields alone', async (form) => {
+    const download = (query: string) => tasks.api.fetch(`${path}export.${form}${query}`, ANN)
+    const text = await (await download('?ordering=title')).text()
+    expect(['dig', 'paint', 'sow', 'build'].filter((title) => text.includes(title))).toEqual(['dig', 'paint', 'sow'])
+    expect(text).not.toMatch(/cost|creator|weight|bob/)
+    for (const query of ['?cost=5', '?ordering=cost', '?fields=id,cost']) {
+      const { status } = await download(query)
+      expect([query, status]).toEqual([query, 400])
+    }
+  })
+
+  test('30 and 34: pages search and count visible records alone', async () => {
+    expect((await page('ann', `${path}?search=bob`)).text).not.toMatch(/>(?:sow|build)</)
+    const { text } = await page('ann', path)
+    expect(text).toContain('paint')
+    expect(text).not.toMatch(/cost|creator|weight|>build/i)
+  })
+
+  test('52: forms of pages have the fields that the caller may set, and no others', async () => {
+    const named = (text: string, form: string) =>
+      [...text.matchAll(new RegExp(`id="${form}-\\w+" name="(\\w+)"`, 'g'))].map(([, name]) => name)
+    const forms = async (name: string) => [
+      named((await page(name, path)).text, 'create'),
+      named((await page(name, `${path}1/`)).text, 'edit'),
+    ]
+    expect(await forms('ann')).toEqual([
+      ['project', 'title', 'next'],
+      ['title', 'status', 'next'],
+    ])
+    const all = ['project', 'title', 'status', 'cost', 'creator', 'next']
+    expect(await forms('root')).toEqual([all, all])
   })
 
   test('30: a search by a hidden field finds nothing', async () => {
@@ -195,19 +239,13 @@ describe('46: around a rule', () => {
     '/crud/tasks/4/',
   ])('no method and no spelling of %s shows the record', async (path) => {
     for (const method of ['GET', 'HEAD']) expect((await tasks.as('ann', method, path)).status).toBe(404)
-    const page = await tasks.api.fetch(`/explore${path}`, {
-      headers: { authorization: 'Dev ann', accept: 'text/html' },
-    })
-    expect(await page.text()).not.toContain('build')
+    expect((await page('ann', path)).text).not.toContain('build')
   })
 
   test.each(LISTS)('%s and its page have the same records', async (path) => {
     const { json } = await get('ann', path)
     expect(idsOf(Array.isArray(json) ? json : (json as { data: unknown }).data)).toEqual([1, 2, 3])
-    const page = await tasks.api.fetch(`/explore${path}`, {
-      headers: { authorization: 'Dev ann', accept: 'text/html' },
-    })
-    expect(await page.text()).not.toMatch(/build|>8</)
+    expect((await page('ann', path)).text).not.toMatch(/build|>8</)
   })
 })
 
@@ -229,14 +267,19 @@ test('47: actions, replacements, routes of plugins and mounted routers need a gr
 
 describe('48: the statements of one caller', () => {
   test('are not those of another with the same roles and other claims, however requests mix', async () => {
-    const requests = Array.from({ length: 60 }, (_, index) => {
+    const requests = Array.from({ length: 84 }, (_, index) => {
       const name = ['ann', 'bob', 'root', 'away', 'chief', 'lost'][index % 6] ?? ''
-      const path = [...LISTS, '/api/tasks/?search=i', '/api/tasks/?ordering=-title'][index % 5] ?? ''
+      const others = ['?search=i', '?ordering=-title', '3/', 'export.json'].map((end) => `/api/tasks/${end}`)
+      const path = [...LISTS, ...others][index % 7] ?? ''
       return { name, path }
     })
+    const read = async ({ name, path }: (typeof requests)[number]) => {
+      const { status, json } = await get(name, path)
+      return status === 200 ? json : status
+    }
     const alone = new Map<string, unknown>()
-    for (const { name, path } of requests) alone.set(`${name} ${path}`, (await get(name, path)).json)
-    const mixed = await Promise.all(requests.map(async ({ name, path }) => (await get(name, path)).json))
+    for (const each of requests) alone.set(`${each.name} ${each.path}`, await read(each))
+    const mixed = await Promise.all(requests.map(read))
     for (const [index, { name, path }] of requests.entries())
       expect([name, path, mixed[index]]).toEqual([name, path, alone.get(`${name} ${path}`)])
   })
