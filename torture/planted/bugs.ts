@@ -513,4 +513,51 @@ export const BUGS: readonly PlantedBug[] = [
       database: 'embedded',
     },
   },
+  {
+    name: 'several records are deleted that no grant covers',
+    file: 'src/db/statements/bulk-statements.ts',
+    search: 'return ` and ${coveredBefore(model',
+    replace: "return coverings.length > 0 ? '' : ` and ${coveredBefore(model",
+    caughtBy: { file: 'test/access/attacks-writes', test: '45: with one that is hidden', database: 'embedded' },
+  },
+  {
+    name: 'a dialect finds records by fields that they hide',
+    file: 'src/http/granted-routes.ts',
+    search: 'ownRoutes(profile.resource(original, operation))',
+    replace: 'ownRoutes(original.spec.dialect ? original : profile.resource(original, operation))',
+    caughtBy: {
+      file: 'test/access/attacks-reads',
+      test: 'no parameter asks about a hidden field',
+      database: 'embedded',
+    },
+  },
+  {
+    name: 'an expansion shows related records that their own grants hide',
+    file: 'src/access/restrict.ts',
+    search: 'rows: visibleRule(reading),',
+    replace: 'rows: undefined,',
+    caughtBy: { file: 'test/access/attacks-reads', test: '35: a hidden related record is null', database: 'embedded' },
+  },
+  {
+    name: 'a download has all records',
+    file: 'src/http/context.ts',
+    search: 'return exportList(exporting, { resource, plan, bounds }, form)',
+    replace: 'return exportList(exporting, { resource, plan, bounds: bounds && undefined }, form)',
+    caughtBy: {
+      file: 'test/access/attacks-reads',
+      test: 'has visible records and fields alone',
+      database: 'embedded',
+    },
+  },
+  {
+    name: 'callers share their idempotency keys',
+    file: 'src/http/context.ts',
+    search: 'formatOwner(scopes, identity)',
+    replace: 'formatOwner(scopes, undefined)',
+    caughtBy: {
+      file: 'test/access/attacks-writes',
+      test: 'that another caller sends is a new request',
+      database: 'embedded',
+    },
+  },
 ]
