@@ -174,6 +174,16 @@ resources:
 })
 
 describe('deleting', () => {
+  test('45: several records stay if one is hidden, or no grant covers it', async () => {
+    const remove = async (ids: string) => (await tasks.as('ann', 'DELETE', `/api/tasks/?ids=${ids}`)).status
+    expect(await remove('1,4')).toBe(404)
+    expect(await remove('1,2')).toBe(403)
+    expect(await stored()).toHaveLength(4)
+    await tasks.database.query({ text: 'update tasks set next_id = null', values: [] })
+    expect(await remove('1,3')).toBe(204)
+    expect((await stored()).map(([id]) => id)).toEqual(['2', '4'])
+  })
+
   test('is 403 of a visible record that no grant covers, 404 of a hidden one', async () => {
     expect((await tasks.as('ann', 'DELETE', '/api/tasks/2/')).status).toBe(403)
     expect((await tasks.as('ann', 'DELETE', '/api/tasks/4/')).status).toBe(404)
