@@ -9,7 +9,9 @@ import {
   type EvaluatedGrant,
   type EvaluatedRule,
   knownBy,
+  Problem,
   readForDecision,
+  type Resource,
   type Situation,
   formatCondition,
   formatName,
@@ -36,13 +38,15 @@ interface Explained {
   readonly operation: string
   readonly status: number | undefined
   readonly grants: readonly EvaluatedGrant[]
+  /** Why the query is rejected. */
+  readonly rejection?: string | undefined
 }
 
 /** Explains why a request is allowed or denied: each grant of its operation, and each condition. Returns 1 for a denied one. */
 export async function explainRequest(context: CliContext, loaded: Application, request: Request): Promise<ExitCode> {
   const { app, spec } = loaded
   const asker = readAsker(request.as)
-  const [path = ''] = request.path.split('?')
+  const [path = '', search = ''] = request.path.split('?')
   const method = request.method.toUpperCase()
   const found = app.routes.match(method, path)
   if (found === undefined || !('route' in found)) {
@@ -91,7 +95,7 @@ export async function explainRequest(context: CliContext, loaded: Application, r
       grants,
     }
   }
-  const explained = request.database
+  const evaluated = request.database
     ? await onExistingDatabase(context, spec, async (database) => {
         const records = await readForDecision({ spec, resource, asker }, accessRequest, database)
         return explain(
@@ -103,12 +107,29 @@ export async function explainRequest(context: CliContext, loaded: Application, r
         knownBy(spec, asker, () => undefined),
         false,
       )
+  const identity = asker && { ...asker, method: 'development' }
+  const own = app.access?.profiles(identity).resource(target.resource) ?? target.resource
+  const rejection =
+    evaluated.status === 401 || evaluated.status === 403 ? undefined : rejectionOf(own, operation, search)
+  const explained = rejection === undefined ? evaluated : { ...evaluated, status: 400, rejection }
   const isDenied = explained.status !== undefined && explained.status >= 400
   const place = (grant: EvaluatedGrant) =>
     request.lineOf(['resources', resource.mounted ?? resource.name, 'access', grant.index])
   if (request.json) context.out.data(JSON.stringify(jsonOf(explained, isDenied, place)))
   else print(context, { explained, isDenied, place, resource: resource.name, head: `${method} ${path}` }, request)
   return isDenied ? 1 : 0
+}
+
+/** Why the resource, as the caller sees it, rejects the query of a read; undefined if it does not. */
+function rejectionOf(resource: Resource, operation: string, search: string): string | undefined {
+  try {
+    if (operation === 'list') resource.parseList(search)
+    if (operation === 'retrieve') resource.parseSelection(search)
+    return undefined
+  } catch (error) {
+    if (error instanceof Problem) return error.message
+    throw error
+  }
 }
 
 function readAsker(text: string): Asker | undefined {
@@ -136,7 +157,7 @@ function readObject(text: string, option: string): Readonly<Record<string, Json>
 }
 
 function jsonOf(
-  { operation, status, grants }: Explained,
+  { operation, status, grants, rejection }: Explained,
   isDenied: boolean,
   lineOf: (grant: EvaluatedGrant) => number,
 ) {
@@ -156,6 +177,7 @@ function jsonOf(
     operation,
     allowed: !isDenied,
     ...(status !== undefined && { status }),
+    ...(rejection !== undefined && { rejection }),
     grants: grants.map((each) => ({
       line: lineOf(each),
       to: each.grant.to,
@@ -181,10 +203,10 @@ function print(
   { explained, isDenied, place, resource, head }: Printed,
   { lineOf }: Request,
 ): void {
-  const { operation, status, grants } = explained
+  const { operation, status, grants, rejection } = explained
   const line = (text: string, indent: number) => out.line(`${' '.repeat(indent)}${text}`)
   line(`${head}  ${operation} of ${resource}`, 0)
-  line(verdictOf(status, isDenied), 0)
+  line(`${verdictOf(status, isDenied)}${rejection === undefined ? '' : `: ${rejection}`}`, 0)
   if (grants.length === 0) line(`no grant allows ${operation}`, 2)
   for (const grant of grants) {
     const { to } = grant.grant

@@ -62,9 +62,26 @@ describe('a request', () => {
       1,
       'denied: 404',
     ],
+    [
+      'for a list with a filter on a hidden field',
+      ANN,
+      'GET',
+      '/api/tasks/?cost=5',
+      1,
+      expect.stringMatching(/^denied: 400: .*`cost`/),
+    ],
+    ['for a list with a filter', ANN, 'GET', '/api/tasks/?title=dig', 0, 'allowed for records that a grant covers'],
+    [
+      'for hidden parts of a record',
+      ANN,
+      'GET',
+      '/api/tasks/1/?fields=cost',
+      1,
+      expect.stringMatching(/^denied: 400: .*cost/),
+    ],
   ])('%s', async (_name, as, method, path, code, verdict) => {
     const outcome = await run('access', '--as', as, method, path)
-    expect(outcome.stdout.split('\n')[1]).toBe(verdict)
+    expect(outcome.stdout.split('\n')[1]).toEqual(verdict)
     expect(outcome.code).toBe(code)
   })
 
