@@ -72,6 +72,10 @@ function nullableType({ type: _, ...rest }: JsonPart, types: readonly unknown[])
 function nullableUnion({ anyOf: _, ...rest }: JsonPart, choices: readonly JsonPart[]): JsonPart {
   const named = choices.filter((choice) => choice['type'] !== 'null')
   if (named.length === choices.length) return { ...rest, anyOf: choices }
+  const [only] = named
+  // Members beside a reference would be ignored.
+  if (only !== undefined && named.length === 1 && only['$ref'] === undefined)
+    return { ...only, ...rest, nullable: true }
   // `nullable` requires a type.
   return { ...rest, anyOf: named.map((choice) => ({ ...choice, nullable: true })) }
 }

@@ -4,7 +4,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import type { PluginApp } from '../../src/index.js'
 import { type App, loadApplication, OPENAPI_VERSIONS, renderOpenApi } from '../../src/internal.js'
 import { type Api, SNIPPETS_FILE, startApi } from '../support/api.js'
-import { makeProject, PLUGGED, runInHost } from '../support/cli.js'
+import { BOOKS, makeProject, PLUGGED, runInHost } from '../support/cli.js'
 
 interface Operation {
   readonly operationId: string
@@ -168,6 +168,29 @@ describe('schemas', () => {
     expect(document.components.schemas['Book']).toMatchObject({
       properties: { isbn: { type: 'string', nullable: true }, price: { example: '12.50' } },
     })
+  })
+
+  test('give nullable items of a list one schema in the 3.0 document', async () => {
+    const project = await makeProject({
+      'resources.yaml': BOOKS.replace(
+        'title: {',
+        'tags: { type: array, items: { type: text, nullable: true } }\n      title: {',
+      ),
+    })
+    try {
+      const itemsIn = async (version: (typeof OPENAPI_VERSIONS)[number]) => {
+        const { components } = await documentOf(resolve(project.folder, 'resources.yaml'), version)
+        return components.schemas['Book']
+      }
+      expect(await itemsIn('3.1')).toMatchObject({
+        properties: { tags: { items: { anyOf: [{ type: 'string' }, { type: 'null' }] } } },
+      })
+      expect(await itemsIn('3.0')).toMatchObject({
+        properties: { tags: { items: { type: 'string', nullable: true } } },
+      })
+    } finally {
+      await project.remove()
+    }
   })
 })
 
