@@ -9,6 +9,7 @@ import { checkCoverage } from './config/indexes/check-coverage.js'
 import { MAX_CONFIG_BYTES } from './config/yaml/decode.js'
 import type { Diagnostic } from './config/diagnostic.js'
 import { type ConfigDocument, readConfig } from './config/yaml/document.js'
+import { checkMountGaps } from './config/parse/mount-gaps.js'
 import type { Rejection } from './config/parse/rejection.js'
 import { diagnosticAt } from './config/parse/report.js'
 import type { AppSpec } from './config/spec.js'
@@ -88,7 +89,13 @@ export async function loadApplication({
   const warnings = (more: readonly Rejection[] = []) =>
     locate(
       document,
-      [...checkCoverage(document, spec), ...checkBodyLimits(spec), ...checkAccessEffects(spec), ...more],
+      [
+        ...checkMountGaps(spec),
+        ...checkCoverage(document, spec),
+        ...checkBodyLimits(spec),
+        ...checkAccessEffects(spec),
+        ...more,
+      ],
       'warning',
     )
   return { ok: true, app, spec, source, warnings, close: app.close }

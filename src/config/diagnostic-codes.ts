@@ -183,7 +183,7 @@ export const DIAGNOSTICS = {
   SC320: {
     title: 'Operation missing',
     explanation:
-      'A setting needs an operation that the resource does not have, an operation needs a primary key that the model does not have, or a resource of a view does not say which operations it has.',
+      'A setting needs an operation that the resource does not have, an operation or a dialect needs a primary key that the model does not have, or a resource of a view does not say which operations it has.',
   },
   SC321: {
     title: 'Expansion without a resource',

@@ -1,5 +1,6 @@
 import { dialectOf } from '../../dialects/index.js'
 import { featuresAtMount } from '../../features/index.js'
+import { fitsDialect } from './mount-gaps.js'
 import { mountName } from './mount-name.js'
 import { joinedIdOf, type MountSpec, type ResourceSpec } from '../spec.js'
 import type { MountYaml } from '../schema/yaml-shape.js'
@@ -11,16 +12,21 @@ export interface ApiPlace {
   readonly maxBody: number
 }
 
-/** All resources again: records show and accept the links of their own mount. */
+/** The resources again, without those that the dialect cannot serve: records show and accept the links of their own mount. */
 export const buildMount = (yaml: MountYaml, resources: readonly ResourceSpec[], { prefix }: ApiPlace): MountSpec => {
+  const dialectAt = (resource: ResourceSpec) =>
+    yaml.dialect === undefined ? resource.dialect : dialectOf(yaml.dialect)
+  const served = resources.filter((resource) => fitsDialect(resource, dialectAt(resource)))
+  const names = new Set(served.map(({ name }) => name))
   const within = (name: string) => `${mountName(yaml.path)}:${name}`
+  const resourceWithin = (name: string) => (names.has(name) ? within(name) : name)
   const details = new Set(resources.map(({ name }) => `${name}-detail`))
   const linksWithin = (links: ResourceSpec['links']) =>
     Object.fromEntries(
       Object.entries(links).map(([field, route]) => [field, details.has(route) ? within(route) : route]),
     )
   const atMount = (resource: ResourceSpec): ResourceSpec => {
-    const dialect = yaml.dialect === undefined ? resource.dialect : dialectOf(yaml.dialect)
+    const dialect = dialectAt(resource)
     return {
       ...resource,
       name: within(resource.name),
@@ -29,8 +35,8 @@ export const buildMount = (yaml: MountYaml, resources: readonly ResourceSpec[], 
       dialect,
       joinedId: joinedIdOf(resource.model, dialect),
       links: linksWithin(resource.links),
-      ...featuresAtMount(resource, { resource: within, links: linksWithin }),
+      ...featuresAtMount(resource, { resource: resourceWithin, links: linksWithin }),
     }
   }
-  return { path: yaml.path, resources: resources.map(atMount) }
+  return { path: yaml.path, resources: served.map(atMount) }
 }

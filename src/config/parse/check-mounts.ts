@@ -40,7 +40,10 @@ export const checkDialect = (root: Json, resource: ResourceDraft, report: Report
   }
 }
 
-/** Reports dialects, whose clients identify a record by one value, if records have no key, or another member `id` beside a key of several fields. */
+/**
+ * Reports dialects, whose clients identify a record by one value, if records have no key, or another member `id` beside a key of several fields. Mounts
+ * leave out records without a key.
+ */
 const checkIdentity = (root: Json, { name, path, model, has, yaml }: ResourceDraft, report: Report): void => {
   if (model === undefined || model.keyNames.size === 1) return
   const isTaken = model.keyNames.size > 1 && hasMember(model, JOINED_ID)
@@ -53,7 +56,7 @@ const checkIdentity = (root: Json, { name, path, model, has, yaml }: ResourceDra
     has('dialect')
       ? { dialect: yaml.dialect, at: [...path, 'dialect'], help: own }
       : { dialect: findValue(root, ['api', 'dialect']), at: ['api', 'dialect'], help: own },
-    ...mounts.map(([dialect, index]) => ({
+    ...(isTaken ? mounts : []).map(([dialect, index]) => ({
       dialect,
       at: ['mounts', index, 'dialect'],
       help: 'leave `dialect` out of the mount, which then has the dialect of each resource',
