@@ -216,3 +216,30 @@ describe('a caller with a limited and an unlimited grant', () => {
     expect((await tasks.as('chief', 'DELETE', '/api/tasks/?ids=6,7')).status).toBe(204)
   })
 })
+
+test('a new record that its creator may not see has no body, also if one grant covers it', async () => {
+  const yaml = `version: 1
+api: { prefix: "" }
+auth: { development: { ann: {} } }
+models:
+  note:
+    table: notes
+    fields: { id: { type: bigint, primary_key: true }, draft: { type: boolean } }
+resources:
+  note:
+    model: note
+    path: /notes/
+    access:
+      - { to: signed_in, may: read, rows: { draft: false } }
+      - { to: signed_in, may: create, rows: { draft: true } }
+`
+  const notes = await startTasks({ yaml, checkResponses: false })
+  try {
+    const { status, json } = await notes.as('ann', 'POST', '/notes/', { draft: true })
+    expect([status, json]).toEqual([201, undefined])
+    expect((await notes.as('ann', 'POST', '/notes/', { draft: false })).status).toBe(403)
+    expect((await notes.as('ann', 'GET', '/notes/')).json).toEqual([])
+  } finally {
+    await notes.close()
+  }
+})

@@ -1,6 +1,7 @@
 import { tableSql } from '../../fields/table-name.js'
 import type { ModelSpec } from '../../config/spec.js'
 import { rememberByText } from '../../remember.js'
+import { visibleRule } from '../../resource/access.js'
 import type { Row } from '../../resource/plan.js'
 import type { Statement } from '../database.js'
 import { type BulkStatements, compileBulkStatements } from './bulk-statements.js'
@@ -8,7 +9,7 @@ import { keyTexts } from './columns.js'
 import { type Projection } from './projections.js'
 import { compileListStatements, type ListStatements } from './list-statements.js'
 import { compileRecordStatements, type RecordStatements } from './record-statements.js'
-import { boundChecks, type Bounds, boundProjection, writtenSelect } from './bounds.js'
+import { boundChecks, type Bounds, boundProjection, type Granted, writtenSelect } from './bounds.js'
 import { coveredAfter, demand, writtenSql } from './covering-sql.js'
 import { type GrantedWrite, grantedWrite } from './granted-writes.js'
 import { filledByScope } from './scope.js'
@@ -48,10 +49,12 @@ export function compileStatements(
   const tailOf = (select: readonly string[]) => ` returning ${[...keyTexts(model), ...select].join(', ')}`
   const tail = tailOf(projection.select)
   const insertingOpenly = rememberByText(MAX_TEXTS, (values) => `${head}${values}${tail}`)
-  const inserting = (values: string, bounds: Bounds | undefined, params: Parameters): string =>
-    bounds?.granted
-      ? `${head}${values}${tailOf(writtenSelect(model, boundProjection(projection, bounds, params), bounds, params))}`
-      : insertingOpenly(values)
+  const inserting: Creating['inserting'] = (values, { bounds, write }, params) => {
+    if (!bounds?.granted) return insertingOpenly(values)
+    const bound = boundProjection(projection, bounds, params)
+    const isSeen = write !== undefined && seesWritten(bounds.granted, write)
+    return `${head}${values}${tailOf(isSeen ? bound.select : writtenSelect(model, bound, bounds, params))}`
+  }
   const creation = compileCreation({ model, inserting, writeColumns })
   return {
     ...compileListStatements({ ...parts, projection: listed }),
@@ -64,7 +67,7 @@ export function compileStatements(
 interface Creating {
   readonly model: ModelSpec
   /** The text of a statement that inserts these columns and values. */
-  readonly inserting: (values: string, bounds: Bounds | undefined, params: Parameters) => string
+  readonly inserting: (values: string, created: Created, params: Parameters) => string
   readonly writeColumns: WriteColumns
 }
 
@@ -86,6 +89,14 @@ function compileCreation(creating: Creating): (bounds: Bounds | undefined, row: 
   }
 }
 
+/** Whether the rule that a new record must meet is the one by which its creator sees it. */
+function seesWritten({ access }: Granted, { coverings: [covering, ...others] }: GrantedWrite): boolean {
+  const seen = visibleRule(access.retrieve)
+  const rows = covering?.grant.rows
+  if (others.length > 0 || seen === undefined || seen.length !== rows?.length) return false
+  return seen.every((all, at) => all === rows[at])
+}
+
 interface Created {
   readonly bounds: Bounds | undefined
   readonly row: Row
@@ -93,11 +104,8 @@ interface Created {
   readonly write: GrantedWrite | undefined
 }
 
-function creationSql(
-  { model, inserting, writeColumns }: Creating,
-  { bounds, row, write }: Created,
-  params: Parameters,
-): string {
+function creationSql({ model, inserting, writeColumns }: Creating, created: Created, params: Parameters): string {
+  const { bounds, row, write } = created
   const columns = writeColumns.columnsOf(row)
   const names = columns.map(({ column }) => column).join(', ')
   const places = columns.map(({ field }) => writtenSql(field, row, params)).join(', ')
@@ -107,5 +115,5 @@ function creationSql(
   const checks = boundChecks(model, fields, bounds, { params, sent })
   const granted = bounds?.granted
   const after = granted && write && coveredAfter(model, write.coverings, 'create', { ...granted, params })
-  return `${inserting(values, bounds, params)}${checks}${after === undefined ? '' : demand(after)}`
+  return `${inserting(values, created, params)}${checks}${after === undefined ? '' : demand(after)}`
 }
