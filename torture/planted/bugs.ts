@@ -487,7 +487,7 @@ export const BUGS: readonly PlantedBug[] = [
     name: 'one grant may cover a record before a change, and another after it',
     file: 'src/db/statements/granted-changes.ts',
     search: 'return `${BEFORE}.${identifier(`@g${at}`)} and ${after}`',
-    replace: 'return after',
+    replace: "return at < 0 ? 'false' : after",
     caughtBy: { file: 'test/access/writes', test: 'halves of two grants do not combine', database: 'embedded' },
   },
   {
