@@ -114,6 +114,7 @@ async function serveRequests(run: ServiceRun, state: 'ready' | 'away'): Promise<
   try {
     reportListening(run, url)
     if (state === 'ready') monitor?.open()
+    await application.app.pages?.prepare()
     const ends = state === 'ready' ? [stop.requested] : [stop.requested, openWhenReachable(run, gate.open)]
     return await keepServing(options, await Promise.race(ends))
   } finally {

@@ -9,6 +9,8 @@ export interface Pages {
   match(method: string, path: string): Match
   /** Has every page say that the configuration that was saved last is not served. */
   warn(failure: string): void
+  /** Loads the modules of the pages, so that the first page does not wait for them. */
+  prepare(): Promise<void>
   /** Has the home page say where the records are. */
   nameDatabase(database: ServedDatabase): void
 }
@@ -25,8 +27,9 @@ const DOCS_ASSETS = ['docs.css', 'docs.js', 'favicon-32x32.png', 'swagger-ui-bun
 const READS: readonly Method[] = ['GET']
 
 /**
- * The pages of an application: `/`, `/explore` followed by an API path, and `/docs`. They are read-only. Their modules are loaded with the first
- * page. `surround` adds the grants and the middleware of plugins to pages, but not to static files. Callers who must sign in first get a form.
+ * The pages of an application: `/`, `/explore` followed by an API path, and `/docs`. They are read-only. Their modules are loaded by `prepare`,
+ * or with the first page. `surround` adds the grants and the middleware of plugins to pages, but not to static files. Callers who must sign in first
+ * get a form.
  */
 export function createExplore(given: Explored, surround: (page: Handler) => Handler): Pages {
   let failure: string | undefined
@@ -92,6 +95,9 @@ export function createExplore(given: Explored, surround: (page: Handler) => Hand
     },
     warn(words: string): void {
       failure = words
+    },
+    async prepare(): Promise<void> {
+      await load()
     },
     nameDatabase(database: ServedDatabase): void {
       served = database

@@ -16,9 +16,9 @@ export interface Page {
   readonly length: number
 }
 
-/** A number with separators between thousands. */
+/** A number with separators between thousands. The first use of `toLocaleString` in a process takes 70 ms. */
 export function grouped(digits: number | string): string {
-  return BigInt(digits).toLocaleString('en-US')
+  return String(digits).replace(/\B(?=(?:\d{3})+$)/g, ',')
 }
 
 /** Where a page is in its list, as far as the request and the response say. */
