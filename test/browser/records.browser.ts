@@ -187,7 +187,7 @@ describeInChromium('a record in Chromium', () => {
   test('names what refers to it by a relation without a filter (D12)', async () => {
     await run(`insert into shelves (name) values ('North')`)
     await open('/shelves/1/')
-    await page.getByText('book by shelf, which its list has no filter for').waitFor()
+    await page.getByText('book by shelf: not counted, because the list of book has no filter for shelf').waitFor()
     expect(await findFaults(page)).toEqual([])
   })
 

@@ -33,6 +33,7 @@ resources:
     path: /books/
     concurrency: required
     sparse_fields: true
+    filterable: { title: [exact, startswith] }
     access:
       - { to: reader, may: read, fields: { except: [secret, shelf] } }
       - { to: editor, may: all }
@@ -103,8 +104,31 @@ test('a record names what refers to it by a relation without a filter (D12)', as
   await api.database.query({ text: `insert into shelves (name) values ('North')`, values: [] })
   const html = await page('/shelves/1/')
   expect(html).toContain('<h2>Refers to this</h2>')
-  expect(html).toContain('<li>book <span class="dim">by shelf, which its list has no filter for</span></li>')
+  expect(html).toContain(
+    '<li>book <span class="dim">by shelf: not counted, because the list of book has no filter for shelf</span><details>',
+  )
+  expect(html).toContain('<pre tabindex="0">filterable: { title: [exact, startswith], shelf: [exact] }</pre>')
+  expect(html).toContain('<pre tabindex="0">filterable: [shelf]</pre>')
   expect(html).not.toContain('/books/?shelf')
   expect(await page('/shelves/1/', ANN)).toContain('North')
   expect(await page('/shelves/1/', ANN)).not.toContain('by shelf')
+})
+
+test('outside development a record does not say how to add a filter', async () => {
+  const yaml = `version: 1
+api: { prefix: "", explore: true }
+models:
+  shelf: { table: shelves, fields: { id: { type: bigint, primary_key: true } } }
+  book: { table: books, fields: { id: { type: bigint, primary_key: true }, shelf: { type: belongs_to, model: shelf } } }
+resources: { shelf: { model: shelf, path: /shelves/ }, book: { model: book, path: /books/ } }
+`
+  const other = await startApi(yaml, { env: { NODE_ENV: 'production' }, checkResponses: false })
+  try {
+    await other.send('POST', '/shelves/', {})
+    const html = await (await other.fetch('/explore/shelves/1/')).text()
+    expect(html).toContain('by shelf: not counted, because the list of book has no filter for shelf</span></li>')
+    expect(html).not.toContain('filterable')
+  } finally {
+    await other.close()
+  }
 })
