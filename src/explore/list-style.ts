@@ -70,9 +70,9 @@ tbody tr.picked > * { background: var(--blue-bg); }
 .pager input, .pager select { width: auto; min-height: 0; padding: .15rem .4rem; color: var(--text); }
 @media (max-width: 48rem) {
   .tools .actions { margin-left: 0; }
-  .query .panel span { flex-grow: 1; }
-  .table .wraps { white-space: nowrap; }
+  .query .panel span { flex: 1 1 9rem; }
   .tools .actions .button { padding: .2rem .6rem; min-height: 0; font-size: 13px; }
   .menu.js .panel { left: 0; right: auto; }
 }
+@media (max-width: 36rem) { .table .wraps { white-space: nowrap; } }
 `

@@ -40,8 +40,9 @@ h2 { font-size: 1rem; margin: 1.75rem 0 .6rem; }
 .js-block { display: none; }
 .with-js .js-block { display: block; }
 [data-sign-in] { max-width: 34rem; }
+#sign-in > :not(footer) { margin: 1.1rem 1.4rem; }
 [data-sign-in] label { display: block; font-weight: 550; margin-bottom: .25rem; }
-[data-sign-in] input { width: 100%; margin-bottom: .3rem; }
+[data-sign-in] input { margin-bottom: .3rem; }
 .home { display: inline-flex; gap: .6rem; align-items: center; color: var(--text); font-weight: 650; text-decoration: none; }
 body > nav { grid-area: nav; padding: 1.1rem .75rem; border-right: 1px solid var(--line); min-width: 0; }
 body > nav h2 { font-size: .75rem; font-weight: 600; color: var(--dim); margin: 0 .6rem .35rem; }
@@ -161,7 +162,6 @@ dialog footer { display: flex; justify-content: flex-end; gap: .5rem; padding: .
   body > nav h2, body > nav ul { margin: 0 .6rem 0 0; flex: none; }
   body > nav ul { display: flex; }
   .type { display: none; }
-  .request details { margin-top: 0; }
   main { padding: 1.1rem 1rem 3rem; }
   .record > div { grid-template-columns: minmax(0, 1fr); gap: .1rem; }
 }

@@ -112,6 +112,20 @@ describeInChromium('pages in Chromium', () => {
     )
   })
 
+  test('at 390 pixels show each resource in one line, and the dialog to sign in with a margin', async () => {
+    await page.setViewportSize({ width: 390, height: 844 })
+    await page.goto(`${api.url}/explore/`)
+    const sizes = await page.evaluate<readonly number[]>(
+      "[...document.querySelectorAll('main tbody')[0].rows].map((row) => Math.round(row.offsetHeight / 20))",
+    )
+    expect(sizes).toEqual([2, 2])
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    const margin = await page.evaluate<number>(
+      "document.querySelector('#sign-in form').getBoundingClientRect().left - document.querySelector('#sign-in').getBoundingClientRect().left",
+    )
+    expect(margin).toBeGreaterThan(15)
+  })
+
   test('at 390 pixels show every rule of a field, none of them cut', async () => {
     await page.setViewportSize({ width: 390, height: 844 })
     await page.goto(`${api.url}/explore/~schema/book`)
