@@ -45,8 +45,8 @@ const COMMANDS: readonly ((program: Command, context: CliContext) => void)[] = [
 ]
 
 /**
- * Builds the command line. Running a command calls `context.finish` with its exit code.
- * @throws CommanderError for an invalid command line, after printing why
+ * Builds the command line. Running a command calls `context.finish` with its exit code. Parsing invalid arguments throws CommanderError, after printing
+ * the reason.
  */
 export function createProgram(context: CliContext): Command {
   const program = new Command('snippetctl')
@@ -54,7 +54,7 @@ export function createProgram(context: CliContext): Command {
     .version(context.version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
     .helpCommand(false)
-    // Only before the command: a command can have a `--version` option of its own.
+    // Options of the program are recognised only before the command, so that a command can have its own `--version`.
     .enablePositionalOptions()
   for (const add of COMMANDS) add(program, context)
   for (const command of everyCommand(program)) {
@@ -73,7 +73,7 @@ Exit codes:
   0  done
   1  negative result: errors in the configuration or in data, an unknown route name, pending migrations
   2  could not run: an invalid flag, a missing file, a port in use, an unavailable database
-  3  the command needs confirmation, and has no terminal to ask at`
+  3  not confirmed: there is no terminal to ask on, or the answer was wrong`
 
 function* everyCommand(command: Command): Generator<Command> {
   yield command
@@ -114,12 +114,12 @@ function prepare(command: Command, context: CliContext): void {
       getErrHasColors: () => context.err.colors.isColorSupported,
       writeOut: (text) => context.out.line(text.trimEnd()),
       writeErr: (text) => line(text.trimEnd()),
-      outputError: (text) => line(statement(text).replace(/^error:/, colors.red('error:'))),
+      outputError: (text) => line(withHelpLine(text).replace(/^error:/, colors.red('error:'))),
     })
 }
 
 /** Turns commander's "Did you mean …?" into a help line like all others. */
-function statement(text: string): string {
+function withHelpLine(text: string): string {
   return text
     .trimEnd()
     .replace(

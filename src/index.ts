@@ -75,7 +75,7 @@ export type { JsonBody } from './json-body.js'
 export { PluginProblem as Problem } from './problem.js'
 
 /**
- * The types of problems, each with a status of its own.
+ * The types of problems. The type determines the status.
  * @example
  * const typeOf = (locked: boolean): ProblemType => (locked ? 'conflict' : 'not_found')
  */
@@ -110,14 +110,14 @@ export type { Resource } from './resource/resource.js'
 export type { Store } from './db/records/store.js'
 
 /**
- * The value of a primary key: a bigint, a number or a string, as the field's type has it.
+ * The value of a primary key: a bigint, a number or a string, depending on the field's type; for a key of several fields, an object with their values.
  * @example
- * const key = (id: Id): string => `book:${id}`
+ * const isFirst = (id: Id): boolean => id === 1n
  */
 export type { Id } from './resource/plan.js'
 
 /**
- * A record by field name, where no types are generated for the application.
+ * A record as an object with a member for each field, if no types are generated for the application.
  * @example
  * const titles = (books: readonly Row[]) => books.map((book) => String(book['title']))
  */
@@ -174,7 +174,7 @@ export type { Action } from './http/action.js'
 export type { Middleware } from './http/route.js'
 
 /**
- * A value of each request that middleware sets and handlers read. `app.value` makes one.
+ * A value that middleware sets for a request, and that handlers read. `app.value` makes one.
  * @example
  * const isTenant = (tenant: Value<number>, context: Context): boolean => tenant.get(context) !== undefined
  */
@@ -252,14 +252,14 @@ export type { Connection } from './db/database.js'
 export type * from './resource/application.js'
 
 /**
- * The names of the resources of the application; any string where no types are generated.
+ * The names of the resources of the application; any string if no types are generated.
  * @example
  * const audited: readonly ResourceName[] = ['book']
  */
 export type { ResourceName } from './resource/typed.js'
 
 /**
- * A stored record of a resource: private fields too.
+ * A stored record of a resource, including private fields.
  * @example
  * const label = (book: RecordOf<'book'>): string => String(book['title'])
  */

@@ -67,7 +67,7 @@ function addPlan(migrate: Command, context: CliContext): void {
     )
     .option(
       '--using <column=sql>',
-      'convert a column (table.column) whose type changes by this SQL expression; can be repeated',
+      'convert the values of a column (table.column) with this SQL expression when its type changes; can be repeated',
       collectAssignments,
     )
     .option('--reverse <column=sql>', 'the expression by which `down` converts the column back', collectAssignments)
@@ -118,7 +118,7 @@ function addAdopt(migrate: Command, context: CliContext): void {
   migrate
     .command('adopt')
     .description('adopt a column, constraint or index that exists only in the database')
-    .argument('<object>', 'table.column, as `migrate status` names it')
+    .argument('<object>', 'table.name of the column, constraint or index, as `migrate status` prints it')
     .addOption(scratchOption())
     .addHelpText('after', '\nExamples:\n  $ snippetctl migrate adopt books.tmp')
     .action(async (object: string, options: AdoptOptions) => context.finish(await adopt(context, object, options)))
@@ -127,8 +127,13 @@ function addAdopt(migrate: Command, context: CliContext): void {
 function addRenumber(migrate: Command, context: CliContext): void {
   migrate
     .command('renumber')
-    .description('give the pending one of two files with the same number, and pending files after it, the next numbers')
-    .argument('[files...]', 'the files that get later numbers, if the database has applied neither')
+    .description(
+      'if two files have the same number, give the pending file, and pending files after it, the next numbers',
+    )
+    .argument(
+      '[files...]',
+      'the files to renumber; needed only if the database has applied neither of two files with the same number',
+    )
     .option('--journal', 'rename applied files in the journal of this database as well')
     .addOption(scratchOption())
     .addHelpText(
@@ -149,7 +154,10 @@ function addResolve(migrate: Command, context: CliContext): void {
     .option('--applied [files...]', 'record these files, or all pending ones, as applied without running them')
     .option('--not-applied <migrations...>', 'remove these migrations from the journal')
     .option('--edited <files...>', 'accept these applied files as they are now')
-    .option('--yes', 'also where the schema cannot confirm it, or differs in a way that `migrate adopt` can settle')
+    .option(
+      '--yes',
+      'correct the journal even if the schema cannot confirm it, or has objects that `migrate adopt` could adopt',
+    )
     .addOption(scratchOption())
     .addHelpText(
       'after',
@@ -161,7 +169,7 @@ function addResolve(migrate: Command, context: CliContext): void {
 function addSquash(migrate: Command, context: CliContext): void {
   migrate
     .command('squash')
-    .description('replace the files up to one by a single file that makes the same schema')
+    .description('replace all files up to a given one with one file that makes the same schema')
     .option('--through <file>', 'the last file to replace, by default the last one')
     .option('--name <name>', 'the name of the new file', 'squashed')
     .addOption(scratchOption())
@@ -174,7 +182,7 @@ function addSquash(migrate: Command, context: CliContext): void {
 
 function parseSteps(text: string): number {
   if (/^[1-9]\d{0,3}$/.test(text)) return Number(text)
-  throw new InvalidArgumentError('The number of steps must be an integer from 1.')
+  throw new InvalidArgumentError('The number of steps must be an integer from 1 to 9999.')
 }
 
 async function up(context: CliContext, options: UpOptions): Promise<ExitCode> {

@@ -46,7 +46,7 @@ async function askFor(context: CliContext, { losses }: ConsentNeeded): Promise<r
     if (index === 0 && context.err.terminal) for (const loss of descriptions) context.err.line(`  ! ${loss}`)
     const answer = await context.ask(`type ${object} to continue, Ctrl-C to stop: `)
     if (answer?.trim() === object) continue
-    if (answer !== undefined) throw new Failure(3, `nothing was done: the answer was not \`${object}\``)
+    if (answer !== undefined) throw new Failure(3, `stopped, because the answer was not \`${object}\``)
     throw new Failure(3, `data would be lost, and confirmation needs a terminal: ${descriptions.join('; ')}`, [flag])
   }
   return objects

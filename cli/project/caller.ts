@@ -26,7 +26,7 @@ export function withCallerOptions(command: Command): Command {
 /** @throws Failure 2 for an unusable subject, an unknown role or claim, or a value of another type */
 export function readCaller(auth: NonNullable<AppSpec['auth']>, options: CallerOptions): Caller {
   const { subject, role: roles = [], claim: given = [] } = options
-  if (!isSubject(subject)) throw new Failure(2, '--subject has 1 to 255 characters that PostgreSQL can store')
+  if (!isSubject(subject)) throw new Failure(2, '--subject must have 1 to 255 characters that PostgreSQL can store')
   for (const role of roles) if (!auth.roles.includes(role)) throw unknown('role', role, auth.roles)
   const known = new Map(auth.claims.map((claim) => [claim.name, claim]))
   const claims = given.map((text): readonly [string, Json] => {
@@ -39,7 +39,10 @@ export function readCaller(auth: NonNullable<AppSpec['auth']>, options: CallerOp
   const typed = typedClaims(auth, ({ name }) => Object.fromEntries(claims)[name])
   for (const [name] of claims)
     if (!Object.hasOwn(typed, name))
-      throw new Failure(2, `--claim ${name} is a ${known.get(name)?.type}, or a list of them in JSON`)
+      throw new Failure(
+        2,
+        `the value of --claim ${name} must be of the type ${known.get(name)?.type}, or a JSON list of such values`,
+      )
   return { subject, roles: [...roles], claims: typed }
 }
 
@@ -53,6 +56,6 @@ function readJson(text: string, value: string): Json {
   try {
     return JSON.parse(value) as Json
   } catch (cause) {
-    throw new Failure(2, `--claim ${text} has no value in JSON after \`=\``, [], cause)
+    throw new Failure(2, `the value after \`=\` in --claim ${text} is not valid JSON`, [], cause)
   }
 }

@@ -20,7 +20,7 @@ export function templateFiles(settings: ProjectSettings): readonly TemplateFile[
     { path: 'tsconfig.json', text: TSCONFIG, what: 'for the editor; plugins are compiled without it' },
     { path: '.gitignore', text: GITIGNORE, what: '' },
     { path: '.npmrc', text: NPMRC, what: 'npm runs no scripts of packages' },
-    { path: '.env.example', text: ENVIRONMENT, what: 'the variables that are set most' },
+    { path: '.env.example', text: ENVIRONMENT, what: 'the variables that are set most often' },
     { path: 'README.md', text: readme(settings), what: '' },
     { path: '.vscode/extensions.json', text: EXTENSIONS, what: 'the editor completes and checks resources.yaml' },
     ...deploymentFiles(settings),
@@ -185,10 +185,10 @@ ${empty ? '' : 'curl -s localhost:8000/api/books/\n'}\`\`\`
 | learn what a key means | \`npx snippetctl explain resources.filterable\` |
 | find out what is wrong with this machine | \`npx snippetctl doctor\` |
 
-Set \`DATABASE_URL=postgres://…\` to use a PostgreSQL server, in the environment or in \`.env\`; there, \`npx snippetctl migrate up\`
-applies migrations.
+To use a PostgreSQL server, set \`DATABASE_URL=postgres://…\` in the environment or in \`.env\`, and apply migrations with
+\`npx snippetctl migrate up\`.
 
-\`docker compose up --build\` runs the image of the [Dockerfile](Dockerfile) with PostgreSQL ([compose.yaml](compose.yaml)). Nothing asks
-for a password until a proxy does: [deploy/nginx.conf](deploy/nginx.conf) is one, and \`compose.yaml\` says how it is started.
+\`docker compose up --build\` runs the image of the [Dockerfile](Dockerfile) with PostgreSQL ([compose.yaml](compose.yaml)). The API
+asks for no password. [deploy/nginx.conf](deploy/nginx.conf) configures a proxy that does; \`compose.yaml\` says how to start it.
 [check.yml](.github/workflows/check.yml) checks every push.
 `

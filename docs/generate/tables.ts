@@ -11,8 +11,9 @@ const OCCASIONS: Readonly<Record<keyof typeof PROBLEMS, string>> = {
   malformed_body: 'The body is not one JSON object: invalid syntax or UTF-8, a duplicate key, too many levels.',
   validation: 'A field is missing, unknown or invalid; `errors` has a sentence for each.',
   invalid_query: 'A query parameter is unknown or repeated, or its value is invalid for the field.',
-  unauthorized: 'A plugin rejected a request without valid credentials; `WWW-Authenticate` can name the accepted ones.',
-  forbidden: 'A plugin rejected a request whose sender lacks the permission.',
+  unauthorized:
+    'The request has no valid credentials, and `auth` or a plugin requires them; `WWW-Authenticate` can name the accepted ones.',
+  forbidden: 'No grant allows this to the caller, or a plugin denies it.',
   cross_site_request: 'A page of another site sent a write, and `api.cors` does not list its origin.',
   misdirected_request: 'The `Host` is unknown: it is not in `api.hosts`, nor a local name in development on loopback.',
   not_found: 'No record has this id, or no route has this path.',
@@ -23,7 +24,8 @@ const OCCASIONS: Readonly<Record<keyof typeof PROBLEMS, string>> = {
     'A unique value is taken, a related record does not exist, other records still refer to the record, or a trigger raised an error; `detail` names them if they are public.',
   request_in_progress:
     'A request with the same `Idempotency-Key` is in progress; `Retry-After` says when to try again.',
-  precondition_failed: 'The record has changed since the version in `If-Match`; nothing was changed.',
+  precondition_failed:
+    'The record has changed since the version in `If-Match`, or `If-None-Match` lists its version; nothing was changed.',
   precondition_required: 'The resource has `concurrency: required`, and the request has no `If-Match`.',
   idempotency_key_reused:
     'The `Idempotency-Key` was used before for a request with another method, path, query or body.',
@@ -105,7 +107,7 @@ const GROUPS = {
   SC1: 'The text is not usable YAML',
   SC2: 'A value has the wrong shape',
   SC3: 'The parts do not fit together',
-  SC4: 'Warnings: indexes',
+  SC4: 'Warnings',
 }
 
 export function diagnostics(): string {

@@ -94,7 +94,7 @@ interface RenderOptions {
   readonly summary?: string
 }
 
-/** The text of all diagnostics of one file, whose text is `source`: at most 50 frames, with a line that counts them at the end. */
+/** Renders the diagnostics of one file, whose content is `source`: by default at most 50, and a last line that counts all. */
 export const renderDiagnostics = (
   diagnostics: readonly Diagnostic[],
   source: string,

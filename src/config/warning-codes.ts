@@ -28,7 +28,7 @@ export const WARNINGS = {
   SC405: {
     title: 'Index of the database not needed',
     explanation:
-      'Found by `check --database`: the file does not declare the index, and either neither lists nor PostgreSQL have used it, or another index starts with the same columns.',
+      'Found by `check --database`: the file does not declare the index, and either no list needs it and PostgreSQL has not used it, or another index starts with the same columns.',
   },
   SC406: {
     title: 'Records longer than any body',
@@ -48,7 +48,7 @@ export const WARNINGS = {
   SC409: {
     title: 'Table of others differs',
     explanation:
-      'Found by `check --database`: a table or view with `managed: false` is not as its model says. It is served as long as the columns are there and hold values of these types.',
+      'Found by `check --database`: a table or view with `managed: false` is not as its model says. It is served as long as its columns exist and have the types of the fields.',
   },
   SC410: {
     title: 'Key does not identify records',
@@ -63,6 +63,6 @@ export const WARNINGS = {
   SC412: {
     title: 'Deletion reaches further than the grant',
     explanation:
-      '`on_delete: cascade` deletes the records that refer to a deleted one, also those that the caller may not delete by their own resource.',
+      '`on_delete: cascade` deletes the records that refer to a deleted one, also those that no grant allows the caller to delete directly.',
   },
 } as const satisfies Readonly<Record<string, CodeEntry>>

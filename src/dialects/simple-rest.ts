@@ -8,11 +8,12 @@ import { byLookup, comparisons, readJson, readMembers, rejected, single, textOf,
 const PAGING = ['range', 'cursor']
 const OWN = [...PAGING, 'sort', 'filter']
 const SEARCH = 'q'
-const COUNT = /^(?:0|[1-9][0-9]{0,30})$/
+const ROW_NUMBER = /^(?:0|[1-9][0-9]{0,30})$/
 
 export const simpleRest: Dialect = {
   name: 'simple-rest',
-  summary: 'Arrays by `range=[0,9]`, with `Content-Range`, as in the simple REST client of react-admin.',
+  summary:
+    'Lists are arrays, requested with `range=[0,9]` and described by `Content-Range`, as in the simple REST client of react-admin.',
   paging: PAGING,
   unpaged: 'everything',
   parameters: ['sort', 'filter'],
@@ -23,7 +24,7 @@ export const simpleRest: Dialect = {
     const isSearch = ([name]: readonly [string, Json]) => words.searches && name === SEARCH
     return {
       comparisons: [
-        // Parameters besides `filter` are rejected by name.
+        // Any other parameter becomes a comparison without a lookup, so that the error names it.
         ...comparisons(given, OWN, () => ({ field: '', lookups: [] })),
         ...readFilter(
           filter.filter((member) => !isSearch(member)),
@@ -39,7 +40,10 @@ export const simpleRest: Dialect = {
   frame: (list) => ({ headers: { 'Content-Range': contentRange(list) } }),
   describe: () => ({
     parameters: [
-      textParameter('range', 'The first and the last row: `[0,9]`; all of them without it.'),
+      textParameter(
+        'range',
+        'The numbers of the first and the last row, from 0: `[0,9]`. Without it, all rows are returned.',
+      ),
       CURSOR,
       textParameter('sort', 'A field and an order: `["title","DESC"]`.'),
       textParameter('filter', 'Values by field; a list holds alternatives: `{"id":[1,2]}`.'),
@@ -67,7 +71,7 @@ function readFilter(members: Members, words: Vocabulary): readonly Comparison[] 
     if (json === null) return { parameter, field: name, lookups: [isnull], values: ['true'] }
     const values = (Array.isArray(json) ? (json as readonly Json[]) : [json]).map(textOf)
     if (values.includes(undefined))
-      throw rejected(parameter, 'must be text, a number, true, false, null or a list of these')
+      throw rejected(parameter, 'must be null, or text, a number, true or false, or a list of these')
     return { parameter, ...byLookup(name, words), values: values.flatMap((value) => value ?? []) }
   })
 }
@@ -89,7 +93,7 @@ function readRange(text: string | undefined): Window | undefined {
   const json = readJson('range', text)
   const [first, last, ...others] = Array.isArray(json) ? (json as readonly Json[]).map(textOf) : []
   const isRange =
-    first !== undefined && last !== undefined && others.length === 0 && COUNT.test(first) && COUNT.test(last)
+    first !== undefined && last !== undefined && others.length === 0 && ROW_NUMBER.test(first) && ROW_NUMBER.test(last)
   if (!isRange || BigInt(last) < BigInt(first))
     throw rejected('range', 'must be the numbers of the first and the last row, such as [0,9]')
   return { offset: BigInt(first), size: toSize(BigInt(last) - BigInt(first) + 1n) }

@@ -16,21 +16,21 @@ export interface ListQuery {
 export function queryForm(spec: ResourceSpec, { search, detail }: ListQuery): Html | undefined {
   const { path, dialect } = spec
   const all = featureParameters(spec, 'list')
-  const wide = all.find((each) => each.findsText && !isFilter(each))
+  const searchParameter = all.find((each) => each.findsText && !isFilter(each))
   const shown = all.filter(
-    (each) => each !== wide && (isFilter(each) || each.hint !== undefined || each.choices !== undefined),
+    (each) => each !== searchParameter && (isFilter(each) || each.hint !== undefined || each.choices !== undefined),
   )
-  if (dialect || (!wide && shown.length === 0)) return undefined
+  if (dialect || (!searchParameter && shown.length === 0)) return undefined
   const query = new URLSearchParams(search)
   const error = errorIn(query, detail)
   const inputs = shown.map((each) => input(each, query, error))
   const isOpen = shown.some(({ name }) => name === error?.name)
-  const named = [...(wide ? [wide] : []), ...shown].map(({ name }) => name)
+  const named = [...(searchParameter ? [searchParameter] : []), ...shown].map(({ name }) => name)
   return html`<form class="query" method="get" action="${ROOT + path}" role="search" aria-label="Filter and order">
-${wide && searchInput(wide, query, error)}${
+${searchParameter && searchInput(searchParameter, query, error)}${
   shown.length > 0 &&
   html`<details class="menu"${isOpen && html` open`}><summary class="button">+ Filter</summary><div class="panel">${inputs}<p><button class="primary">Apply</button></p></div></details>`
-}${keptInputs(query, [...named, ...pageParameters(spec)])}${wide && html`<button>Search</button>`}
+}${keptInputs(query, [...named, ...pageParameters(spec)])}${searchParameter && html`<button>Search</button>`}
 </form>`
 }
 
@@ -62,7 +62,7 @@ interface FilterError {
   readonly detail: string
 }
 
-/** The parameter that the API rejected: its message names it. */
+/** The parameter that the API rejected, found by its name in the API's message. */
 function errorIn(query: URLSearchParams, detail: string | undefined): FilterError | undefined {
   if (detail === undefined) return undefined
   const named = [...detail.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name)
@@ -94,7 +94,7 @@ function input(
   return html`<span><label for="${id}">${name}</label>${control}${message}</span>`
 }
 
-/** The attributes of a faulty input, to which browsers scroll, and its message. */
+/** The attributes and the message of an invalid input. Browsers scroll to it. */
 function marksOf(id: string, name: string, error: FilterError | undefined): readonly [Html | false, Html | false] {
   if (error?.name !== name) return [false, false]
   return [

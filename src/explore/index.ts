@@ -7,11 +7,11 @@ import type { Explored, ServedDatabase } from './place.js'
 /** The HTML pages, for paths that no route of the application takes. */
 export interface Pages {
   match(method: string, path: string): Match
-  /** Has every page say that the configuration that was saved last is not served. */
+  /** Shows on every page that the last saved configuration is not served, and why. */
   warn(failure: string): void
   /** Loads the modules of the pages, so that the first page does not wait for them. */
   prepare(): Promise<void>
-  /** Has the home page say where the records are. */
+  /** Shows on the home page where the records are stored. */
   nameDatabase(database: ServedDatabase): void
 }
 
@@ -27,9 +27,9 @@ const DOCS_ASSETS = ['docs.css', 'docs.js', 'favicon-32x32.png', 'swagger-ui-bun
 const READS: readonly Method[] = ['GET']
 
 /**
- * The pages of an application: `/`, `/explore` followed by an API path, and `/docs`. They are read-only. Their modules are loaded by `prepare`,
- * or with the first page. `surround` adds the grants and the middleware of plugins to pages, but not to static files. Callers who must sign in first
- * get a form.
+ * The pages of an application: `/`, `/explore` followed by an API path, and `/docs`. Their paths accept only GET; their forms send changes to the API.
+ * Their modules are loaded by `prepare`, or with the first request for a page or a static file. `surround` adds the grants and the middleware of
+ * plugins to pages, but not to static files. A caller who has to sign in gets a form for it.
  */
 export function createExplore(given: Explored, surround: (page: Handler) => Handler): Pages {
   let failure: string | undefined

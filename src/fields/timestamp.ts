@@ -8,8 +8,8 @@ export const timestamp: FieldType<string> = {
   name: 'timestamp',
   synonyms: ['datetime', 'timestamptz'],
   summary:
-    'A moment in time, to the microsecond. Requests may use any offset (2026-11-21T11:00:00+01:00); responses are UTC with six digits after ' +
-    'the point (2026-11-21T10:00:00.000000Z).',
+    'A moment in time, to the microsecond. Requests may use any offset (2026-11-21T11:00:00+01:00); responses are in UTC, with six digits after ' +
+    'the decimal point (2026-11-21T10:00:00.000000Z).',
   options: {},
   typescript: 'string',
   comparisons: ORDERED,
@@ -42,7 +42,7 @@ export const timestamp: FieldType<string> = {
   ],
   input: 'datetime-local',
   column: () => 'timestamptz',
-  // A literal default depends on the time zone of the session that it is read in.
+  // A literal default cannot be expressed: PostgreSQL prints it in the time zone of the session.
   fromColumn: ({ type }) =>
     /^timestamp(?:\(6\))? with time zone$/.test(type) ? { expresses: [], options: () => ({}) } : undefined,
   serves: ({ type }) => type === 'timestamp(6) with time zone',
@@ -58,9 +58,9 @@ export const timestamp: FieldType<string> = {
       message: 'must be a timestamp such as 2026-11-21T10:00:00Z',
     },
   ],
-  // `2026-11-21T10:00:00.123456+00:00`, each character perhaps an escape of six bytes, and the quotes.
+  // The longest value has 32 characters: `2026-11-21T10:00:00.123456+00:00`. Each may be an escape of six bytes, and the quotes add two.
   maxBytes: () => 6 * 32 + 2,
-  // `294276-12-31 23:59:59.999999+00`
+  // `4713-01-01 00:00:00.000001+00 BC`
   longest: () => 32,
   select: (column) =>
     shownWithin(column, 'timestamptz', `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`),

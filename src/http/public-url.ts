@@ -24,8 +24,8 @@ export function compilePublicUrl({
 }
 
 /**
- * Reads the URL from the proxy's headers. Of several values, the last is the proxy's own. A proxy that sets one of the two forms may forward the
- * other as the client sent it; if the two differ, both are ignored.
+ * Reads the URL from the proxy's headers: `Forwarded`, or `X-Forwarded-Proto` and `X-Forwarded-Host`. Of several values, the last is the proxy's own. A
+ * proxy that sets only one of the two forms may forward the other as the client sent it; if they differ, both are ignored.
  */
 function readForwarded(headers: IncomingMessage['headers']): string {
   const { forwarded, 'x-forwarded-proto': proto, 'x-forwarded-host': host } = headers

@@ -11,31 +11,31 @@ import { rejecting } from './error-responses.js'
 import { headersNamed } from './responses.js'
 
 /** The texts for bulk operations. */
-const SAYINGS: Readonly<Record<BulkOperation, { summary: string; description: string; answer: string }>> = {
+const TEXTS: Readonly<Record<BulkOperation, { summary: string; description: string; response: string }>> = {
   create: {
     summary: 'Create several',
     description: 'Creates a record for each item: all or none.',
-    answer: 'The new records, in the order of the body.',
+    response: 'The new records, in the order of the body.',
   },
   partial_update: {
     summary: 'Change several',
     description: 'Sets the given fields (RFC 7396) of each record: all or none.',
-    answer: 'The updated records, in the order of the body.',
+    response: 'The updated records, in the order of the body.',
   },
   destroy: {
     summary: 'Delete several',
     description: 'Deletes the records: all or none.',
-    answer: 'The records were deleted.',
+    response: 'The records were deleted.',
   },
 }
 
-/** Describes a bulk operation on the path of a resource, without its identifier and tag. */
+/** Describes a bulk operation on the path of a resource, without `operationId` and `tags`. */
 export function describeBulk(subject: Subject, { shown, bodies }: SchemaNames): JsonPart {
   const { resource, operation, schemas } = subject
   const { name, dialect } = resource.spec
   const kind = operation === 'destroy' || operation === 'create' ? operation : 'partial_update'
-  const saying = SAYINGS[kind]
-  const answers = kind !== 'destroy' || dialect?.destroyed === 'record'
+  const text = TEXTS[kind]
+  const hasBody = kind !== 'destroy' || dialect?.destroyed === 'record'
   const parts = featureResponses(resource.spec, { operation, bulk: true })
   const headers = parts.flatMap(({ requestHeaders = {} }) => headerParameters(requestHeaders))
   const parameters = kind === 'destroy' ? [idsParameter(resource, schemas), ...headers] : headers
@@ -43,16 +43,16 @@ export function describeBulk(subject: Subject, { shown, bodies }: SchemaNames): 
   const rejections = FEATURES.flatMap((feature) => feature({ ...subject, bulk: true }).rejections ?? [])
   const statuses = new Set([PROBLEMS.invalid_query.status, ...rejections])
   return {
-    summary: `${saying.summary} ${name} records`,
-    description: saying.description,
+    summary: `${text.summary} ${name} records`,
+    description: text.description,
     ...(parameters.length > 0 && { parameters }),
-    ...(kind === 'partial_update' && bodyOf(several(resource, changeSchema(resource, schemas)))),
-    ...(kind === 'create' && bodyOf(creations(resource, reference('schemas', bodies.create)))),
+    ...(kind === 'partial_update' && bodyOf(arrayOf(resource, changeSchema(resource, schemas)))),
+    ...(kind === 'create' && bodyOf(newRecords(resource, reference('schemas', bodies.create)))),
     responses: {
-      [kind === 'create' ? 201 : answers ? 200 : 204]: {
-        description: saying.answer,
+      [kind === 'create' ? 201 : hasBody ? 200 : 204]: {
+        description: text.response,
         headers: headersNamed(...parts.flatMap((each) => each.headers ?? [])),
-        ...(answers && {
+        ...(hasBody && {
           content: { 'application/json': { schema: { type: 'array', items: reference('schemas', shown) } } },
         }),
       },
@@ -67,13 +67,13 @@ function bodyOf(schema: JsonPart): JsonPart {
 }
 
 /** The body with new records: an array, which some dialects wrap. */
-function creations(resource: Resource, items: JsonPart): JsonPart {
+function newRecords(resource: Resource, items: JsonPart): JsonPart {
   const within = resource.spec.dialect?.bulk
-  const array = several(resource, items)
+  const array = arrayOf(resource, items)
   return within === undefined ? array : { ...objectOf({ [within]: array }), additionalProperties: false }
 }
 
-function several({ spec, bulkLimit }: Resource, items: JsonPart): JsonPart {
+function arrayOf({ spec, bulkLimit }: Resource, items: JsonPart): JsonPart {
   return {
     type: 'array',
     description: `At most ${bulkLimit} bytes in all.`,
@@ -89,7 +89,7 @@ function idsParameter({ spec, key }: Resource, schemas: FieldSchemas): JsonPart 
   return {
     name: 'ids',
     in: 'query',
-    description: `The ${key.name} of each record, as at the end of its path, separated by commas.`,
+    description: `The ${key.name} of each record, written as at the end of its path. Commas separate them.`,
     required: true,
     style: 'form',
     explode: false,

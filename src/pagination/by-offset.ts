@@ -23,7 +23,7 @@ interface OffsetPage {
 /**
  * Paginates by number or offset. Links to neighbours also carry a cursor, so that every page costs the same. Without a cursor, the rows before the
  * page are skipped, up to `max_offset` of them.
- * @throws Problem `invalid_query` for a cursor of another list
+ * @throws Problem `invalid_query` for a cursor of another list, and for any if records have no key; `links` throws it for a page beyond `max_offset`
  */
 export function offsetPage(
   { query, order, offset, size, at }: OffsetPage,
@@ -35,7 +35,7 @@ export function offsetPage(
   // A cursor that may not fit in a link is left out; such pages are found by number alone.
   const room = keyed ? cursorLength(order) : undefined
 
-  const beside = (rows: bigint, direction: 'after' | 'before', edge: PageEdges['first']) =>
+  const neighbour = (rows: bigint, direction: 'after' | 'before', edge: PageEdges['first']) =>
     edge && rows > 0n && room !== undefined ? { ...at(rows), cursor: encodeCursor(direction, edge, order) } : at(rows)
 
   const links = ({ first, last, more, total }: PageEdges) => {
@@ -43,8 +43,8 @@ export function offsetPage(
     const end = total && !total.estimated ? ((BigInt(total.rows) - 1n) / step) * step : undefined
     const links = new Map<Rel, Readonly<Record<string, string>>>([['first', at(0n)]])
     const before = offset > step ? offset - step : 0n
-    if (offset > 0n) links.set('prev', end !== undefined && before > end ? at(end) : beside(before, 'before', first))
-    if (more || isBefore) links.set('next', beside(offset + step, 'after', last))
+    if (offset > 0n) links.set('prev', end !== undefined && before > end ? at(end) : neighbour(before, 'before', first))
+    if (more || isBefore) links.set('next', neighbour(offset + step, 'after', last))
     if (end !== undefined) links.set('last', at(end))
     return links
   }
@@ -70,7 +70,7 @@ function beyond(offset: bigint, maxOffset: number): Problem {
   )
 }
 
-/** No table has that many rows, and all numbers up to it are exact. */
+/** Limits an offset to the largest integer that a number holds exactly; no table has that many rows. */
 function clamp(offset: bigint): number {
   return offset > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(offset)
 }

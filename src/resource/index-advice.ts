@@ -25,13 +25,13 @@ export interface IndexAdvice {
   readonly ignoreCase: readonly string[]
 }
 
-/** Advises an index that finds the first row of a list immediately: the fields compared for equality, then a range or the order. */
+/** Recommends an index with which PostgreSQL finds the first row of a list immediately: the fields compared for equality, then a range or the order. */
 export function adviseIndex(
   model: ModelSpec,
   plan: Readonly<FeaturePlans> & Pick<ListPlan, 'where' | 'order'>,
 ): IndexAdvice {
   const { order } = plan
-  // Conditions on related records are met by indexes of other tables.
+  // Conditions on related records use indexes of other tables.
   const where = plan.where.filter(({ related }) => related === undefined)
   const needs = needsOf(where, order)
   const served =

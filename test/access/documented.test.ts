@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from '@jest/globals'
 import { startTasks } from '../support/tasks.js'
 
-/** The examples of the page. */
+/** The examples of docs/access.md. */
 const [TENANTS = '', OWNERS = '', MACHINES = ''] = [
   ...readFileSync('docs/access.md', 'utf8').matchAll(/```yaml\n([\s\S]*?)```/g),
 ].map(([, yaml = '']) => yaml)

@@ -33,20 +33,20 @@ const run = async (text: string, args: readonly string[], env: Readonly<Record<s
 const configurationOf = ({ stdout }: { readonly stdout: string }): string | undefined =>
   /^(.+\.yaml): ok/m.exec(stdout)?.[1]
 
-describe('the command in development', () => {
+describe('the file of variables', () => {
   test.each([
     ['a value', 'SNIPPETCTL_CONFIG=other.yaml\n', 'other.yaml'],
     ['a value with a comment, after other lines', '# ours\n\nA=1\nSNIPPETCTL_CONFIG = other.yaml # mine', 'other.yaml'],
     ['quotes, spaces and Windows line ends', 'SNIPPETCTL_CONFIG="two words.yaml"\r\nB=2\r\n', 'two words.yaml'],
     ['shell syntax', "export SNIPPETCTL_CONFIG='other.yaml'\n", 'other.yaml'],
     ['a value after a multi-line value', 'A="one\n# two\n"\nSNIPPETCTL_CONFIG=other.yaml\n', 'other.yaml'],
-    ['an empty file', '', 'resources.yaml'],
-  ])('parses %s in .env', async (_, text, configuration) => {
+    ['no content', '', 'resources.yaml'],
+  ])('is read with %s', async (_, text, configuration) => {
     const outcome = await run(text, ['check'])
     expect(configurationOf(outcome)).toBe(configuration)
   })
 
-  test('gives precedence to the environment, and reads no file in production', async () => {
+  test('is overridden by the environment, and not read in production', async () => {
     const text = 'SNIPPETCTL_CONFIG=other.yaml\n'
     const given = { SNIPPETCTL_CONFIG: 'two words.yaml' }
     expect(configurationOf(await run(text, ['check'], given))).toBe('two words.yaml')
@@ -64,20 +64,20 @@ describe('the command in development', () => {
     [`# a\nDATABASE_URL='${SECRET}' x\n`, '.env:2: the value has a quote that is not closed, or text after'],
     [`1A=${SECRET}\n`, '.env:1: not NAME=value'],
     ['A=1\nNODE_ENV=production\n', '.env:2: NODE_ENV is production, and in production no file of variables is read'],
-  ])('rejects %j, naming the line but not the value', async (text, message) => {
+  ])('is rejected with %j, naming the line but not the value', async (text, message) => {
     const { code, stdout, stderr } = await run(text, ['check'])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain(`error: ${message}`)
     expect(stderr).not.toContain('s3cret')
   })
 
-  test('rejects a missing file that was named', async () => {
+  test('must exist if it is named', async () => {
     const { code, stderr } = await run('', ['check'], { SNIPPETCTL_ENV_FILE: 'local.env' })
     expect(code).toBe(2)
     expect(stderr).toContain('cannot read `local.env`: there is no such file')
   })
 
-  test('ignores a directory unless it is named', async () => {
+  test('may be a directory called .env, which is ignored, but no other directory', async () => {
     const other = await makeProject({ 'resources.yaml': BOOKS, '.env/pyvenv.cfg': '', 'local/a': '' })
     const check = (env: Readonly<Record<string, string>>) => runCli(['check'], { cwd: other.folder, env })
     expect(await check({ SNIPPETCTL_ENV_FILE: '.env' })).toMatchObject({ code: 0 })
@@ -86,13 +86,13 @@ describe('the command in development', () => {
     await other.remove()
   })
 
-  test('shows help and completions, whatever the file contains', async () => {
+  test('does not matter for help and completions', async () => {
     expect(await run('A B\n', ['check', '--help'])).toMatchObject({ code: 0 })
     expect(await run('A B\n', ['completion', 'bash'])).toMatchObject({ code: 0, stderr: '' })
   })
 })
 
-test('doctor lists the variables in the file, or its error, without values', async () => {
+test('doctor lists the variables that the file sets, or its error, without values', async () => {
   const doctor = async (text: string) => (await run(text, ['doctor'], { PORT: '0' })).stdout
   const said = await doctor(`DATABASE_URL=${SECRET}\nPORT=1\n`)
   expect(said).toMatch(/^ok {2,}variables +\.env sets DATABASE_URL$/m)
@@ -100,7 +100,7 @@ test('doctor lists the variables in the file, or its error, without values', asy
   expect(await doctor('A B\n')).toMatch(/^fail +variables +\.env:1: not NAME=value$/m)
 })
 
-test('serve logs the names of the variables in the file, and uses them', async () => {
+test('serve logs the names of the variables that the file sets, and uses them', async () => {
   const database = await openOnlyOnServer()
   await project.write('.env', 'SNIPPETCTL_CONFIG=other.yaml\nSNIPPETCTL_ACCESS_LOG=off\n')
   const env = { SNIPPETCTL_ENV_FILE: '.env', SNIPPETCTL_ACCESS_LOG: 'all', ...envOf(database) }

@@ -36,21 +36,24 @@ beforeAll(async () => {
 })
 afterAll(() => api.close())
 
-/** Random, so that PostgreSQL cannot compress them. */
+/** Texts of random characters, which PostgreSQL cannot compress. */
 const ascii = (count: number) => randomBytes(count).toString('base64').slice(0, count)
 const wide = (count: number) =>
   Array.from(randomBytes(count), (byte, at) => String.fromCodePoint(0x20000 + byte * 97 + (at % 89))).join('')
 
-const EITHER = 'Slug or Title or Extra is too long to be indexed'
+const ONE_OF_THREE = 'Slug or Title or Extra is too long to be indexed'
 
 test.each([
   ['title', ascii(4000), { title: 'Title is too long to be indexed' }],
   ['slug', ascii(4000), { slug: 'Slug is too long to be indexed' }],
-  ['title', wide(5000), { title: EITHER, slug: EITHER, extra: EITHER }],
-])('a text that is too long for its index is rejected, naming the field %s', async (field, value, errors) => {
-  const response = await api.send('POST', '/pages/', { [field]: value })
-  expect([response.status, ((await response.json()) as { readonly errors: unknown }).errors]).toEqual([400, errors])
-})
+  ['title', wide(5000), { title: ONE_OF_THREE, slug: ONE_OF_THREE, extra: ONE_OF_THREE }],
+])(
+  'a %s that is too long for its index is rejected by the name of each field that it may be',
+  async (field, value, errors) => {
+    const response = await api.send('POST', '/pages/', { [field]: value })
+    expect([response.status, ((await response.json()) as { readonly errors: unknown }).errors]).toEqual([400, errors])
+  },
+)
 
 test('texts that are too long in total are rejected, naming both fields', async () => {
   const response = await api.send('POST', '/pages/', { left: wide(500), right: wide(500) })

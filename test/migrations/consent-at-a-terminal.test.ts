@@ -74,16 +74,16 @@ describe('without consent', () => {
     const testThere = available ? test : test.skip
 
     testThere.each([
-      ['another name', [`book${ENTER}`], /nothing was done: the answer was not `books`/],
-      ['nothing', [ENTER], /nothing was done: the answer was not `books`/],
-      ['yes', [`yes${ENTER}`], /nothing was done: the answer was not `books`/],
+      ['another name', [`book${ENTER}`], /stopped, because the answer was not `books`/],
+      ['nothing', [ENTER], /stopped, because the answer was not `books`/],
+      ['yes', [`yes${ENTER}`], /stopped, because the answer was not `books`/],
       [
         'only the first of two names',
         [`books${ENTER}`, `books${ENTER}`],
-        /nothing was done: the answer was not `shelves`/,
+        /stopped, because the answer was not `shelves`/,
       ],
-      ['Ctrl-C', [CTRL_C], /^error: nothing was done: the answer was not `books`/m],
-      ['Ctrl-D', [CTRL_D], /^error: nothing was done: the answer was not `books`/m],
+      ['Ctrl-C', [CTRL_C], /^error: stopped, because the answer was not `books`/m],
+      ['Ctrl-D', [CTRL_D], /^error: stopped, because the answer was not `books`/m],
     ])('%s destroys nothing', async (_what, answers, says) => {
       const command = migrateAt(start)
       await answer(command, ...answers)

@@ -8,7 +8,7 @@ import {
   onProjectDatabase,
   type ProjectDatabase,
   runSql,
-  tellChecksAgain,
+  recreateChecks,
   UNRECORDED,
 } from '../support/existing.js'
 import { describeSchema } from '../support/schema-oracle.js'
@@ -66,6 +66,6 @@ describe.each(['shop', 'clinic', 'forum'])('the existing %s database', (name) =>
 })
 
 async function describeToldAgain(database: ProjectDatabase): Promise<string> {
-  await tellChecksAgain(database)
+  await recreateChecks(database)
   return describeSchema(database)
 }

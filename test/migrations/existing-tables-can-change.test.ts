@@ -7,7 +7,7 @@ import { introspect, writeIntrospected } from '../../src/migrations/introspect/i
 import { migrateDown, migrateUp } from '../../src/migrations/run/run.js'
 import { specOf } from '../support/config.js'
 import { openTestDatabase, type TestDatabase } from '../support/database.js'
-import { existingSchema, runSql, tellChecksAgain, UNRECORDED } from '../support/existing.js'
+import { existingSchema, runSql, recreateChecks, UNRECORDED } from '../support/existing.js'
 import { type Folder, makeFolder } from '../support/migrations.js'
 import { describeSchema } from '../support/schema-oracle.js'
 
@@ -91,7 +91,7 @@ const STUBBORN: Readonly<Record<string, string>> = {
 describe.each(['shop', 'clinic', 'forum'])('the introspected tables of the %s database', (name) => {
   test.each(CHANGES)('can all %s, and are restored by down', async (_change, apply) => {
     const text = await takeOver(await existingSchema(name), UNRECORDED[name] ?? '', STUBBORN[name] ?? '')
-    await tellChecksAgain(database)
+    await recreateChecks(database)
     const before = await describeSchema(database)
     const plan = await planMigration(await apply(text), folder.path, scratch)
     expect(plan).toMatchObject({ rejections: [] })

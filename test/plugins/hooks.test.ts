@@ -37,7 +37,7 @@ type Book = {
   readonly pages: bigint | null
 }
 
-/** What the hooks of the test that is running do, and those that ran. */
+/** The hooks of the current test, and the names of the hooks that have run. */
 let hooks: Hooks<Book>
 let ran: string[]
 let committed: Promise<Committed<Book>>
@@ -84,8 +84,8 @@ const titles = async () =>
   ((await (await api.fetch('/books/')).json()) as { title: string }[]).map(({ title }) => title)
 const create = (body: object) => api.send('POST', '/books/', body)
 
-describe('hooks run around a write, in its transaction', () => {
-  test('of a create', async () => {
+describe('hooks of writes', () => {
+  test('run around a create, in its transaction', async () => {
     hooks = {
       ...hooks,
       beforeCreate: ({ values }) => ({ slug: values.title?.toLowerCase() ?? null }),
@@ -108,7 +108,7 @@ describe('hooks run around a write, in its transaction', () => {
   test.each([
     ['PUT', { title: 'Emma', pages: 5, price: null, printed_at: null, notes: null }],
     ['PATCH', { title: 'Emma' }],
-  ])('of a %s', async (method, body) => {
+  ])('run around a %s, in its transaction', async (method, body) => {
     await create({ title: 'Dune' })
     const seen: unknown[] = []
     committed = new Promise((resolve) => {
@@ -135,7 +135,7 @@ describe('hooks run around a write, in its transaction', () => {
     })
   })
 
-  test('of a destroy', async () => {
+  test('run around a destroy, in its transaction', async () => {
     await create({ title: 'Dune' })
     committed = new Promise((resolve) => {
       hooks = { afterCommit: resolve }
@@ -150,7 +150,7 @@ describe('hooks run around a write, in its transaction', () => {
   test.each([
     ['PATCH', { title: 'Emma' }],
     ['DELETE', undefined],
-  ])('but not for a %s of a missing record', async (method, body) => {
+  ])('do not run for a %s of a missing record', async (method, body) => {
     expect((await api.send(method, '/books/7/', body)).status).toBe(404)
     expect([ran, await noted()]).toEqual([[], []])
   })
@@ -158,7 +158,7 @@ describe('hooks run around a write, in its transaction', () => {
   test.each([
     ['PATCH', { title: 'Emma' }],
     ['DELETE', undefined],
-  ])('but not for a %s with a failed precondition', async (method, body) => {
+  ])('do not run for a %s with a failed precondition', async (method, body) => {
     const tag = (await create({ title: 'Dune' })).headers.get('etag') ?? ''
     ran = []
     const sent = (version: string) =>
@@ -176,14 +176,14 @@ describe('hooks run around a write, in its transaction', () => {
     ['POST', '/panel/books/', { title: 'Emma' }, ['beforeCreate', 'then undefined', 'afterCreate']],
     ['PATCH', '/panel/books/1/', { title: 'Emma' }, ['beforeUpdate', 'afterUpdate']],
     ['DELETE', '/panel/books/1/', undefined, ['beforeDestroy', 'afterDestroy']],
-  ])('of a %s at a mount too', async (method, path, body, names) => {
+  ])('run around a %s at a mount', async (method, path, body, names) => {
     await create({ title: 'Dune' })
     ran = []
     expect((await api.send(method, path, body)).ok).toBe(true)
     expect(ran).toEqual(names)
   })
 
-  test('but not for a rejected body', async () => {
+  test('do not run for a rejected body', async () => {
     expect((await create({ title: '' })).status).toBe(400)
     expect(ran).toEqual([])
   })
@@ -247,7 +247,7 @@ describe('values changed by a hook are validated', () => {
     ],
     [{ shelf: 'too long' }, 'the model `book`: Shelf must'],
     ['text', "a hook of `book` returned 'text'; it must return the values to change, or nothing"],
-  ])('%p is an error of the hook, which is only logged', async (change, message) => {
+  ])('%p gives 500, and only the log names the error', async (change, message) => {
     hooks = { beforeCreate: () => change as never }
     const response = await create({ title: 'Dune' })
     expect([response.status, await response.json()]).toEqual([
@@ -304,7 +304,7 @@ test('an after-commit error undoes nothing, is logged, and does not affect other
   expect(failures).toMatchObject([{ route: 'book-list', cause: { message: 'no mail today' } }])
 })
 
-test('no task runs after a rollback', async () => {
+test('tasks after the commit of a request that is rolled back do not run', async () => {
   await create({ title: 'Dune' })
   ran = []
   hooks = { afterCommit: () => void ran.push('committed') }

@@ -11,7 +11,7 @@ import type { TestDatabase } from './database.js'
 export const existingSchema = (name: string): Promise<string> =>
   readFile(join('test', 'fixtures', 'existing', `${name}.sql`), 'utf8')
 
-/** The database of a project; its URL is undefined if it is in the folder. */
+/** The database of a project; its URL is undefined if it is embedded. */
 export type ProjectDatabase = Connection & Pick<TestDatabase, 'url'>
 
 /** Runs work with the database that a project's commands use: the one on the server, or the one in its folder. */
@@ -29,7 +29,7 @@ export async function onProjectDatabase<T>(
   }
 }
 
-/** Objects of these schemas that no migration records; they are reported and left alone. */
+/** Statements that drop the objects of each schema that no migration records, because the program reports them and leaves them alone. */
 export const UNRECORDED: Readonly<Record<string, string>> = {
   shop: 'drop view active_products',
   clinic: '',
@@ -42,10 +42,10 @@ export async function runSql(connection: Connection, sql: string): Promise<void>
 }
 
 /**
- * Recreates every check from its definition in the database. PostgreSQL prints `in (…)` differently before and after reparsing its own output;
- * afterwards, equal checks have equal texts.
+ * Recreates every check from its definition in the database. PostgreSQL prints `in (…)` differently before and after reparsing its own output,
+ * and then prints equal checks alike.
  */
-export async function tellChecksAgain(connection: Connection): Promise<void> {
+export async function recreateChecks(connection: Connection): Promise<void> {
   for (const { name: table, constraints } of await readCatalog(connection)) {
     for (const { name, kind, definition } of constraints) {
       if (kind !== 'check') continue

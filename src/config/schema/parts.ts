@@ -10,10 +10,10 @@ export const NAMED: JsonSchema = { pattern: NAME, patternErrorMessage: NAME_HINT
 /** Every object of JavaScript has members with these names. */
 const INHERITED = 'hasOwnProperty|isPrototypeOf|propertyIsEnumerable|toLocaleString|toString|valueOf'
 
-/** The pattern of the names of fields, which may have the spelling of other programs: `displayName`. It has no anchors. */
+/** The pattern of field names, without anchors. Upper-case letters are allowed, as in `displayName`, because other programs use them. */
 export const FIELD_NAME = `(?!(?:${INHERITED})(?![A-Za-z0-9_]))[A-Za-z][A-Za-z0-9_]{0,62}`
 const FIELD_NAME_HINT =
-  'the name of a field is a letter and then at most 62 letters, digits and underscores; members of every JavaScript object are taken'
+  'the name of a field is a letter and then at most 62 letters, digits and underscores; names that every JavaScript object has, such as `toString`, are not allowed'
 
 const FIELD = new RegExp(`^${FIELD_NAME}$`)
 
@@ -23,7 +23,7 @@ export const isFieldName = (name: string): boolean => FIELD.test(name) && !FORBI
 /** The schema of the names of fields. */
 export const FIELD_NAMED: JsonSchema = { pattern: `^${FIELD_NAME}$`, patternErrorMessage: FIELD_NAME_HINT }
 
-const DATABASE_NAME_HINT = 'a name in PostgreSQL has 1 to 63 bytes, and any character but U+0000'
+const DATABASE_NAME_HINT = 'a name in PostgreSQL has 1 to 63 bytes, and may contain any character except U+0000'
 
 /** The schema of column names. Their length in bytes is checked separately. */
 export const DATABASE_NAME: JsonSchema = {
@@ -44,7 +44,7 @@ export const doc = (schema: JsonSchema, description: string, example?: string): 
   markdownDescription: example === undefined ? description : `${description}\n\n\`\`\`yaml\n${example}\n\`\`\``,
 })
 
-/** A mapping with a fixed set of keys, and notes under `x-`. `title` names it in messages. */
+/** A mapping with a fixed set of keys; keys that start with `x-` are allowed as notes. `title` names it in messages. */
 export const mapping = (
   title: string,
   properties: Readonly<Record<string, JsonSchema>>,

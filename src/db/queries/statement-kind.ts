@@ -14,12 +14,12 @@ const INSTEAD: readonly (readonly [words: readonly string[], advice: string])[] 
     'use `context.transaction`',
   ],
   [['create', 'alter', 'drop', 'comment', 'grant', 'revoke'], 'change tables by a migration'],
-  [['set', 'reset', 'discard'], 'its connection is shared with other requests; use `set_config(name, value, true)`'],
+  [['set', 'reset', 'discard'], 'the connection is shared with other requests; use `set_config(name, value, true)`'],
 ]
 
 /**
  * The kind of a statement of a plugin.
- * @throws Error for a statement that would change the connection or its transaction, or that is not about rows
+ * @throws Error for a statement that would change the connection or its transaction, or that neither reads nor changes rows
  */
 export function kindOf(text: string): StatementKind {
   const code = codeOf(text)
@@ -30,7 +30,7 @@ export function kindOf(text: string): StatementKind {
 }
 
 function adviceFor(word: string): string {
-  return INSTEAD.find(([words]) => words.includes(word))?.[1] ?? 'only statements about rows are possible'
+  return INSTEAD.find(([words]) => words.includes(word))?.[1] ?? 'only statements that read or change rows are allowed'
 }
 
 /** Words by which a query changes or locks rows. */
@@ -51,7 +51,7 @@ const CALL = /([\w$"]+(?:\s*\.\s*[\w$"]+)*)\s*\(/g
 
 function callsOf(code: string): readonly string[] {
   const names = [...code.matchAll(CALL)].map(([, name = '']) => name)
-  return [...new Set(names.filter((name) => !PURE.has(name)))]
+  return [...new Set(names.filter((name) => !HARMLESS.has(name)))]
 }
 
 /** The text without comments, literals and quoted names, in lower case: only words and symbols remain. */
@@ -63,12 +63,12 @@ export function codeOf(text: string): string {
     .toLowerCase()
 }
 
-/** Comments, texts with and without escapes, texts between dollars, and quoted names. */
+/** Comments, string constants (plain, with escapes, and dollar-quoted) and quoted identifiers. */
 const QUOTED =
   /--[^\n]*|\/\*[\s\S]*?\*\/|\b[eE]'(?:[^'\\]|\\[\s\S]|'')*'|'(?:[^']|'')*'|\$([A-Za-z_]\w*)?\$[\s\S]*?\$\1\$|"(?:[^"]|"")*"/g
 
-/** Words before a parenthesis that call nothing, and functions of PostgreSQL that only compute. */
-const PURE: ReadonlySet<string> = new Set(
+/** Words before a parenthesis that call nothing, and functions of PostgreSQL that change nothing. */
+const HARMLESS: ReadonlySet<string> = new Set(
   `select values from where and or not in exists any some all on using as over filter group by order having distinct case when then
    else end with recursive materialized union except intersect lateral join limit offset between like ilike is null array row rows only
    grouping sets cube rollup partition window interval numeric decimal varchar char character bit timestamp timestamptz time timetz float

@@ -4,7 +4,7 @@ import type { Cell } from '../../fields/cell.js'
 import { Problem } from '../../problem.js'
 import { placed } from '../../resource/items.js'
 import { recordKey } from '../../resource/record-key.js'
-import type { Row } from '../../resource/plan.js'
+import type { Precondition, Row } from '../../resource/plan.js'
 import type { Result } from '../database.js'
 import { type Projection, projectionFor } from '../statements/projections.js'
 import type { Bounds } from '../statements/bounds.js'
@@ -80,7 +80,7 @@ export function recordsOn<Item, Items>({
     bounds: Bounds | undefined,
     id: readonly string[],
     row: Row | undefined,
-    only: unknown,
+    only: readonly Precondition[] | undefined,
   ): Promise<void> => {
     const isRead = row !== undefined && Object.keys(row).length === 0
     if (bounds?.granted && !isRead) {
@@ -93,7 +93,13 @@ export function recordsOn<Item, Items>({
       if (coverage && covered !== 'true') throw notGranted()
     }
     if (!only || (await sender.read(follow(statements.retrieve(bounds, id)))).rows.length === 0) return
-    throw new Problem('precondition_failed', 'the record has changed since the version in If-Match')
+    const isMatched = only.some(({ wanted }) => wanted)
+    throw new Problem(
+      'precondition_failed',
+      isMatched
+        ? 'the record has changed since the version in If-Match'
+        : 'If-None-Match lists this version of the record, or is `*`',
+    )
   }
   const mayBeRejected = (bounds: Bounds | undefined, only: unknown) =>
     only !== undefined || bounds?.granted !== undefined

@@ -8,7 +8,7 @@ export function statusOf({ response }: Exchange): number | undefined {
 /** The maximum length of a logged path. */
 const MAX_SHOWN_PATH = 1_000
 
-/** The path for the log, without the query. Node rejects targets with characters other than printable ASCII. */
+/** The path for the log, without the query. It needs no escapes, because Node accepts only printable ASCII in a target. */
 function shownPath(path: string): string {
   return path.length > MAX_SHOWN_PATH ? `${path.slice(0, MAX_SHOWN_PATH)}...` : path
 }

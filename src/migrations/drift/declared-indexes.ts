@@ -13,8 +13,8 @@ import { wantedTables } from '../plan/sql.js'
 import { createIndex } from '../plan/wanted-indexes.js'
 
 /**
- * Finds the declared indexes that a database lacks: those with conditions, without case or of another kind than a B-tree, and every index of a table of
- * others. An index that cannot be read is taken for each declared one on its columns. Changes nothing.
+ * Finds declared indexes that the database lacks. Of managed tables, it checks only those that are partial, ignore case or are no B-tree; of unmanaged
+ * tables (`managed: false`), all. An index that cannot be interpreted counts as every declared index on its columns. Changes nothing.
  */
 export async function declaredIndexDifferences(spec: AppSpec, database: Connection): Promise<readonly Rejection[]> {
   const declared = spec.models.flatMap((model) =>
@@ -91,6 +91,6 @@ function helpFor(spec: AppSpec, model: ModelSpec, index: IndexSpec): readonly st
     table && wanted && createIndex(table, wanted).replace(/^create (unique )?index/, 'create $1index concurrently')
   return [
     'write the migration, unless there is one: snippetctl migrate plan --write NAME',
-    ...(sql === undefined ? [] : [`or, if it was lost, make it again: ${sql}`]),
+    ...(sql === undefined ? [] : [`or, if the index was dropped, create it again: ${sql}`]),
   ]
 }

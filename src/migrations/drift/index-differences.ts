@@ -86,7 +86,7 @@ function missing(
   const message = `the database has no ${unique ? 'unique ' : ''}index ${shown(columns)} of the table \`${model.table}\``
   // No plan adds an index to a foreign key that was there before its relation.
   const isKept = implied && references.some((each) => sameColumns(each, columns))
-  const help = [isKept ? declaration(model, columns) : PLAN, `or, if it was lost, make it again: ${sql}`]
+  const help = [isKept ? declaration(model, columns) : PLAN, `or, if the index was dropped, create it again: ${sql}`]
   return [{ code: 'SC403', ...placeOf(model, columns), message, help }]
 }
 

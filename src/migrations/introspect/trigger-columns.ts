@@ -6,17 +6,20 @@ const COMMENT = /--[^\n]*|\/\*[^*]*(?:\*(?!\/)[^*]*)*\*\//g
 const BRANCH = /\b(?:if|case|loop|while|for|foreach|exception|execute|select|exit|continue)\b|\breturn\s+(?!new\b)/i
 const ASSIGNMENT = /(?:\bbegin|;)\s*new\s*\.\s*("(?:[^"]|"")+"|[a-z_][\w$]*)\s*:?=([^;]*)(?=;)/gi
 
-/** What a trigger does to new versions of rows, as far as its function says so without branches. */
+/** The columns that a trigger assigns to, as far as they can be read from a function without branches. */
 interface Assigned {
   /** The columns that it always sets to values of its own, as a trigger for `updated_at` does. */
   readonly columns: readonly string[]
-  /** Whether it changes nothing else. */
+  /** Whether these are known to be all that it changes. */
   readonly complete: boolean
 }
 
 const UNKNOWN: Assigned = { columns: [], complete: false }
 
-/** Reads the function of a trigger. One with branches may keep the value of a request, and an expression with the column itself depends on it. */
+/**
+ * Reads the function of a trigger. A function with branches may keep the value that a request sent, and an expression that contains the column depends
+ * on that value, so neither counts as setting the column.
+ */
 function assignedBy({ conditional, language, source }: WritingTrigger): Assigned {
   const body = source.replaceAll(COMMENT, ' ')
   if (conditional || language !== 'plpgsql' || BRANCH.test(body)) return UNKNOWN
@@ -34,8 +37,8 @@ export function fillsNewRows({ triggers }: InspectedTable): boolean {
 }
 
 /**
- * How the triggers of a table treat a column: one `sets` it on every change, so that requests cannot; one `may fill` it in new rows. A column without a
- * value in new rows is not set, if no trigger sets it there.
+ * How the triggers of a table treat a column: one `sets` it on every change, so that requests cannot; one `may fill` it in new rows. A column that
+ * needs a value counts as set only if a trigger also sets it in new rows.
  */
 export function triggerOn(column: CatalogColumn, table: InspectedTable): 'sets' | 'may fill' | undefined {
   const setting = table.triggers.filter((trigger) => assignedBy(trigger).columns.includes(column.name))
@@ -44,7 +47,7 @@ export function triggerOn(column: CatalogColumn, table: InspectedTable): 'sets' 
   return fillsNewRows(table) ? 'may fill' : undefined
 }
 
-/** Says what happens to written records that no model describes. Triggers of PostgreSQL itself fill columns that requests cannot set. */
+/** Reports effects on written records that a model cannot describe. Columns that requests cannot set are no such effect. */
 export function notesOnWrites(table: InspectedTable, columns: readonly CatalogColumn[]): readonly string[] {
   const isKnown = (trigger: WritingTrigger) => {
     const assigned = assignedBy(trigger)

@@ -6,9 +6,9 @@ import { runStatements, sqlState } from './session.js'
 import type { ConcurrentIndex, FileStatement } from '../files/statements.js'
 
 /**
- * Runs one part of a file outside a transaction. An invalid index of an interrupted run is dropped and rebuilt, and what is finished is kept, so
- * this can be repeated until it succeeds.
- * @throws MigrationError if a statement fails; then no invalid index is left
+ * Runs one part of a file outside a transaction. An invalid index of an interrupted run is dropped and rebuilt, and finished statements are skipped,
+ * so this can be repeated until it succeeds.
+ * @throws MigrationError if a statement fails; an invalid index is dropped before
  */
 export function runOutside(
   database: Database,
@@ -18,10 +18,10 @@ export function runOutside(
     for (const [at, statement] of part.entries()) {
       watch.at({ statement: at + 1, of: part.length })
       const { concurrent: index, repeatable } = statement
-      if (index) await runOne(connection, { file, statement, index })
+      if (index) await runIndex(connection, { file, statement, index })
       else if (repeatable?.fills !== undefined)
         await fill(connection, { file, statement, table: repeatable.fills, watch })
-      else if (repeatable) await withLockTimeout(connection, watch, () => runAgain(connection, file, statement))
+      else if (repeatable) await withLockTimeout(connection, watch, () => runUnlessDone(connection, file, statement))
     }
   }
   return asOnlyMigratorOutside(database, work, watch)
@@ -34,7 +34,7 @@ interface Fill {
   readonly watch: Watch
 }
 
-/** So many blocks of a table have some thousand rows. */
+/** This many blocks of a table have a few thousand rows. */
 const BLOCKS_AT_ONCE = 100
 
 const BLOCKS = `select pg_relation_size(to_regclass($1)) / current_setting('block_size')::bigint`
@@ -50,12 +50,12 @@ async function fill(connection: Connection, { file, statement: { text, line }, t
     withLockTimeout(connection, watch, () => runStatements(connection, file, [{ text: text + condition, line }]))
   for (let from = 0; from < blocks; from += BLOCKS_AT_ONCE)
     await run(` and ctid >= '(${from},0)'::tid and ctid < '(${from + BLOCKS_AT_ONCE},0)'::tid`)
-  // Rows of partitions, and rows that were added meanwhile.
+  // The rows of partitions, and rows added since.
   await run('')
 }
 
 /** Runs a statement on constraints, unless an interrupted run has finished it. */
-async function runAgain(connection: Connection, file: string, statement: FileStatement): Promise<void> {
+async function runUnlessDone(connection: Connection, file: string, statement: FileStatement): Promise<void> {
   const { adds } = statement.repeatable ?? {}
   if (adds && (await isAdded(connection, statement, adds))) return
   await runStatements(connection, file, [statement])
@@ -89,13 +89,13 @@ async function isAdded(
   }
 }
 
-interface One {
+interface IndexPart {
   readonly file: string
   readonly statement: FileStatement
   readonly index: ConcurrentIndex
 }
 
-async function runOne(connection: Connection, { file, statement, index }: One): Promise<void> {
+async function runIndex(connection: Connection, { file, statement, index }: IndexPart): Promise<void> {
   const run = () => runStatements(connection, file, [{ text: index.sql, line: statement.line }])
   const found = await stateOf(connection, index.name)
   if (!index.makes) return found === undefined ? undefined : run()

@@ -289,8 +289,8 @@ describe('a transaction', () => {
   test.each([
     ['set statement_timeout = 0', 'set_config'],
     ['create table t (a int)', 'migration'],
-    ['copy books from stdin', 'only statements about rows'],
-    ['listen x', 'only statements about rows'],
+    ['copy books from stdin', 'only statements that read or change rows'],
+    ['listen x', 'only statements that read or change rows'],
   ])('rejects `%s`, because the connection is shared', async (text, advice) => {
     await expect(valueOf(({ knex }) => knex.raw(text).then(String))).rejects.toThrow(advice)
   })
