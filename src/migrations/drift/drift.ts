@@ -9,7 +9,7 @@ import {
   type CatalogConstraint,
   type CatalogIndex,
   type CatalogTable,
-  readCatalog,
+  readLiveCatalog,
 } from '../introspect/catalog.js'
 import { definitionOf, remake } from '../plan/column-steps.js'
 import { type Migration, type MigrationFolder, readMigrations } from '../files/files.js'
@@ -57,7 +57,7 @@ export async function readBoth(
   applied: readonly Migration[],
   scratch?: Database,
 ): Promise<Drifted> {
-  const live = await readCatalog(database)
+  const live = await readLiveCatalog(database)
   if (scratch) return inOneSpelling(scratch, applied, live)
   const own = await openScratch()
   try {

@@ -142,7 +142,9 @@ const catalogOf = (which: string): string => `
   where ${which}
     and not exists (select from pg_depend e where e.classid = 'pg_class'::regclass and e.objid = c.oid and e.deptype = 'e')`
 
-const CATALOG = catalogOf(`n.nspname = ${SCHEMA} and c.relkind in ('r', 'p')`)
+const OWN_TABLES = `n.nspname = ${SCHEMA} and c.relkind in ('r', 'p')`
+
+const CATALOG = catalogOf(OWN_TABLES)
 
 /** Tables and views of the schema, and those of other schemas that are named by the JSON list in a parameter. */
 const withViews = (names: string): string =>
@@ -152,23 +154,29 @@ const withViews = (names: string): string =>
 /** The catalogue with views, and with the tables of other schemas that are named by the JSON list in a parameter. */
 export const catalogWithViews = (names: '$3'): string => catalogOf(withViews(names))
 
-const NAMED = `
+const listOf = (which: string): string => `
   select coalesce(jsonb_agg(c.oid::text order by c.relname, n.nspname), '[]')::text
-  from pg_class c join pg_namespace n on n.oid = c.relnamespace where ${withViews('$2')}`
+  from pg_class c join pg_namespace n on n.oid = c.relnamespace where ${which}`
 
 const DESCRIBED = catalogOf('c.oid in (select jsonb_array_elements_text($2)::oid)')
 
 /**
  * The tables of a schema, by default the current one. Definitions name tables without their schema while
- * session's search path is that schema.
+ * session's search path is that schema. For schemas of a scratch database, which are read often and have no limit of time.
  */
 export async function readCatalog(connection: Connection, schema: string | null = null): Promise<Catalog> {
   const { rows } = await connection.query({ text: CATALOG, values: [schema] })
   return JSON.parse(rows[0]?.[0] ?? '[]') as Catalog
 }
 
+/** The tables of the current schema, like `readCatalog`, of a database with any number of tables. */
+export async function readLiveCatalog(connection: Connection): Promise<Catalog> {
+  const list = { text: listOf(OWN_TABLES), values: [null] }
+  return describeInParts<CatalogTable>(connection, list, { text: DESCRIBED, values: [null] })
+}
+
 /** The named tables and views, and all others of the current schema. */
 export async function readTables(connection: Connection, names: readonly string[]): Promise<Catalog> {
-  const list = { text: NAMED, values: [null, JSON.stringify(names)] }
+  const list = { text: listOf(withViews('$2')), values: [null, JSON.stringify(names)] }
   return describeInParts<CatalogTable>(connection, list, { text: DESCRIBED, values: [null] })
 }

@@ -4,7 +4,7 @@ import { shellWord } from '../../shell-word.js'
 import { type Drift, findDrift, readBoth } from '../drift/drift.js'
 import { type Migration, type MigrationFolder, readMigrations } from '../files/files.js'
 import { compareJournal, type Entry, type MigrationStatus, readEntries } from '../files/journal.js'
-import { type Catalog, readCatalog } from '../introspect/catalog.js'
+import { type Catalog, readLiveCatalog } from '../introspect/catalog.js'
 import { build, catalogOf, FROM, inScratch, replay } from './scratch.js'
 
 /** Changes of the journal, by the names of migrations. */
@@ -96,7 +96,7 @@ async function verify(
     scratch,
     files.filter((file) => isThen(file) || undone.includes(file)),
   )
-  const live = new Set((await readCatalog(database)).map(({ name }) => name))
+  const live = new Set((await readLiveCatalog(database)).map(({ name }) => name))
   const tables = undone.flatMap(({ name }) => (effects.get(name)?.tables ?? []).filter((table) => live.has(table)))
   const moved = new Set(notApplied.flatMap((name) => entries.get(name)?.checksum ?? []))
   const marked = files.filter(
