@@ -209,7 +209,7 @@ const TASKS: readonly Task[] = [
     },
   },
   {
-    name: 'change what somebody else changed meanwhile',
+    name: 'edit a record that somebody else changed meanwhile',
     path: '/books/1/',
     before: () => run('update books set price = 5 where id = 1'),
     keyboard: async () => {
