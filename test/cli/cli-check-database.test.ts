@@ -145,7 +145,7 @@ describe('check --database', () => {
     const [{ message = '', range, help = [] } = {}] = missing
     expect(missing).toHaveLength(1)
     expect(`${range?.start.line}:${range?.start.column} ${/`\(.*?\)`/.exec(message)?.[0]}`).toBe(where)
-    expect(help[1]).toContain(`make it again: ${again}`)
+    expect(help[1]).toContain(`create it again: ${again}`)
   })
 
   test.each([

@@ -17,7 +17,7 @@ const COMMAND = /snippetctl ((?:\\'|'[^']*'|[^'\\;,`)])+)/g
 const WORD = /(?:\\'|'[^']*'|[^\s'\\])+/g
 const MIGRATION = /drop it in a migration.*?: (.*)$/s
 const STATEMENTS =
-  /(?:put it back(?: as the files have it)?|make it again|make it|build it again): ((?:alter|create|do|drop|reindex) .*)$/is
+  /(?:put it back(?: as the files have it)?|create it again|make it|build it again): ((?:alter|create|do|drop|reindex) .*)$/is
 const SETTINGS = /^In models\.(\w+)\.fields\.(\w+), (.*); then adopt it again$/
 const INDEX = /declare it in `models\.(\w+)\.indexes`, as `- (\[.*?\])`/
 

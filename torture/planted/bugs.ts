@@ -242,14 +242,14 @@ export const BUGS: readonly PlantedBug[] = [
     search: `      if (env[name] !== undefined) continue
 `,
     replace: '',
-    caughtBy: { file: 'test/cli/env-file', test: 'gives precedence to the environment', database: 'embedded' },
+    caughtBy: { file: 'test/cli/env-file', test: 'is overridden by the environment', database: 'embedded' },
   },
   {
     name: '.env is read in production',
     file: 'cli/env-file.ts',
     search: "path === '' || env['NODE_ENV'] === 'production'",
     replace: "path === ''",
-    caughtBy: { file: 'test/cli/env-file', test: 'reads no file in production', database: 'embedded' },
+    caughtBy: { file: 'test/cli/env-file', test: 'not read in production', database: 'embedded' },
   },
   {
     name: 'onClose of plugins is not awaited',
@@ -314,7 +314,7 @@ export const BUGS: readonly PlantedBug[] = [
     replace: '  [`${TOO_LONG}?`]: oversized,',
     caughtBy: {
       file: 'test/db/values-too-long-for-an-index',
-      test: 'is rejected, naming the field',
+      test: 'is rejected by the name of each field',
       database: 'local',
     },
   },
