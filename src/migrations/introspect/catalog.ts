@@ -162,14 +162,17 @@ const DESCRIBED = catalogOf('c.oid in (select jsonb_array_elements_text($2)::oid
 
 /**
  * The tables of a schema, by default the current one. Definitions name tables without their schema while
- * session's search path is that schema. For schemas of a scratch database, which are read often and have no limit of time.
+ * session's search path is that schema. One statement, for scratch databases, which have no time limit; for others, see `readLiveCatalog`.
  */
 export async function readCatalog(connection: Connection, schema: string | null = null): Promise<Catalog> {
   const { rows } = await connection.query({ text: CATALOG, values: [schema] })
   return JSON.parse(rows[0]?.[0] ?? '[]') as Catalog
 }
 
-/** The tables of the current schema, like `readCatalog`, of a database with any number of tables. */
+/**
+ * The tables of the current schema of a database of any size, 200 in each statement, so that none takes too long. Changes between two statements may be
+ * seen in part.
+ */
 export async function readLiveCatalog(connection: Connection): Promise<Catalog> {
   const list = { text: listOf(OWN_TABLES), values: [null] }
   return describeInParts<CatalogTable>(connection, list, { text: DESCRIBED, values: [null] })

@@ -17,10 +17,25 @@ interface Wanted {
   readonly files: readonly Migration[]
 }
 
-/** The schema of a configuration follows from this. */
+/** The schema of a configuration, and the errors about its views, follow from this. */
 export function inputsOfWanted(spec: AppSpec, { wanted, files }: Wanted): unknown {
   const extensions = files.flatMap((file) => file.extensions)
-  return ['wanted', createAll(wanted), wantedViews(spec), modelsOfViews(spec), collationsIn(files), extensions]
+  return [
+    'wanted',
+    createAll(wanted),
+    wantedViews(spec),
+    modelsOfViews(spec),
+    fieldsOfViews(spec),
+    collationsIn(files),
+    extensions,
+  ]
+}
+
+/** The fields of models that are views, whose types decide which columns fit. */
+function fieldsOfViews({ models }: AppSpec): unknown {
+  return models
+    .filter(({ view }) => view !== undefined)
+    .map(({ fields }) => fields.map(({ name, type, options }) => [name, type.name, options]))
 }
 
 /** The tables of models that are views. */

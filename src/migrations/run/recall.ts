@@ -50,13 +50,42 @@ export function inputsOfFiles(files: readonly Migration[]): unknown {
 const OBJECT =
   '(?:table|(?:unique\\s+)?index|type|domain|(?:materialized\\s+)?view|sequence|schema|collation|extension)'
 
-/** Statements that have the same effect on the schema each time. Others could call functions that create something depending on the time. */
+/** Statements that change the schema in the same way each time, if no value in them depends on the time. */
 const PLAIN = new RegExp(
-  `^(?:(?:create(?:\\s+or\\s+replace)?|alter|drop)\\s+${OBJECT}|comment\\s+on|insert\\s+into|update|delete\\s+from|truncate|set)\\b`,
+  `^(?:(?:create(?:\\s+or\\s+replace)?|alter|drop)\\s+${OBJECT}|comment\\s+on|truncate|set)\\b`,
   'i',
 )
 
-/** Code that only reads or changes rows. */
-const CODE = /^do\b(?!.*\b(?:execute|create|alter|drop|comment)\b)/is
+/** Statements that read or change rows. A function that they call could create something, so they may call none. */
+const ROWS = /^(?:insert\s+into|update|delete\s+from)\b/i
+const FROM_QUERY = /^create\s+(?:materialized\b|.*\bas\s+(?:select|with|table|values|execute)\b)/is
 
-const isRepeatable = (text: string): boolean => PLAIN.test(text) || CODE.test(text)
+/** Words that stand before a parenthesis and call nothing. */
+const WORDS = new Set([
+  'values',
+  'in',
+  'and',
+  'or',
+  'not',
+  'where',
+  'exists',
+  'any',
+  'all',
+  'set',
+  'select',
+  'from',
+  'as',
+])
+
+const TEXT = /'(?:[^']|'')*'/g
+const DEPENDS_ON_TIME = /'\s*(?:now|today|tomorrow|yesterday)\b/i
+
+function callsNothing(text: string): boolean {
+  const code = text.replaceAll(TEXT, '').replace(/^insert\s+into\s+\S+\s*\(/i, '')
+  return [...code.matchAll(/([\w$"]+)\s*\(/g)].every(([, word = '']) => WORDS.has(word.toLowerCase()))
+}
+
+function isRepeatable(text: string): boolean {
+  if (DEPENDS_ON_TIME.test(text)) return false
+  return ROWS.test(text) || FROM_QUERY.test(text) ? callsNothing(text) : PLAIN.test(text)
+}
