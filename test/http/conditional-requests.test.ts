@@ -88,9 +88,17 @@ describe.each(CHANGES)('%s %j', (method, body) => {
   })
 
   test('is rejected for a weak tag, and for If-None-Match with the current tag', async () => {
-    expect((await change({ 'if-match': `W/${tag}` })).status).toBe(412)
-    expect((await change({ 'if-none-match': tag })).status).toBe(412)
-    expect((await change({ 'if-match': tag, 'if-none-match': `"x", ${tag}` })).status).toBe(412)
+    const rejection = async (headers: Record<string, string>) => {
+      const response = await change(headers)
+      return [response.status, ((await response.json()) as { readonly detail: string }).detail]
+    }
+    expect(await rejection({ 'if-match': `W/${tag}` })).toEqual([
+      412,
+      expect.stringContaining('since the version in If-Match'),
+    ])
+    expect(await rejection({ 'if-none-match': tag })).toEqual([412, expect.stringMatching(/^If-None-Match lists/)])
+    const both = { 'if-match': tag, 'if-none-match': `"x", ${tag}` }
+    expect(await rejection(both)).toEqual([412, expect.stringContaining('both If-Match and If-None-Match')])
     expect(tagOf(await read())).toBe(tag)
   })
 

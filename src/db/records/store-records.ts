@@ -93,13 +93,7 @@ export function recordsOn<Item, Items>({
       if (coverage && covered !== 'true') throw notGranted()
     }
     if (!only || (await sender.read(follow(statements.retrieve(bounds, id)))).rows.length === 0) return
-    const isMatched = only.some(({ wanted }) => wanted)
-    throw new Problem(
-      'precondition_failed',
-      isMatched
-        ? 'the record has changed since the version in If-Match'
-        : 'If-None-Match lists this version of the record, or is `*`',
-    )
+    throw new Problem('precondition_failed', unmet(only))
   }
   const mayBeRejected = (bounds: Bounds | undefined, only: unknown) =>
     only !== undefined || bounds?.granted !== undefined
@@ -163,4 +157,11 @@ function readStored<Item, Items>(model: ModelSpec, projection: Projection<Item, 
     id: key.read(cells),
     item: projection.read(cells.slice(key.fields.length)),
   })
+}
+
+function unmet(only: readonly Precondition[]): string {
+  if (only.length > 1) return 'the record does not meet both If-Match and If-None-Match'
+  return only[0]?.wanted === true
+    ? 'the record has changed since the version in If-Match'
+    : 'If-None-Match lists this version of the record, or is `*`'
 }

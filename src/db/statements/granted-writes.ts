@@ -73,7 +73,8 @@ interface ByNames {
 }
 
 const DEPENDS: ByNames = { write: undefined }
-/** Clients choose which fields they send. */
+
+/** The number of lists of field names that are remembered, because clients choose which fields they send. */
 const MAX_NAMES = 200
 
 /** Finds the coverings of rows whose fields the client has all sent, once for the same names. Values matter if a grant sets some, or does not name every field. */
