@@ -46,7 +46,8 @@ interface Explained {
 export async function explainRequest(context: CliContext, loaded: Application, request: Request): Promise<ExitCode> {
   const { app, spec } = loaded
   const asker = readAsker(request.as)
-  const [path = '', search = ''] = request.path.split('?')
+  const [path = '', ...more] = request.path.split('?')
+  const search = more.join('?')
   const method = request.method.toUpperCase()
   const found = app.routes.match(method, path)
   if (found === undefined || !('route' in found)) {

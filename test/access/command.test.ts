@@ -72,6 +72,14 @@ describe('a request', () => {
     ],
     ['for a list with a filter', ANN, 'GET', '/api/tasks/?title=dig', 0, 'allowed for records that a grant covers'],
     [
+      'for a filter whose value has a question mark',
+      ANN,
+      'GET',
+      '/api/tasks/?title=why?&cost=5',
+      1,
+      expect.stringMatching(/^denied: 400: .*`cost`/),
+    ],
+    [
       'for hidden parts of a record',
       ANN,
       'GET',
