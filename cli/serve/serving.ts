@@ -114,7 +114,8 @@ async function serveRequests(run: ServiceRun, state: 'ready' | 'away'): Promise<
   try {
     reportListening(run, url)
     if (state === 'ready') monitor?.open()
-    await application.app.pages?.prepare()
+    // If this fails, the first page tries again, and reports why.
+    void application.app.pages?.prepare().catch(() => {})
     const ends = state === 'ready' ? [stop.requested] : [stop.requested, openWhenReachable(run, gate.open)]
     return await keepServing(options, await Promise.race(ends))
   } finally {

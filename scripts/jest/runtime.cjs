@@ -13,7 +13,8 @@ let files = 0
 
 /**
  * Replaces AsyncLocalStorage for Jest, which makes one for each test file and never disables it: every promise of the later files visits all of them.
- * Jest keeps the running test in it, and the tests of a file run one after another, so one variable does.
+ * Jest keeps the running test in it, to which it attributes errors that nobody catches. The tests of a file run one after another, so a variable does; an
+ * error of work that a test left behind is attributed to the test that runs then.
  */
 class SequentialStorage {
   #value

@@ -31,7 +31,7 @@ export function decideMany(situation: Situation, requests: readonly AccessReques
   // Records that are deleted together do not hold each other.
   if (operation === 'destroy' && failed.includes(409) && !decideApart(situation, requests).includes(409))
     return unknown()
-  const together = operation === 'create' ? failuresTogether(situation, requests) : { isKnown, failed: [] }
+  const together = operation === 'create' ? failuresTogether(situation, requests) : { isKnown: true, failed: [] }
   if (!isKnown || !together.isKnown) return unknown()
   // Each failure is a right response: which one the database meets first is not known.
   if (failed.length + together.failed.length > 0) return rejectedBy([...failed, ...together.failed])

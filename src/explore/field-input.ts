@@ -70,7 +70,7 @@ ${text}</textarea>`
   }
   const digits = kind === 'number' && !field.target && html` inputmode="decimal"`
   const native = nativeInput(field, text, method)
-  return html`<input ${shared}${native.attributes} value="${native.text}" placeholder="${fallbackOf(field) ?? example}" autocomplete="off"${digits}>${native.remark && html` <span class="hint">${native.remark}</span>`}`
+  return html`<input ${shared}${native.attributes} value="${native.text}" placeholder="${(method === 'POST' ? fallbackOf(field) : undefined) ?? example}" autocomplete="off"${digits}>${native.remark && html` <span class="hint">${native.remark}</span>`}`
 }
 
 /** The browser's own input of a type, if it can hold the value: it knows no fractions below a millisecond, and no time zone. */
@@ -104,9 +104,10 @@ function format(value: Exact | undefined, asJson: boolean): string {
   return asJson ? printJson(value, 'lines') : textOf(value)
 }
 
-/** The text of a default value, which the server sets if an input is left empty. */
+/** The text of a default value, which the server sets in a new record if an input is left empty. */
 function fallbackOf({ default: fallback }: FieldSpec): string | undefined {
-  return fallback !== undefined && 'literal' in fallback ? String(fallback.literal) : undefined
+  if (fallback === undefined || !('literal' in fallback) || fallback.literal === null) return undefined
+  return String(fallback.literal)
 }
 
 function isRequired({ nullable, default: fallback }: FieldSpec): boolean {

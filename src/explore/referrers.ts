@@ -16,7 +16,7 @@ export interface Referrer {
   readonly onDelete: TargetSpec['onDelete']
   /** The path and query of their list; undefined if the list has no filter for the relation. */
   readonly url: string | undefined
-  /** How many there are; undefined if the list does not say. */
+  /** How many there are; undefined if the caller may not list them, or if they were not counted. */
   readonly count: string | undefined
   /** The line of the resource that would add the filter, for developers. */
   readonly addition: string | undefined
@@ -79,7 +79,7 @@ export async function referrersOf(
 /** The `filterable` of a resource with exact filters for further fields, as in resources.yaml. */
 function filterableBy({ filters }: ResourceSpec, names: readonly string[]): string {
   const lookups = new Map(filters.map(({ name, lookups }) => [name, lookups.map((lookup) => lookup.name)]))
-  for (const name of names) lookups.set(name, [exact.name, ...(lookups.get(name) ?? [])])
+  for (const name of names) lookups.set(name, [...new Set([exact.name, ...(lookups.get(name) ?? [])])])
   const isShort = [...lookups.values()].every((each) => each.join() === exact.name)
   return isShort
     ? `filterable: [${[...lookups.keys()].join(', ')}]`
@@ -93,7 +93,7 @@ export function referring(referrers: readonly Referrer[]): Html | undefined {
     url === undefined
       ? html`<li>${name} <span class="dim">by ${relation}: not counted, because the list of ${name} has no filter for ${relation}</span>${
           addition !== undefined &&
-          html`<details><summary>How to add the filter</summary><p>Write this line in the resource <code>${name}</code>, and save the file. <code>npx snippetctl check</code> says which index the filter needs.</p>
+          html`<details><summary>How to add the filter</summary><p>Write this line in the resource <code>${name}</code>, in place of its <code>filterable</code> if it has one, and save the file. <code>npx snippetctl check</code> says which index the filter needs.</p>
 <pre tabindex="0">${addition}</pre></details>`
         }</li>`
       : html`<li><a href="${ROOT + url}">${name}</a> <span class="dim">by ${relation}${count !== undefined && `: ${count}`}</span></li>`,
