@@ -193,11 +193,17 @@ function reject(context: CliContext, loaded: Extract<LoadedSpec, { readonly ok: 
   throw new Finished(2)
 }
 
-/** Returns the folders of the migrations and the embedded database, next to the configuration. */
+/** Returns the folders of the migrations, the embedded database and the kept schemas, next to the configuration. */
 export function projectFolders(file: string): {
   readonly migrations: MigrationFolder
   readonly embedded: string
+  readonly schemas: string
 } {
   const folder = dirname(file)
-  return { migrations: migrationFolder(join(folder, 'migrations')), embedded: join(folder, '.snippetctl', 'pg') }
+  const own = join(folder, '.snippetctl')
+  return {
+    migrations: migrationFolder(join(folder, 'migrations')),
+    embedded: join(own, 'pg'),
+    schemas: join(own, 'schemas'),
+  }
 }

@@ -73,7 +73,7 @@ Exit codes:
   0  done
   1  negative result: errors in the configuration or in data, an unknown route name, pending migrations
   2  could not run: an invalid flag, a missing file, a port in use, an unavailable database
-  3  not confirmed: there is no terminal to ask on, or the answer was wrong`
+  3  the confirmation is missing: the command has no terminal to ask on, or the answer was wrong`
 
 function* everyCommand(command: Command): Generator<Command> {
   yield command

@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { dirname, join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { Option } from 'commander'
 import { type Database, openResultStore, openScratch, withParts } from '../../src/internal.js'
-import type { CliContext, CommonOptions } from '../context.js'
+import { type CliContext, type CommonOptions, projectFolders } from '../context.js'
 
 const VARIABLE = 'DATABASE_SCRATCH_URL'
 
@@ -31,11 +31,9 @@ export async function openScratchOf(
   { scratch: url, config }: ScratchOptions & CommonOptions,
 ): Promise<Database> {
   // The names of the program's other files contain digests of their content, so this one changes with all of them.
-  const program = createHash('sha256')
-    .update(await readFile(context.program))
-    .digest('hex')
-  const folder = join(dirname(resolve(context.cwd, config)), '.snippetctl', 'schemas')
-  const results = openResultStore(folder, `${context.version} ${program}`)
+  const program = hash('sha256', await readFile(context.program))
+  const { schemas } = projectFolders(resolve(context.cwd, config))
+  const results = openResultStore(schemas, `${context.version} ${program}`)
   const scratch =
     url === undefined
       ? await context.openScratch()

@@ -94,17 +94,9 @@ function compileAuthorization(
     return isToken(credential) ? byToken?.(credential, request) : undefined
   })
   if (development) schemes.set('dev', developmentIdentities(auth))
-  const parse = (text: string) => {
-    const at = text.indexOf(' ')
-    return { text, verify: schemes.get(text.slice(0, at).toLowerCase()), credential: text.slice(at + 1).trim() }
-  }
-  // Clients repeat their credential on a connection.
-  const lastOn = new WeakMap<object, ReturnType<typeof parse>>()
   return (text, request) => {
-    const last = lastOn.get(request.socket)
-    const parsed = last?.text === text ? last : parse(text)
-    if (parsed !== last) lastOn.set(request.socket, parsed)
-    return parsed.verify?.(parsed.credential, request)
+    const at = text.indexOf(' ')
+    return schemes.get(text.slice(0, at).toLowerCase())?.(text.slice(at + 1).trim(), request)
   }
 }
 

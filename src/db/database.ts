@@ -130,7 +130,7 @@ export interface Database extends Connection {
 
 /** Keeps results between commands. Any result may be lost. */
 export interface ResultStore {
-  /** Returns undefined if there is no result for the key. */
+  /** Returns the result for the key; undefined if none is kept. */
   read(key: string): Promise<unknown>
   write(key: string, value: unknown): Promise<void>
 }

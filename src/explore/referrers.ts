@@ -107,7 +107,7 @@ const CONSEQUENCES: Readonly<Record<TargetSpec['onDelete'], string>> = {
   set_null: 'they stay, and refer to nothing then',
 }
 
-/** What happens to records that refer to one that is deleted. */
+/** The effects of deleting a record on the records that refer to it. */
 export function consequences(referrers: readonly Referrer[]): Html | undefined {
   const concerned = referrers.filter(({ count }) => count !== '0')
   if (concerned.length === 0) return undefined

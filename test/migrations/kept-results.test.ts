@@ -136,7 +136,7 @@ test.each([
   expect(seen).toEqual({ found: 1, missing: 0 })
 })
 
-test('what files make is kept if they also change rows, without calling functions', async () => {
+test('the schema of files that change rows without calling functions is kept', async () => {
   const rows = `insert into books (title) values ('a (b)'), ('c');\nupdate books set title = 'x' where (id > 1);\n`
   const folder = await filesOf({ '0003_more.sql': `-- up\n\n${rows}` })
   expect((await planTwice(MODELS, folder)).seen).toEqual({ found: 2, missing: 0 })
@@ -185,7 +185,7 @@ test('the number of results is bounded, and those that are used stay', async () 
   expect(await store.read('key 1')).toBeUndefined()
 })
 
-test('a folder that cannot be written to keeps nothing and is no error', async () => {
+test('a folder that cannot be written to keeps nothing, without an error', async () => {
   await writeFile(join(place, 'file'), '')
   const store = openResultStore(join(place, 'file', 'schemas'), 'one')
   await store.write('key', 1)

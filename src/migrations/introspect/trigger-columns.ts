@@ -47,7 +47,7 @@ export function triggerOn(column: CatalogColumn, table: InspectedTable): 'sets' 
   return fillsNewRows(table) ? 'may fill' : undefined
 }
 
-/** Reports effects on written records that a model cannot describe. Columns that requests cannot set are no such effect. */
+/** Reports triggers whose changes of written records the model cannot describe. */
 export function notesOnWrites(table: InspectedTable, columns: readonly CatalogColumn[]): readonly string[] {
   const isKnown = (trigger: WritingTrigger) => {
     const assigned = assignedBy(trigger)

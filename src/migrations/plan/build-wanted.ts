@@ -17,7 +17,7 @@ interface Wanted {
   readonly files: readonly Migration[]
 }
 
-/** The schema of a configuration, and the errors about its views, follow from this. */
+/** Everything that determines the schema of a configuration and the errors about its views. */
 export function inputsOfWanted(spec: AppSpec, { wanted, files }: Wanted): unknown {
   const extensions = files.flatMap((file) => file.extensions)
   return [

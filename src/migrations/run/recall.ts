@@ -38,7 +38,7 @@ export async function openRecall(session: Connection, results: ResultStore | und
   }
 }
 
-/** What files do to an empty schema follows from this; undefined if a file may do something else each time. */
+/** Everything that determines the schema that files make; undefined if they may make another one each time. */
 export function inputsOfFiles(files: readonly Migration[]): unknown {
   if (files.some(({ up, load }) => load !== undefined || !up.every(({ text }) => isRepeatable(text)))) return undefined
   return [

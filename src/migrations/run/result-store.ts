@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto'
+import { hash, randomUUID } from 'node:crypto'
 import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -12,15 +12,13 @@ const EXTENSION = '.json.gz'
 
 const DIGEST_LENGTH = 64
 
-const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex')
-
 /**
  * Keeps results as files in a folder, which may be deleted at any time. A file that is damaged counts as missing, and the results that were not used
  * for the longest time are removed. A folder that cannot be written to keeps nothing.
  * @param program identifies the code that computes the results: other code finds none of them
  */
 export function openResultStore(folder: string, program: string): ResultStore {
-  const fileOf = (key: string) => join(folder, `${digestOf(`${program}\n${key}`)}${EXTENSION}`)
+  const fileOf = (key: string) => join(folder, `${hash('sha256', `${program}\n${key}`)}${EXTENSION}`)
   return {
     async read(key) {
       const file = fileOf(key)
@@ -41,7 +39,7 @@ async function readResult(file: string): Promise<unknown> {
   try {
     const text = (await promisify(gunzip)(packed)).toString('utf8')
     const body = text.slice(DIGEST_LENGTH)
-    if (digestOf(body) !== text.slice(0, DIGEST_LENGTH)) return undefined
+    if (hash('sha256', body) !== text.slice(0, DIGEST_LENGTH)) return undefined
     return JSON.parse(body) as unknown
   } catch {
     return undefined
@@ -54,7 +52,7 @@ async function writeResult(folder: string, file: string, value: unknown): Promis
   await mkdir(folder, { recursive: true })
   const draft = join(folder, `${randomUUID()}.draft`)
   try {
-    await writeFile(draft, await promisify(gzip)(digestOf(body) + body))
+    await writeFile(draft, await promisify(gzip)(hash('sha256', body) + body))
     await rename(draft, file)
   } finally {
     await rm(draft, { force: true })
