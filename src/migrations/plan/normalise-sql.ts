@@ -15,7 +15,7 @@ export async function normaliseSql(session: Connection, tables: Catalog): Promis
   const defaults = distinctDefaults(tables)
   const specimens = [
     ...inChunks([...defaults.values()], MAX_COLUMNS).map(tableOfDefaults),
-    ...tables.filter(hasExpressions).map(withoutDefaults),
+    ...tables.filter(hasExpressions).map(withoutDefaults).map(withNamedColumns),
   ]
   if (specimens.length === 0) return tables
   const normalised = await rolledBack(session, async () => {
@@ -66,10 +66,25 @@ const withoutDefaults = (table: CatalogTable): CatalogTable => ({
   columns: table.columns.map((column) => ({ ...column, default: null })),
 })
 
-const hasExpressions = ({ columns, constraints, indexes }: CatalogTable): boolean =>
-  columns.some(({ generated }) => generated !== null) ||
-  constraints.some(({ kind }) => kind === 'check') ||
-  indexes.some(hasExpression)
+/** Without the columns that have no expression and that none can name: one of text costs PostgreSQL as much as another table. */
+function withNamedColumns(table: CatalogTable): CatalogTable {
+  const texts = [
+    ...table.columns.map(({ generated }) => generated ?? ''),
+    ...[...checksOf(table), ...expressionIndexesOf(table)].map(({ definition }) => definition),
+  ]
+  const isNeeded = ({ name, generated }: CatalogColumn) =>
+    generated !== null || texts.some((text) => text.includes(name.replaceAll('"', '""')))
+  return { ...table, columns: table.columns.filter(isNeeded) }
+}
+
+const checksOf = ({ constraints }: CatalogTable) => constraints.filter(({ kind }) => kind === 'check')
+
+const expressionIndexesOf = ({ indexes }: CatalogTable) => indexes.filter(hasExpression)
+
+const hasExpressions = (table: CatalogTable): boolean =>
+  table.columns.some(({ generated }) => generated !== null) ||
+  checksOf(table).length > 0 ||
+  expressionIndexesOf(table).length > 0
 
 /** An index of plain columns has no expression. */
 const hasExpression = ({ columns, definition }: CatalogTable['indexes'][number]): boolean =>
@@ -77,9 +92,9 @@ const hasExpression = ({ columns, definition }: CatalogTable['indexes'][number])
 
 /** Creates a temporary table that hides the real one: as a whole, or with only the expressions that this database can parse. */
 function attempt(table: CatalogTable): readonly string[] {
-  const { name, columns, constraints } = table
-  const checks = constraints.filter(({ kind }) => kind === 'check')
-  const indexes = table.indexes.filter(hasExpression).map(({ definition }) => definition)
+  const { name, columns } = table
+  const checks = checksOf(table)
+  const indexes = expressionIndexesOf(table).map(({ definition }) => definition)
   const columnOf = ({ name: column, type, collation, default: value, generated }: CatalogColumn) =>
     [
       `${identifier(column)} ${type}`,
