@@ -6,6 +6,7 @@ import {
   type Decision,
   findRecord,
   grantsOf,
+  isSeen,
   showsSome,
   shownPart,
   type Situation,
@@ -110,8 +111,8 @@ function readBody(
   const { resource } = situation
   const isPreset = (name: string) => grants.some(({ set }) => set.some(({ field }) => field.name === name))
   const isGranted = (name: string) => grants.some(({ fields }) => fields.includes(name))
-  const isSeen = (name: string) => showsSome(situation, 'list', name) || showsSome(situation, 'retrieve', name)
-  const isRead = (name: string) => isGranted(name) || isSeen(name)
+  const isShown = (name: string) => showsSome(situation, 'list', name) || showsSome(situation, 'retrieve', name)
+  const isRead = (name: string) => isGranted(name) || isShown(name)
   const fieldsByName = new Map(resource.model.fields.map((field) => [field.name, field]))
   for (const name of Object.keys(body)) if (!isRead(name) && !isPreset(name)) return undefined
   for (const field of resource.model.fields.filter(({ readOnly }) => !readOnly)) {
@@ -162,13 +163,18 @@ function isSame(one: Candidate['preset'], other: Candidate['preset']): boolean {
 }
 
 function coversBefore(
-  { known }: Situation,
-  { grant, outside, preset }: Candidate,
+  situation: Situation,
+  { grant, outside }: Candidate,
   before: StoredRecord,
   sent: StoredRecord,
 ): Verdict {
-  const same = outside.map((name) => name in preset || sent[name] === before[name])
-  return every([evaluateRule(grant.rows, before, known).holds, ...same])
+  const same = outside.map((name) => isKept(situation, before, sent, name))
+  return every([evaluateRule(grant.rows, before, situation.known).holds, ...same])
+}
+
+/** Whether a change leaves a field as the caller sees it. */
+function isKept(situation: Situation, before: StoredRecord, after: After, name: string): Verdict {
+  return before[name] === after[name] ? isSeen(situation, before, name) : false
 }
 
 interface Write {
@@ -189,8 +195,13 @@ function rejection(situation: Situation, write: Write): number | 'none' | undefi
   if (isTaken(situation, before, after)) return 409
   const references = model.fields.filter(({ target }) => target !== undefined)
   const reached = references
-    .filter(({ name }) => name in sent && !(name in (chosen[0]?.preset ?? {})) && before?.[name] !== after[name])
-    .map((field) => isReachable(situation, field, after[field.name]))
+    .filter(({ name }) => name in sent && !(name in (chosen[0]?.preset ?? {})))
+    .map((field) =>
+      some([
+        before ? isKept(situation, before, after, field.name) : false,
+        isReachable(situation, field, after[field.name]),
+      ]),
+    )
   if (reached.includes(false)) return 409
   const covers = chosen.map((candidate): Verdict => {
     const rule = kind === 'create' ? candidate.grant.rows : candidate.grant.becomes

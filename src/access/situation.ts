@@ -9,7 +9,7 @@ import {
 } from '../config/spec.js'
 import type { Json } from '../json.js'
 import type { Lookup } from '../lookups/lookup.js'
-import type { StoredText } from './compare.js'
+import type { StoredText, Verdict } from './compare.js'
 import { evaluateRule, type Known, type StoredRecord } from './evaluate.js'
 
 /** The caller of a request. */
@@ -109,6 +109,13 @@ export function shownPart(
   const names = new Set(covering.flatMap(({ grant }) => grant.fields))
   const shown = resource.shown.filter(({ name, joined }) => joined === undefined && names.has(name))
   return Object.fromEntries(shown.map(({ name }) => [name, record[name] ?? null]))
+}
+
+/** Whether a record shows a field, by itself or in lists; undefined if that is not known. */
+export function isSeen(situation: Situation, record: StoredRecord, field: string): Verdict {
+  const parts = (['retrieve', 'list'] as const).map((reading) => shownPart(situation, reading, record))
+  if (parts.some((part) => part !== undefined && part !== 'unknown' && field in part)) return true
+  return parts.includes('unknown') ? undefined : false
 }
 
 /**

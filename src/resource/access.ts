@@ -65,6 +65,12 @@ export function showingRule({ parts }: Reading, field: string): Rule | undefined
   return some.length === parts.length ? undefined : unionOf(some)
 }
 
+/** The visible records that show a field to the caller, one by one or in lists; undefined if all do. */
+export function seenRule({ retrieve, list }: ResourceAccess, field: string): Rule | undefined {
+  const listing = unionOf(list.parts.filter(({ fields }) => fields.has(field)))
+  return eitherRule(showingRule(retrieve, field), listing)
+}
+
 function unionOf(parts: readonly ReadingPart[]): Rule | undefined {
   return parts.map(({ rows }) => rows).reduce(eitherRule, NONE)
 }

@@ -87,8 +87,8 @@ export function recordsOn<Item, Items>({
       const [coverage] = (await sender.read(follow(statements.covers(bounds, id, row)))).rows
       const [covered, ...same] = coverage ?? []
       const unnamed = row ? unnamedFields(model, row, bounds.granted).map(({ name }) => name) : []
-      const changed = unnamed.filter((_, index) => same[index] === 'false')
-      if (changed.length > 0) throw forbiddenFields(model, row ?? {}, changed, 'change')
+      const changed = unnamed.filter((_, index) => same[index] !== 'true')
+      if (coverage && changed.length > 0) throw forbiddenFields(model, row ?? {}, changed, 'change')
       // A comparison with null is neither true nor false.
       if (coverage && covered !== 'true') throw notGranted()
     }

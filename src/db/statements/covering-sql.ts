@@ -2,23 +2,27 @@ import type { FieldSpec, GrantSpec, ModelSpec } from '../../config/spec.js'
 import { JsonMergePatch } from '../../fields/json-text.js'
 import { identifier } from '../../fields/sql-literal.js'
 import { tableAlias } from '../../fields/table-name.js'
-import { CallerKey } from '../../resource/access.js'
+import { CallerKey, seenRule } from '../../resource/access.js'
 import type { Row } from '../../resource/plan.js'
+import type { Granted } from './bounds.js'
 import type { Covering } from './granted-writes.js'
 import type { Parameters } from './parameters.js'
 import { type Asking, callerKeySql, ruleSql } from './rules.js'
 import { failUnless } from './scope.js'
 
+/** The caller with its rights, and the parameters of one statement. */
+type Writing = Asking & Granted
+
 /** The condition under which a grant covers the record as it is stored, before a change. */
-export function coversBefore({ table }: ModelSpec, { grant, unchanged }: Covering, row: Row, asking: Asking): string {
+export function coversBefore({ table }: ModelSpec, { grant, unchanged }: Covering, row: Row, asking: Writing): string {
   const owner = tableAlias(table)
-  const same = unchanged.map((field) => unchangedBy({ table }, field, row, asking.params))
+  const same = unchanged.map((field) => unchangedBy({ table }, field, row, asking))
   const rule = ruleSql(grant.rows, owner, asking)
   return [...(rule === 'true' ? [] : [rule]), ...same].join(' and ') || 'true'
 }
 
 /** The condition under which one of several grants covers the record before a change; `true` without a parameter if one always does. */
-export function coveredBefore(model: ModelSpec, coverings: readonly Covering[], row: Row, asking: Asking): string {
+export function coveredBefore(model: ModelSpec, coverings: readonly Covering[], row: Row, asking: Writing): string {
   if (coverings.some(isUnlimited)) return 'true'
   return anyOf(coverings.map((each) => coversBefore(model, each, row, asking)))
 }
@@ -46,16 +50,14 @@ export function coversAny(grant: GrantSpec, kind: 'create' | 'change'): boolean 
   )
 }
 
-/** The condition that a change leaves a field as it is. */
-export function unchangedBy(
-  { table }: Pick<ModelSpec, 'table'>,
-  field: FieldSpec,
-  row: Row,
-  params: Parameters,
-): string {
+/** The condition that a change leaves a field as it is, and the record shows the field: a hidden value could be guessed. */
+export function unchangedBy({ table }: Pick<ModelSpec, 'table'>, field: FieldSpec, row: Row, asking: Writing): string {
   // The result of merging a patch is not known before.
   if (row[field.name] instanceof JsonMergePatch) return 'false'
-  return `${tableAlias(table)}.${identifier(field.column)} is not distinct from ${writtenSql(field, row, params)}`
+  const owner = tableAlias(table)
+  const same = `${owner}.${identifier(field.column)} is not distinct from ${writtenSql(field, row, asking.params)}`
+  const seen = seenRule(asking.access, field.name)
+  return seen === undefined ? same : `(${same} and ${ruleSql(seen, owner, asking)})`
 }
 
 /** The condition under which a grant covers the record as the statement has stored it. */

@@ -73,7 +73,7 @@ export function grantedChangeSql({ row, coverings, sent: own }: GrantedWrite, ch
   const keeps = relations.map(({ parts }, at) => {
     const same = parts
       .filter(({ field }) => sent.includes(field))
-      .map(({ field }) => unchangedBy(model, field, row, params))
+      .map(({ field }) => unchangedBy(model, field, row, asking))
     return `${same.join(' and ')} as ${identifier(`@r${at}`)}`
   })
   const old = `(select ${[...keys, ...marks, ...keeps].join(', ')} from ${table} where ${where} for no key update) ${BEFORE}`

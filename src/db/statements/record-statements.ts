@@ -183,8 +183,12 @@ export function compileRecordStatements({
         const { row, coverings } = grantedWrite(model, 'change', given, granted)
         return coveredBefore(model, coverings, row, { ...granted, params })
       }
-      const unnamed = granted && given ? unnamedFields(model, given, granted) : []
-      const same = unnamed.map((field) => unchangedBy(model, field, given ?? {}, params))
+      const same =
+        granted && given
+          ? unnamedFields(model, given, granted).map((field) =>
+              unchangedBy(model, field, given, { ...granted, params }),
+            )
+          : []
       const checks = [covered(), ...same].map((each) => `(${each})::text`)
       const text = `select ${checks.join(', ')} from ${table} where ${found(bounds, ANYWAY, params)}`
       return prepared.serve({ text, values: params.values, kind: QUICK })

@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { startTasks, type Tasks } from '../support/tasks.js'
+
+// Posts show all fields while they are published. Their owners see drafts without `cost`, `code`, and `author`, which they may set.
+const YAML = `version: 1
+api: { prefix: "" }
+auth: { development: { ann: {} } }
+models:
+  author:
+    table: authors
+    fields: { id: { type: bigint, primary_key: true }, owner: { type: string, max: 9 } }
+  post:
+    table: posts
+    fields:
+      id: { type: bigint, primary_key: true }
+      title: { type: string, max: 9 }
+      draft: { type: boolean, default: true }
+      owner: { type: string, max: 9 }
+      cost: { type: integer, default: 0 }
+      code: { type: integer, nullable: true }
+      author: { type: belongs_to, model: author, nullable: true }
+resources:
+  author:
+    model: author
+    path: /authors/
+    access: [{ to: signed_in, may: read, rows: { owner: $sub } }]
+  post:
+    model: post
+    path: /posts/
+    bulk: [partial_update]
+    access:
+      - { to: signed_in, may: read, rows: { draft: false }, fields: { except: [code, author] } }
+      - { to: signed_in, may: read, rows: { owner: $sub }, fields: [id, title, draft, owner] }
+      - { to: signed_in, may: change, rows: { owner: $sub }, fields: [title, author] }
+      - { to: signed_in, may: change, rows: { owner: nobody }, fields: [code] }
+mounts:
+  - { path: /crud, dialect: crud }
+  - { path: /more }
+`
+
+let posts: Tasks
+beforeAll(async () => {
+  posts = await startTasks({ yaml: YAML, checkResponses: false })
+})
+afterAll(() => posts.close())
+beforeEach(async () => {
+  for (const text of [
+    'truncate authors, posts restart identity cascade',
+    "insert into authors (owner) values ('ann'), ('bob'), ('bob')",
+    `insert into posts (title, draft, owner, cost, code, author_id)
+       values ('a', true, 'ann', 7, 8, 2), ('b', false, 'ann', 7, 8, 2)`,
+  ])
+    await posts.database.query({ text, values: [] })
+})
+
+describe.each([
+  ['/posts/', (body: object) => [{ id: 1, ...body }]],
+  ['/posts/1/', (body: object) => body],
+  ['/more/posts/1/', (body: object) => body],
+  ['/crud/posts/1', (body: object) => body],
+])('39: a change at %s', (path, bodyOf) => {
+  const change = async (body: object) => {
+    const { status, json } = await posts.as('ann', 'PATCH', path, bodyOf({ title: 'x', ...body }))
+    const { request_id: _, ...problem } = json as Readonly<Record<string, unknown>>
+    return { status, ...problem }
+  }
+
+  test.each([
+    ['a field that other records show', 'cost', 7, 6],
+    ['a field that no record shows', 'code', 8, 9],
+  ])('that sends %s tells nothing of its value', async (_what, name, right, wrong) => {
+    const answer = await change({ [name]: right })
+    expect(answer.status).toBe(403)
+    expect(await change({ [name]: wrong })).toEqual(answer)
+  })
+
+  test('that sends a relation that is not shown tells nothing of the related record', async () => {
+    const answer = await change({ author: 2 })
+    expect(answer.status).toBe(409)
+    expect(await change({ author: 3 })).toEqual(answer)
+    expect((await change({ author: 1 })).status).toBe(200)
+  })
+})
+
+test('a shown field may be sent back unchanged', async () => {
+  const change = async (cost: number) => (await posts.as('ann', 'PATCH', '/posts/2/', { title: 'x', cost })).status
+  expect([await change(7), await change(6)]).toEqual([200, 403])
+})
