@@ -123,7 +123,7 @@ describeInChromium('Explore in Chromium', () => {
     await page.getByRole('button', { name: 'Edit' }).click()
     await page.getByLabel('Copies is null').check()
     await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByRole('definition').filter({ hasText: 'null' }).first().waitFor()
+    await page.locator('dt:text-is("copies") + dd').filter({ hasText: 'null' }).waitFor()
     expect(await (await api.fetch('/api/books/1/')).json()).toMatchObject({ copies: null })
   })
 
