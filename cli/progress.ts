@@ -1,4 +1,5 @@
 import type { CliContext } from './context.js'
+import { count } from './output.js'
 
 /** A progress bar at a terminal. */
 export interface Progress {
@@ -11,27 +12,48 @@ export interface Progress {
 /** Short work shows no bar. */
 const SHOW_AFTER_MS = 2_000
 const REDRAW_INTERVAL_MS = 100
-const WIDTH = 30
+const MAX_BAR = 30
 const CLEAR = '\r\u001b[K'
 
-/** Shows a progress bar on stderr for long work, if stderr is a terminal. */
-export function createProgress({ err }: CliContext, total: number): Progress {
+/** Shows a progress bar on stderr for long work, if stderr is a terminal that can replace its last line. */
+export function createProgress({ err, env }: CliContext, total: number): Progress {
   let shownAt = performance.now() - REDRAW_INTERVAL_MS + SHOW_AFTER_MS
   let shown = false
   const draw = (text: string) => err.lossy.write(`${CLEAR}${text}`)
   return {
     at(done, detail) {
       const now = performance.now()
-      if (!err.terminal || now - shownAt < REDRAW_INTERVAL_MS) return
+      if (!err.terminal || env['TERM'] === 'dumb' || now - shownAt < REDRAW_INTERVAL_MS) return
       shownAt = now
       shown = true
-      const part = total === 0 ? 1 : Math.min(1, done / total)
-      const full = Math.round(part * WIDTH)
-      draw(`[${'#'.repeat(full)}${'.'.repeat(WIDTH - full)}] ${Math.floor(part * 100)} %  ${detail}`)
+      draw(barOf(total === 0 ? 1 : Math.min(1, done / total), detail, err.width))
     },
     end() {
       if (shown) draw('')
     },
+  }
+}
+
+/** Fits in a line, because a terminal can clear only the last line of a longer text. */
+function barOf(part: number, detail: string, width: number): string {
+  const length = Math.min(MAX_BAR, Math.floor(width / 4))
+  const full = Math.round(part * length)
+  const text = `[${'#'.repeat(full)}${'.'.repeat(length - full)}] ${Math.floor(part * 100)} %  ${detail}`
+  return text.length < width ? text : `${text.slice(0, width - 2)}…`
+}
+
+/**
+ * Describes work that writes records: how many, how many a second, and the time that the rest takes at the speed so far.
+ * @param total what `done` is at the end
+ */
+export function createPace(total: number): (done: number, records: number) => string {
+  const started = performance.now()
+  return (done, records) => {
+    const seconds = (performance.now() - started) / 1_000
+    const written = count(records, 'record')
+    if (records === 0 || done === 0) return written
+    const left = Math.ceil((seconds * (total - done)) / done)
+    return `${written}, ${Math.round(records / seconds)}/s, ${left < 60 ? `${left} s` : `${Math.ceil(left / 60)} min`} left`
   }
 }
 

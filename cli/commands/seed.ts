@@ -15,7 +15,7 @@ import { type CliContext, type CommonOptions, requireSpec, shownPath } from '../
 import { onExistingDatabase } from '../database/database.js'
 import { type ExitCode, Failure } from '../failure.js'
 import { count } from '../output.js'
-import { createProgress } from '../progress.js'
+import { createPace, createProgress } from '../progress.js'
 import { requireSchema } from '../serve/schema.js'
 
 interface SeedOptions extends CommonOptions {
@@ -85,6 +85,7 @@ interface SeedRun {
 
 async function runSeed({ context, database, spec, options, file, size }: SeedRun): Promise<Seeded> {
   const progress = createProgress(context, size)
+  const pace = createPace(size)
   try {
     return await load(database, {
       spec,
@@ -92,7 +93,7 @@ async function runSeed({ context, database, spec, options, file, size }: SeedRun
       resource: options.resource,
       key: options.key,
       dryRun: options.dryRun === true,
-      onProgress: (bytes, records) => progress.at(bytes, count(records, 'record')),
+      onProgress: (bytes, records) => progress.at(bytes, pace(bytes, records)),
     })
   } catch (error) {
     if (!(error instanceof UnreadableData)) throw error
