@@ -2,6 +2,7 @@
 export const LIST_SCRIPT = String.raw`;(() => {
   const all = (selector, root = document) => [...root.querySelectorAll(selector)]
   const one = (selector, root = document) => root.querySelector(selector)
+  const make = (tag, properties) => Object.assign(document.createElement(tag), properties)
 
   // A menu closes when the reader turns to something else.
   for (const menu of all('details.menu')) {
@@ -46,17 +47,17 @@ export const LIST_SCRIPT = String.raw`;(() => {
     const fill = () => {
       const boxes = heads.filter((head) => head.tagName === 'TH').map((head) => {
         const name = head.textContent.trim()
-        const box = Object.assign(document.createElement('input'), { type: 'checkbox', checked: !hidden.includes(name) })
+        const box = make('input', { type: 'checkbox', checked: !hidden.includes(name) })
         box.addEventListener('change', () => {
           hidden = hidden.filter((each) => each !== name).concat(box.checked ? [] : [name])
           save()
         })
-        const label = document.createElement('label')
+        const label = make('label')
         label.append(box, ' ' + name)
         panel.append(label)
         return box
       })
-      const every = Object.assign(document.createElement('button'), { type: 'button', className: 'small', textContent: 'Show all' })
+      const every = make('button', { type: 'button', className: 'small', textContent: 'Show all' })
       every.addEventListener('click', () => {
         for (const box of boxes) box.checked = true
         hidden = []
@@ -99,12 +100,12 @@ export const LIST_SCRIPT = String.raw`;(() => {
   // A browser that goes back restores the boxes.
   addEventListener('pageshow', show)
 
-  const field = document.getElementById('bulk-field')
-  const value = document.getElementById('bulk-value')
-  const asNull = document.getElementById('bulk-null')
+  const field = one('#bulk-field')
+  const value = one('#bulk-value')
+  const asNull = one('#bulk-null')
   const describe = () => {
     const { kind, hint, nullable } = field.selectedOptions[0].dataset
-    document.getElementById('bulk-hint').textContent = kind === 'boolean' ? 'true, false' : hint
+    one('#bulk-hint').textContent = kind === 'boolean' ? 'true, false' : hint
     asNull.parentElement.hidden = nullable === undefined
     if (nullable === undefined) asNull.checked = false
   }
@@ -123,13 +124,14 @@ export const LIST_SCRIPT = String.raw`;(() => {
   }
 
   for (const button of all('[data-for]', bar)) button.addEventListener('click', () => {
-    const dialog = document.getElementById(button.dataset.for)
+    const dialog = one('#' + button.dataset.for)
     const boxes = chosen()
-    one('h2', dialog).textContent = (button.dataset.for === 'bulk-edit' ? 'Edit ' : 'Delete ') + name(boxes.length) + (button.dataset.for === 'bulk-edit' ? '' : '?')
-    one('[data-names]', dialog).replaceChildren(...boxes.map((box) => Object.assign(document.createElement('li'), { textContent: box.dataset.name })))
+    const isEdit = button.dataset.for === 'bulk-edit'
+    one('h2', dialog).textContent = isEdit ? 'Edit ' + name(boxes.length) : 'Delete ' + name(boxes.length) + '?'
+    one('[data-names]', dialog).replaceChildren(...boxes.map((box) => make('li', { textContent: box.dataset.name })))
     one('.alert', dialog).hidden = true
     dialog.showModal()
-    one(button.dataset.for === 'bulk-edit' ? '#bulk-field' : '[data-close]', dialog).focus()
+    one(isEdit ? '#bulk-field' : '[data-close]', dialog).focus()
   })
   for (const form of all('form[data-several]')) {
     const alert = one('.alert', form)
@@ -159,7 +161,8 @@ export const LIST_SCRIPT = String.raw`;(() => {
             const box = boxes[parseInt(at, 10)]
             return (box ? box.dataset.name : at) + ': ' + message
           })
-          return fail([response.status + ' ' + (problem.title || response.statusText), problem.detail || text.slice(0, 500)].concat(places).join('\n'))
+          const lines = places.length ? new Set(places) : [problem.detail || text.slice(0, 500)]
+          return fail([response.status + ' ' + (problem.title || response.statusText), ...lines].join('\n'))
         }
         try { sessionStorage.setItem('explore-said', name(boxes.length) + (isEdit ? ' changed' : ' deleted')) } catch { /* then the next page says nothing */ }
         location.reload()

@@ -1,6 +1,7 @@
 /** The script of inputs for relations: a list of records that fit what is typed, as the API lists them to this client. It follows `script.ts`. */
 export const PICKER_SCRIPT = String.raw`;(() => {
   const NUMBER = /^-?\d+$/
+  const make = (tag, properties) => Object.assign(document.createElement(tag), properties)
   for (const box of document.querySelectorAll('[data-picker]')) {
     const input = box.querySelector('input')
     const [list, name] = [box.querySelector('ul'), box.querySelector('.picked')]
@@ -32,14 +33,14 @@ export const PICKER_SCRIPT = String.raw`;(() => {
     }
     const optionOf = (row, index) => {
       const words = label ? row[label] : Object.entries(row).find(([member, value]) => typeof value === 'string' && member !== 'url' && member !== key)?.[1]
-      const option = Object.assign(document.createElement('li'), { id: list.id + '-' + index, role: 'option' })
+      const option = make('li', { id: list.id + '-' + index, role: 'option' })
       option.dataset.value = row[key]
       option.dataset.name = words == null ? '' : String(words).slice(0, 80)
       option.setAttribute('aria-selected', 'false')
-      option.append(Object.assign(document.createElement('span'), { textContent: option.dataset.name, dir: 'auto' }), ' ', Object.assign(document.createElement('span'), { textContent: row[key], className: 'dim' }))
+      option.append(make('span', { textContent: option.dataset.name, dir: 'auto' }), ' ', make('span', { textContent: row[key], className: 'dim' }))
       return option
     }
-    const note = (words) => Object.assign(document.createElement('li'), { role: 'presentation', className: 'dim', textContent: words })
+    const note = (words) => make('li', { role: 'presentation', className: 'dim', textContent: words })
     const propose = async () => {
       const typed = input.value.trim()
       const url = path + (search && typed ? (path.includes('?') ? '&' : '?') + search + '=' + encodeURIComponent(typed) : '')

@@ -1,5 +1,6 @@
 import type { JsonBody } from '../json-body.js'
-import { type FieldError, Problem } from '../problem.js'
+import type { FieldSpec } from '../config/spec.js'
+import { type FieldError, Problem, type ProblemType } from '../problem.js'
 import { invalid } from './body.js'
 import type { Id, Row } from './plan.js'
 import type { Resource } from './resource.js'
@@ -61,20 +62,35 @@ function attempt<Value>(errors: FieldError[], place: number, read: () => Value):
   }
 }
 
-/** Runs work for one item. @throws the error of `work`; the errors of a Problem are prefixed with the index of the item */
-export async function doAt<Result>(place: number, work: () => Promise<Result>): Promise<Result> {
+/**
+ * Runs work for one item.
+ * @param key the fields that identify an existing record
+ * @throws the error of `work`; the errors of a Problem are prefixed with the index of the item
+ */
+export async function doAt<Result>(
+  place: number,
+  work: () => Promise<Result>,
+  key?: readonly FieldSpec[],
+): Promise<Result> {
   try {
     return await work()
   } catch (error) {
-    throw placed(error, place)
+    throw placed(error, place, key)
   }
 }
 
-/** Prefixes the errors of a Problem with the index of the item. */
-export function placed(error: unknown, place: number): unknown {
-  if (!(error instanceof Problem) || error.errors.length === 0) return error
-  const { type, message, errors, headers } = error
-  return new Problem(type, message, { errors: atPlace(errors, place), headers, cause: error })
+/** Problems that concern a record rather than the request or the server. */
+const ABOUT_A_RECORD: ReadonlySet<ProblemType> = new Set(['validation', 'forbidden', 'conflict'])
+
+/** Prefixes the errors of a Problem with the index of the item. If no field is to blame for it, the fields of the key have its message. */
+export function placed(error: unknown, place: number, key: readonly FieldSpec[] = []): unknown {
+  if (!(error instanceof Problem)) return error
+  const { type, message, headers } = error
+  const ofKey = ABOUT_A_RECORD.has(type) ? key.map(({ name }) => ({ field: name, message })) : []
+  const errors = error.errors.length > 0 ? error.errors : ofKey
+  return errors.length === 0
+    ? error
+    : new Problem(type, message, { errors: atPlace(errors, place), headers, cause: error })
 }
 
 function atPlace(errors: readonly FieldError[], place: number): readonly FieldError[] {

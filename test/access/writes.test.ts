@@ -187,11 +187,25 @@ describe('deleting', () => {
   test('is 403 of a visible record that no grant covers, 404 of a hidden one', async () => {
     expect((await tasks.as('ann', 'DELETE', '/api/tasks/2/')).status).toBe(403)
     expect((await tasks.as('ann', 'DELETE', '/api/tasks/4/')).status).toBe(404)
-    expect((await tasks.as('ann', 'DELETE', '/api/tasks/?ids=1,2')).status).toBe(403)
     expect((await tasks.as('ann', 'DELETE', '/api/tasks/?ids=1,4')).status).toBe(404)
     expect(await stored()).toHaveLength(4)
     expect((await tasks.as('ann', 'DELETE', '/api/tasks/?ids=1,3')).status).toBe(204)
     expect(await stored()).toHaveLength(2)
+  })
+})
+
+describe('a bulk request names the record that no grant covers', () => {
+  const rejected = { status: 403, json: { errors: { '1.id': 'no grant allows this change to this caller' } } }
+
+  test('of a delete', async () => {
+    expect(await tasks.as('ann', 'DELETE', '/api/tasks/?ids=1,2')).toMatchObject(rejected)
+    expect(await stored()).toHaveLength(4)
+  })
+
+  test('of an update', async () => {
+    const changes = [1, 2].map((id) => ({ id, title: 'x' }))
+    expect(await tasks.as('ann', 'PATCH', '/api/tasks/', changes)).toMatchObject(rejected)
+    expect((await stored()).map(([, , title]) => title)).not.toContain('x')
   })
 })
 

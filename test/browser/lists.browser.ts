@@ -245,7 +245,10 @@ describeInChromium('lists in Chromium', () => {
     const dialog = page.getByRole('dialog')
     expect(await evaluate('document.activeElement.textContent')).toBe('Cancel')
     await dialog.getByRole('button', { name: 'Delete' }).click()
-    await dialog.getByRole('alert').filter({ hasText: '409' }).waitFor()
+    await dialog.getByRole('alert').waitFor()
+    expect(await dialog.getByRole('alert').innerText()).toBe(
+      '409 Conflict\nBook 3 (3): A record of review still refers to it, by book',
+    )
     expect(await findFaults(page)).toEqual([])
     await dialog.getByRole('button', { name: 'Cancel' }).click()
     await page.getByLabel('Select Book 3 (3)').uncheck()

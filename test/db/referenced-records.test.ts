@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { type Api, startApi } from '../support/api.js'
 import { ddlOf, specOf } from '../support/config.js'
 import { openTestDatabase, type TestDatabase } from '../support/database.js'
@@ -12,8 +12,12 @@ models:
   book: { fields: { ${key}, author: { ${author} } } }
   note: { fields: { ${key}, author: { ${author} } } }
   bill: { fields: { ${key}, payer: { ${author}, private: true, default: 1 } } }
+  chapter: { fields: { ${key}, author: { ${author}, on_delete: cascade } } }
+  page: { fields: { ${key}, chapter: { type: belongs_to, model: chapter } } }
+plugins: [./plugin.mjs]
 resources:
-  author: { model: author, path: /authors/ }
+  author: { model: author, path: /authors/, bulk: [destroy] }
+  writer: { model: author, path: /writers/, bulk: [destroy] }
   novel: { model: book, path: /novels/ }
   bill: { model: bill, path: /bills/, read_only: true }
 `
@@ -22,7 +26,7 @@ let database: TestDatabase
 let api: Api
 beforeAll(async () => {
   database = await openTestDatabase(ddlOf(specOf(YAML)))
-  api = await startApi(YAML, { database })
+  api = await startApi(YAML, { database, plugin: (app) => app.hooks('writer', { beforeDestroy: () => {} }) })
 })
 afterAll(async () => {
   await api.close()
@@ -41,7 +45,7 @@ test.each([
   await run('create domain filled as bigint not null')
   await run(`create table review (id serial primary key, ${column})`)
   try {
-    await run('truncate author, book, note, bill, review restart identity')
+    await run('truncate author, review restart identity cascade')
     await run('insert into author default values')
     await run('insert into review (author_id) values (1)')
     const answer = await api.fetch('/authors/1/', { method: 'DELETE' })
@@ -67,7 +71,7 @@ test.each([
   'a record that %s references is not deleted, and the message names only public fields',
   async (_what, text, detail) => {
     const run = (sql: string) => database.query({ text: sql, values: [] })
-    await run('truncate author, book, note, bill restart identity')
+    await run('truncate author restart identity cascade')
     await run('insert into author default values')
     await run(text)
     const answer = await api.fetch('/authors/1/', { method: 'DELETE' })
@@ -75,6 +79,33 @@ test.each([
     expect(await answer.json()).toMatchObject({ detail })
   },
 )
+
+describe('of several records', () => {
+  const run = (text: string) => database.query({ text, values: [] })
+  const destroy = async (path: string) => {
+    const answer = await api.fetch(path, { method: 'DELETE' })
+    const { detail, errors } = (await answer.json()) as { readonly detail?: string; readonly errors?: object }
+    const { rows } = await run('select count(*) from author')
+    return { status: answer.status, detail, errors, left: rows[0]?.[0] }
+  }
+  beforeEach(async () => {
+    await run('truncate author restart identity cascade')
+    for (const _ of [1, 2, 3]) await run('insert into author default values')
+  })
+
+  test.each(['authors', 'writers'])('the one that is referenced is named, and none is deleted: /%s/', async (path) => {
+    await run('insert into book (author_id) values (2)')
+    const detail = 'A record of novel still refers to it, by author'
+    expect(await destroy(`/${path}/?ids=3,2`)).toEqual({ status: 409, detail, errors: { '1.id': detail }, left: '3' })
+  })
+
+  test('none is named if another record than these is referenced', async () => {
+    await run('insert into chapter (id, author_id) overriding system value values (1, 2)')
+    await run('insert into page (chapter_id) values (1)')
+    const detail = 'The change conflicts with another record'
+    expect(await destroy('/authors/?ids=1,2')).toEqual({ status: 409, detail, errors: undefined, left: '3' })
+  })
+})
 
 test('the document says that foreign keys without a model can reject deletes in tables of others', async () => {
   const others = await startApi(

@@ -236,15 +236,16 @@ describe('PATCH of an array', () => {
     expect(await titles()).toEqual(UNTOUCHED)
   })
 
-  test('does nothing if the database rejects one update', async () => {
-    expect(
-      (
-        await change([
-          { id: 1, pages: 1 },
-          { id: 2, title: 'c' },
-        ])
-      ).status,
-    ).toBe(409)
+  test('names the record whose update the database rejects, and does nothing', async () => {
+    const answer = await change([
+      { id: 1, pages: 1 },
+      { id: 2, title: 'c' },
+    ])
+    expect(await problemOf(answer)).toEqual([
+      409,
+      'Title is taken by another record',
+      { '1.title': 'Title is taken by another record' },
+    ])
     expect(await titles()).toEqual(UNTOUCHED)
   })
 

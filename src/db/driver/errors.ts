@@ -7,8 +7,9 @@ import {
   messageOf,
   NOT_NULL,
   STILL_REFERRED_TO,
-  type TakenKey,
-  takenKey,
+  type NamedKey,
+  namedKey,
+  referredTable,
 } from './field-errors.js'
 import {
   codeOf,
@@ -115,9 +116,16 @@ function isForeignNull(cause: DriverError, constraintErrors: ConstraintErrors | 
 }
 
 /** Returns the columns and values of a duplicate key, as the server reports them; undefined for other errors, and if the server gives no details. */
-export function takenKeyOf(error: unknown): TakenKey | undefined {
+export function takenKeyOf(error: unknown): NamedKey | undefined {
   if (codeOf(error) !== '23505') return undefined
-  return takenKey(driverError(error)?.detail)
+  return namedKey(driverError(error)?.detail)
+}
+
+/** Returns the key of the record of a table that could not be deleted because others refer to it, as `takenKeyOf` does. */
+export function referredKeyOf(error: unknown, table: string): NamedKey | undefined {
+  const cause = driverError(error)
+  if (!cause || !isStillReferredTo(cause) || referredTable(cause.message) !== table) return undefined
+  return namedKey(cause.detail)
 }
 
 /** Returns the text that the server failed to convert; undefined for other errors. */

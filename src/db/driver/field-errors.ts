@@ -31,8 +31,8 @@ export interface ConstraintErrors {
   readonly required: ReadonlyMap<string, FieldError | undefined>
 }
 
-/** A duplicate key, as the server reports it. */
-export interface TakenKey {
+/** The key of a record that is a duplicate or that others refer to, as the server reports it. */
+export interface NamedKey {
   readonly columns: string
   readonly texts: string
 }
@@ -82,7 +82,7 @@ function isOfIndex({ routine }: DriverError): boolean {
 /** Errors of a constraint that was created outside the configuration. */
 function errorsOfForeign(cause: DriverError, constraintErrors: ConstraintErrors): readonly FieldError[] {
   if (String(cause.table) !== constraintErrors.table) return []
-  const taken = cause.code === TAKEN ? takenKey(cause.detail) : undefined
+  const taken = cause.code === TAKEN ? namedKey(cause.detail) : undefined
   if (taken) return constraintErrors.columns('unique', splitColumns(taken.columns))
   const [, missing] = /^Key \((.*?)\)=\(.*\) is not present in table/s.exec(String(cause.detail)) ?? []
   return missing === undefined ? [] : constraintErrors.columns('foreign_key', splitColumns(missing))
@@ -93,10 +93,16 @@ export function isStillReferredTo({ code, detail }: DriverError): boolean {
   return STILL_REFERRED_TO.has(code) && / is (?:still )?referenced from table/.test(String(detail))
 }
 
-/** Parses the details of a duplicate key error; undefined if they are not in English. */
-export function takenKey(detail: unknown): TakenKey | undefined {
-  const [, columns, texts] = /^Key \((.*)\)=\((.*)\) already exists/s.exec(String(detail)) ?? []
+/** Parses the key in the details of an error; undefined if there is none, or if they are not in English. */
+export function namedKey(detail: unknown): NamedKey | undefined {
+  const [, columns, texts] =
+    /^Key \((.*)\)=\((.*)\) (?:already exists|is (?:still )?referenced from table)/s.exec(String(detail)) ?? []
   return columns === undefined || texts === undefined ? undefined : { columns, texts }
+}
+
+/** The table with the record that others still refer to, without its schema; undefined if the message is not in English. */
+export function referredTable(message: string): string | undefined {
+  return /^update or delete on table "([^"]*)" violates /.exec(message)?.[1]
 }
 
 /** Splits the columns in the details of an error, which PostgreSQL quotes where needed. */

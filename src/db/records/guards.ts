@@ -7,9 +7,10 @@ import { writeCell } from '../../fields/cell.js'
 import { identifier } from '../../fields/sql-literal.js'
 import { bareName } from '../../fields/table-name.js'
 import type { FieldError } from '../../problem.js'
-import type { Row } from '../../resource/plan.js'
+import type { Id, Row } from '../../resource/plan.js'
+import { recordKey } from '../../resource/record-key.js'
 import type { Bounds } from '../statements/bounds.js'
-import { type ConstraintErrors, splitColumns } from '../driver/field-errors.js'
+import { type ConstraintErrors, type NamedKey, splitColumns } from '../driver/field-errors.js'
 import {
   constraintFields,
   declaredIndexName,
@@ -19,7 +20,7 @@ import {
   uniqueName,
 } from '../../config/parse/constraint-names.js'
 import type { Database } from '../database.js'
-import { explaining, takenKeyOf, toProblem } from '../driver/errors.js'
+import { explaining, referredKeyOf, takenKeyOf, toProblem } from '../driver/errors.js'
 
 const BROKEN = {
   unique: 'is taken by another record',
@@ -128,11 +129,28 @@ export function referrersOf(
 export function placeOfTaken({ fields }: ModelSpec, rows: readonly Row[], error: unknown): number | undefined {
   const taken = takenKeyOf(error)
   if (!taken) return undefined
-  const columns = splitColumns(taken.columns)
-  const named = columns.map((name) => fields.find(({ column }) => column === name || identifier(column) === name))
+  const named = fieldsIn(fields, taken)
   const textOf = (row: Row) => named.map((field) => field && writeCell(field, row[field.name])).join(', ')
   const place = rows.findLastIndex((row) => textOf(row) === taken.texts)
   return place < 0 ? undefined : place
+}
+
+/** Finds which of several records was not deleted because others refer to it by its primary key. */
+export function placeOfReferred(model: ModelSpec, ids: readonly Id[], error: unknown): number | undefined {
+  const referred = referredKeyOf(error, bareName(model.table))
+  if (!referred) return undefined
+  const key = recordKey(model)
+  const named = fieldsIn(key.fields, referred).map((field) => field && key.fields.indexOf(field))
+  const textOf = (cells: readonly string[]) => named.map((at) => at !== undefined && cells[at]).join(', ')
+  const place = ids.findIndex((id) => textOf(key.write(id)) === referred.texts)
+  return place < 0 ? undefined : place
+}
+
+/** The fields of the columns that the server names; undefined for a column without a field. */
+function fieldsIn(fields: readonly FieldSpec[], { columns }: NamedKey): readonly (FieldSpec | undefined)[] {
+  return splitColumns(columns).map((name) =>
+    fields.find(({ column }) => column === name || identifier(column) === name),
+  )
 }
 
 /** Wraps a database so that a failed commit names the fields, as failed statements do. Errors of the work itself pass unchanged. */

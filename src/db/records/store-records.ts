@@ -11,7 +11,7 @@ import type { Bounds } from '../statements/bounds.js'
 import { forbiddenFields, notGranted, unnamedFields } from '../statements/granted-writes.js'
 import { filledByScope } from '../statements/scope.js'
 import type { Statements } from '../statements/statements.js'
-import { placeOfTaken } from './guards.js'
+import { placeOfReferred, placeOfTaken } from './guards.js'
 import type { Bounded, Store, Stored } from './store.js'
 import { follow } from './store-lists.js'
 import type { Sender } from './store-sender.js'
@@ -118,8 +118,17 @@ export function recordsOn<Item, Items>({
     },
 
     async destroyMany(bounds, ids) {
-      const { count } = await sender.remove(statements.destroyMany(bounds, ids.map(key.write)), bounds)
-      if (bounds?.granted && count < ids.length) throw notGranted()
+      const { rows, count } = await sender
+        .remove(statements.destroyMany(bounds, ids.map(key.write)), bounds)
+        .catch((error: unknown) => {
+          const place = placeOfReferred(model, ids, error)
+          throw place === undefined ? error : placed(error, place, key.fields)
+        })
+      if (bounds?.granted && count < ids.length) {
+        const deleted = new Set(rows.map((cells) => key.text(key.read(cells))))
+        const kept = ids.findIndex((id) => !deleted.has(key.text(id)))
+        throw placed(notGranted(), kept, key.fields)
+      }
       return count
     },
 

@@ -20,6 +20,7 @@ export interface BulkStatements {
   retrieveMany(bounds: Bounds | undefined, ids: readonly (readonly string[])[]): Statement
   /** Locks the existing records until the transaction ends, and selects their ids in order. */
   lockMany(bounds: Bounds | undefined, ids: readonly (readonly string[])[]): Statement
+  /** Deletes records. If grants limit the request, it returns the ids of those that they cover. */
   destroyMany(bounds: Bounds | undefined, ids: readonly (readonly string[])[]): Statement
 }
 
@@ -53,7 +54,8 @@ export function compileBulkStatements(model: ModelSpec, projection: Projection<u
   const destroyable = (granted: Granted | undefined, params: Parameters): string => {
     if (!granted) return ''
     const coverings = granted.access.destroy.map((grant) => ({ grant, unchanged: [] }))
-    return ` and ${coveredBefore(model, coverings, {}, { ...granted, params })}`
+    const covered = coveredBefore(model, coverings, {}, { ...granted, params })
+    return ` and ${covered} returning ${keyTexts(model).join(', ')}`
   }
   const written = (granted: Granted | undefined, row: Row): Pick<GrantedWrite, 'row'> & Partial<GrantedWrite> =>
     granted ? grantedWrite(model, 'create', row, granted) : { row }

@@ -107,7 +107,8 @@ function hookedStore(context: Transaction, resource: Resource, hooks: readonly H
 
     async destroyMany(ids) {
       let count = 0
-      for (const id of ids) if (await destroy(id, undefined)) count += 1
+      for (const [place, id] of ids.entries())
+        if (await doAt(place, () => destroy(id, undefined), resource.key.fields)) count += 1
       return count
     },
 

@@ -1,4 +1,5 @@
 import { Problem } from '../../problem.js'
+import { doAt } from '../../resource/items.js'
 import type { Id } from '../../resource/plan.js'
 import { parseQuery, quote } from '../../resource/query.js'
 import type { Resource } from '../../resource/resource.js'
@@ -30,8 +31,11 @@ export function destroyMany(resource: Resource): Operation<DestroyManyInput, rea
         return undefined
       }
       const items: string[] = []
-      for (const id of ids)
-        items.push((await store.take(id)) ?? notFoundAt(resource, [[items.length, resource.key.text(id)]]))
+      for (const [place, id] of ids.entries())
+        items.push(
+          (await doAt(place, () => store.take(id), resource.key.fields)) ??
+            notFoundAt(resource, [[place, resource.key.text(id)]]),
+        )
       return items
     },
     reply: (items) => (items ? { status: 200, text: arrayOf(items) } : { status: 204 }),

@@ -29,7 +29,8 @@ export function updateMany(resource: Resource): Operation<UpdateManyInput, reado
       const items: string[] = []
       for (const [place, { id, row }] of changes.entries())
         items.push(
-          (await doAt(place, () => store.update(id, row))) ?? notFoundAt(resource, [[place, resource.key.text(id)]]),
+          (await doAt(place, () => store.update(id, row), resource.key.fields)) ??
+            notFoundAt(resource, [[place, resource.key.text(id)]]),
         )
       return items
     },
