@@ -5,6 +5,7 @@ import type { Context, Reply } from '../http/route.js'
 import type { RouteTable } from '../http/route-table.js'
 import { Problem } from '../problem.js'
 import { closeArray } from './cut-json.js'
+import { grouped } from './grouped.js'
 
 /** The API's response to a request, as a page shows it. */
 export interface ApiResponse {
@@ -52,10 +53,11 @@ export async function ask(
   }
 }
 
-/** Returns the total of a list, as far as the response provides it. */
+/** Returns the total of a list, for people, as far as the response provides it. */
 export function totalOf({ headers }: ApiResponse): string | undefined {
   const total = headers.get('x-total-count')
-  return total !== undefined && headers.has('x-total-count-estimated') ? `about ${total}` : total
+  if (total === undefined) return undefined
+  return headers.has('x-total-count-estimated') ? `about ${grouped(total)}` : grouped(total)
 }
 
 async function answerOf(

@@ -6,7 +6,6 @@ import { type DatabaseState, databaseState } from './database-state.js'
 import { type Html, html } from './html.js'
 import { pluginPaths, seenBy } from './caller.js'
 import { badge, layout } from './layout.js'
-import { grouped } from './pager.js'
 import { curlOf, type Explored, findPlace, ROOT } from './place.js'
 
 /** The home page: every resource and every route. */
@@ -97,7 +96,7 @@ function resourceRow(explored: Explored, resource: Resource, count: string | und
     operations.includes('list') || operations.includes('create')
       ? html`<a href="${ROOT + path}">${name}</a>`
       : html`${name}`
-  return html`<tr><td>${link}</td><td class="number">${count === undefined ? '–' : grouped(count)}</td><td><code>${path}</code></td><td class="dim wraps">${operations.join(', ')}</td></tr>`
+  return html`<tr><td>${link}</td><td class="number">${count ?? '–'}</td><td><code>${path}</code></td><td class="dim wraps">${operations.join(', ')}</td></tr>`
 }
 
 function pluginRow(explored: Explored, path: string): Html {

@@ -5,10 +5,11 @@ import type { Seen } from './caller.js'
 import type { Exact } from './exact-json.js'
 import { chips, queryForm } from './filter-form.js'
 import { opener } from './form.js'
+import { grouped } from './grouped.js'
 import { type Html, html } from './html.js'
-import { unpaged } from './list-query.js'
+import { isSelective, unpaged } from './list-query.js'
 import { rowsOf, table } from './list-table.js'
-import { emptyPage, grouped, pager } from './pager.js'
+import { emptyPage, pager } from './pager.js'
 import type { Explored, ApiPath } from './place.js'
 
 interface ListAnswer {
@@ -41,8 +42,8 @@ export function listBody(
   const page = { answer, search, length: rows.length }
   const selects = seen !== undefined && resource?.spec.dialect === undefined && bulkOf(seen).length > 0
   const first =
-    search === '' &&
     seen?.may('create') &&
+    !isSelective(resource?.spec, search) &&
     opener('create', `Create your first ${seen.resource.spec.name}`, { tone: 'primary' })
   if (rows.length === 0)
     return html`${emptyPage(resource?.spec, page)}${first && html`<p class="first">${first}</p>`}${pager(resource?.spec, page)}`

@@ -1,6 +1,6 @@
 import type { ResourceSpec } from '../config/spec.js'
 import type { QueryParameter } from '../features/feature.js'
-import { featureParameters, placesPage } from '../features/index.js'
+import { featureParameters, isFilter, placesPage } from '../features/index.js'
 import type { Resource } from '../resource/resource.js'
 import { type Html, html } from './html.js'
 import type { Pair } from '../resource/query.js'
@@ -41,6 +41,14 @@ export function orderedUrl({ spec }: Resource, search: string, order: Pair): str
 export function listUrl({ path }: ResourceSpec, query: URLSearchParams): string {
   const search = query.toString()
   return `${ROOT}${path}${search === '' ? '' : `?${search}`}`
+}
+
+/** Whether a query leaves out some of the records. */
+export function isSelective(spec: ResourceSpec | undefined, search: string): boolean {
+  if (!spec || spec.dialect) return search !== ''
+  const query = new URLSearchParams(search)
+  const selecting = featureParameters(spec, 'list').filter((each) => isFilter(each) || each.findsText)
+  return selecting.some(({ name }) => query.has(name))
 }
 
 /** The query of a list without its page, which other pages and exports share. */

@@ -1,10 +1,10 @@
 import type { FieldSpec, ResourceSpec } from '../config/spec.js'
 import { cell, labelled } from './cell.js'
 import { type Exact, isList, isMembers, type Members, printJson, textOf } from './exact-json.js'
+import { grouped } from './grouped.js'
 import { type Html, html } from './html.js'
 import { orderedUrl, orderParameter } from './list-query.js'
 import { nameOf } from './names.js'
-import { grouped } from './pager.js'
 import { type Explored, type ApiPath, ROOT, recordRoute } from './place.js'
 import type { Resource } from '../resource/resource.js'
 

@@ -62,12 +62,27 @@ describe('the home page', () => {
     ])
   })
 
+  test('groups the digits of counts, also of estimates', async () => {
+    const grow = (count: number) =>
+      live.database.query({
+        text: `insert into authors (name) select 'Author ' || n from generate_series(1, ${count}) n`,
+        values: [],
+      })
+    await grow(1_234)
+    expect(await page('/', live)).toContain('<td class="number">1,234</td>')
+    await live.database.query({ text: 'delete from authors', values: [] })
+    await grow(12_345)
+    await live.database.query({ text: 'analyze authors', values: [] })
+    expect(await page('/', live)).toContain('<td class="number">about 12,345</td>')
+  })
+
   test('offers to create the first record of empty resources', async () => {
     const html = await page('/')
     expect(html).toContain('<a class="button" href="/explore/books/#create">Create your first book</a>')
     expect(html).not.toContain('first author')
     expect(await page('/explore/books/')).toContain('data-open="create">Create your first book</button>')
-    expect(await page('/explore/books/?status=done')).not.toContain('first book')
+    expect(await page('/explore/books/?ordering=status&page_size=10')).toContain('Create your first book</button>')
+    expect(await page('/explore/authors/?search=x')).not.toContain('first author')
   })
 
   test('tells no paths and versions in production', async () => {
