@@ -4,7 +4,7 @@ import type { Identity } from '../resource/identity.js'
 import { seenBy } from './caller.js'
 import type { Members } from './exact-json.js'
 import { fieldInputs } from './field-input.js'
-import { dialog, opener } from './form.js'
+import { buttonLink, dialog, opener } from './form.js'
 import { featureResponses } from '../features/index.js'
 import { type Html, html } from './html.js'
 import { badge } from './layout.js'
@@ -29,13 +29,12 @@ export interface Offered {
 export function actionsOf(explored: Explored, place: ApiPath, identity: Identity | undefined): Offered {
   const { resource, path, template } = place
   const on = isRecord(place) ? 'record' : 'collection'
-  const offered = [...explored.routes].flatMap(({ action, method, path: other }) => {
-    if (!resource || action?.resource.spec.name !== resource.spec.name || action.on !== on) return []
-    return seenBy(explored, action.resource, identity).runs(action.name)
-      ? [offer(explored, { action, method, path: path + other.slice(template.length) }, undefined)]
-      : []
-  })
-  return { buttons: offered.map(({ button }) => button), dialogs: offered.flatMap(({ form }) => form ?? []) }
+  const placed = [...explored.routes].flatMap(({ action, method, path: other }) =>
+    resource && action?.resource.spec.name === resource.spec.name && action.on === on
+      ? [{ action, method, path: path + other.slice(template.length) }]
+      : [],
+  )
+  return offerAll(explored, placed, { identity, asked: undefined })
 }
 
 /** The same on the page of an action's own path; `given` is the query of the request. */
@@ -43,24 +42,33 @@ export function actionsAt(
   explored: Explored,
   place: ApiPath,
   given: { identity: Identity | undefined; search: string },
-) {
-  const asked: Members = new Map(new URLSearchParams(given.search))
-  const offered = place.actions.flatMap(({ action, method }) =>
-    seenBy(explored, action.resource, given.identity).runs(action.name)
-      ? [offer(explored, { action, method, path: place.path }, asked)]
-      : [],
-  )
+): Offered {
+  const placed = place.actions.map((each) => ({ ...each, path: place.path }))
+  return offerAll(explored, placed, { identity: given.identity, asked: new Map(new URLSearchParams(given.search)) })
+}
+
+interface Asking {
+  readonly identity: Identity | undefined
+  /** The query of the request; undefined on pages of other paths. */
+  readonly asked: Members | undefined
+}
+
+/** A key opens the first of the actions that the caller may run. */
+function offerAll(explored: Explored, placed: readonly PlacedAction[], { identity, asked }: Asking): Offered {
+  const offered = placed
+    .filter(({ action }) => seenBy(explored, action.resource, identity).runs(action.name))
+    .map((each, index) => offer(explored, each, { asked, accessKey: index === 0 ? 'a' : undefined }))
   return { buttons: offered.map(({ button }) => button), dialogs: offered.flatMap(({ form }) => form ?? []) }
 }
 
 function offer(
   explored: Explored,
-  placed: PlacedAction,
-  asked: Members | undefined,
+  { action, method, path }: PlacedAction,
+  { asked, accessKey }: Pick<Asking, 'asked'> & { readonly accessKey: string | undefined },
 ): { readonly button: Html; readonly form: Html | undefined } {
-  const { action, method, path } = placed
   const { name, summary, input = [], output, resource } = action
   const id = `action-${name}`
+  const button = opener(id, summary, { tone: 'plain', accessKey })
   if (method !== 'GET') {
     const done = featureResponses(resource.spec, { operation: 'action' })
     const form = dialog({
@@ -73,15 +81,14 @@ function offer(
       runs: { summary, hasResult: typeof output === 'object' },
       fields: html`${fieldInputs(explored, input, { id, method: 'POST' })}${input.length === 0 && html`<p>This action takes no input.</p>`}`,
     })
-    return { button: opener(id, summary, { tone: 'plain' }), form }
+    return { button, form }
   }
-  if (input.length === 0)
-    return { button: html`<a class="button" href="${ROOT + path}">${summary}</a>`, form: undefined }
+  if (input.length === 0) return { button: buttonLink(ROOT + path, summary, accessKey), form: undefined }
   // A parameter that is left out is null.
   const fields = input.map((field) => (field.nullable ? { ...field, nullable: false, default: OMITTED } : field))
   const form = html`<dialog id="${id}" aria-labelledby="heading-${id}"><form method="get" action="${ROOT + path}" autocomplete="off">
 <header><h2 id="heading-${id}">${summary}</h2><p class="line">${badge(method)} <code class="url">${path}</code></p></header>
 <div class="fields">${fieldInputs(explored, fields, { id, method, ...(asked && { record: asked }) })}</div>
 <footer><button type="button" class="plain" data-close>Cancel</button> <button class="primary">Run</button></footer></form></dialog>`
-  return { button: opener(id, summary, { tone: 'plain' }), form }
+  return { button, form }
 }

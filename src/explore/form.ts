@@ -48,13 +48,21 @@ ${fields}
 
 interface Opening {
   readonly tone: 'primary' | 'danger' | 'plain'
-  readonly accessKey?: string
+  readonly accessKey?: string | undefined
 }
 
 /** The button that opens a dialog; hidden without JavaScript. */
 export function opener(id: string, words: string, { tone, accessKey }: Opening): Html {
-  const key = accessKey !== undefined && html` accesskey="${accessKey}"`
-  return html`<button type="button" class="js ${tone}" data-open="${id}"${key}>${words}</button>`
+  return html`<button type="button" class="js ${tone}" data-open="${id}"${keyOf(accessKey)}>${words}</button>`
+}
+
+/** A link that looks like a button. */
+export function buttonLink(url: string, words: string, accessKey: string | undefined): Html {
+  return html`<a class="button" href="${url}"${keyOf(accessKey)}>${words}</a>`
+}
+
+function keyOf(accessKey: string | undefined): Html | false {
+  return accessKey !== undefined && html` accesskey="${accessKey}"`
 }
 
 interface Deletion {

@@ -21,7 +21,7 @@ export function requestBar({ origin, url, answer }: RequestBarParts): Html {
 <span class="status s${Math.floor(status / 100)}">${status} ${STATUS_CODES[status] ?? ''}</span>
 <span class="dim"><span class="type">${headers.get('content-type') ?? ''} · </span>${milliseconds < 10 ? milliseconds.toFixed(1) : Math.round(milliseconds)} ms</span>
 <span class="push"><a class="button small" href="${url}">JSON</a>
-<button type="button" class="small js" data-copy="${curl}">Copy curl</button></span></p>
+<button type="button" class="small js" accesskey="c" data-copy="${curl}">Copy curl</button></span></p>
 <details><summary>curl</summary><pre tabindex="0">${curl}</pre></details>
 </section>`
 }

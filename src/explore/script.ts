@@ -209,8 +209,8 @@ export const SCRIPT = String.raw`'use strict'
     button.addEventListener('click', () => {
       const dialog = document.getElementById(button.dataset.open)
       dialog.showModal()
-      const first = dialog.querySelector('[data-kind], [data-body], [autofocus]') || dialog.querySelector('[data-close]')
-      first.focus()
+      const first = '[data-kind], [data-body], [autofocus], [data-runs]:not([data-method=DELETE]) .primary'
+      ;(dialog.querySelector(first) || dialog.querySelector('[data-close]')).focus()
     })
   }
 

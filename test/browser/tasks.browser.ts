@@ -218,8 +218,7 @@ const TASKS: readonly Task[] = [
       await hands.type('Mine')
       await hands.press('Enter')
       await page.getByText('Meanwhile somebody else changed this record.').waitFor()
-      await hands.tabTo('Overwrite')
-      await hands.press('Enter')
+      await hands.press('Control+Enter')
     },
     pointer: async () => {
       await hands.click(button('Edit'))
@@ -261,9 +260,8 @@ const TASKS: readonly Task[] = [
     name: 'run an action',
     path: '/books/1/',
     keyboard: async () => {
-      await hands.tabTo('Publish')
-      await hands.press('Enter')
-      await hands.tabTo('Run')
+      await hands.accessKey('a')
+      await page.getByRole('heading', { name: 'Publish' }).waitFor()
       await hands.press('Enter')
     },
     pointer: async () => {
@@ -278,11 +276,7 @@ const TASKS: readonly Task[] = [
   {
     name: 'copy curl',
     path: '/books/?status=draft',
-    keyboard: async () => {
-      await hands.accessKey('s')
-      await hands.tabTo('Copy curl')
-      await hands.press('Enter')
-    },
+    keyboard: () => hands.accessKey('c'),
     pointer: () => hands.click(button('Copy curl')),
     done: async () => {
       await said('Copied')
