@@ -1,7 +1,8 @@
 import type { FieldSpec, Operation } from '../config/spec.js'
 import type { Identity } from '../resource/identity.js'
 import type { Resource } from '../resource/resource.js'
-import { type Route, resourceAt } from '../http/route.js'
+import { quoted } from '../shell-word.js'
+import { type Context, type Route, resourceAt } from '../http/route.js'
 import type { Explored } from './place.js'
 
 /** A resource as the caller of a page sees it. */
@@ -35,12 +36,19 @@ export function seenBy({ profiles }: Explored, given: Resource, identity: Identi
 }
 
 /** The application for one caller: without resources and routes that the caller cannot use at all. */
-export function exploredBy(explored: Explored, identity: Identity | undefined): Explored {
+export function exploredBy(explored: Explored, { identity, headers }: Pick<Context, 'identity' | 'headers'>): Explored {
   const resources = explored.resources.filter((resource) => {
     const { may } = seenBy(explored, resource, identity)
     return resource.spec.operations.some(may)
   })
-  return { ...explored, resources, caller: identity }
+  return { ...explored, resources, caller: identity, credential: identity && credentialOption(identity, headers) }
+}
+
+/** The option by which curl sends a credential. The secret is not part of it: the shell takes it from a variable. */
+function credentialOption({ method, subject }: Identity, { authorization }: Context['headers']): string | undefined {
+  if (method === 'development') return `-H ${quoted(`Authorization: Dev ${subject}`)}`
+  const [, scheme] = /^([A-Za-z][\w-]*) /.exec(String(authorization ?? '')) ?? []
+  return scheme === undefined ? undefined : `-H "Authorization: ${scheme} $TOKEN"`
 }
 
 /** The paths of routes without a resource that the caller may request. */

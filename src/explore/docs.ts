@@ -94,7 +94,7 @@ interface SwaggerUi {
 
 /** Shows the OpenAPI document in Swagger UI, or how to install Swagger UI if it is not next to resources.yaml. */
 export async function docsPage(all: Explored, context: Context): Promise<Reply> {
-  const explored = exploredBy(all, context.identity)
+  const explored = exploredBy(all, context)
   const found = await findSwaggerUi(explored)
   if (!found) return { status: 404, headers: HEADERS, text: missing(explored) }
   const url = (name: string) => addressOf(`/docs/${name}`, editionIn(found, name))

@@ -49,7 +49,7 @@ ${explored.development && addition(explored)}
 <h2>Use the API</h2>
 <p class="lead">The page <code>/explore/api/…</code> shows the response of <code>/api/…</code>, which is JSON. For programs there are
 <a href="/docs/">Swagger UI</a> and the OpenAPI document <a href="/openapi.json">/openapi.json</a>.</p>
-${example !== undefined && html`<pre tabindex="0">${curlOf(origin + example)}</pre>`}`
+${example !== undefined && html`<pre tabindex="0">${curlOf(explored, origin + example)}</pre>`}`
   return { status: 'problem' in database ? 503 : 200, text: layout(explored, { title: explored.title, main }) }
 }
 

@@ -15,13 +15,13 @@ const HEADERS = pageHeaders()
 
 /** The home page. */
 export async function home(all: Explored, context: Context): Promise<Reply> {
-  const explored = exploredBy(all, context.identity)
+  const explored = exploredBy(all, context)
   return { headers: HEADERS, ...(await homePage(explored, context, originOf(context))) }
 }
 
 /** The page about the schema of a resource. */
 export async function schema(all: Explored, context: Context): Promise<Reply> {
-  const explored = exploredBy(all, context.identity)
+  const explored = exploredBy(all, context)
   const { resource: name = '' } = context.params
   const resource = explored.resources.find(({ spec }) => spec.name === name)
   if (!resource) return { status: 404, headers: HEADERS, text: nowhere(explored, `~schema/${name}`) }
@@ -34,7 +34,7 @@ export async function schema(all: Explored, context: Context): Promise<Reply> {
 
 /** The page of an API path. */
 export async function page(all: Explored, context: Context): Promise<Reply> {
-  const explored = exploredBy(all, context.identity)
+  const explored = exploredBy(all, context)
   const { path = '' } = context.params
   const place = findPlace(explored, path)
   if (!place) return { status: 404, headers: HEADERS, text: nowhere(explored, path) }
@@ -43,7 +43,7 @@ export async function page(all: Explored, context: Context): Promise<Reply> {
 
 /** The page for callers who have to sign in first. */
 export function signInPage(explored: Explored, problem: Problem): Reply {
-  const text = layout(exploredBy(explored, undefined), {
+  const text = layout(exploredBy(explored, { identity: undefined, headers: {} }), {
     title: 'Sign in',
     main: signInMain(explored, problem),
     asksToSignIn: true,
@@ -63,6 +63,9 @@ function nowhere(explored: Explored, path: string): string {
 }
 
 /** The client's name for the server. Untrusted; it appears only in example commands. */
-function originOf({ headers }: Context): string {
-  return `http://${String(headers['host'] ?? 'localhost')}`
+function originOf(context: Context): string {
+  const host = String(context.headers['host'] ?? 'localhost')
+  const url = context.publicUrl()
+  const known = url === '' ? undefined : new URL(url)
+  return known?.host === host ? known.origin : `http://${host}`
 }

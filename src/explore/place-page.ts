@@ -14,7 +14,7 @@ import { listBody, listTools } from './list-page.js'
 import { withoutEmpty } from './list-query.js'
 import { rowsOf } from './list-table.js'
 import { findNames, nameOf } from './names.js'
-import { collectionOf, type Explored, isRecord, type ApiPath, ROOT, recordRoute } from './place.js'
+import { collectionOf, curlOf, type Explored, isRecord, type ApiPath, ROOT, recordRoute } from './place.js'
 import { changes, members, recordOf } from './record-page.js'
 import { type Referrer, referrersOf, referring } from './referrers.js'
 import { rejection, requestBar } from './request-bar.js'
@@ -72,7 +72,7 @@ export async function placePage(
   const script = place.resource && isRecord(place) ? 'explore-record.js' : 'explore-list.js'
   const main = html`<div class="head"><div>${crumbs(explored, place, title === plain ? undefined : plain)}<h1 dir="auto">${title}</h1></div><div class="actions">${buttons}</div></div>
 <p class="facts">${place.methods.map((method) => html`${badge(method)} `)}<span class="dim">${place.template} · ${place.source}</span>${resource && html` · <a href="${schemaUrl(resource)}">Schema</a>`}${docsLink(explored, place)}</p>
-${above}${answer && requestBar({ origin, url, answer })}
+${above}${answer && requestBar({ curl: curlOf(explored, origin + url), url, answer })}
 ${body}
 <noscript><p class="dim">Changing records requires JavaScript: the forms send JSON, like any client.</p></noscript>${below}`
   return {

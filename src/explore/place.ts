@@ -23,6 +23,8 @@ export interface Explored {
   readonly development: boolean
   /** Who reads the page; undefined for a caller who has not signed in. */
   readonly caller?: Identity | undefined
+  /** The option of curl for the reader's credential. */
+  readonly credential?: string | undefined
   /** The names of the records that a page shows, by path. */
   readonly names?: ReadonlyMap<string, string>
   /** Where the records are; undefined until the application is served. */
@@ -108,7 +110,7 @@ export function collectionOf({ routes }: Explored, place: ApiPath): string | und
   return match && 'route' in match ? parent : undefined
 }
 
-/** A shell command that repeats a request. */
-export function curlOf(url: string): string {
-  return `curl -s ${quoted(url)}`
+/** A shell command that repeats a request of the reader. */
+export function curlOf({ credential }: Pick<Explored, 'credential'>, url: string): string {
+  return ['curl -s', quoted(url), ...(credential === undefined ? [] : [credential])].join(' ')
 }

@@ -2,20 +2,17 @@ import { STATUS_CODES } from 'node:http'
 import type { ApiResponse } from './ask.js'
 import { type Html, html } from './html.js'
 import { badge } from './layout.js'
-import { curlOf } from './place.js'
 
 interface RequestBarParts {
-  /** `http://host:port`, as the client knows the server. */
-  readonly origin: string
+  readonly curl: string
   /** Path and query. */
   readonly url: string
   readonly answer: ApiResponse
 }
 
 /** Shows the page's API request, the status of its response, and how to repeat it. */
-export function requestBar({ origin, url, answer }: RequestBarParts): Html {
+export function requestBar({ curl, url, answer }: RequestBarParts): Html {
   const { status, headers, milliseconds } = answer
-  const curl = curlOf(origin + url)
   return html`<section class="request" aria-label="Request">
 <p class="line">${badge('GET')} <code class="url">${url}</code>
 <span class="status s${Math.floor(status / 100)}">${status} ${STATUS_CODES[status] ?? ''}</span>

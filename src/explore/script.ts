@@ -76,6 +76,8 @@ export const SCRIPT = String.raw`'use strict'
       const body = bodyOf(form)
       for (const [name, value] of Object.entries(headersOf(form, body))) lines.push('  -H ' + quote(name + ': ' + value))
       if (body !== undefined) lines.push('  -d ' + quote(body))
+      const { credential } = document.documentElement.dataset
+      if (credential) lines.push('  ' + credential)
     } catch (error) {
       return error.message
     }

@@ -12,9 +12,12 @@ export function signInScript({ auth }: Explored): Html | undefined {
   )
 }
 
-/** An attribute that says for whom the page was made. */
-export function callerOf({ caller }: Explored): Html | undefined {
-  return caller && html` data-caller="${caller.subject}"`
+/** Attributes that say for whom the page was made, and how curl sends the same credential. */
+export function callerOf({ caller, credential }: Explored): Html | undefined {
+  return (
+    caller &&
+    html` data-caller="${caller.subject}"${credential !== undefined && html` data-credential="${credential}"`}`
+  )
 }
 
 /** The part of the heading that says who reads the page, and changes it. */

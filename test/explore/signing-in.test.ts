@@ -1,3 +1,7 @@
+import { once } from 'node:events'
+import { get } from 'node:http'
+import type { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { type Api, startApi } from '../support/api.js'
 
@@ -21,7 +25,13 @@ const start = async (yaml: string, env = {}): Promise<Api> => {
   const api = await startApi(yaml, {
     env,
     checkResponses: false,
-    plugin: (app) => app.route('GET', '/ping/', 'ping', () => ({ status: 200, body: 'pong' })),
+    plugin: (app) => {
+      app.route('GET', '/ping/', 'ping', () => ({ status: 200, body: 'pong' }))
+      if (yaml.includes('auth:'))
+        app.authenticate('session', ({ headers }) =>
+          headers.authorization === 'Session s3cret' ? { subject: 'eve' } : undefined,
+        )
+    },
   })
   open.push(api)
   return api
@@ -34,6 +44,7 @@ let api: Api
 beforeAll(async () => {
   api = await start(YAML)
 })
+const unescape = (html: string) => html.replaceAll('&#39;', "'").replaceAll('&quot;', '"')
 const page = (path: string, authorization?: string) =>
   api.fetch(path, { headers: { accept: 'text/html', ...(authorization && { authorization }) } })
 
@@ -55,12 +66,35 @@ describe('a page that needs a caller', () => {
   test('has the name of the caller, and links to what it may use', async () => {
     const seen = async (name: string) => (await page('/explore/', `Dev ${name}`)).text()
     const [ann, bob] = [await seen('ann'), await seen('bob')]
-    expect(ann).toContain('<html lang="en" data-caller="ann">')
+    expect(ann).toContain('<html lang="en" data-caller="ann" ')
     for (const path of ['notes', 'secrets', 'ping']) expect(ann).toContain(`href="/explore/api/${path}/"`)
     expect(ann).toContain('list, create, retrieve')
     expect(bob).toContain('href="/explore/api/notes/"')
     expect(bob).toContain('list, retrieve')
     expect(bob).not.toMatch(/secret|ping/)
+  })
+
+  test('has curl with the name of a caller in development, but never with a secret', async () => {
+    const curl = async (authorization: string) => {
+      const text = await (await page('/explore/api/notes/', authorization)).text()
+      expect(text).not.toContain('s3cret')
+      return unescape(/data-copy="([^"]*)"/.exec(text)?.[1] ?? '')
+    }
+    expect(await curl('Dev ann')).toBe(`curl -s '${api.url}/api/notes/' -H 'Authorization: Dev ann'`)
+    expect(await curl('Session s3cret')).toBe(`curl -s '${api.url}/api/notes/' -H "Authorization: Session $TOKEN"`)
+    expect(await (await page('/', 'Dev ann')).text()).toContain(`data-credential="-H &#39;Authorization: Dev ann&#39;"`)
+  })
+
+  test('has curl with the public URL, if it is requested there', async () => {
+    const named = await start(YAML.replace('explore: true', 'explore: true, public_url: https://api.example'))
+    const curlAt = async (host: string) => {
+      const { port } = new URL(named.url)
+      const headers = { host, authorization: 'Dev ann' }
+      const [response] = (await once(get({ port, path: '/explore/api/notes/', headers }), 'response')) as [Readable]
+      return /data-copy="curl -s &#39;([^&]*)/.exec(await text(response))?.[1]
+    }
+    expect(await curlAt('api.example')).toBe('https://api.example/api/notes/')
+    expect(await curlAt('localhost:8000')).toBe('http://localhost:8000/api/notes/')
   })
 
   test('53: is stored nowhere', async () => {
