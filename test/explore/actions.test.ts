@@ -61,7 +61,7 @@ const formsOf = (html: string) =>
 describe('the page of a record', () => {
   test('has a button for each action, and a form with its input and its title', async () => {
     const html = await page('/books/1/')
-    expect(html).toContain('data-open="action-lend">Lend &lt;this&gt; book</button>')
+    expect(html).toContain('data-open="action-lend" accesskey="a">Lend &lt;this&gt; book</button>')
     expect(html).toContain('<h2 id="heading-action-lend">Lend &lt;this&gt; book</h2>')
     expect(formsOf(html)).toEqual([['POST', '/books/1/lend/']])
     expect(html).toMatch(/<form data-method="POST" [^>]* data-keyed data-runs="Lend &lt;this&gt; book" data-result/)

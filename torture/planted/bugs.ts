@@ -516,8 +516,8 @@ export const BUGS: readonly PlantedBug[] = [
   {
     name: 'several records are deleted that no grant covers',
     file: 'src/db/statements/bulk-statements.ts',
-    search: 'return ` and ${coveredBefore(model',
-    replace: "return coverings.length > 0 ? '' : ` and ${coveredBefore(model",
+    search: 'return ` and ${covered} returning',
+    replace: 'return ` and (true or ${covered}) returning',
     caughtBy: { file: 'test/access/writes', test: '45: several records stay', database: 'embedded' },
   },
   {
