@@ -108,7 +108,7 @@ export const decimal: FieldType<string, DecimalOptions> = {
       }
     }
     const [precision, scale] = (/^numeric\((\d+),(\d+)\)$/.exec(type) ?? []).slice(1).map(Number)
-    if (precision === undefined || scale === undefined) return undefined
+    if (precision === undefined || scale === undefined || scale > precision) return undefined
     return {
       comparison: { as: 'number', decimals: scale },
       expresses: ['minimum', 'maximum'],

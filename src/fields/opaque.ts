@@ -14,7 +14,7 @@ export const opaque: FieldType<string, OpaqueOptions> = {
   options: {
     column_type: {
       type: 'string',
-      pattern: '^[a-z"][A-Za-z0-9_ ".,()\\[\\]]{0,199}$',
+      pattern: '^(?:[A-Za-z0-9_ .,()\\[\\]-]|"[^"]*"){1,200}$',
       description: 'The type of the column, as PostgreSQL prints it.',
     },
   },

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { schemaDifferences } from '../../src/internal.js'
+import { differencesOfOthers, schemaDifferences } from '../../src/internal.js'
 import { Problem } from '../../src/problem.js'
 import { introspect } from '../../src/migrations/introspect/introspect.js'
 import { planMigration } from '../../src/migrations/plan/generate.js'
@@ -53,6 +53,7 @@ test(
           const spec = specOf(found.text)
           expect(await planMigration(spec, folder, scratch)).toMatchObject({ steps: [], rejections: [] })
           expect(await schemaDifferences(spec, database)).toEqual([])
+          expect(await differencesOfOthers(spec, database)).toEqual([])
           const api = await startApi(found.text, { database })
           try {
             for (const { model, path } of spec.resources) {

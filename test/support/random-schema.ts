@@ -40,7 +40,7 @@ const TYPES: readonly ColumnType[] = [
   type('text', ['', 'a', 'A/b c', 'é😀', '..', '"\'\\', ' '], { key: true, defaults: ["'x'", "upper('x')"] }),
   type('varchar', ['', 'b', 'a%2F'], { key: true }),
   type('varchar(12)', ['', 'c', 'twelve chars'], { key: true, check: (column) => `length(${column}) <> 3` }),
-  type('char(3)', ['', 'd', 'eee'], { key: true }),
+  type('char(3)', ['', 'd', 'eee'], { key: true, defaults: ["' '"] }),
   type('"char"', ['', 'z']),
   type('name', ['', 'pg_class']),
   { sql: 'text collate "C"', values: ["'x'", "'Y'"] },
@@ -52,6 +52,8 @@ const TYPES: readonly ColumnType[] = [
   type('timestamp(0)', ['2024-02-29 10:20:30']),
   type('timestamptz', ['2024-02-29 10:20:30.123456+01', '0001-01-02 00:00+00'], { key: true }),
   type('timestamptz(3)', ['2024-02-29 10:20:30.123+01']),
+  type('timestamp(3)[]', ['{2024-02-29 10:20:30.12,NULL}']),
+  type('interval day to second', ['1 day 02:03:04']),
   type('interval', ['1 year 2 days', '-1:02:03.5', '0'], { defaults: ["'1 day 02:03:04'"] }),
   type('uuid', ['5f0c6f1e-7a53-4b52-9d4f-0d5a8a1c2b3e'], { key: true, defaults: ['gen_random_uuid()'] }),
   type('json', ['{"a": 1, "a": 2}', '[1.5, 1e300]', '"x"']),
@@ -83,6 +85,7 @@ const TYPES: readonly ColumnType[] = [
   type('year', ['1999', '2024'], { key: true }),
   type('label', ['x', 'yy'], { key: true }),
   type('pair', ['(1,a)']),
+  type('"Größe-(cm)"', ['(1)']),
 ]
 
 const PRELUDE = [
@@ -90,6 +93,7 @@ const PRELUDE = [
   'create domain year as integer check (value between 1900 and 2100)',
   `create domain label as varchar(20) not null default 'x' check (value <> '')`,
   'create type pair as (a integer, b text)',
+  'create type "Größe-(cm)" as (width integer)',
   'create function keep() returns trigger language plpgsql as $$ begin return new; end $$',
 ]
 
@@ -138,6 +142,8 @@ const NAMES = [
   'order_by',
   '日本',
   'created_at',
+  'null',
+  'TRUE',
 ]
 
 const name = fc.constantFrom(...NAMES)

@@ -1,6 +1,7 @@
 import { membersOf } from '../schema/yaml-shape.js'
 import type { ConfigDocument } from '../yaml/document.js'
 import { findValue, type Path } from '../yaml/located.js'
+import { formatValue } from './format-value.js'
 import { appendLine, lineBefore } from './lines.js'
 
 /** A member to add to a mapping. */
@@ -24,8 +25,9 @@ export function appendMember(text: string, document: ConfigDocument, { path, key
   const end = text.slice(0, document.locate([...path, last], 'value').end.offset).trimEnd().length
   const start = document.locate([...path, last], 'key').start.offset
   const indent = lineBefore(text, start)
-  if (!/^ *$/.test(indent)) return `${text.slice(0, end)}, ${key}: ${format(undefined)}${text.slice(end)}`
+  const name = formatValue(key)
+  if (!/^ *$/.test(indent)) return `${text.slice(0, end)}, ${name}: ${format(undefined)}${text.slice(end)}`
   return appendLine(text, end, (lineEnd) =>
-    `${indent}${key}: ${format({ indent, lineEnd })}`.replace(/: (?=\r?\n)/, ':'),
+    `${indent}${name}: ${format({ indent, lineEnd })}`.replace(/: (?=\r?\n)/, ':'),
   )
 }

@@ -170,7 +170,7 @@ function tableDifferences(
       const found = baseOf(live.columns.find(({ name }) => name === column.name))
       const subject = `column ${table}.${column.name}`
       if (!found) return [difference(`${subject} is missing`, true)]
-      const type = typeIn(server, column)
+      const type = typeIn(server, column, found)
       const isOther = kindOf(type) !== kindOf(found.type) && !column.serves(found)
       const texts = [
         ...columnDifferences(column, found, server),
@@ -208,7 +208,7 @@ function otherDifferences(wanted: WantedTable, live: CatalogTable): readonly str
 }
 
 function columnDifferences(wanted: WantedColumn, live: CatalogColumn, server: Server): readonly ColumnDifference[] {
-  const type = typeIn(server, wanted)
+  const type = typeIn(server, wanted, live)
   const isSame = sameType(type, live.type) || wanted.serves(live)
   const nullText = live.nullable ? 'takes null and should not' : 'takes no null and should'
   const isUnfilled = wanted.filled && !isFilled(live)
@@ -231,10 +231,13 @@ function orderDifferences(wanted: WantedColumn, live: CatalogColumn, server: Ser
   return [{ text: `is kept ${orders.join(' and should be kept ')}` }]
 }
 
-/** Spelled as by the server. */
-function typeIn(server: Server, wanted: WantedColumn): string {
-  const { name, size } = readType(wanted.type)
-  return `${server.types[name] ?? name}${size}`
+/** The type of a column as the server spells it; the digits of a time stand before its zone: `timestamp(3) without time zone`. */
+function typeIn(server: Server, wanted: WantedColumn, live: CatalogColumn): string {
+  if (wanted.type === live.type) return live.type
+  const { name, size, brackets } = readType(wanted.type)
+  const type = server.types[name] ?? name
+  const zone = / with(?:out)? time zone$/.exec(type)?.[0] ?? ''
+  return `${type.slice(0, type.length - zone.length)}${size}${zone}${brackets}`
 }
 
 /** Whether a type holds every value of another of its kind. */
@@ -271,9 +274,9 @@ function isHeld({ kind, columns }: Pick<WantedConstraint, 'kind' | 'columns'>, l
   return unique || keys.includes('unique') || keys.includes('primary_key')
 }
 
-/** The parts of `varchar(100)[] collate "C"`; brackets after the name are part of the size. */
-function readType(type: string): { readonly name: string; readonly size: string; readonly collation: string | null } {
-  const [, name = type, size = '', collation = null] =
-    /^(.*?)((?:\([\d, ]+\))?(?:\[\])?)(?: collate "(.*)")?$/.exec(type) ?? []
-  return { name, size, collation }
+/** The parts of `varchar(100)[] collate "C"`. */
+function readType(type: string) {
+  const [, name = type, size = '', brackets = '', collation = null] =
+    /^(.*?)(\([\d, ]+\))?(\[\])?(?: collate "(.*)")?$/.exec(type) ?? []
+  return { name, size, brackets, collation }
 }

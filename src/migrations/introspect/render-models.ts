@@ -7,15 +7,16 @@ import type { Words } from './column-words.js'
 /** The text of a model, one block that starts with its comments. */
 export function renderModel(model: ChosenModel): string {
   const { name, table, fields, key, relations, indexes, left, isUnmanageable } = model
-  const width = Math.max(...fields.map((field) => field.name.length)) + 1
+  const names = fields.map((field) => `${formatValue(field.name)}:`)
+  const width = Math.max(...names.map(({ length }) => length))
   return [
     ...left.map(comment),
-    `${name}:`,
+    `${formatValue(name)}:`,
     ...(table === name ? [] : [`  table: ${formatValue(table)}`]),
     ...(isUnmanageable ? ['  managed: false'] : []),
-    ...(key.length === 1 ? [] : [`  primary_key: ${key.length === 0 ? 'none' : `[${key.join(', ')}]`}`]),
+    ...(key.length === 1 ? [] : [`  primary_key: ${key.length === 0 ? 'none' : formatValue(key)}`]),
     '  fields:',
-    ...fields.map((field) => `    ${`${field.name}:`.padEnd(width)} ${formatWords(field.words)}`),
+    ...fields.map(({ words }, at) => `    ${names[at]?.padEnd(width)} ${formatWords(words)}`),
     ...(relations.length === 0 ? [] : ['  relations:', ...relations.map((each) => `    ${formatRelation(each)}`)]),
     ...(indexes.length === 0 ? [] : ['  indexes:', ...indexes.map((index) => `    - ${formatIndex(index)}`)]),
     '',
@@ -27,7 +28,8 @@ export function renderResource({ name, operations, filterable }: ChosenModel, re
   const given = readOnly ? operations.filter(isReading) : operations
   const said = formatOperations(given)
   const settings = [...(said === undefined ? [] : [said]), ...formatFilters(filterable)]
-  return [`${name}:`, `  model: ${name}`, `  path: /${name}/`, ...settings.map((each) => `  ${each}`), ''].join('\n')
+  const key = formatValue(name)
+  return [`${key}:`, `  model: ${key}`, `  path: /${name}/`, ...settings.map((each) => `  ${each}`), ''].join('\n')
 }
 
 function formatFilters(filters: ChosenModel['filterable']): readonly string[] {
