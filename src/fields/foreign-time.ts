@@ -1,7 +1,7 @@
 const SPELLING = /^(\d{4,7})-(\d\d)-(\d\d)(?: (\d\d):(\d\d):(\d\d)(?:\.\d{1,6})?(\+00)?)?( BC)?$/
 
-/** The earliest year BC that PostgreSQL's types have from its first day on, and their last years. */
-const FIRST = 4713
+/** The first day of PostgreSQL's types, and their last years. */
+const FIRST = { year: 4714, day: '11-24' }
 const LAST = { date: 5_874_897, timestamp: 294_276, timestamptz: 294_276 } as const
 
 /** The range that bodies can have, by the type of the column. */
@@ -29,7 +29,8 @@ export const isForeignTime = (text: string, type: keyof typeof LAST): boolean =>
   const [, years = '', month, day, hours, minutes, seconds, offset, bc] = SPELLING.exec(text) ?? []
   if ((hours === undefined) !== (type === 'date') || (offset !== undefined) !== (type === 'timestamptz')) return false
   const year = Number(years)
-  const inRange = bc === undefined ? year > 9999 && year <= LAST[type] : year > 0 && year <= FIRST
+  const isAfterFirst = year < FIRST.year || (year === FIRST.year && `${month}-${day}` >= FIRST.day)
+  const inRange = bc === undefined ? year > 9999 && year <= LAST[type] : year > 0 && isAfterFirst
   if (!inRange || (years.length > 4 && years.startsWith('0'))) return false
   // Days repeat every 400 years, and the year before year 1 counts as 0 here.
   const cycle = 2000 + ((bc === undefined ? year : 400 * 12 + 1 - year) % 400)
