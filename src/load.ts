@@ -9,7 +9,7 @@ import { checkCoverage } from './config/indexes/check-coverage.js'
 import { MAX_CONFIG_BYTES } from './config/yaml/decode.js'
 import type { Diagnostic } from './config/diagnostic.js'
 import { type ConfigDocument, readConfig } from './config/yaml/document.js'
-import { checkMountGaps } from './config/parse/mount-gaps.js'
+import { checkDialectGaps } from './config/parse/dialect-gaps.js'
 import type { Rejection } from './config/parse/rejection.js'
 import { diagnosticAt } from './config/parse/report.js'
 import type { AppSpec } from './config/spec.js'
@@ -90,7 +90,7 @@ export async function loadApplication({
     locate(
       document,
       [
-        ...checkMountGaps(spec),
+        ...checkDialectGaps(document, spec),
         ...checkCoverage(document, spec),
         ...checkBodyLimits(spec),
         ...checkAccessEffects(spec),

@@ -65,4 +65,9 @@ export const WARNINGS = {
     explanation:
       '`on_delete: cascade` deletes the records that refer to a deleted one, also those that no grant allows the caller to delete directly.',
   },
+  SC413: {
+    title: 'Dialect without effect',
+    explanation:
+      'Clients of dialects identify each record by one value. Records without a primary key keep the dialect `plain` despite `api.dialect`, and a mount with a dialect leaves them out.',
+  },
 } as const satisfies Readonly<Record<string, CodeEntry>>

@@ -501,7 +501,8 @@ describe('check', () => {
   })
 
   test.each([
-    ['api: { dialect: crud }', '', ['set `dialect: plain` for `a`']],
+    ['api: { dialect: crud }', ', dialect: crud', ['set `dialect: plain` for `a`']],
+    ['api: { dialect: crud }', '', []],
     ['api: { dialect: crud }', ', dialect: plain', []],
     ['mounts: [{ path: /m, dialect: crud }]', ', dialect: plain', []],
     ['mounts: [{ path: /m }]', ', dialect: plain', []],

@@ -1,6 +1,6 @@
 import { dialectOf } from '../../dialects/index.js'
 import { featuresAtMount } from '../../features/index.js'
-import { fitsDialect } from './mount-gaps.js'
+import { fitsDialect } from './dialect-gaps.js'
 import { mountName } from './mount-name.js'
 import { joinedIdOf, type MountSpec, type ResourceSpec } from '../spec.js'
 import type { MountYaml } from '../schema/yaml-shape.js'

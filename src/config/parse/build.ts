@@ -2,7 +2,7 @@ import { splitParameter } from '../../lookups/index.js'
 import type { Build, Declared } from '../../features/feature.js'
 import type { FeatureSpecs } from '../../features/index.js'
 import { canonicalTableName } from '../../fields/table-name.js'
-import { dialectOf } from '../../dialects/index.js'
+import { dialectOf, PLAIN } from '../../dialects/index.js'
 import { iexact } from '../../lookups/iexact.js'
 import { ANSWERS } from './answers-model.js'
 import { KEYS } from './keys-model.js'
@@ -236,7 +236,7 @@ const buildResource = (
   { model, api, declared, features }: ResourceContext,
 ): ResourceSpec => {
   const field = (wanted: string) => need(model.fields.find((each) => each.name === wanted))
-  const dialect = dialectOf(yaml.dialect ?? api.dialect)
+  const dialect = dialectOf(yaml.dialect ?? (model.key.length === 0 ? PLAIN : api.dialect))
   // Each feature builds its part of them.
   const featured = Object.assign({}, ...features.map((build) => build({ ...declared, model, field }))) as FeatureSpecs
   return {

@@ -41,8 +41,8 @@ export const checkDialect = (root: Json, resource: ResourceDraft, report: Report
 }
 
 /**
- * Reports dialects, whose clients identify a record by one value, if records have no key, or another member `id` beside a key of several fields. Mounts
- * leave out records without a key.
+ * Reports dialects, whose clients identify a record by one value, if records have no key, or another member `id` beside a key of several fields. The
+ * dialects of the API and of mounts do not apply to records without a key.
  */
 const checkIdentity = (root: Json, { name, path, model, has, yaml }: ResourceDraft, report: Report): void => {
   if (model === undefined || model.keyNames.size === 1) return
@@ -55,7 +55,7 @@ const checkIdentity = (root: Json, { name, path, model, has, yaml }: ResourceDra
   const places = [
     has('dialect')
       ? { dialect: yaml.dialect, at: [...path, 'dialect'], help: own }
-      : { dialect: findValue(root, ['api', 'dialect']), at: ['api', 'dialect'], help: own },
+      : { dialect: isTaken && findValue(root, ['api', 'dialect']), at: ['api', 'dialect'], help: own },
     ...(isTaken ? mounts : []).map(([dialect, index]) => ({
       dialect,
       at: ['mounts', index, 'dialect'],

@@ -35,14 +35,15 @@ const draft = (
   const path = ['resources', name]
   const members = Object.fromEntries(membersOf(json))
   const has = (key: string) => members[key] !== undefined && !report.isInvalid([...path, key])
+  const model = typeof members['model'] === 'string' ? models.get(members['model']) : undefined
   return {
     name,
     path,
     yaml: members as unknown as ResourceYaml,
-    model: typeof members['model'] === 'string' ? models.get(members['model']) : undefined,
+    model,
     given: (key) => members[key],
     has,
-    dialect: dialectOf(root, has('dialect') ? members['dialect'] : undefined),
+    dialect: dialectOf(root, has('dialect') ? members['dialect'] : model?.isKeyless ? PLAIN : undefined),
   }
 }
 
