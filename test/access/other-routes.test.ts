@@ -179,6 +179,16 @@ describe('what describes the API', () => {
   })
 })
 
+test('52: a preflight request without a credential describes no resource', async () => {
+  for (const path of ['/api/tasks/', '/api/tasks/1/', '/crud/tasks', '/crud/tasks/1']) {
+    const response = await tasks.api.fetch(path, {
+      method: 'OPTIONS',
+      headers: { 'access-control-request-method': 'GET' },
+    })
+    expect([path, response.status, await response.text()]).toEqual([path, 204, ''])
+  }
+})
+
 interface OpenApi {
   readonly paths: Readonly<Record<string, object>>
 }

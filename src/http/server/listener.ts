@@ -230,12 +230,13 @@ export function createListener(parts: ListenerParts): {
     return span.run(() => route.handle(makeContext(exchange, params, surroundings)))
   }
 
-  /** `OPTIONS` says what the caller may do; preflights, which carry no credential, what anybody may. */
+  /** `OPTIONS` says what the caller may do; preflights, which carry no credential, only which methods the path has. */
   const answerWithoutRoute = (exchange: Exchange, methods: readonly Method[], options?: RouteOptions): void => {
     const { access } = parts
     const { request, path } = exchange
     const isPreflight = request.headers['access-control-request-method'] !== undefined
-    if (!access || request.method !== 'OPTIONS' || isPreflight) return rejectMethod(exchange, methods, options)
+    if (!access || request.method !== 'OPTIONS') return rejectMethod(exchange, methods, options)
+    if (isPreflight) return rejectMethod(exchange, methods)
     deadlines.start(exchange)
     optionsFor(access, request, path).then(
       (own) => rejectMethod(exchange, own.allow, own.options),
