@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { startTasks, type Tasks } from '../support/tasks.js'
 
-// Posts show all fields while they are published. Their owners see drafts without `cost`, `code`, and `author`, which they may set.
+// Published posts show `cost`. Their owners see drafts without it. Nobody sees `code`, `author`, which owners may set, and `tenant`.
 const YAML = `version: 1
-api: { prefix: "" }
-auth: { development: { ann: {} } }
+api: { prefix: "", explore: true }
+auth: { development: { ann: {} }, routes: { explore: signed_in } }
 models:
   author:
     table: authors
@@ -19,6 +19,11 @@ models:
       cost: { type: integer, default: 0 }
       code: { type: integer, nullable: true }
       author: { type: belongs_to, model: author, nullable: true }
+      tenant: { type: integer, default: 1 }
+    indexes: [{ fields: [tenant, title], unique: true }]
+  vote:
+    table: votes
+    fields: { id: { type: bigint, primary_key: true }, post: { type: belongs_to, model: post } }
 resources:
   author:
     model: author
@@ -27,12 +32,18 @@ resources:
   post:
     model: post
     path: /posts/
-    bulk: [partial_update]
+    bulk: [create, partial_update]
     access:
-      - { to: signed_in, may: read, rows: { draft: false }, fields: { except: [code, author] } }
+      - { to: signed_in, may: read, rows: { draft: false }, fields: { except: [code, author, tenant] } }
       - { to: signed_in, may: read, rows: { owner: $sub }, fields: [id, title, draft, owner] }
       - { to: signed_in, may: change, rows: { owner: $sub }, fields: [title, author] }
       - { to: signed_in, may: change, rows: { owner: nobody }, fields: [code] }
+      - { to: signed_in, may: create, fields: [title], set: { owner: $sub, tenant: 1 } }
+  vote:
+    model: vote
+    path: /votes/
+    filterable: [post]
+    access: [{ to: signed_in, may: create }]
 mounts:
   - { path: /crud, dialect: crud }
   - { path: /more }
@@ -45,7 +56,7 @@ beforeAll(async () => {
 afterAll(() => posts.close())
 beforeEach(async () => {
   for (const text of [
-    'truncate authors, posts restart identity cascade',
+    'truncate authors, posts, votes restart identity cascade',
     "insert into authors (owner) values ('ann'), ('bob'), ('bob')",
     `insert into posts (title, draft, owner, cost, code, author_id)
        values ('a', true, 'ann', 7, 8, 2), ('b', false, 'ann', 7, 8, 2)`,
@@ -85,4 +96,17 @@ describe.each([
 test('a shown field may be sent back unchanged', async () => {
   const change = async (cost: number) => (await posts.as('ann', 'PATCH', '/posts/2/', { title: 'x', cost })).status
   expect([await change(7), await change(6)]).toEqual([200, 403])
+})
+
+test.each([
+  ['/posts/', { title: 'a' }],
+  ['/more/posts/', { title: 'a' }],
+  ['/crud/posts', { title: 'a' }],
+  ['/posts/', [{ title: 'c' }, { title: 'a' }]],
+  ['/more/posts/', [{ title: 'c' }, { title: 'a' }]],
+])('41: a conflict at %s names no hidden field: %j', async (path, body) => {
+  const { status, json } = await posts.as('ann', 'POST', path, body)
+  expect(status).toBe(409)
+  expect(JSON.stringify(json)).toMatch(/title is taken by another record/i)
+  expect(JSON.stringify(json)).not.toMatch(/tenant/i)
 })

@@ -1,4 +1,4 @@
-import type { AppSpec } from '../../config/spec.js'
+import type { AppSpec, FieldSpec } from '../../config/spec.js'
 import { remember } from '../../remember.js'
 import type { ListPlan } from '../../resource/plan.js'
 import type { Resource } from '../../resource/resource.js'
@@ -40,7 +40,7 @@ export function compileStore<Item, Items>(
   const statements = compileStatements(model, { projection, listed }, counts)
   const uncounted = remember((plan: ListPlan): ListPlan => ({ ...plan, total: 'none' }))
   const exactly = remember((plan: ListPlan): ListPlan => ({ ...plan, total: 'exact' }))
-  const constraintErrors = constraintErrorsOf(model, spec.models)
+  const constraintErrors = constraintErrorsOf(model, spec.models, hiddenFrom(resource))
   const referrers = referrersOf(spec, model)
   const estimates = createEstimates()
   const most = rowsPerStatement(model)
@@ -62,6 +62,13 @@ export function compileStore<Item, Items>(
       return model.key.length === 0 ? { ...store, ...withoutKey<Item, Items>(model) } : store
     }
   }
+}
+
+/** The fields that the callers of a resource neither see nor set. */
+function hiddenFrom({ shown, sendable }: Resource): ((field: FieldSpec) => boolean) | undefined {
+  if (sendable === undefined) return undefined
+  const known = [...shown, ...sendable.create.fields, ...sendable.change.fields]
+  return (field) => !known.includes(field)
 }
 
 /** Written out, because it runs for every request of a caller whom grants limit. */

@@ -37,15 +37,21 @@ const tablesOf = remember(
 const columnIn = (key: string): string => /^lower\(\(?([^():]+)\)?(?:::text)?\)$/.exec(key)?.[1] ?? key
 
 /**
- * Builds the messages for clients when the database rejects a change. Private fields are never mentioned.
+ * Builds the messages for clients when the database rejects a change. Hidden fields are never mentioned.
  * @param models all models of the configuration
+ * @param isHidden whether the caller must not know of a field; by default, whether it is private
  */
-export function constraintErrorsOf(model: ModelSpec, models: readonly ModelSpec[]): ConstraintErrors {
+export function constraintErrorsOf(
+  model: ModelSpec,
+  models: readonly ModelSpec[],
+  isHidden: (field: FieldSpec) => boolean = ({ private: isPrivate }) => isPrivate,
+): ConstraintErrors {
   const { fields, table } = model
   const own = bareName(table)
   const tables = tablesOf(models)
   // A combination with a private field gets no message: one about its public fields alone would be wrong.
-  const allShown = (guarded: readonly FieldSpec[]) => (guarded.some((field) => field.private) ? [] : guarded)
+  const allShown = (guarded: readonly FieldSpec[]) =>
+    guarded.some((field) => field.private) ? [] : guarded.filter((field) => !isHidden(field))
   const namesOf = (names: readonly string[]) => allShown(fields.filter(({ name }) => names.includes(name)))
   const indexes = indexesOf(model).map(({ columns, unique }) => ({
     name: unique ? uniqueName(table, columns) : indexName(table, columns),
@@ -54,7 +60,8 @@ export function constraintErrorsOf(model: ModelSpec, models: readonly ModelSpec[
   const others = model.indexes
     .filter((index) => !isPlain(index) && index.method === 'btree')
     .map((index) => ({ name: declaredIndexName(table, index), indexed: fieldsOf(model, index.columns) }))
-  const required = (field: FieldSpec) => (field.private ? undefined : errorOf(field, `${field.label} is required`))
+  const required = (field: FieldSpec) => (isHidden(field) ? undefined : errorOf(field, `${field.label} is required`))
+  const tooLong = (long: readonly FieldSpec[]) => tooLongErrors(long.filter((field) => !isHidden(field)))
   return {
     table: own,
     isOther: (name) => name !== own && tables.has(name),
@@ -87,8 +94,7 @@ function errorOf({ name }: FieldSpec, message: string): FieldError {
 }
 
 /** Names every field that may be too long, because the database does not say which one is. */
-function tooLong(fields: readonly FieldSpec[]): readonly FieldError[] {
-  const shown = fields.filter((field) => !field.private)
+function tooLongErrors(shown: readonly FieldSpec[]): readonly FieldError[] {
   const message = `${shown.map(({ label }) => label).join(' or ')} is too long to be indexed`
   return shown.map((field) => errorOf(field, message))
 }
