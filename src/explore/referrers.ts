@@ -36,8 +36,9 @@ export async function referrersOf(
   const found = explored.resources.flatMap((other) => {
     if ((other.spec.mounted === undefined) !== (spec.mounted === undefined)) return []
     const { resource: seen, may } = seenBy(explored, other, context.identity)
-    const shown = may('list') ? seen.shown.map(({ name }) => name) : []
-    const filtered = other.spec.filters.flatMap(({ name, lookups }) => (lookups.includes(exact) ? [name] : []))
+    if (!may('list')) return []
+    const shown = seen.shown.map(({ name }) => name)
+    const filtered = seen.spec.filters.flatMap(({ name, lookups }) => (lookups.includes(exact) ? [name] : []))
     return other.spec.model.relations.flatMap(({ name, target, parts }) => {
       if (target.model !== spec.model.name) return []
       const query = parts.flatMap(({ field, to }) => {
@@ -45,26 +46,19 @@ export async function referrersOf(
         return value === null ? [] : [[field.name, textOf(value)] as [string, string]]
       })
       if (query.length < parts.length) return []
+      if (!parts.every(({ field }) => shown.includes(field.name))) return []
       const isFiltered = parts.every(({ field }) => filtered.includes(field.name))
-      if (!isFiltered && !parts.every(({ field }) => shown.includes(field.name))) return []
-      return {
-        other,
-        name,
-        target,
-        parts,
-        query: isFiltered ? new URLSearchParams(query) : undefined,
-        isSeen: may('list'),
-      }
+      return { other, name, target, parts, query: isFiltered ? new URLSearchParams(query) : undefined }
     })
   })
   const isWritten = explored.development && spec.mounted === undefined
   return Promise.all(
-    found.map(async ({ other, name, target, parts, query, isSeen }, index) => ({
+    found.map(async ({ other, name, target, parts, query }, index) => ({
       name: other.spec.name,
       relation: name,
       onDelete: target.onDelete,
       url: query && `${other.spec.path}?${query}`,
-      count: query && isSeen && index < MAX_COUNTED ? await countOf(explored, context, other, query) : undefined,
+      count: query && index < MAX_COUNTED ? await countOf(explored, context, other, query) : undefined,
       addition:
         query || !isWritten
           ? undefined

@@ -110,3 +110,10 @@ test.each([
   expect(JSON.stringify(json)).toMatch(/title is taken by another record/i)
   expect(JSON.stringify(json)).not.toMatch(/tenant/i)
 })
+
+test('52: a page names no list that refers to its record if the caller may not see the list', async () => {
+  const headers = { authorization: 'Dev ann', accept: 'text/html' }
+  const page = await (await posts.api.fetch('/explore/posts/2/', { headers })).text()
+  expect(page).toContain('<dt>cost</dt>')
+  expect(page).not.toContain('vote')
+})
