@@ -201,15 +201,20 @@ test('39: tags do not depend on hidden fields, so they cannot be guessed from ta
 })
 
 test('34: a long list is counted, and not estimated, for callers who do not see all of it', async () => {
-  const yaml = YAML.replace('pagination: { count: exact }', 'pagination: { count: capped }').replace(
-    'plugins: [./plugin.mjs]\n',
-    '',
-  )
+  const yaml = YAML.replace('pagination: { count: exact }', 'pagination: { count: capped }')
+  const counting: Plugin = (app) => {
+    const task = app.resource('task')
+    app.route('GET', '/total/', 'total', async (context) => {
+      const { total } = await context.documents(task).list(task.parseList('page_size=1').plan)
+      return { status: 200, body: total }
+    })
+  }
   const other = await startTasks({
+    plugin: counting,
     yaml: yaml
       .replace(/ {4}computed: .*\n/, '')
       .replace(', weight]', ']')
-      .replace('report: admin, /files/: admin', ''),
+      .replace('report: admin, /files/: admin', 'total: member'),
     checkResponses: false,
   })
   try {
@@ -223,6 +228,8 @@ test('34: a long list is counted, and not estimated, for callers who do not see 
     }
     expect(await seen('ann')).toEqual(['10103', null])
     expect(await seen('chief')).toEqual([expect.any(String), 'true'])
+    expect((await other.as('ann', 'GET', '/api/total/')).json).toEqual({ rows: 10103, estimated: false })
+    expect((await other.as('chief', 'GET', '/api/total/')).json).toMatchObject({ estimated: true })
   } finally {
     await other.close()
   }

@@ -4,9 +4,22 @@ import { startTasks, type Tasks, TASKS_YAML } from '../support/tasks.js'
 
 const plugin: Plugin = (app) => {
   const task = app.resource('task')
+  const project = app.resource('project')
   const titlesOf = async (context: Parameters<Parameters<typeof app.route>[3]>[0]) =>
     (await context.store(task).list(task.parseList('').plan)).items
   app.route('GET', '/titles/', 'titles', async (context) => ({ status: 200, body: await titlesOf(context) }))
+  app.route('GET', '/found/', 'found', async (context) => ({
+    status: 200,
+    text: (await context.documents(task).list(task.parseList(context.search).plan)).items,
+  }))
+  app.route('GET', '/found/{id}/', 'found-one', async (context) => {
+    const selection = task.parseSelection(context.search)
+    return {
+      status: 200,
+      text: (await context.documents(task).retrieve(BigInt(context.params['id'] ?? ''), selection)) ?? 'null',
+    }
+  })
+  app.replace('project', 'list', ({ generated }) => generated({ request: project.parseList({ ordering: 'tenant' }) }))
   app.route('GET', '/service/', 'service', async (context) => ({
     status: 200,
     body: {
@@ -39,9 +52,12 @@ const plugin: Plugin = (app) => {
 const YAML = TASKS_YAML.replace('version: 1', 'version: 1\nplugins: [./plugin.mjs]')
   .replace(
     'explore: anyone }',
-    'explore: anyone, titles: [member, admin], service: signed_in, knex: anyone, models: anyone, all: admin, /files/: member }',
+    'explore: anyone, titles: [member, admin], found: [member, admin], found-one: member, service: signed_in, knex: anyone, models: anyone, all: admin, /files/: member }',
   )
   .replace('may: change\n', 'may: [change, finish]\n')
+  .replace('status: [exact, in] }', 'status: [exact, in], next.title: [exact], next.cost: [exact] }')
+  .replace('    path: /projects/\n', '    path: /projects/\n    orderable: [tenant]\n')
+  .replace('rows: { id__in: $my_projects } }', 'rows: { id__in: $my_projects }, fields: [id, name] }')
 
 let tasks: Tasks
 beforeAll(async () => {
@@ -53,6 +69,7 @@ afterAll(async () => {
 beforeEach(() => tasks.reset())
 
 const status = async (...given: Parameters<Tasks['as']>) => (await tasks.as(...given)).status
+const statusOf = (name: string, path: string) => status(name, 'GET', path)
 
 describe('routes of plugins', () => {
   test('only who is named may request them, and nobody where nobody is named', async () => {
@@ -68,6 +85,33 @@ describe('routes of plugins', () => {
       { id: 2, project: 1, title: 'sow', status: 'done', next: null },
       { id: 3, project: 2, title: 'paint', status: 'open', next: 2 },
     ])
+  })
+
+  test.each([
+    ['ordering=cost', 'order records by `cost`'],
+    ['ordering=title,-cost', 'order records by `cost`'],
+    ['next.cost=8', 'filter records by `next.cost`'],
+  ])('queries that a plugin parses by the whole resource cannot ask about hidden values: %s', async (query, what) => {
+    const { status, json } = await tasks.as('ann', 'GET', `/api/found/?${query}`)
+    expect([status, (json as { detail: string }).detail]).toEqual([400, `this caller cannot ${what}`])
+    expect(await statusOf('root', `/api/found/?${query}`)).toBe(200)
+  })
+
+  test('queries that a plugin parses by the whole resource find and show visible related records alone', async () => {
+    const found = async (query: string) => (await tasks.as('ann', 'GET', `/api/found/?${query}`)).json
+    expect(await found('cost=5')).toEqual([])
+    expect(await found('next.title=build')).toEqual([])
+    expect(await found('next.title=sow')).toMatchObject([{ id: 3 }])
+    const expanded = [{ id: 1, expanded: { next: null, project: { id: 1, name: 'garden' } } }, {}, { id: 3 }]
+    expect(await found('expand=next,project')).toMatchObject(expanded)
+    const one = (await tasks.as('ann', 'GET', '/api/found/1/?expand=next,project')).json
+    expect(one).toMatchObject(expanded[0] ?? {})
+    expect(JSON.stringify([await found('expand=next,project'), one])).not.toMatch(/tenant|cost|build/)
+  })
+
+  test('a replacement cannot order a list by a hidden field', async () => {
+    expect(await statusOf('ann', '/api/projects/')).toBe(400)
+    expect(await statusOf('root', '/api/projects/')).toBe(200)
   })
 
   test('`service` is unlimited, and `knex` and `models` are rejected without it', async () => {

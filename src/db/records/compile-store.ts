@@ -1,5 +1,6 @@
 import type { AppSpec, FieldSpec } from '../../config/spec.js'
 import { remember } from '../../remember.js'
+import { compileLimitedPlans, type LimitedPlans } from '../../resource/limited-plans.js'
 import type { ListPlan } from '../../resource/plan.js'
 import type { Resource } from '../../resource/resource.js'
 import type { Connection } from '../database.js'
@@ -44,6 +45,7 @@ export function compileStore<Item, Items>(
   const referrers = referrersOf(spec, model)
   const estimates = createEstimates()
   const most = rowsPerStatement(model)
+  const limits = resource.access && compileLimitedPlans(resource.spec, resource.access)
   return (connection) => {
     const sender = senderOn(connection, {
       model,
@@ -57,10 +59,23 @@ export function compileStore<Item, Items>(
       ...createsOn({ ...bound, most }),
       ...recordsOn(bound),
     }
+    const limitedOperations = limits ? limited(operations, limits) : operations
     return (bounds) => {
-      const store = within(operations, bounds)
+      const store = within(limitedOperations, bounds)
       return model.key.length === 0 ? { ...store, ...withoutKey<Item, Items>(model) } : store
     }
+  }
+}
+
+/** Operations for callers who see a part of the resource. */
+function limited<Item, Items>(
+  operations: Bounded<Store<Item, Items>>,
+  { list, selection }: LimitedPlans,
+): Bounded<Store<Item, Items>> {
+  return {
+    ...operations,
+    list: async (bounds, plan) => operations.list(bounds, list(plan)),
+    retrieve: async (bounds, id, asked) => operations.retrieve(bounds, id, asked && selection(asked)),
   }
 }
 
