@@ -164,7 +164,7 @@ export { JsonText } from './fields/json-text.js'
 export type { Action } from './http/action.js'
 
 /**
- * A function that surrounds the requests of routes: it can respond itself, or change the reply of `next()`. Register it with `app.use`.
+ * A function that wraps the handlers of routes: it can respond itself, or change the reply of `next()`. Register it with `app.use`.
  * @example
  * const tag: Middleware = async (_context, next) => {
  *   const reply = await next()

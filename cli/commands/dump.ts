@@ -26,7 +26,10 @@ export function addDump(program: Command, context: CliContext): void {
     .description('write a snapshot of all records of a resource, with private fields, in the order of their keys')
     .argument('<resource>', 'the name of a resource or a model')
     .addOption(
-      new Option('--format <format>', 'format; by default that of the extension of --output').choices(DUMP_FORMATS),
+      new Option(
+        '--format <format>',
+        'output format; by default, the extension of --output decides, else ndjson',
+      ).choices(DUMP_FORMATS),
     )
     .option('--output <file>', 'write to this file instead of stdout, once it is complete')
     .addHelpText('after', EXAMPLES)
@@ -70,7 +73,6 @@ function formatOf(output = ''): DumpFormatName {
   return DUMP_FORMATS.find((format) => extname(output).toLowerCase() === `.${format}`) ?? 'ndjson'
 }
 
-/** The target of a dump. */
 type Sink = Pick<WholeFile, 'finish' | 'discard'> & { readonly write: (text: string) => Promise<void> }
 
 /** Thrown when the reader of stdout has closed the pipe, as `head` does. */

@@ -91,6 +91,7 @@ function printTable(context: CliContext, routes: readonly Route[]): void {
 function noMatch(all: readonly Route[], { grep, method }: RoutesOptions): Failure {
   const sought = [grep === undefined ? '' : `\`${grep}\``, method === undefined ? '' : `method \`${method}\``]
   const known = grep === undefined ? all.map((route) => route.method) : all.map((route) => route.name)
-  const help = similarHelp(grep ?? method?.toUpperCase() ?? '', known, { singular: 'route', plural: 'routes' })
+  const noun = grep === undefined ? { singular: 'method', plural: 'methods' } : { singular: 'route', plural: 'routes' }
+  const help = similarHelp(grep ?? method?.toUpperCase() ?? '', known, noun)
   return new Failure(1, `no route matches ${sought.filter(Boolean).join(' and ')}`, help)
 }

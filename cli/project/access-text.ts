@@ -1,7 +1,7 @@
 import { accessMatrix, type AppSpec, type ConfigDocument, type MatrixGrant } from '../../src/internal.js'
 import type { Output } from '../output.js'
 
-/** The line of the file where something stands. */
+/** Returns the line of the value at a path of the configuration. */
 export type LineOf = (path: readonly (string | number)[]) => number
 
 /** Finds lines in the configuration. */
@@ -9,30 +9,29 @@ export function linesIn(document: ConfigDocument): LineOf {
   return (path) => document.locate(path, 'value').start.line
 }
 
-/** A route that grants of `auth.routes` name, or that nobody may request. */
+/** A route that belongs to no resource: who may request it, and the line of its entry in `auth.routes`, if it has one. */
 export interface RouteAccess {
   readonly name: string
   readonly to: readonly string[]
   readonly line: number | undefined
 }
 
-/** The matrix as one JSON value: one entry for each resource, caller and operation. */
+/** The matrix as one JSON value, with an entry for each operation of each grant. */
 export function matrixJson(spec: AppSpec, lineOf: LineOf, routes: readonly RouteAccess[]) {
+  const matrix = accessMatrix(spec)
   return {
     schemaVersion: 1,
-    grants: accessMatrix(spec).flatMap(({ name, path: at, grants }) =>
+    grants: matrix.flatMap(({ name, path: at, grants }) =>
       grants.flatMap(({ to, may, path, ...limits }) =>
         may.map((operation) => ({ resource: name, path: at, to, operation, ...limits, line: lineOf(path) })),
       ),
     ),
-    denied: accessMatrix(spec).flatMap(({ name, nobody }) =>
-      nobody.map((operation) => ({ resource: name, operation })),
-    ),
+    denied: matrix.flatMap(({ name, nobody }) => nobody.map((operation) => ({ resource: name, operation }))),
     routes,
   }
 }
 
-/** Prints the matrix: for each resource its grants, in the order of the file. */
+/** Prints the grants of each resource, grouped by their `to`. */
 export function printMatrix(out: Output, spec: AppSpec, lineOf: LineOf, routes: readonly RouteAccess[]): void {
   const print = (text: string, indent: number) => out.line(`${' '.repeat(indent)}${text}`)
   for (const { name, path, grants, nobody } of accessMatrix(spec)) {
@@ -51,7 +50,7 @@ export function printMatrix(out: Output, spec: AppSpec, lineOf: LineOf, routes: 
     print(`${name}: ${to.join(', ') || 'nobody'}${line === undefined ? '' : `  line ${line}`}`, 2)
 }
 
-/** What limits a grant, in the words of the file. */
+/** The limits of a grant, as the file writes them. */
 function limitsOf({ rows, becomes, fields, set }: MatrixGrant): readonly string[] {
   return [
     ...(rows === undefined ? [] : [`rows     ${rows}`]),

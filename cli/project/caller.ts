@@ -15,7 +15,7 @@ interface Caller {
   readonly claims: Readonly<Record<string, Json>>
 }
 
-/** Adds the flags for a caller to a command. */
+/** Adds `--subject`, `--role` and `--claim`. */
 export function withCallerOptions(command: Command): Command {
   return command
     .addOption(new Option('--subject <text>', 'who the caller is: `$sub` in rules').makeOptionMandatory())
@@ -31,24 +31,29 @@ export function readCaller(auth: NonNullable<AppSpec['auth']>, options: CallerOp
   const known = new Map(auth.claims.map((claim) => [claim.name, claim]))
   const claims = given.map((text): readonly [string, Json] => {
     const at = text.indexOf('=')
-    const [name, value] = at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)]
-    const claim = known.get(name) ?? unknown('claim', name, [...known.keys()])
-    if (claim instanceof Failure) throw claim
+    if (at < 0) throw new Failure(2, `--claim must be name=value; got \`${text}\``)
+    const [name, value] = [text.slice(0, at), text.slice(at + 1)]
+    const claim = known.get(name)
+    if (!claim) throw unknown('claim', name, [...known.keys()])
     return [name, claim.type === 'string' && !value.startsWith('[') ? value : readJson(text, value)]
   })
-  const typed = typedClaims(auth, ({ name }) => Object.fromEntries(claims)[name])
+  const values = new Map(claims)
+  const typed = typedClaims(auth, ({ name }) => values.get(name))
   for (const [name] of claims)
     if (!Object.hasOwn(typed, name))
       throw new Failure(
         2,
-        `the value of --claim ${name} must be of the type ${known.get(name)?.type}, or a JSON list of such values`,
+        `the value of --claim ${name} must be of the type ${known.get(name)?.type}, or a JSON list of values of this type`,
       )
   return { subject, roles: [...roles], claims: typed }
 }
 
 function unknown(kind: 'role' | 'claim', name: string, all: readonly string[]): Failure {
   const nearest = nearestWord(name, all)
-  const help = nearest === undefined ? [`\`auth.${kind}s\` has ${all.join(', ') || 'none'}`] : [`is it \`${nearest}\`?`]
+  const help =
+    nearest === undefined
+      ? [`\`auth.${kind}s\` has ${all.join(', ') || 'none'}`]
+      : [`a ${kind} with a similar name exists: \`${nearest}\``]
   return new Failure(2, `no ${kind} is named \`${name}\``, help)
 }
 

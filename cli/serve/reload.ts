@@ -56,7 +56,9 @@ export async function reloadOnSave(served: Served): Promise<() => Promise<void>>
     spec: application.spec,
     seen: new Map() as Contents,
     broken: false,
+    /** Whether the next check reloads even if no file has changed. */
     again: false,
+    /** Whether that reload was caused by a schema that now fits. */
     fits: false,
     closed: false,
   }
@@ -158,7 +160,6 @@ async function savedSinceStart(files: readonly string[]): Promise<Contents> {
 const changedIn = (before: Contents, now: Contents): readonly string[] =>
   [...new Set([...now.keys(), ...before.keys()])].filter((file) => before.get(file) !== now.get(file))
 
-/** The result of a reload. */
 interface Reloaded {
   /** The migrations that were written; undefined if the reload failed, which has been logged. */
   readonly written: readonly string[] | undefined
@@ -233,7 +234,7 @@ async function reload(
 /** A reload never deletes data, so removed tables and columns stay until a migration drops them. */
 function warnOfLeft(left: readonly string[], log: Log): void {
   if (left.length === 0) return
-  const msg = `left in the database, to keep its data: ${left.join(', ')}; to change it: snippetctl migrate plan --write NAME`
+  const msg = `kept in the database, because dropping would delete data: ${left.join(', ')}; to drop: snippetctl migrate plan --write NAME`
   log.warn({ event: 'schema_left', left, msg })
 }
 
@@ -243,6 +244,6 @@ const UNTIL_IT_FITS = ' until the schema of the database fits, which is checked 
 function explain(error: unknown): readonly [message: string, help: readonly string[]] {
   if (error instanceof Failure || error instanceof DatabaseRejected) return [error.message, error.help]
   if (error instanceof MigrationError) return [error.errors.join('; '), error.help]
-  if (error instanceof Problem) return ['the database does not answer', []]
+  if (error instanceof Problem) return [error.message, []]
   return [error instanceof Error ? error.message : String(error), []]
 }

@@ -139,7 +139,7 @@ export const DIAGNOSTICS = {
   SC308: {
     title: 'Table used twice',
     explanation:
-      'Two models cannot share a table, and two names are reserved: `snippetctl_migrations` stores the applied migrations, `snippetctl_answers` the responses to requests with an `Idempotency-Key`. Give the model another `table`.',
+      'Two models cannot share a table, and the names of tables of the service itself are reserved: `snippetctl_migrations` stores the applied migrations, `snippetctl_answers` the responses to requests with an `Idempotency-Key`, and `snippetctl_keys` the API keys. Give the model another `table`.',
   },
   SC309: {
     title: 'Path used twice',
@@ -222,7 +222,7 @@ export const DIAGNOSTICS = {
   SC334: {
     title: 'Grants that do not fit together',
     explanation:
-      'The grants of lists may show up to four different sets of fields, and `default_order` may only name fields that all of them show: the order would tell values that a caller does not see.',
+      'The grants of lists may show up to four different sets of fields, and `default_order` may only name fields that all of them show: the order would reveal values that a caller may not see.',
   },
   SC335: {
     title: 'Keys cannot be read',

@@ -46,9 +46,9 @@ export const WARNINGS = {
       'Found by `check --database`: a name under `messages` of a model is not the name of a constraint or unique index of its table, or of a foreign key that refers to it. The message is never used.',
   },
   SC409: {
-    title: 'Table of others differs',
+    title: 'Unmanaged table differs',
     explanation:
-      'Found by `check --database`: a table or view with `managed: false` is not as its model says. It is served as long as its columns exist and have the types of the fields.',
+      'Found by `check --database`: a table or view with `managed: false` does not match its model. It is served as long as its columns exist and have the types of the fields.',
   },
   SC410: {
     title: 'Key does not identify records',
@@ -56,7 +56,7 @@ export const WARNINGS = {
       'Found by `check --database`: several records have the same values in the fields of the primary key, or null. A path would lead to any of them, and a change would change all.',
   },
   SC411: {
-    title: 'Unique value tells of hidden records',
+    title: 'Unique value reveals hidden records',
     explanation:
       'A value that is unique among all records is rejected with 409 although the caller does not see the record that has it. Make it unique together with the field by which the grant separates records.',
   },

@@ -59,7 +59,12 @@ export const jsonServer: Dialect = {
       describeRows('_per_page', sizes),
       CURSOR,
       orderParameter('_sort', fields),
-      namesParameter('_order', 'Which way each of them goes.', ['asc', 'desc', 'ASC', 'DESC']),
+      namesParameter('_order', 'The direction of each field of `_sort`; the default is ascending.', [
+        'asc',
+        'desc',
+        'ASC',
+        'DESC',
+      ]),
     ],
     filters: (field) => [
       { name: field, lookups: [exact] },
@@ -129,7 +134,7 @@ function rejectTogether(own: ReadonlyMap<string, string>, [first = '', ...others
   if (other !== undefined) throw rejected(first, `cannot be combined with \`${other}\`, which requests another page`)
 }
 
-/** The response of json-server 1 to a page by number. It has the same neighbours as the `Link` header. */
+/** The envelope that json-server 1 returns for `_per_page`. `prev` and `next` are the pages that the `Link` header has. */
 function frameNumbered({ window: { offset, size }, total, estimated, next, previous }: Listed): Frame {
   const page = offset / BigInt(size) + 1n
   const pages = Math.ceil(total / size)

@@ -8,7 +8,7 @@ import { Problem } from '../problem.js'
 import type { Comparison, QueryParameters, Vocabulary } from './dialect.js'
 
 /** The advice for a repeated parameter that accepts several values. */
-export const BETWEEN_COMMAS = 'give it once, with its values between commas'
+export const BETWEEN_COMMAS = 'give it once, with its values separated by commas'
 
 /**
  * Returns the given parameters of these names, each with a single value; repeating the same value is allowed. The values of `lists` are separated by

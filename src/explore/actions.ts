@@ -25,7 +25,7 @@ export interface Offered {
   readonly dialogs: readonly Html[]
 }
 
-/** The actions of the record or list of a page that its caller may run. */
+/** The actions that the caller may run on the record or list of a page. */
 export function actionsOf(explored: Explored, place: ApiPath, identity: Identity | undefined): Offered {
   const { resource, path, template } = place
   const on = isRecord(place) ? 'record' : 'collection'
@@ -37,7 +37,7 @@ export function actionsOf(explored: Explored, place: ApiPath, identity: Identity
   return offerAll(explored, placed, { identity, asked: undefined })
 }
 
-/** The same on the page of an action's own path; `given` is the query of the request. */
+/** The actions at the path of the page, for the caller of the request. Inputs are filled from its query string. */
 export function actionsAt(
   explored: Explored,
   place: ApiPath,
@@ -70,21 +70,21 @@ function offer(
   const id = `action-${name}`
   const button = opener(id, summary, { tone: 'plain', accessKey })
   if (method !== 'GET') {
-    const done = featureResponses(resource.spec, { operation: 'action' })
+    const responses = featureResponses(resource.spec, { operation: 'action' })
     const form = dialog({
       id,
       title: summary,
       method,
       path,
       action: 'Run',
-      keyed: method === 'POST' && done.some(({ requestHeaders = {} }) => 'Idempotency-Key' in requestHeaders),
+      keyed: method === 'POST' && responses.some(({ requestHeaders = {} }) => 'Idempotency-Key' in requestHeaders),
       runs: { summary, hasResult: typeof output === 'object' },
       fields: html`${fieldInputs(explored, input, { id, method: 'POST' })}${input.length === 0 && html`<p>This action takes no input.</p>`}`,
     })
     return { button, form }
   }
   if (input.length === 0) return { button: buttonLink(ROOT + path, summary, accessKey), form: undefined }
-  // A parameter that is left out is null.
+  // An omitted parameter is null, so nullable parameters need no null checkbox.
   const fields = input.map((field) => (field.nullable ? { ...field, nullable: false, default: OMITTED } : field))
   const form = html`<dialog id="${id}" aria-labelledby="heading-${id}"><form method="get" action="${ROOT + path}" autocomplete="off">
 <header><h2 id="heading-${id}">${summary}</h2><p class="line">${badge(method)} <code class="url">${path}</code></p></header>

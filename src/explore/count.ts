@@ -8,7 +8,7 @@ import type { Explored } from './place.js'
 /** How many lists a page queries for their totals. */
 export const MAX_COUNTED = 24
 
-/** Returns how many records a list finds, as its API says; undefined if it does not say. */
+/** Returns the total of a list from its `X-Total-Count`; undefined if the list has no total. */
 export async function countOf(
   explored: Explored,
   context: Context,

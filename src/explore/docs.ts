@@ -12,7 +12,7 @@ import { pageHeaders } from './page-headers.js'
 import type { Explored } from './place.js'
 import { findManifest, PACKAGE } from './swagger-ui.js'
 
-/** Its installation script only reports to its makers. */
+/** `--ignore-scripts`: the package's installation script only sends usage data to its authors. */
 const INSTALL = `npm install --ignore-scripts ${PACKAGE}`
 
 /** Swagger UI's style sheet contains its images. */
@@ -26,7 +26,7 @@ const START = `const dark = matchMedia('(prefers-color-scheme: dark)')
 const colour = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
 dark.addEventListener('change', colour)
 colour()
-// The package names no select of a parameter whose value is a list.
+// The package gives the select of a list parameter no accessible name.
 const nameSelects = () => {
   for (const row of document.querySelectorAll('tr[data-param-name]'))
     for (const select of row.querySelectorAll('select:not([aria-label])')) select.setAttribute('aria-label', row.dataset.paramName)
@@ -113,7 +113,7 @@ export async function docsPage(all: Explored, context: Context): Promise<Reply> 
 <body>
 <nav aria-label="Pages"><a href="/explore/">← Explore</a></nav>
 <div id="swagger-ui"></div>
-<noscript><p>This page needs JavaScript; <a href="/explore/">Explore</a> reads without it, and <a href="/openapi.json">the document</a> is JSON.</p></noscript>
+<noscript><p>This page needs JavaScript; <a href="/explore/">Explore</a> works without it, and <a href="/openapi.json">the document</a> is JSON.</p></noscript>
 </body>
 </html>
 `
@@ -139,7 +139,7 @@ export async function docsFile(explored: Explored, context: Context): Promise<Re
   return keptFile(read, context)
 }
 
-/** Our own files have an edition each; files of the package have its version. */
+/** Our own files are versioned by a hash of their content, files of the package by its version. */
 function editionIn({ version }: SwaggerUi, name: string): string {
   const own = OURS[name]
   return own === undefined ? version : editionOf(own)

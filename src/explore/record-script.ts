@@ -1,13 +1,13 @@
-/** The script of record pages: what a form shows when somebody else changed the record. It follows `script.ts`, which sends the forms. */
+/** The script of record pages, which shows edit conflicts in forms. It runs after `script.ts`, which sends the forms. */
 export const RECORD_SCRIPT = String.raw`'use strict'
 ;(() => {
   const textsOf = (root) => new Map([...root.querySelectorAll('dl.record dt')].map((name) => [name.textContent, name.nextElementSibling.textContent]))
-  // Somebody else changed the record: shows what, and takes over what this form does not change. The next attempt has the new version.
+  // Shows the fields that another user changed, and loads their new values into the inputs that this user left alone. The next submission sends the new version.
   const showConflict = async (form, { all, alarm, isChanged, nullOf }) => {
     const page = new DOMParser().parseFromString(await (await fetch(location.href)).text(), 'text/html')
     form.parentElement.changed = true
     const now = page.querySelector('#' + form.parentElement.id + ' form')
-    if (!now) return alarm(form, 'Meanwhile this record was deleted, or you may no longer change it.')
+    if (!now) return alarm(form, 'This record has been deleted, or you may no longer change it.')
     form.dataset.version = now.dataset.version
     const mine = new Map()
     for (const control of all('[data-kind]', form)) {
@@ -25,7 +25,7 @@ export const RECORD_SCRIPT = String.raw`'use strict'
     const before = textsOf(document)
     const changed = [...textsOf(page)].filter(([name, text]) => before.get(name) !== text)
     const rows = changed.map(([name, text]) => [name, before.get(name), text].concat(mine.size ? [mine.has(name) ? mine.get(name) : text] : []))
-    alarm(form, 'Meanwhile somebody else changed this record.' + (rows.length ? '' : ' This page does not show the fields that changed.'))
+    alarm(form, 'Somebody else has changed this record.' + (rows.length ? '' : ' This page does not show the fields that changed.'))
     const table = document.createElement('table')
     const heads = ['Field', 'Before', 'Now'].concat(mine.size ? ['With your changes'] : [])
     for (const cells of rows.length ? [heads, ...rows] : []) {

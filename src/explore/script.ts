@@ -157,7 +157,7 @@ export const SCRIPT = String.raw`'use strict'
       else if (response.status === 412 && form.dataset.version !== undefined) await compare(form)
       else showRejection(form, response, await response.text())
     } catch (error) {
-      if (!error.control) return alarm(form, 'There was no answer: ' + error.message)
+      if (!error.control) return alarm(form, 'No response: ' + error.message)
       mark(error.control, error.message)
       error.control.focus()
     } finally {

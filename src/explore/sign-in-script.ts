@@ -1,13 +1,13 @@
 /**
- * The script of pages where callers sign in. Browsers request pages without a credential, and are shown what anybody may see; this script requests
- * the same page with the credential of the tab, and replaces it. No cookie exists, so no other site can act for the caller.
+ * The script of pages where callers sign in. Browsers request a page without a credential and get the public version; this script requests the same
+ * page with the credential of the tab, and replaces the document. There is no cookie, so no other site can act for the caller.
  */
 export const SIGN_IN_SCRIPT = String.raw`;(() => {
   const KEY = 'explore-credential'
   const read = () => { try { return sessionStorage.getItem(KEY) } catch { return null } }
   const keep = (credential) => credential === null ? sessionStorage.removeItem(KEY) : sessionStorage.setItem(KEY, credential)
   const root = document.documentElement
-  const made = read()
+  const initial = read()
 
   // Requests to this server, and to no other, have the credential. The window outlives the documents that are written into it.
   if (!window.fetchPlainly) {
@@ -22,10 +22,11 @@ export const SIGN_IN_SCRIPT = String.raw`;(() => {
     }
   }
 
-  const tell = (words) => {
+  const showError = (words) => {
     root.hidden = false
     const dialog = document.getElementById('sign-in')
-    const form = document.querySelector('main [data-sign-in]') || dialog.querySelector('[data-sign-in]')
+    const form = document.querySelector('main [data-sign-in]') || document.querySelector('[data-sign-in]')
+    if (!form) return alert(words)
     if (dialog && dialog.contains(form) && !dialog.open) dialog.showModal()
     form.querySelector('.error').textContent = words
     form.querySelector('input').focus()
@@ -34,7 +35,7 @@ export const SIGN_IN_SCRIPT = String.raw`;(() => {
     const problem = await response.json().catch(() => ({}))
     return response.status + ' ' + (problem.detail || response.statusText)
   }
-  // Replaces the page by the caller's version.
+  // Replaces the page with the version for this credential.
   const show = async (credential) => {
     const before = read()
     keep(credential)
@@ -49,19 +50,19 @@ export const SIGN_IN_SCRIPT = String.raw`;(() => {
         return
       }
       keep(response.status === 401 ? null : before)
-      tell(await detailOf(response))
+      showError(await detailOf(response))
     } catch (error) {
-      tell('There was no answer: ' + error.message)
+      showError('No response: ' + error.message)
     }
   }
 
-  const isOther = made && !('caller' in root.dataset) && window.shownFor !== made
+  const isOther = initial && !('caller' in root.dataset) && window.shownFor !== initial
   if (isOther) root.hidden = true
-  addEventListener('pageshow', (event) => { if (event.persisted && read() !== made) location.reload() })
+  addEventListener('pageshow', (event) => { if (event.persisted && read() !== initial) location.reload() })
 
   document.addEventListener('DOMContentLoaded', () => {
     root.classList.add('with-js')
-    if (isOther) show(made)
+    if (isOther) show(initial)
     for (const form of document.querySelectorAll('[data-sign-in]')) form.addEventListener('submit', (event) => {
       event.preventDefault()
       const text = form.querySelector('input').value.trim()

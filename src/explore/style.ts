@@ -1,4 +1,4 @@
-/** How the pages look: light or dark, as the reader's system says. */
+/** The style sheet of the pages, light or dark as the reader's system prefers. */
 export const STYLE = String.raw`:root {
   color-scheme: light dark;
   --bg: #f6f7f9; --card: #fff; --sunk: #f0f2f5; --line: #dde1e7; --text: #1b2130; --dim: #586174;

@@ -9,7 +9,7 @@ import type { Declared, Scope } from './feature.js'
 /** How many relations can lead to the field of a filter. */
 const MAX_RELATIONS = 3
 
-/** The records to which relations of a record lead, one relation after another. Only the field of the comparison is asked about. */
+/** The related records that a filter reaches through one or more relations. Only the field at the end of the path is compared. */
 export type RelatedRecords = ExpansionSpec
 
 /** Splits `author.country.code` into its relations and its field. */
@@ -18,7 +18,7 @@ export function splitPath(name: string): readonly [relations: readonly string[],
   return [names.slice(0, -1), names.at(-1) ?? '']
 }
 
-/** Finds the model to which relations lead, and reports those that lead nowhere. */
+/** Finds the model at the end of a path of relations; reports relations that are unknown, hidden, or too many. */
 export function checkPath(
   relations: readonly string[],
   from: ModelDraft,
@@ -26,19 +26,19 @@ export function checkPath(
   { models, report }: Scope,
 ): ModelDraft | undefined {
   if (relations.length > MAX_RELATIONS) {
-    const message = `a filter follows at most ${MAX_RELATIONS} relations, and this one ${relations.length}`
+    const message = `a filter can follow at most ${MAX_RELATIONS} relations; this one follows ${relations.length}`
     report.add({ ...place, code: 'SC311', message })
     return undefined
   }
   let model: ModelDraft | undefined = from
   for (const name of relations) {
-    const joint = model.relations.get(name)
-    if (joint === undefined && !checkFieldName(model, name, place, report)) return undefined
+    const composite = model.relations.get(name)
+    if (composite === undefined && !checkFieldName(model, name, place, report)) return undefined
     const field = model.fields.get(name)
-    const relation = joint ?? field
+    const relation = composite ?? field
     if (relation === undefined) return undefined
-    const reason = joint
-      ? whyPartHidden(joint, model)
+    const reason = composite
+      ? whyPartHidden(composite, model)
       : field && (isRelation(field) ? whyHidden(field) : 'it is not a relation')
     if (reason !== undefined) {
       report.add({ ...place, code: 'SC311', message: `lists cannot be filtered through ${show(name)}: ${reason}` })
@@ -50,17 +50,16 @@ export function checkPath(
   return model
 }
 
-/** Builds the way to the field of a filter. Grants to the resource that shows a related record say which of them a caller may ask about. */
-export function buildPath(
-  name: string,
-  { model, models, resources }: Declared,
-): { readonly field: FieldSpec; readonly related: RelatedRecords | undefined } {
+interface FilterPath {
+  readonly field: FieldSpec
+  readonly related: RelatedRecords | undefined
+}
+
+/** Resolves the path of a filter. The grants of the resource that retrieves a related model decide which of its records match. */
+export function buildPath(name: string, { model, models, resources }: Declared): FilterPath {
   const [relations, last] = splitPath(name)
-  const below = (
-    from: ModelSpec,
-    [next, ...others]: readonly string[],
-  ): { field: FieldSpec; related?: RelatedRecords } => {
-    if (next === undefined) return { field: find(from.fields, last) }
+  const below = (from: ModelSpec, [next, ...others]: readonly string[]): FilterPath => {
+    if (next === undefined) return { field: find(from.fields, last), related: undefined }
     const relation = find(from.relations, next)
     const target = models.get(relation.target.model) ?? fail(`a relation that was never checked: ${next}`)
     const { field, related } = below(target, others)
@@ -82,15 +81,14 @@ export function buildPath(
       },
     }
   }
-  const { field, related } = below(model, relations)
-  return { field, related }
+  return below(model, relations)
 }
 
 function find<Named extends { readonly name: string }>(all: readonly Named[], name: string): Named {
   return all.find((each) => each.name === name) ?? fail(`a name that was never checked: ${name}`)
 }
 
-/** Whether a caller sees every field of the way that was declared. */
+/** Whether a caller sees every field of the declared path. */
 export function isWhole(declared: RelatedRecords, seen: RelatedRecords | undefined): seen is RelatedRecords {
   const [next] = declared.expand
   return (

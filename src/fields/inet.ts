@@ -25,7 +25,7 @@ const addressType = ({ name, format, canonical, message, samples }: Kind) =>
     rules: () => [{ name: 'type', schema: { type: 'string', format }, message }],
     // `ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255/128` has 49 characters; each can be an escape of six bytes, and there are two quotes.
     maxBytes: () => 6 * 49 + 2,
-    // Of the canonical forms: `ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/127`
+    // The longest canonical form is `ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/127`.
     longest: () => 43,
     read: (text) => text,
     parse: canonical,
@@ -43,7 +43,7 @@ export const inet: FieldType<string> = {
     name: 'inet',
     format: 'address',
     canonical: canonicalAddress,
-    message: 'must be an IP address such as 192.0.2.1 or 2001:db8::1, perhaps with a prefix length (192.0.2.1/24)',
+    message: 'must be an IP address such as 192.0.2.1 or 2001:db8::1, optionally with a prefix length (192.0.2.1/24)',
     samples: ['192.0.2.1', '192.0.2.1/24', '2001:db8::1', '::'],
   }),
   synonyms: ['ip', 'ip_address'],

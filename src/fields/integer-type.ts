@@ -39,10 +39,10 @@ const rangeOf = ({ minimum, maximum }: IntegerOptions, limits: Range): Range => 
 const boundConflict = (option: keyof IntegerOptions, options: IntegerOptions, limits: Range) => {
   const value = options[option]
   if (typeof value === 'number' && !Number.isSafeInteger(value)) {
-    return [{ option, message: `${value} has more digits than YAML keeps; in quotes all of them count` }]
+    return [{ option, message: `${value} is not exact: integers must be within ±(2^53 − 1); quote larger ones` }]
   }
   if (value === undefined || within(BigInt(value), limits)) return []
-  return [{ option, message: `${value} is not ${rangeMessage(`${limits.minimum}`, `${limits.maximum}`).slice(8)}` }]
+  return [{ option, message: `${value} is not between ${limits.minimum} and ${limits.maximum}` }]
 }
 
 const conflicts = (options: IntegerOptions, limits: Range) => {
@@ -74,7 +74,7 @@ const rules = (options: IntegerOptions, limits: Range, cast: string): readonly R
 
 const formatBound = (text: string): Json => (Number.isSafeInteger(Number(text)) ? Number(text) : text)
 
-/** How an integer field describes a column. `digits` is the maximum number of digits of a default, so that none is lost. */
+/** How an integer field describes a column. Defaults with more than `digits` digits are not read, because a JSON number would round them. */
 const integerForm = (limits: Range, digits: number): ColumnForm => ({
   counts: limits,
   comparison: { as: 'number', decimals: 0 },
@@ -94,8 +94,8 @@ export const integerType = (cast: string, limits: Range) =>
     fromColumn: ({ type }: ExistingColumn) =>
       type === cast ? integerForm(limits, Math.min(String(limits.maximum).length, SAFE_DIGITS)) : undefined,
     samples: { columns: /^(?:smallint|integer|bigint)/, texts: ['1', '2', '3', '10', '100', '0', '-1'] },
-    // `always`, because a row with a number of its own does not advance the counter, and a later insert would fail; to copy
-    // rows with their numbers, use `overriding system value`, which COPY does not need.
+    // `always`: with `by default`, an explicit value would not advance the sequence, and a later insert would fail. To insert rows with their keys,
+    // use `overriding system value`; COPY does not need it.
     assigned: {
       key: 'identity',
       sql: 'generated always as identity',

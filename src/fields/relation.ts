@@ -1,10 +1,10 @@
 import type { FieldType, Typed } from './field-type.js'
 
-/** `key` is the type of the field that it refers to, with its options; the configuration sets it, so that it cannot be written in YAML. */
+/** `key` is the type of the referenced field with its options. It is resolved from the model and is not a key of the YAML. */
 export interface RelationOptions {
   readonly model: string
-  /** The field of the other model that it refers to; by default its primary key. */
-  readonly references?: string
+  /** The field of the other model that it refers to. */
+  readonly references: string
   readonly key: Typed
 }
 
@@ -32,7 +32,7 @@ export const belongsTo: FieldType<unknown, RelationOptions> = {
   examplesOf: ({ key: { type, options } }) => type.examplesOf?.(options) ?? type.examples,
   column: ({ key: { type, options } }) => type.column(options),
   serves: (column, { key: { type, options } }) => type.serves?.(column, options) ?? false,
-  rules: ({ key: { type, options }, model, references = 'id' }) =>
+  rules: ({ key: { type, options }, model, references }) =>
     type.rules(options).map(({ name, schema, described }) => ({
       name,
       schema,

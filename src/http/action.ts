@@ -12,6 +12,7 @@ import { compileValues } from '../resource/values.js'
 import type { ActionDescription } from './action-description.js'
 import type { Endpoint } from './middleware/endpoint.js'
 import { compileEndpoint } from './middleware/index.js'
+import { isStrict, rejectAny } from './middleware/parameters.js'
 import type { Operation } from './operations/operation.js'
 import { notFound, readId } from './operations/request.js'
 import type { BodyPolicy, Context, Method, Reply, Route, Transaction } from './route.js'
@@ -116,7 +117,7 @@ export function actionRoute(
     operation,
     path,
     respondsJson: false,
-    checkQuery: undefined,
+    checkQuery: method !== 'GET' && isStrict(spec) ? rejectAny : undefined,
     idempotency: method === 'POST' ? spec.idempotency : undefined,
     replacement: undefined,
     transaction: method === 'GET' ? undefined : { isolation },

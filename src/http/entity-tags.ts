@@ -11,8 +11,8 @@ type Headers = Context['headers']
  * blanks after a tag belong to its group, because two adjacent runs of blanks would take quadratic time.
  */
 const ELEMENT = /[ \t]*(?:(W\/)?"([!#-~\x80-\xff]*)"[ \t]*)?(,|$)/y
-/** SHA-256 in base64 for URLs, and the coding in which the client has the record. */
-const OURS = /^([A-Za-z0-9_-]{43})(?:-(?:br|gzip))?$/
+/** SHA-256 in base64url, whose last character has two zero bits, and the coding in which the client has the record. */
+const OURS = /^([A-Za-z0-9_-]{42}[AEIMQUYcgkosw048])(?:-(?:br|gzip))?$/
 
 interface Tag {
   readonly weak: boolean
@@ -39,7 +39,7 @@ function knownTag(headers: Headers, tag: string): string | undefined {
   return [tag, ...coded].find((each) => isKnown(headers, each))
 }
 
-/** Whether `If-None-Match` lists this tag. */
+/** Whether `If-None-Match` is `*` or lists this tag. */
 export function isKnown(headers: Headers, tag: string): boolean {
   const known = headers['if-none-match']
   const tags = known === undefined ? undefined : readTags(String(known))
@@ -47,7 +47,7 @@ export function isKnown(headers: Headers, tag: string): boolean {
 }
 
 /**
- * Parses the preconditions of a write; undefined if there are none, which `required` rejects.
+ * Parses the preconditions of a write; undefined if there are none. With `required`, a write without `If-Match` is rejected.
  * @throws Problem `malformed_request` for malformed headers, `precondition_required`
  */
 export function readPreconditions(headers: Headers, required: boolean): readonly Precondition[] | undefined {

@@ -10,6 +10,6 @@ export const isIn: Lookup<readonly unknown[]> = {
   sql: (column, { bind, field: { type, options } }) =>
     `${column} = any(${bind((values) => arrayLiteral(values.map((value) => type.write(value, options))))})`,
   index: helpForValues,
-  meaning: `is one of up to ${MAX_VALUES} values between commas; inside a value, a comma is written \`\\,\` and a backslash \`\\\\\``,
+  meaning: `is one of up to ${MAX_VALUES} comma-separated values; inside a value, a comma is written \`\\,\` and a backslash \`\\\\\``,
   description: 'is one of these',
 }

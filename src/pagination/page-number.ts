@@ -8,7 +8,7 @@ export const pageNumber: PaginationStyle = {
   parameters: ['page', 'page_size', 'cursor'],
   size: 'page_size',
   describe: (sizes) => [
-    describeCount('page', 'The number of the page. One past the end is empty.', 1),
+    describeCount('page', 'The number of the page. A page past the end is empty.', 1),
     describeSize('page_size', sizes),
     CURSOR,
   ],

@@ -1,6 +1,6 @@
 import type { Json } from '../json.js'
 
-/** Who sent a request, by its credential. */
+/** The caller of a request, as identified by its credential. */
 export interface Identity {
   readonly subject: string
   /** Roles that the configuration names. */

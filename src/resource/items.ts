@@ -17,7 +17,7 @@ export interface Change {
  */
 export function parseCreations(resource: Resource, items: readonly JsonBody[]): readonly Row[] {
   const errors: FieldError[] = []
-  const rows = items.flatMap((item, place) => attempt(errors, place, () => resource.parseBody(item, 'create')))
+  const rows = items.flatMap((item, index) => attempt(errors, index, () => resource.parseBody(item, 'create')))
   if (errors.length > 0) throw invalid(errors)
   return rows
 }
@@ -29,21 +29,21 @@ export function parseCreations(resource: Resource, items: readonly JsonBody[]): 
 export function parseChanges(resource: Resource, items: readonly JsonBody[]): readonly Change[] {
   const { key } = resource
   const errors: FieldError[] = []
-  const places = new Map<string, number>()
-  const changes = items.flatMap((item, place) => {
-    const ids = attempt(errors, place, () => resource.parseKey(item))
-    const rows = attempt(errors, place, () => resource.parseBody(item, 'update'))
+  const indexes = new Map<string, number>()
+  const changes = items.flatMap((item, index) => {
+    const ids = attempt(errors, index, () => resource.parseKey(item))
+    const rows = attempt(errors, index, () => resource.parseBody(item, 'update'))
     return ids.flatMap((id) => {
       const text = key.text(id)
-      const first = places.get(text)
-      if (first !== undefined)
+      const earlier = indexes.get(text)
+      if (earlier !== undefined)
         errors.push(
           ...key.fields.map(({ name, label }) => ({
-            field: `${place}.${name}`,
-            message: `${label} is the same as in item ${first}`,
+            field: `${index}.${name}`,
+            message: `${label} is the same as in item ${earlier}`,
           })),
         )
-      places.set(text, place)
+      indexes.set(text, index)
       return rows.map((row) => ({ id, row }))
     })
   })
@@ -52,12 +52,12 @@ export function parseChanges(resource: Resource, items: readonly JsonBody[]): re
 }
 
 /** Returns the result in an array, or an empty array after adding the errors to `errors`. */
-function attempt<Value>(errors: FieldError[], place: number, read: () => Value): readonly Value[] {
+function attempt<Value>(errors: FieldError[], index: number, read: () => Value): readonly Value[] {
   try {
     return [read()]
   } catch (error) {
     if (!(error instanceof Problem) || error.type !== 'validation') throw error
-    errors.push(...atPlace(error.errors, place))
+    errors.push(...atIndex(error.errors, index))
     return []
   }
 }
@@ -67,15 +67,15 @@ function attempt<Value>(errors: FieldError[], place: number, read: () => Value):
  * @param key the fields that identify an existing record
  * @throws the error of `work`; the errors of a Problem are prefixed with the index of the item
  */
-export async function doAt<Result>(
-  place: number,
+export async function doAtIndex<Result>(
+  index: number,
   work: () => Promise<Result>,
   key?: readonly FieldSpec[],
 ): Promise<Result> {
   try {
     return await work()
   } catch (error) {
-    throw placed(error, place, key)
+    throw withIndex(error, index, key)
   }
 }
 
@@ -83,16 +83,14 @@ export async function doAt<Result>(
 const ABOUT_A_RECORD: ReadonlySet<ProblemType> = new Set(['validation', 'forbidden', 'conflict'])
 
 /** Prefixes the errors of a Problem with the index of the item. If no field is to blame for it, the fields of the key have its message. */
-export function placed(error: unknown, place: number, key: readonly FieldSpec[] = []): unknown {
+export function withIndex(error: unknown, index: number, key: readonly FieldSpec[] = []): unknown {
   if (!(error instanceof Problem)) return error
-  const { type, message, headers } = error
+  const { type, message, headers, cause } = error
   const ofKey = ABOUT_A_RECORD.has(type) ? key.map(({ name }) => ({ field: name, message })) : []
   const errors = error.errors.length > 0 ? error.errors : ofKey
-  return errors.length === 0
-    ? error
-    : new Problem(type, message, { errors: atPlace(errors, place), headers, cause: error })
+  return errors.length === 0 ? error : new Problem(type, message, { errors: atIndex(errors, index), headers, cause })
 }
 
-function atPlace(errors: readonly FieldError[], place: number): readonly FieldError[] {
-  return errors.map(({ field, message }) => ({ field: `${place}.${field}`, message }))
+function atIndex(errors: readonly FieldError[], index: number): readonly FieldError[] {
+  return errors.map(({ field, message }) => ({ field: `${index}.${field}`, message }))
 }

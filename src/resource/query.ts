@@ -1,7 +1,7 @@
 import { BETWEEN_COMMAS } from '../dialects/parameters.js'
 import { Problem } from '../problem.js'
 
-/** Decoded query parameters, each given once. */
+/** Decoded query parameters by name. */
 export type Query = ReadonlyMap<string, string>
 
 const MAX_PARAMETERS = 100
@@ -60,7 +60,7 @@ export function parsePairs(search: string): readonly Pair[] {
   return pairs.map(readPair)
 }
 
-/** Each id is a parameter of its own. */
+/** Higher than `MAX_PARAMETERS`, because dialects send each id as a separate parameter. */
 const MAX_PAIRS = 2_000
 
 function readPair(pair: string): Pair {
@@ -71,7 +71,7 @@ function readPair(pair: string): Pair {
 }
 
 function tooMany(most: number): Problem {
-  return new Problem('invalid_query', `more than ${most} query parameters are given`)
+  return new Problem('invalid_query', `the query has more than ${most} parameters`)
 }
 
 /** Quotes a client's name for an error message: shortened, with unusual characters replaced and spaces visible. */

@@ -53,7 +53,7 @@ test('a rule on a column needs an index in the order of lists', async () => {
   expect(await saidOf('{ to: member, may: list, rows: { done: false } }', { indexes: `[${MADE}]` })).toEqual([])
 })
 
-test('a unique value that tells of hidden records is a warning', async () => {
+test('a unique value that reveals hidden records is a warning', async () => {
   const grant = '{ to: member, may: [create, retrieve], rows: { tenant: $tenant } }'
   expect(await saidOf(grant, { indexes: `[${MADE}]`, task: 'unique: true' })).toEqual([
     'SC411: `code` must be unique among all records, and this grant separates them by `tenant`: 409 tells that a hidden record has a value (make it unique within `tenant`: `indexes: [{ fields: [tenant, code], unique: true }]`)',

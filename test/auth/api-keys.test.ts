@@ -159,6 +159,7 @@ describe('`keys`', () => {
     ['a role', ['--role', 'metre'], 'no role is named `metre`'],
     ['a claim', ['--claim', 'sight=3'], 'no claim is named `sight`'],
     ['a value of another type', ['--claim', 'site="x"'], 'the value of --claim site must be of the type number'],
+    ['a claim without a value', ['--claim', 'site'], '--claim must be name=value; got `site`'],
     ['a duration', ['--expires', '3 weeks'], '--expires is a whole number with a unit, not `3 weeks`'],
   ])('create rejects %s that it does not know', async (_what, args, message) => {
     const outcome = await run('keys', 'create', '--subject', 'meter-7', ...args)

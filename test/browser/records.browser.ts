@@ -97,7 +97,7 @@ describeInChromium('a record in Chromium', () => {
     await input('Title').fill('Mine')
     await run(`update books set notes = 'theirs', extra = '{"b": 9007199254740993}'`)
     await button('Save').click()
-    await page.getByText('Meanwhile somebody else changed this record.').waitFor()
+    await page.getByText('Somebody else has changed this record.').waitFor()
     const table = page.locator('.alert table')
     expect(await table.getByRole('row').allInnerTexts()).toEqual([
       'Field\tBefore\tNow\tWith your changes',

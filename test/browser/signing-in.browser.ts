@@ -1,3 +1,5 @@
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import type { BrowserContext, Page } from 'playwright-core'
 import { type Api, startApi } from '../support/api.js'
@@ -90,6 +92,29 @@ describeInChromium('signing in to Explore', () => {
     await button('Sign in').click()
     await page.getByText('401 the credential is not valid here').waitFor()
     expect(await credential()).toBe(null)
+  })
+
+  test('says on public pages without a form, too, why a stored credential is rejected', async () => {
+    // Swagger UI is found in the folders above the file.
+    const folder = resolve('.snippetctl', 'signing-in')
+    await mkdir(folder, { recursive: true })
+    const file = join(folder, 'resources.yaml')
+    await writeFile(file, YAML.replace('signed_in', 'anyone'))
+    const open = await startApi(file, { checkResponses: false })
+    try {
+      const { page: docs } = await openPage(context, open.url)
+      const said = docs.waitForEvent('dialog')
+      await docs.addInitScript(() => sessionStorage.setItem('explore-credential', 'Bearer expired'))
+      const visited = docs.goto(`${open.url}/docs`)
+      const dialog = await said
+      expect(dialog.message()).toBe('401 the credential is not valid here')
+      await dialog.accept()
+      await visited
+      await docs.close()
+    } finally {
+      await open.close()
+      await rm(folder, { recursive: true })
+    }
   })
 
   test('says that a caller has no grant', async () => {

@@ -217,7 +217,7 @@ const TASKS: readonly Task[] = [
       await hands.press('Control+a')
       await hands.type('Mine')
       await hands.press('Enter')
-      await page.getByText('Meanwhile somebody else changed this record.').waitFor()
+      await page.getByText('Somebody else has changed this record.').waitFor()
       await hands.press('Control+Enter')
     },
     pointer: async () => {
@@ -225,7 +225,7 @@ const TASKS: readonly Task[] = [
       await hands.click(page.getByLabel('Title'), 3)
       await hands.type('Mine')
       await hands.click(button('Save'))
-      await page.getByText('Meanwhile somebody else changed this record.').waitFor()
+      await page.getByText('Somebody else has changed this record.').waitFor()
       await hands.click(button('Overwrite'))
     },
     done: async () => {

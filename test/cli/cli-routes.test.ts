@@ -52,6 +52,10 @@ describe('routes', () => {
       stdout: '',
       stderr: 'error: no route matches `book-lst`\n  = help: a route with a similar name exists: `book-list`\n',
     })
+    expect(await run('routes', '--method', 'psot')).toMatchObject({
+      code: 1,
+      stderr: 'error: no route matches method `psot`\n  = help: a method with a similar name exists: `POST`\n',
+    })
   })
 
   test('lists the routes of a plugin with their source', async () => {

@@ -101,7 +101,7 @@ describe('a list', () => {
     ['/page/books?page=1&page=2', '`page` is given twice with different values'],
     [
       '/page/books?ordering=title&ordering=pages',
-      '`ordering` is given twice with different values; give it once, with its values between commas',
+      '`ordering` is given twice with different values; give it once, with its values separated by commas',
     ],
     ['/page/books?page=0', '`page` must be a whole number from 1'],
     ['/page/books?pages__gte=1&pages__gte=2', '`pages__gte` must have one value'],

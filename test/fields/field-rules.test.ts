@@ -238,7 +238,7 @@ test.each([
 
 test('a relation has the key type of its target in every form', () => {
   const relation = typeNamed('belongs_to')
-  const options = { model: 'author', key: { type: typeNamed('bigint'), options: {} } }
+  const options = { model: 'author', references: 'id', key: { type: typeNamed('bigint'), options: {} } }
   expect(relation.column(options)).toBe('bigint')
   expect(parse(relation, options, '9007199254740993')).toEqual({ value: 9007199254740993n })
   expect(parse(relation, options, '9223372036854775808')).toEqual({ message: 'must be the id of an existing author' })

@@ -121,6 +121,18 @@ describe('an action', () => {
     expect(await lent()).toBe(false)
   })
 
+  test('rejects an unknown parameter, whatever its method', async () => {
+    const requests: readonly (readonly [method: string, path: string])[] = [
+      ['GET', '/books/1/cover/?depth=2'],
+      ['POST', '/books/clear/?depth=2'],
+    ]
+    for (const [method, path] of requests) {
+      const response = await api.fetch(path, { method })
+      expect([response.status, await response.json()]).toMatchObject([400, { type: '/problems/invalid-query' }])
+    }
+    expect(called).toEqual([])
+  })
+
   test.each([
     ['a body without a Content-Type', Buffer.from('{}'), {}],
     ['an empty object', '{}', JSON_TYPE],

@@ -87,6 +87,14 @@ describe.each(CHANGES)('%s %j', (method, body) => {
     expect(tagOf(await read())).toBe(tag)
   })
 
+  test('is rejected for a tag that differs only in the bits that base64 ignores', async () => {
+    const characters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+    const last = tag.slice(-2, -1)
+    const near = `${tag.slice(0, -2)}${characters[characters.indexOf(last) + 1]}"`
+    expect((await change({ 'if-match': near })).status).toBe(412)
+    expect(tagOf(await read())).toBe(tag)
+  })
+
   test('is rejected for a weak tag, and for If-None-Match with the current tag', async () => {
     const rejection = async (headers: Record<string, string>) => {
       const response = await change(headers)

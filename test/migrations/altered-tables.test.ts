@@ -13,7 +13,7 @@ models:
       pages: { type: integer, default: 1 }
       changed_at: { type: timestamp, auto: on_update }
 resources:
-  book: { model: book, path: /books/, filterable: { title: [contains], pages: [gt] } }
+  book: { model: book, path: /books/, filterable: { title: [contains], pages: [gt] }, bulk: [partial_update] }
 `
 
 let api: Api
@@ -77,6 +77,9 @@ test.each([
     await api.send('POST', '/books/', { title: 5 })
     await api.send('POST', '/nowhere/', {})
     expect(api.logged.filter(({ event }) => event !== 'request')).toHaveLength(1)
+    const several = await api.send('PATCH', '/books/', [{ id: 1, title: 'Gap' }])
+    expect([several.status, await several.json()]).toMatchObject([400, { type: '/problems/validation' }])
+    expect(api.logged.filter(({ event }) => event === 'validator_gap')).toMatchObject([{ code }, { code, constraint }])
   },
 )
 

@@ -52,6 +52,23 @@ models:
     expect(stderr).toMatch(/^left {2}codes\.code: the check codes_code_check stays as it is: .*\n$/)
   })
 
+  test('ignores the casts of a check only if they keep each value and the order of values', async () => {
+    await given(`create table prices (id serial primary key,
+      year integer check (year::text >= '10') check (year::bigint >= 1),
+      price numeric(6, 2) check (price::bigint >= 1) check (price <= 5::numeric),
+      ratio real check (ratio::double precision >= 0.5::double precision) check (ratio::integer <= 2))`)
+    const { stdout } = await run('introspect', '--manage', '--no-resources', '--print')
+    for (const part of [
+      'year:  { type: integer, minimum: 1, nullable: true }',
+      'price: { type: decimal, precision: 6, scale: 2, maximum: "5.00", nullable: true }',
+      'ratio: { type: float, bits: 32, minimum: 0.5, nullable: true }',
+      "# prices.year: the check prices_year_check stays as it is: CHECK (((year)::text >= '10'::text))",
+      '# prices.price: the check prices_price_check stays as it is: CHECK (((price)::bigint >= 1))',
+      '# prices.ratio: the check prices_ratio_check1 stays as it is: CHECK (((ratio)::integer <= 2))',
+    ])
+      expect(stdout).toContain(part)
+  })
+
   test.each([
     'on',
     // Only a server opens a new session for each command.

@@ -167,7 +167,7 @@ describe('down', () => {
       const folder = await makeFolder({ '0001_books.sql': text })
       await migrateUp(database, folder.path)
       const failure = await failureOf(migrateDown(database, folder.path, ALL), folder)
-      expect(failure).toBe('0001_books.sql has no down part, so that it cannot be reverted')
+      expect(failure).toBe('0001_books.sql has no down part, so it cannot be reverted')
       expect(await tablesOf(database)).toEqual(['books'])
     },
   )

@@ -104,7 +104,7 @@ describe('a migration in TypeScript', () => {
     const { folder, root } = await makeMigrations({ '0001_a.ts': 'export const up = () => {}\n' })
     await migrateUp(database, folder)
     expect(await failureOf(migrateDown(database, folder), root)).toBe(
-      'migrations/0001_a.ts exports no function `down`, so that it cannot be reverted',
+      'migrations/0001_a.ts exports no function `down`, so it cannot be reverted',
     )
     expect(await states(folder)).toEqual(['0001_a applied'])
   })

@@ -167,5 +167,5 @@ export const typedOf = (field: FieldDraft, drafts: Drafts, seen: readonly FieldD
   if (!isRelation(field)) return { type, options }
   const target = referredField(field, drafts)
   const key = target && typedOf(target, drafts, [...seen, field])
-  return key && { type, options: { ...options, key } }
+  return key && { type, options: { ...options, references: target.name, key } }
 }

@@ -2,7 +2,7 @@ import { fail } from '../../fail.js'
 import type { ModelSpec } from '../../config/spec.js'
 import type { Cell } from '../../fields/cell.js'
 import { Problem } from '../../problem.js'
-import { placed } from '../../resource/items.js'
+import { withIndex } from '../../resource/items.js'
 import { recordKey } from '../../resource/record-key.js'
 import type { Precondition, Row } from '../../resource/plan.js'
 import type { Result } from '../database.js'
@@ -52,7 +52,7 @@ export function createsOn<Item, Items>({
           .catch((error: unknown) => {
             const filled = some.map((row) => filledByScope(model, row, bounds?.scopes))
             const place = placeOfTaken(model, filled, error)
-            throw place === undefined ? error : placed(error, start + place)
+            throw place === undefined ? error : withIndex(error, start + place)
           })
         made.push(...answered.map(read))
       }
@@ -122,12 +122,12 @@ export function recordsOn<Item, Items>({
         .remove(statements.destroyMany(bounds, ids.map(key.write)), bounds)
         .catch((error: unknown) => {
           const place = placeOfReferred(model, ids, error)
-          throw place === undefined ? error : placed(error, place, key.fields)
+          throw place === undefined ? error : withIndex(error, place, key.fields)
         })
       if (bounds?.granted && count < ids.length) {
         const deleted = new Set(rows.map((cells) => key.text(key.read(cells))))
         const kept = ids.findIndex((id) => !deleted.has(key.text(id)))
-        throw placed(notGranted(), kept, key.fields)
+        throw withIndex(notGranted(), kept, key.fields)
       }
       return count
     },

@@ -5,7 +5,7 @@ import type { Stage } from './endpoint.js'
 const JSON_TYPE = 'application/json'
 const RANGE = /^[!#$%&'*+.^_`|~0-9a-z-]+\/[!#$%&'*+.^_`|~0-9a-z-]+$/
 
-/** Rejects clients that cannot read the responses, as 406, before anything is done. */
+/** Rejects requests whose `Accept` excludes the media type of the response (406), before plugins and the operation run. */
 export const accept: Stage = (next, { respondsJson, operation: { mediaType = JSON_TYPE } }) => {
   if (!respondsJson) return next
   return (context, input) => {
@@ -17,7 +17,7 @@ export const accept: Stage = (next, { respondsJson, operation: { mediaType = JSO
   }
 }
 
-/** Whether an `Accept` takes a media type. The most specific range decides; invalid media ranges are ignored. */
+/** Whether an `Accept` header allows a media type. The most specific range decides; invalid media ranges are ignored. */
 function admits(mediaType: string, accept: string): boolean {
   if (accept === '*/*' || accept === mediaType) return true
   const weights = new Map([...readWeights(accept)].filter(([range]) => RANGE.test(range)))

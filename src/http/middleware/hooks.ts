@@ -2,7 +2,7 @@ import { inspect } from 'node:util'
 import type { TransactionOptions } from '../../db/database.js'
 import type { Store, Stored } from '../../db/records/store.js'
 import { fail } from '../../fail.js'
-import { doAt } from '../../resource/items.js'
+import { doAtIndex } from '../../resource/items.js'
 import type { Id, Precondition, Row } from '../../resource/plan.js'
 import type { Resource } from '../../resource/resource.js'
 import type { Committed, Hooks } from '../hooks.js'
@@ -80,9 +80,9 @@ function hookedStore(context: Transaction, resource: Resource, hooks: readonly H
 
     async createMany(rows) {
       const values: Row[] = []
-      for (const [place, row] of rows.entries()) values.push(await doAt(place, () => beforeCreate(row)))
+      for (const [place, row] of rows.entries()) values.push(await doAtIndex(place, () => beforeCreate(row)))
       const made = await context.store(resource).createMany(values)
-      for (const [place, each] of made.entries()) await doAt(place, () => created(each))
+      for (const [place, each] of made.entries()) await doAtIndex(place, () => created(each))
       const answered = await context.documents(resource).retrieveMany(made.map(({ id }) => id))
       const items = new Map(answered.map((each) => [resource.key.text(each.id), each]))
       return made.map(({ id }) => items.get(resource.key.text(id)) ?? { id, item: missing() })
@@ -108,7 +108,7 @@ function hookedStore(context: Transaction, resource: Resource, hooks: readonly H
     async destroyMany(ids) {
       let count = 0
       for (const [place, id] of ids.entries())
-        if (await doAt(place, () => destroy(id, undefined), resource.key.fields)) count += 1
+        if (await doAtIndex(place, () => destroy(id, undefined), resource.key.fields)) count += 1
       return count
     },
 

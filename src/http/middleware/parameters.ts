@@ -35,8 +35,8 @@ export function rejectSelection(search: string): void {
   throw new Problem('invalid_query', `${quote(pair[0])} is not a parameter here: dialects always return whole records`)
 }
 
-/** Clients of a dialect send its parameters to every path. */
-const isStrict = ({ dialect, unknownQuery }: ResourceSpec): boolean =>
+/** Whether a resource rejects unknown parameters. Clients of a dialect send its parameters to every path. */
+export const isStrict = ({ dialect, unknownQuery }: ResourceSpec): boolean =>
   dialect === undefined && unknownQuery === 'refuse'
 
 /** @throws Problem `invalid_query` for any parameter */

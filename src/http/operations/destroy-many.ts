@@ -1,5 +1,5 @@
 import { Problem } from '../../problem.js'
-import { doAt } from '../../resource/items.js'
+import { doAtIndex } from '../../resource/items.js'
 import type { Id } from '../../resource/plan.js'
 import { parseQuery, quote } from '../../resource/query.js'
 import type { Resource } from '../../resource/resource.js'
@@ -33,7 +33,7 @@ export function destroyMany(resource: Resource): Operation<DestroyManyInput, rea
       const items: string[] = []
       for (const [place, id] of ids.entries())
         items.push(
-          (await doAt(place, () => store.take(id), resource.key.fields)) ??
+          (await doAtIndex(place, () => store.take(id), resource.key.fields)) ??
             notFoundAt(resource, [[place, resource.key.text(id)]]),
         )
       return items

@@ -18,7 +18,7 @@ export function destroy(resource: Resource): Operation<DestroyInput> {
 
 function returningNothing(resource: Resource): Operation<DestroyInput, boolean> {
   return {
-    ...form(resource),
+    ...requestPart(resource),
     run: ({ id, only }, context) => context.documents(resource).destroy(id, only),
     reply: (destroyed) => (destroyed ? { status: 204 } : notFound()),
   }
@@ -26,7 +26,7 @@ function returningNothing(resource: Resource): Operation<DestroyInput, boolean> 
 
 function returningRecord(resource: Resource): Operation<DestroyInput, string | undefined> {
   return {
-    ...form(resource),
+    ...requestPart(resource),
     run: ({ id, only }, context) => context.documents(resource).take(id, only),
     reply(item) {
       const text = item ?? notFound()
@@ -35,7 +35,7 @@ function returningRecord(resource: Resource): Operation<DestroyInput, string | u
   }
 }
 
-function form(resource: Resource) {
+function requestPart(resource: Resource) {
   return {
     name: 'destroy',
     method: 'DELETE',

@@ -1,4 +1,4 @@
-import { type Change, doAt, parseChanges } from '../../resource/items.js'
+import { type Change, doAtIndex, parseChanges } from '../../resource/items.js'
 import type { Resource } from '../../resource/resource.js'
 import type { Operation } from './operation.js'
 import { isHidden } from './request.js'
@@ -29,7 +29,7 @@ export function updateMany(resource: Resource): Operation<UpdateManyInput, reado
       const items: string[] = []
       for (const [place, { id, row }] of changes.entries())
         items.push(
-          (await doAt(place, () => store.update(id, row), resource.key.fields)) ??
+          (await doAtIndex(place, () => store.update(id, row), resource.key.fields)) ??
             notFoundAt(resource, [[place, resource.key.text(id)]]),
         )
       return items

@@ -21,7 +21,7 @@ export interface AnsweringParts extends Situation {
   readonly onMismatch?: (() => void) | undefined
 }
 
-/** The ways to answer an exchange. The first one wins; later ones are ignored. */
+/** Sends the response to a request. Only the first call takes effect; later calls are ignored. */
 export interface Answering {
   answer(exchange: Exchange, reply: WrittenReply): void
   /** Responds with a problem. Any other error is a bug: its cause is logged and not shown to the client. */
@@ -50,7 +50,7 @@ export function createAnswering(parts: AnsweringParts): Answering {
     const { response, requestId, path, trace } = exchange
     // Already logged: this is the handler's reaction to the timeout.
     if (exchange.expired && error === exchange.ending?.signal.reason) return
-    const problem = toTruth(exchange, error)
+    const problem = toProblem(exchange, error)
     if (isOurs(problem)) {
       log.error({
         event: 'failure',
@@ -99,16 +99,16 @@ export function createAnswering(parts: AnsweringParts): Answering {
 
 const RETRY = { 'Retry-After': '1' }
 const PARTLY_DONE =
-  'The request failed after a part of its changes was stored. Read the records to find out, or send it again with its Idempotency-Key'
+  'The request failed after some of its changes were stored. Read the records to see which; repeating the request is safe only with an Idempotency-Key that this endpoint supports'
 
 /** The problem for the client. If something was stored, it must not suggest that the request can be retried. */
-function toTruth({ stored }: Exchange, error: unknown): Problem {
+function toProblem({ stored }: Exchange, error: unknown): Problem {
   if (!(error instanceof Problem)) return new Problem('internal', undefined, { cause: error })
   if (!stored || !(error.type === 'timeout' || error.type === 'unavailable')) return error
   return outcomeUnknown(error.cause ?? error, PARTLY_DONE)
 }
 
-/** Whether the database rejected what validation accepted. Problems of validation have no cause. */
+/** Whether the database rejected a value that validation had accepted. Problems thrown by validation have no cause. */
 function isGap({ type, cause }: Problem): boolean {
   return type === 'validation' && cause instanceof Error && 'code' in cause
 }

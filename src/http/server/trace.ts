@@ -11,7 +11,7 @@ export interface Trace {
 }
 
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
-const NOBODY = /^0+$/
+const ALL_ZEROS = /^0+$/
 const SAMPLED = 1
 
 /** Parses the trace of a request; undefined if the header is missing or invalid. */
@@ -19,7 +19,7 @@ export function readTrace({ traceparent }: IncomingHttpHeaders): Trace | undefin
   // Most requests have none.
   if (typeof traceparent !== 'string') return undefined
   const [, version, traceId = '', parentId = '', flags = '', more] = TRACEPARENT.exec(traceparent) ?? []
-  if (version === undefined || version === 'ff' || NOBODY.test(traceId) || NOBODY.test(parentId)) return undefined
+  if (version === undefined || version === 'ff' || ALL_ZEROS.test(traceId) || ALL_ZEROS.test(parentId)) return undefined
   // Later versions may add parts; version 00 has exactly these.
   if (version === '00' && more !== undefined) return undefined
   return Object.freeze({ traceId, parentId, sampled: (Number.parseInt(flags, 16) & SAMPLED) === SAMPLED })

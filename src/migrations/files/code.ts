@@ -34,7 +34,7 @@ function functionOf(module: unknown, file: string, part: 'up' | 'down'): Migrati
   if (typeof found === 'function') return found as MigrationFunction
   if (part === 'up') throw new MigrationError([`${file} exports no function \`up\``], [EXAMPLE])
   throw new MigrationError(
-    [`${file} exports no function \`down\`, so that it cannot be reverted`],
+    [`${file} exports no function \`down\`, so it cannot be reverted`],
     ['Write a new migration that reverts it, and apply that'],
   )
 }

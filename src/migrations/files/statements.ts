@@ -4,12 +4,13 @@ export interface ConcurrentIndex {
   readonly sql: string
   /** The name of the index as SQL, with its schema if the statement has one. */
   readonly name: string
+  /** Whether the statement creates the index; otherwise it drops it. */
   readonly makes: boolean
 }
 
 /** A statement that is its own transaction, and has the same result if it runs again after an interruption. */
 export interface RepeatableStatement {
-  /** The table as SQL, and the name of the constraint that the statement adds. Without it, running it again changes nothing. */
+  /** Set if the statement adds a constraint: its table as SQL, and its name. Other statements can simply run again. */
   readonly adds?: { readonly table: string; readonly constraint: string }
   /** The table as SQL, if the statement fills a column where it is null, which can be done a few rows at a time. */
   readonly fills?: string
@@ -28,7 +29,7 @@ export interface FileStatement {
 /** A name in SQL, quoted or not, as part of a pattern with the flags `iu`. */
 export const NAME = String.raw`(?:"(?:[^"]|"")+"|[\p{L}_][\p{L}\w$]*)`
 
-/** Tokens of PostgreSQL's scanner in which a semicolon does not end a statement. */
+/** Tokens of PostgreSQL's scanner, as far as finding the semicolons that end statements requires. */
 const TOKENS = [
   /--[^\n]*/y,
   /[eE]'[^'\\]*(?:(?:\\.|'')[^'\\]*)*(?:'|$)/sy,

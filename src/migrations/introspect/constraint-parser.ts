@@ -37,6 +37,26 @@ interface Subject {
   readonly comparison: Comparison
 }
 
+/** Whether an expression is the column, perhaps cast to a type that keeps each value and the order of values. */
+function isSubject(expression: Expression, { name, comparison }: Subject): boolean {
+  if (expression.kind !== 'column' || expression.name !== name) return false
+  const kept = TYPES_THAT_KEEP[comparison.as === 'number' ? numbersOf(comparison) : comparison.as]
+  return expression.casts.every((type) => kept?.includes(type))
+}
+
+const TYPES_THAT_KEEP: Readonly<Record<string, readonly string[]>> = {
+  text: ['text', 'character varying'],
+  list: ['text[]'],
+  integers: ['integer', 'bigint', 'numeric'],
+  decimals: ['numeric'],
+  floats: ['double precision'],
+}
+
+function numbersOf({ decimals }: Extract<Comparison, { as: 'number' }>): 'integers' | 'decimals' | 'floats' {
+  if (decimals === undefined) return 'floats'
+  return decimals === 0 ? 'integers' : 'decimals'
+}
+
 function limitsOf(part: Expression, subject: Subject): Limits | undefined {
   if (part.kind !== 'compare') return undefined
   const { operator, left, right } = part
@@ -47,7 +67,7 @@ function limitsOf(part: Expression, subject: Subject): Limits | undefined {
   if (operator === 'in') return choicesOf(left, right, subject)
   if (right.kind !== 'value') return undefined
   if (left.kind === 'call') return lengthOf(left, { operator, bound: right.text }, subject)
-  if (left.kind !== 'column' || left.name !== subject.name) return undefined
+  if (!isSubject(left, subject)) return undefined
   if (subject.comparison.as === 'text') return textLimits(operator, right.text)
   if (subject.comparison.as !== 'number') return undefined
   return rangeOf({ operator, bound: right.text }, subject.comparison.decimals)
@@ -64,9 +84,8 @@ interface Bound {
   readonly bound: string
 }
 
-function choicesOf(left: Expression, right: Expression, { name, comparison }: Subject): Limits | undefined {
-  if (comparison.as !== 'text' || left.kind !== 'column' || left.name !== name || right.kind !== 'list')
-    return undefined
+function choicesOf(left: Expression, right: Expression, subject: Subject): Limits | undefined {
+  if (subject.comparison.as !== 'text' || !isSubject(left, subject) || right.kind !== 'list') return undefined
   const choices = right.items.flatMap((item) => (item.kind === 'value' ? [item.text] : []))
   return choices.length === right.items.length && areChoices(choices) ? { choices } : undefined
 }
@@ -85,7 +104,7 @@ function lengthOf(
 ): Limits | undefined {
   const functions = LENGTHS[subject.comparison.as]
   if (functions?.includes(name) !== true) return undefined
-  if (argument.kind !== 'column' || argument.name !== subject.name || !/^\d{1,7}$/.test(bound)) return undefined
+  if (!isSubject(argument, subject) || !/^\d{1,7}$/.test(bound)) return undefined
   const length = Number(bound)
   if (operator === '=' && length > 0) return { min: length, max: length }
   if (operator === '>=') return { min: length }

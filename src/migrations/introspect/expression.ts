@@ -6,26 +6,26 @@ interface Constant {
   readonly casts: readonly string[]
 }
 
-/** A parsed expression of the catalogue, without casts that do not change a comparison. */
+/** A parsed expression of the catalogue. */
 export type Expression =
-  | { readonly kind: 'column'; readonly name: string }
+  | { readonly kind: 'column'; readonly name: string; readonly casts: readonly string[] }
   | Constant
   | { readonly kind: 'call'; readonly name: string; readonly argument: Expression }
   | { readonly kind: 'list'; readonly items: readonly Expression[] }
   | { readonly kind: 'compare'; readonly operator: string; readonly left: Expression; readonly right: Expression }
   | { readonly kind: 'and'; readonly parts: readonly Expression[] }
 
-/** In texts, only quotes are doubled: connections have `standard_conforming_strings`. */
+/** In string literals only quotes are escaped, because connections set `standard_conforming_strings`. */
 const TOKEN =
   /\s*('(?:[^']|'')*'|"(?:[^"]|"")+"|::|<>|[<>]=|[=<>()[\],]|-?\d+(?:\.\d+)?|(?:character varying|double precision|time(?:stamp)?(?:\(\d\))? with(?:out)? time zone|[A-Za-z_]\w*))/y
 
-/** Casts of a column that keep its value and its order. */
-const HARMLESS = new Set(['text', 'character varying', 'numeric', 'bigint', 'double precision', 'text[]'])
+/** Types to which PostgreSQL casts the integer that a function returns, for a comparison. */
+const WIDER_INTEGERS = new Set(['bigint', 'numeric'])
 
 const COMPARISONS = new Set(['=', '<>', '<', '<=', '>', '>='])
 
 /** Thrown for an expression that this parser does not support. */
-class Unread extends Error {}
+class Unsupported extends Error {}
 
 interface Reader {
   peek(): string | undefined
@@ -39,7 +39,7 @@ export function readExpression(text: string): Expression | undefined {
     const expression = readAll(reader)
     return reader.peek() === undefined ? expression : undefined
   } catch (error) {
-    if (error instanceof Unread) return undefined
+    if (error instanceof Unsupported) return undefined
     throw error
   }
 }
@@ -49,7 +49,7 @@ function tokensOf(text: string): readonly string[] {
   const end = text.trimEnd().length
   for (TOKEN.lastIndex = 0; TOKEN.lastIndex < end; ) {
     const token = TOKEN.exec(text)?.[1]
-    if (token === undefined) throw new Unread()
+    if (token === undefined) throw new Unsupported()
     tokens.push(token)
   }
   return tokens
@@ -61,7 +61,7 @@ function readerOf(tokens: readonly string[]): Reader {
     peek: () => tokens[at],
     take(expected) {
       const token = tokens[at]
-      if (token === undefined || (expected !== undefined && token !== expected)) throw new Unread()
+      if (token === undefined || (expected !== undefined && token !== expected)) throw new Unsupported()
       at += 1
       return token
     },
@@ -85,7 +85,7 @@ function readComparison(reader: Reader): Expression {
   if (reader.peek() !== 'ANY') return { kind: 'compare', operator, left, right: readOperand(reader) }
   reader.take()
   const right = readOperand(reader)
-  if (operator !== '=' || right.kind !== 'list') throw new Unread()
+  if (operator !== '=' || right.kind !== 'list') throw new Unsupported()
   return { kind: 'compare', operator: 'in', left, right }
 }
 
@@ -110,10 +110,10 @@ function readType(reader: Reader): string {
 }
 
 function castOf(operand: Expression, type: string): Expression {
-  if (operand.kind === 'value') return { ...operand, casts: [...operand.casts, type] }
-  if (HARMLESS.has(type)) return operand
+  if (operand.kind === 'value' || operand.kind === 'column') return { ...operand, casts: [...operand.casts, type] }
+  if (operand.kind === 'call' && WIDER_INTEGERS.has(type)) return operand
   if (operand.kind === 'list' && type.endsWith('[]')) return operand
-  throw new Unread()
+  throw new Unsupported()
 }
 
 function readPrimary(reader: Reader): Expression {
@@ -126,13 +126,17 @@ function readPrimary(reader: Reader): Expression {
   if (token.startsWith("'")) return constant(token.slice(1, -1).replaceAll("''", "'"), true)
   if (/^-?\d/.test(token)) return constant(token, false)
   if (token === 'ARRAY') return readList(reader)
-  if (token.startsWith('"')) return { kind: 'column', name: token.slice(1, -1).replaceAll('""', '"') }
-  if (!/^[a-z_]\w*$/.test(token)) throw new Unread()
-  if (reader.peek() !== '(') return { kind: 'column', name: token }
+  if (token.startsWith('"')) return column(token.slice(1, -1).replaceAll('""', '"'))
+  if (!/^[a-z_]\w*$/.test(token)) throw new Unsupported()
+  if (reader.peek() !== '(') return column(token)
   reader.take('(')
   const argument = readAll(reader)
   reader.take(')')
   return { kind: 'call', name: token, argument }
+}
+
+function column(name: string): Expression {
+  return { kind: 'column', name, casts: [] }
 }
 
 function constant(text: string, quoted: boolean): Constant {

@@ -12,7 +12,7 @@ interface Parts {
   readonly outside?: Step
 }
 
-/** What the forms of steps depend on. */
+/** The inputs that decide how a step is run. */
 interface Setting {
   readonly from: Catalog
   readonly isLarge: (table: string) => boolean
@@ -32,8 +32,8 @@ const REFERS = new RegExp(`references ((?:${NAME}\\.)?${NAME})`)
 const SET_NOT_NULL = new RegExp(`alter column (${NAME}) set not null$`)
 
 /**
- * Moves what would block the requests of large tables out of the transaction: unique keys by an index that is built concurrently, checks and foreign
- * keys `not valid` and then validated, `not null` by a validated check. Steps without such a form stay as they are.
+ * Moves steps that would block requests to large tables out of the transaction. Unique keys use an index that is built concurrently; checks and
+ * foreign keys are added `not valid` and then validated; `not null` uses a validated check. All other steps stay in the transaction.
  */
 export function onlineSteps(
   steps: readonly Step[],
@@ -74,7 +74,7 @@ function partsOfStep(step: Step, setting: Setting): Parts {
   return { inside: step }
 }
 
-const OUTSIDE = { outside: true, waits: 'nobody waits: this is done outside of a transaction' } as const
+const OUTSIDE = { outside: true, waits: 'nobody waits: it runs outside a transaction' } as const
 
 /** An index that is built while others write. */
 export function concurrently(step: Step): Step {
@@ -124,7 +124,7 @@ function checkedOutside(step: Step, table: string, name: string): Step {
   }
 }
 
-/** Takes constraints for new rows at once, so that there is no time without them, and checks the existing rows later. */
+/** Adds constraints as `not valid` in the transaction, so that new rows are always checked, and validates existing rows later. */
 function validatedLater(step: Step, table: string, names: readonly string[]): Parts {
   const isAdded = (statement: string) => names.includes(ADD.exec(statement)?.[1] ?? '')
   const added = step.up.filter(isAdded)
@@ -140,7 +140,7 @@ function validatedLater(step: Step, table: string, names: readonly string[]): Pa
       subject: `${table}.${partsOf(step.subject)[1]}`,
       detail: 'existing rows are checked',
       safety: 'risky',
-      risk: 'fails when a row that is there breaks it',
+      risk: 'fails if an existing row violates it',
       ...(rows && { rows }),
       ...OUTSIDE,
       up: names.map((name) => validate(table, name)),
@@ -149,7 +149,7 @@ function validatedLater(step: Step, table: string, names: readonly string[]): Pa
   }
 }
 
-/** A column without nulls, by a check that PostgreSQL takes as proof. Rows without a value are filled first, some at a time. */
+/** Sets a column `not null` without a scan under lock: PostgreSQL accepts a validated check as proof. Nulls are filled first, in batches. */
 function requiredOutside(
   step: Step,
   table: string,
@@ -178,7 +178,7 @@ function requiredOutside(
   return { inside: { ...rest, up: before, down: step.down.slice(1) }, outside }
 }
 
-/** PostgreSQL checks the rules of a column again when its type changes; here they are added again, and checked later. */
+/** PostgreSQL rechecks the constraints of a column when its type changes. Here they are dropped, added again `not valid`, and validated later. */
 function retyped(
   step: Step,
   table: string,
@@ -192,7 +192,7 @@ function retyped(
       each.columns.includes(name) &&
       !setting.dropped.has(identifier(each.name)),
   )
-  // Rows that are written again are checked on the way.
+  // A rewrite of the table checks its rows anyway.
   if (checks.length === 0 || works.some(({ work }) => work !== 'scan')) return { inside: step }
   const drops = checks.map((each) => alter(table, `drop constraint ${identifier(each.name)}`))
   const adds = checks.map((each) => addConstraint(table, each))

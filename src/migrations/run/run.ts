@@ -43,16 +43,16 @@ export async function migrationStatus(
   return compareJournal(database, await readMigrations(directory))
 }
 
-/** The options of a run. */
+/** The progress callbacks of a run, and its consent to data loss. */
 export interface RunOptions extends WatchReports {
   /** Called after each migration. */
   readonly report?: (done: CompletedMigration) => void
-  /** The names of the tables and columns that may be destroyed, by default none. */
+  /** Whether a table or column may be destroyed; by default none may. */
   readonly allows?: Allows
 }
 
 /**
- * Applies all pending migrations, each in its own transaction; files without one statement by statement.
+ * Applies all pending migrations, each in its own transaction. Files marked `transaction: none` run statement by statement.
  * @throws ConsentNeeded if a migration destroys objects without consent; nothing is applied, unless a file hides the destruction.
  * MigrationError if the files and the journal disagree (nothing is applied), or if a migration fails: it is rolled back and later ones do not run.
  */
@@ -67,7 +67,7 @@ export async function migrateUp(
   // A service without the privilege to change tables can start while nothing is pending.
   const pending = statuses.filter(({ state }) => state === 'pending').map(({ name }) => name)
   if (pending.length === 0) return []
-  return repeat(database, { ...options, files, direction: 'up', names: pending })
+  return runMigrations(database, { ...options, files, direction: 'up', names: pending })
 }
 
 /**
@@ -86,7 +86,7 @@ export async function migrateDown(
   rejectNewer(statuses, 'revert earlier migrations')
   const applied = statuses.filter(({ state }) => state === 'applied').map(({ name }) => name)
   if (applied.length === 0) return []
-  return repeat(database, { ...options, files, direction: 'down', names: applied.slice(-steps).reverse() })
+  return runMigrations(database, { ...options, files, direction: 'down', names: applied.slice(-steps).reverse() })
 }
 
 /**
@@ -114,25 +114,25 @@ interface MigrationRun extends RunOptions {
   readonly names: readonly string[]
 }
 
-async function repeat(database: Database, run: MigrationRun): Promise<readonly CompletedMigration[]> {
+async function runMigrations(database: Database, run: MigrationRun): Promise<readonly CompletedMigration[]> {
   const { files, direction, names, report, allows = () => false } = run
   const all: CompletedMigration[] = []
   const affected = names.flatMap((name) => files.filter((file) => file.name === name))
-  const unasked = (await lossesOfFiles(database, affected, direction)).filter(({ object }) => !allows(object))
-  if (unasked.length > 0) throw new ConsentNeeded(unasked)
+  const unconfirmed = (await lossesOfFiles(database, affected, direction)).filter(({ object }) => !allows(object))
+  if (unconfirmed.length > 0) throw new ConsentNeeded(unconfirmed)
   if (direction === 'up') await loadExtensionsOf(database, affected)
   const start = await takeInventory(database)
   const watch = startWatch(database, run)
   let began = performance.now()
-  let built: Migration | undefined
+  let finished: Migration | undefined
   try {
     while (direction === 'up' || all.length < names.length) {
-      const turn = { direction, start, allows, canBuild: database.concurrent, built: built?.name, watch }
-      const taken = await asOnlyMigrator(database, (session) => step(session, files, turn), watch)
+      const options = { direction, start, allows, canRunOutside: database.concurrent, finished: finished?.name, watch }
+      const taken = await asOnlyMigrator(database, (session) => step(session, files, options), watch)
       if (taken === undefined) break
-      built = taken.recorded ? undefined : taken.file
-      if (built) {
-        await runOutside(database, { file: built.file, part: built[direction] ?? [], watch })
+      finished = taken.recorded ? undefined : taken.file
+      if (finished) {
+        await runOutside(database, { file: finished.file, part: finished[direction] ?? [], watch })
         continue
       }
       const done = { name: taken.file.name, milliseconds: Math.round(performance.now() - began) }
@@ -146,7 +146,7 @@ async function repeat(database: Database, run: MigrationRun): Promise<readonly C
   return all
 }
 
-/** The session, which reports each statement of a file. */
+/** Wraps a session so that it reports the progress through the statements of a file. */
 function counting(session: MigratingSession, of: number, watch: Watch): Pick<MigratingSession, 'query'> {
   let statement = 0
   return {
@@ -158,19 +158,19 @@ function counting(session: MigratingSession, of: number, watch: Watch): Pick<Mig
   }
 }
 
-interface Turn {
+interface StepOptions {
   readonly direction: Direction
   readonly start: Inventory
   readonly allows: Allows
-  /** Whether indexes are built outside the transaction. */
-  readonly canBuild: boolean
-  /** The migration whose indexes are built, and which must still be recorded. */
-  readonly built: string | undefined
+  /** Whether statements can run outside a transaction. */
+  readonly canRunOutside: boolean
+  /** The migration whose statements have run outside a transaction, and which must still be recorded. */
+  readonly finished: string | undefined
   readonly watch: Watch
 }
 
-/** The result of one turn: a recorded migration, or one whose indexes must be built first. */
-interface Taken {
+/** The result of one step: a recorded migration, or one that must run outside a transaction first. */
+interface StepResult {
   readonly file: Migration
   readonly recorded: boolean
 }
@@ -179,8 +179,8 @@ interface Taken {
 async function step(
   session: MigratingSession,
   files: readonly Migration[],
-  { direction, start, allows, canBuild, built, watch }: Turn,
-): Promise<Taken | undefined> {
+  { direction, start, allows, canRunOutside, finished, watch }: StepOptions,
+): Promise<StepResult | undefined> {
   await createJournal(session)
   const statuses = await compareJournal(session, files)
   rejectDisagreement(statuses)
@@ -190,19 +190,19 @@ async function step(
   if (!file) return undefined
   if (direction === 'down' && !file.down) {
     throw new MigrationError(
-      [`${file.file} has no down part, so that it cannot be reverted`],
+      [`${file.file} has no down part, so it cannot be reverted`],
       ['Write a new migration that reverts it, and apply that'],
     )
   }
-  const outside = canBuild && isOutside(file[direction])
-  if (outside && built !== file.name) return { file, recorded: false }
+  const outside = canRunOutside && isOutside(file[direction])
+  if (outside && finished !== file.name) return { file, recorded: false }
   const before = await takeInventory(session)
   const watched = { ...session, ...counting(session, file[direction]?.length ?? 0, watch) }
   await MIGRATE[direction](watched, outside ? { ...file, [direction]: [] } : file, files)
   // Compares the database before and after, because a file can destroy objects in ways that its text does not show.
   const losses = lossesBetween(file.name, { start, before, after: await takeInventory(session) })
-  const unasked = losses.filter((loss) => !isAllowed(loss, file[direction] ?? [], allows))
-  if (unasked.length > 0) throw new ConsentNeeded(unasked)
+  const unconfirmed = losses.filter((loss) => !isAllowed(loss, file[direction] ?? [], allows))
+  if (unconfirmed.length > 0) throw new ConsentNeeded(unconfirmed)
   return { file, recorded: true }
 }
 
