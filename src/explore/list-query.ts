@@ -43,11 +43,13 @@ export function listUrl({ path }: ResourceSpec, query: URLSearchParams): string 
   return `${ROOT}${path}${search === '' ? '' : `?${search}`}`
 }
 
-/** Whether a query leaves out some of the records. */
+/** Whether a query leaves out some of the records: by a filter, or before its page. */
 export function isSelective(spec: ResourceSpec | undefined, search: string): boolean {
   if (!spec || spec.dialect) return search !== ''
   const query = new URLSearchParams(search)
-  const selecting = featureParameters(spec, 'list').filter((each) => isFilter(each) || each.findsText)
+  const selecting = featureParameters(spec, 'list').filter(
+    (each) => isFilter(each) || each.findsText || each.role === 'page',
+  )
   return selecting.some(({ name }) => query.has(name))
 }
 
