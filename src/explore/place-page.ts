@@ -5,7 +5,7 @@ import type { Identity } from '../resource/identity.js'
 import { actionsAt, actionsOf } from './actions.js'
 import { type ApiResponse, ask } from './ask.js'
 import { seenBy } from './caller.js'
-import { type Exact, isMembers, type Members, printJson, readExact } from './exact-json.js'
+import { type Exact, type Members, printJson, readExact } from './exact-json.js'
 import { fieldInputs } from './field-input.js'
 import { bodyDialog, deletion, dialog, opener } from './form.js'
 import { type Html, html } from './html.js'
@@ -17,7 +17,7 @@ import { findNames, nameOf } from './names.js'
 import { collectionOf, curlOf, type Explored, isRecord, type ApiPath, ROOT, recordRoute } from './place.js'
 import { changes, members, recordOf } from './record-page.js'
 import { type Referrer, referrersOf, referring } from './referrers.js'
-import { rejection, requestBar } from './request-bar.js'
+import { detailOf, rejection, requestBar } from './request-bar.js'
 import { schemaUrl } from './schema-page.js'
 import { hasSwaggerUi } from './swagger-ui.js'
 
@@ -117,7 +117,7 @@ function partsOf(explored: Explored, place: ApiPath, seen: Answered): Parts {
   const caller = seenBy(explored, resource, identity)
   if (isRecord(place)) {
     const record = recordOf(value)
-    if (rejected || !record) return { body: answer ? rejection(answer, detailOf(value)) : html`` }
+    if (rejected || !record) return { body: answer ? rejection(answer, value) : html`` }
     const stored = whole?.status === 200 ? recordOf(readExact(whole.text)) : undefined
     const version = whole?.headers.get('etag')
     const actions = actionsOf(explored, place, identity)
@@ -135,7 +135,7 @@ function partsOf(explored: Explored, place: ApiPath, seen: Answered): Parts {
   return {
     buttons: html`${creates && opener('create', `New ${name}`, { tone: 'primary', accessKey: 'n' })}${actions.buttons}`,
     above: answer && listTools(caller, asked),
-    body: rejected ? rejection(answer, detailOf(value)) : html`${listed}`,
+    body: rejected ? rejection(answer, value) : html`${listed}`,
     below: html`${
       creates &&
       dialog({
@@ -173,7 +173,7 @@ function pluginParts(explored: Explored, place: ApiPath, { search, answer, value
     buttons: html`${actions.buttons}${writes.map((method) => opener(`send-${method.toLowerCase()}`, `${method}…`, { tone: 'primary' }))}${
       deletes && opener('delete', 'Delete', { tone: 'danger' })
     }`,
-    body: rejected ? rejection(answer, detailOf(value)) : html`${shown}${answer && raw(answer, value)}`,
+    body: rejected ? rejection(answer, value) : html`${shown}${answer && raw(answer, value)}`,
     below: html`${actions.dialogs}${writes.map((method) => bodyDialog(method, place.path, method === 'POST' || record ? likely : '{}'))}${
       deletes && deletion({ path: place.path, list: collectionOf(explored, place), what: place.path })
     }`,
@@ -188,11 +188,6 @@ function likelyBody(record: Members | undefined, key: readonly string[] = ['id']
 function raw({ text, cut }: ApiResponse, value: Exact | undefined): Html {
   return html`<details class="raw"><summary>Response</summary><pre tabindex="0">${value === undefined ? text : printJson(value, 'lines')}</pre></details>
 ${cut && html`<p class="dim">The answer is longer than a page shows; the JSON has all of it.</p>`}`
-}
-
-function detailOf(value: Exact | undefined): string | undefined {
-  const detail = isMembers(value) ? (value.get('detail') ?? value.get('error')) : undefined
-  return typeof detail === 'string' ? detail : undefined
 }
 
 function titleOf(place: ApiPath): string {

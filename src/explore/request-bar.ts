@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import type { ApiResponse } from './ask.js'
+import { type Exact, isMembers, printJson } from './exact-json.js'
 import { type Html, html } from './html.js'
 import { badge } from './layout.js'
 
@@ -24,7 +25,13 @@ export function requestBar({ curl, url, answer }: RequestBarParts): Html {
 }
 
 /** Shows a problem: its detail, and the whole document below. */
-export function rejection({ status, text }: ApiResponse, detail: string | undefined): Html {
+export function rejection({ status, text }: ApiResponse, value: Exact | undefined): Html {
   return html`<section class="rejection" aria-label="Response"><h2>${status} ${STATUS_CODES[status] ?? ''}</h2>
-<p>${detail ?? 'The API returned an error.'}</p><pre tabindex="0">${text}</pre></section>`
+<p>${detailOf(value) ?? 'The API returned an error.'}</p><pre tabindex="0">${value === undefined ? text : printJson(value, 'lines')}</pre></section>`
+}
+
+/** Why the API rejected a request, in its own words. */
+export function detailOf(value: Exact | undefined): string | undefined {
+  const detail = isMembers(value) ? (value.get('detail') ?? value.get('error')) : undefined
+  return typeof detail === 'string' ? detail : undefined
 }

@@ -282,6 +282,7 @@ describe('Explore for routes of a plugin', () => {
     expect(response.status).toBe(404)
     const html = await response.text()
     expect(html).toContain('<section class="rejection" aria-label="Response"><h2>404 Not Found</h2>')
+    expect(html).toContain('{\n  &quot;error&quot;: &quot;Snippet not found&quot;\n}')
     expect(html).toContain('<p>Snippet not found</p>')
   })
 })
