@@ -54,7 +54,7 @@ function control(explored: Explored, { id, field, value, method }: FieldInput): 
   const { kind, choices, long, example } = inputOf(field)
   const text = format(value, kind === 'json')
   const before = value !== undefined && html` data-json="${printJson(value, 'line')}"`
-  const shared = html`id="${id}" name="${field.name}" data-kind="${kind}" aria-describedby="${id}-hint ${id}-error"${isRequired(field) && html` aria-required="true"`}${before}`
+  const shared = html`id="${id}" name="${field.name}" data-kind="${kind}" aria-describedby="${id}-hint ${id}-error"${kind === 'text' && html` dir="auto"`}${isRequired(field) && html` aria-required="true"`}${before}`
   if (choices) return html`<select ${shared}>${selectOptions(['', ...choices], text, '—')}</select>`
   // An input would remove line breaks. A browser removes the first one of a textarea.
   if (long || /[\r\n]/.test(text)) {

@@ -76,7 +76,7 @@ function searchInput(
   error: FilterError | undefined,
 ): Html {
   const [marks, message] = marksOf(name, name, error)
-  return html`<span class="wide"><input id="${name}" name="${name}" type="search" accesskey="s" aria-label="${name}" value="${query.get(name) ?? ''}" placeholder="Search: ${hint}" autocomplete="off"${marks}>${message}</span>`
+  return html`<span class="wide"><input id="${name}" name="${name}" type="search" dir="auto" accesskey="s" aria-label="${name}" value="${query.get(name) ?? ''}" placeholder="Search: ${hint}" autocomplete="off"${marks}>${message}</span>`
 }
 
 function input(
@@ -90,7 +90,7 @@ function input(
   const known = !choices || value === '' || choices.includes(value) ? choices : [...choices, value]
   const control = known
     ? html`<select id="${id}" name="${name}"${marks}>${selectOptions(['', ...known], value, role === 'filter' ? 'any' : 'default')}</select>`
-    : html`<input id="${id}" name="${name}" value="${value}" placeholder="${hint}" autocomplete="off"${marks}>`
+    : html`<input id="${id}" name="${name}" dir="auto" value="${value}" placeholder="${hint}" autocomplete="off"${marks}>`
   return html`<span><label for="${id}">${name}</label>${control}${message}</span>`
 }
 

@@ -45,7 +45,7 @@ export const LIST_STYLE = String.raw`
 table { border-collapse: separate; border-spacing: 0; width: 100%; font-size: 14px; }
 th, td { text-align: start; padding: .5rem .85rem; border-bottom: 1px solid var(--line); vertical-align: top; white-space: nowrap; }
 .table .wraps { white-space: normal; }
-td { max-width: 26rem; overflow: hidden; text-overflow: ellipsis; unicode-bidi: isolate; }
+td { max-width: min(26rem, 60vw); overflow: hidden; text-overflow: ellipsis; unicode-bidi: isolate; }
 tbody tr:last-child > * { border-bottom: 0; }
 .first { text-align: center; }
 .table .number { text-align: right; }

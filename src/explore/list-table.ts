@@ -30,7 +30,7 @@ interface Rows {
 export function table(explored: Explored, place: ApiPath, { rows, search, resource, selects = false }: Rows): Html {
   const shown = rows.slice(0, MAX_ROWS)
   const record = recordRoute(explored, place)
-  const columns = columnsOf(resource, shown)
+  const columns = columnsOf(resource, shown, record?.key ?? [])
   const key = columns.find(({ name }) => record?.key.includes(name))
   const row = (members: Members): Html => {
     const path = record && pathOf(explored, place, record, members)
@@ -88,12 +88,16 @@ interface Column {
   readonly isNumeric: boolean
 }
 
-/** The columns of the rows; the key comes first. */
-function columnsOf(resource: Resource | undefined, rows: readonly Members[]): readonly Column[] {
+/** The columns of the rows; first the fields that the path of a record has, then those of its key. */
+function columnsOf(
+  resource: Resource | undefined,
+  rows: readonly Members[],
+  ofPath: readonly string[],
+): readonly Column[] {
   const names = [...new Set(rows.flatMap((row) => [...row.keys()]))]
   const fields = new Map(resource?.shown.map((field) => [field.name, field]))
-  const key = new Set(resource?.spec.model.key.map(({ name }) => name))
-  const ordered = [...names.filter((name) => key.has(name)), ...names.filter((name) => !key.has(name))]
+  const key = new Set([...ofPath, ...(resource?.spec.model.key.map(({ name }) => name) ?? [])])
+  const ordered = [...[...key].filter((name) => names.includes(name)), ...names.filter((name) => !key.has(name))]
   return ordered.map((name) => {
     const field = fields.get(name)
     const isNumeric = !key.has(name) && !field?.target && rows.every((row) => isNumber(field, row.get(name)))

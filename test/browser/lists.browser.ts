@@ -152,6 +152,21 @@ describeInChromium('lists in Chromium', () => {
     expect(directions).toEqual(['rtl', 'rtl', 'ltr'])
   })
 
+  test('show on a phone the start of every text', async () => {
+    await page.setViewportSize({ width: 390, height: 844 })
+    await run(`update books set title = repeat('مدن الملح ', 12) where id = 1`)
+    await open('/books/')
+    expect(
+      await evaluate('document.querySelector("tbody tr td:nth-child(3)").getBoundingClientRect().right'),
+    ).toBeLessThan(390)
+    const isReadFromRight = async () => (await evaluate('getComputedStyle(document.activeElement).direction')) === 'rtl'
+    await page.getByRole('searchbox').fill('مدن')
+    expect(await isReadFromRight()).toBe(true)
+    await page.getByRole('button', { name: 'New book' }).click()
+    await page.keyboard.type('مدن')
+    expect(await isReadFromRight()).toBe(true)
+  })
+
   test('keep the page size when a filter is applied (D11)', async () => {
     await open('/books/?page=2&page_size=50')
     await page.getByText('+ Filter').click()

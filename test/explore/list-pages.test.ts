@@ -39,6 +39,7 @@ ${COLUMNS.map((name) => `      ${name}: { type: string, max: 10, default: x }`).
       place: { type: integer }
       label: { type: string, max: 20, nullable: true }
 resources:
+  joined: { model: part, path: /joined/, dialect: json-server, operations: [list, retrieve], access: [{ to: anyone, may: all }] }
   book:
     model: book
     path: /books/
@@ -155,6 +156,7 @@ describe('a list without pages (D3)', () => {
 describe('the table', () => {
   test('has every column, the key first (D5)', async () => {
     expect(headsOf(await page('/wide/'))).toEqual(['id', ...COLUMNS])
+    expect(headsOf(await page('/joined/'))).toEqual(['id', 'shelf', 'place', 'label'])
   })
 
   test('aligns numbers at the right, and lets each text have its direction (D13)', async () => {
