@@ -16,17 +16,20 @@ interface Inputs {
   readonly method: Method
   /** The record to change. */
   readonly record?: Members
+  /** Whether every field can be left out, as in an edit of several records. */
+  readonly isOptional?: boolean
 }
 
 /** The inputs of the fields that clients may write, each with its rules and a place for its error. */
-export function fieldInputs(explored: Explored, fields: readonly FieldSpec[], { id, method, record }: Inputs): Html {
+export function fieldInputs(explored: Explored, fields: readonly FieldSpec[], inputs: Inputs): Html {
+  const { id, method, record, isOptional = false } = inputs
   // The key of a record cannot change.
   const isSet = (field: FieldSpec) => method === 'POST' || !field.primaryKey
   const writable = fields.filter((field) => !field.readOnly && !field.private && isSet(field))
-  const inputs = writable.map((field) =>
-    fieldInput(explored, { id: `${id}-${field.name}`, method, field, value: record?.get(field.name) }),
+  const shown = writable.map((field) =>
+    fieldInput(explored, { id: `${id}-${field.name}`, method, field, value: record?.get(field.name), isOptional }),
   )
-  return html`${inputs}`
+  return html`${shown}`
 }
 
 interface FieldInput {
@@ -35,14 +38,15 @@ interface FieldInput {
   readonly field: FieldSpec
   /** Undefined for a new record and for fields that responses do not show. */
   readonly value: Exact | undefined
+  readonly isOptional: boolean
 }
 
 function fieldInput(explored: Explored, parts: FieldInput): Html {
-  const { id, method, field, value } = parts
+  const { id, method, field, value, isOptional } = parts
   const isNull = value === null && html` checked`
   const merged =
     method === 'PATCH' && field.type.patch ? '; an object is merged, and a member that is null taken out' : ''
-  return html`<div class="field"><div class="label"><label for="${id}">${field.label}</label>${remark(field)}${
+  return html`<div class="field"><div class="label"><label for="${id}">${field.label}</label>${!isOptional && remark(field)}${
     field.nullable &&
     html`<label class="null"><input type="checkbox" data-null="${field.name}" aria-label="${field.label} is null"${isNull}> null</label>`
   }</div>
@@ -50,11 +54,11 @@ ${control(explored, parts)}
 <p class="hint" id="${id}-hint">${inputOf(field).hint + merged}</p><p class="error" id="${id}-error"></p></div>`
 }
 
-function control(explored: Explored, { id, field, value, method }: FieldInput): Html {
+function control(explored: Explored, { id, field, value, method, isOptional }: FieldInput): Html {
   const { kind, choices, long, example } = inputOf(field)
   const text = format(value, kind === 'json')
   const before = value !== undefined && html` data-json="${printJson(value, 'line')}"`
-  const shared = html`id="${id}" name="${field.name}" data-kind="${kind}" aria-describedby="${id}-hint ${id}-error"${kind === 'text' && html` dir="auto"`}${isRequired(field) && html` aria-required="true"`}${before}`
+  const shared = html`id="${id}" name="${field.name}" data-kind="${kind}" aria-describedby="${id}-hint ${id}-error"${kind === 'text' && html` dir="auto"`}${!isOptional && isRequired(field) && html` aria-required="true"`}${before}`
   if (choices) return html`<select ${shared}>${selectOptions(['', ...choices], text, '—')}</select>`
   // An input would remove line breaks. A browser removes the first one of a textarea.
   if (long || /[\r\n]/.test(text)) {

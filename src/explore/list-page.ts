@@ -47,7 +47,7 @@ export function listBody(
     opener('create', `Create your first ${seen.resource.spec.name}`, { tone: 'primary' })
   if (rows.length === 0)
     return html`${emptyPage(resource?.spec, page)}${first && html`<p class="first">${first}</p>`}${pager(resource?.spec, page)}`
-  return html`${selects && bulkBar(seen)}${table(explored, place, { rows, search, resource, selects })}
+  return html`${selects && bulkBar(explored, seen)}${table(explored, place, { rows, search, resource, selects })}
 ${answer.cut && html`<p class="dim">Only the first ${grouped(rows.length)} records: the response is longer than a page reads. The JSON has all of them.</p>`}
 ${pager(resource?.spec, page)}`
 }

@@ -100,79 +100,15 @@ export const LIST_SCRIPT = String.raw`;(() => {
   // A browser that goes back restores the boxes.
   addEventListener('pageshow', show)
 
-  const field = one('#bulk-field')
-  const value = one('#bulk-value')
-  const asNull = one('#bulk-null')
-  const describe = () => {
-    const { kind, hint, nullable } = field.selectedOptions[0].dataset
-    one('#bulk-hint').textContent = kind === 'boolean' ? 'true, false' : hint
-    asNull.parentElement.hidden = nullable === undefined
-    if (nullable === undefined) asNull.checked = false
-  }
-  if (field) {
-    field.addEventListener('change', describe)
-    value.addEventListener('input', () => { asNull.checked = false })
-    describe()
-  }
-  const valueText = () => {
-    if (asNull.checked) return 'null'
-    const { kind } = field.selectedOptions[0].dataset
-    const text = value.value.trim()
-    if (kind === 'json' || kind === 'boolean') JSON.parse(text)
-    if (kind === 'number' && !/^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(text)) return JSON.stringify(text)
-    return kind === 'text' ? JSON.stringify(value.value) : text
-  }
-
   for (const button of all('[data-for]', bar)) button.addEventListener('click', () => {
     const dialog = one('#' + button.dataset.for)
-    const boxes = chosen()
-    const isEdit = button.dataset.for === 'bulk-edit'
-    one('h2', dialog).textContent = isEdit ? 'Edit ' + name(boxes.length) : 'Delete ' + name(boxes.length) + '?'
-    one('[data-names]', dialog).replaceChildren(...boxes.map((box) => make('li', { textContent: box.dataset.name })))
-    one('.alert', dialog).hidden = true
+    const form = one('form', dialog)
+    form.boxes = chosen()
+    one('h2', dialog).textContent = form.dataset.method === 'DELETE' ? 'Delete ' + name(form.boxes.length) + '?' : 'Edit ' + name(form.boxes.length)
+    one('[data-names]', dialog).replaceChildren(...form.boxes.map((box) => make('li', { textContent: box.dataset.name, dir: 'auto' })))
+    form.dispatchEvent(new Event('input'))
     dialog.showModal()
-    one(isEdit ? '#bulk-field' : '[data-close]', dialog).focus()
+    ;(one('[data-kind]', dialog) || one('[data-close]', dialog)).focus()
   })
-  for (const form of all('form[data-several]')) {
-    const alert = one('.alert', form)
-    const button = one('footer button:last-child', form)
-    const fail = (words) => {
-      alert.textContent = words
-      alert.hidden = false
-      alert.scrollIntoView({ block: 'nearest' })
-    }
-    form.addEventListener('submit', async (event) => {
-      event.preventDefault()
-      const { several: method, path } = form.dataset
-      const boxes = chosen()
-      try {
-        button.disabled = true
-        const isEdit = method === 'PATCH'
-        const member = isEdit && ', ' + JSON.stringify(field.value) + ': ' + valueText() + '}'
-        const url = isEdit ? path : path + '?ids=' + boxes.map((box) => encodeURIComponent(box.dataset.id)).join(',')
-        const response = await fetch(url, isEdit
-          ? { method, headers: { 'Content-Type': 'application/json' }, body: '[' + boxes.map((box) => box.dataset.key.slice(0, -1) + member).join(', ') + ']' }
-          : { method })
-        if (!response.ok) {
-          const text = await response.text()
-          let problem = {}
-          try { problem = JSON.parse(text) } catch { /* an answer of a proxy, say */ }
-          const places = Object.entries(problem.errors || {}).map(([at, message]) => {
-            const box = boxes[parseInt(at, 10)]
-            return (box ? box.dataset.name : at) + ': ' + message
-          })
-          const lines = places.length ? new Set(places) : [problem.detail || text.slice(0, 500)]
-          return fail([response.status + ' ' + (problem.title || response.statusText), ...lines].join('\n'))
-        }
-        try { sessionStorage.setItem('explore-said', name(boxes.length) + (isEdit ? ' changed' : ' deleted')) } catch { /* then the next page says nothing */ }
-        location.reload()
-      } catch (error) {
-        fail(error instanceof SyntaxError ? 'This is not valid JSON: ' + error.message : 'The server did not respond: ' + error.message)
-      } finally {
-        button.disabled = false
-      }
-    })
-    one('[data-close]', form).addEventListener('click', () => form.parentElement.close())
-  }
 })()
 `

@@ -48,10 +48,19 @@ export const SCRIPT = String.raw`'use strict'
     const controls = all('[data-kind]', form)
     if (method === 'DELETE' && !controls.length) return undefined
     const members = controls.flatMap((control) => {
-      const text = encode(control, runs ? 'POST' : method, nullOf(form, control))
+      const text = encode(control, runs || form.boxes ? 'POST' : method, nullOf(form, control))
       return text === undefined ? [] : [JSON.stringify(control.name) + ': ' + text]
     })
     return '{' + members.join(', ') + '}'
+  }
+
+  // The request of a form. Forms about several records have their boxes, which have the keys and names of the records.
+  const requestOf = (form) => {
+    const { method, path } = form.dataset
+    const body = bodyOf(form)
+    if (!form.boxes) return { path, body }
+    if (method === 'DELETE') return { path: path + '?ids=' + form.boxes.map(({ dataset }) => encodeURIComponent(dataset.id)) }
+    return { path, body: body === '{}' ? body : '[' + form.boxes.map(({ dataset }) => dataset.key.slice(0, -1) + ', ' + body.slice(1)).join(', ') + ']' }
   }
 
   const quote = (text) => "'" + text.replaceAll("'", "'\\''") + "'"
@@ -70,18 +79,17 @@ export const SCRIPT = String.raw`'use strict'
     ...('keyed' in form.dataset ? { 'Idempotency-Key': keyOf(form, body) } : {}),
   })
   const curlOf = (form) => {
-    const { method, path } = form.dataset
-    const lines = ['curl -X ' + method + ' ' + quote(location.origin + path)]
     try {
-      const body = bodyOf(form)
+      const { path, body } = requestOf(form)
+      const lines = ['curl -X ' + form.dataset.method + ' ' + quote(location.origin + path)]
       for (const [name, value] of Object.entries(headersOf(form, body))) lines.push('  -H ' + quote(name + ': ' + value))
       if (body !== undefined) lines.push('  -d ' + quote(body))
       const { credential } = document.documentElement.dataset
       if (credential) lines.push('  ' + credential)
+      return lines.join(' \\\n')
     } catch (error) {
       return error.message
     }
-    return lines.join(' \\\n')
   }
 
   const clear = (form) => {
@@ -111,8 +119,11 @@ export const SCRIPT = String.raw`'use strict'
       errors.delete(control.name)
     }
     const count = wrong.length === 1 ? '1 field to correct' : wrong.length + ' fields to correct'
-    const lines = wrong.length > 0 && errors.size === 0 ? [count] : [problem.detail || problem.error || text.slice(0, 500)]
-    alarm(form, [response.status + ' ' + (problem.title || response.statusText)].concat(lines, [...errors].map(([name, message]) => name + ': ' + message)).join('\n'))
+    const { boxes = [] } = form
+    const others = [...errors].map(([name, message]) => (boxes[parseInt(name)] ? boxes[parseInt(name)].dataset.name : name) + ': ' + message)
+    const isNamed = errors.size === 0 ? wrong.length > 0 : boxes.length > 0
+    const lines = isNamed ? wrong.length ? [count] : [] : [problem.detail || problem.error || text.slice(0, 500)]
+    alarm(form, [response.status + ' ' + (problem.title || response.statusText), ...lines, ...new Set(others)].join('\n'))
     if (wrong[0]) wrong[0].focus()
   }
 
@@ -125,6 +136,7 @@ export const SCRIPT = String.raw`'use strict'
       return alarm(form, response.status + ' ' + response.statusText + (text && '\n' + text), true)
     }
     if (runs) return leave(runs + ': done')
+    if (form.boxes) return leave(form.boxes.length + (form.boxes.length === 1 ? ' record' : ' records') + (method === 'DELETE' ? ' deleted' : ' changed'))
     const words = { POST: 'Created', DELETE: 'Deleted' }[method] || 'Saved'
     leave(words, next || (location && location.startsWith('/') ? '/explore' + location : ''))
   }
@@ -146,9 +158,9 @@ export const SCRIPT = String.raw`'use strict'
   const send = async (form) => {
     if (form.busy) return
     clear(form)
-    const { runs, method, path } = form.dataset
+    const { runs, method } = form.dataset
     try {
-      const body = bodyOf(form)
+      const { path, body } = requestOf(form)
       if (method === 'PATCH' && !runs && body === '{}') return alarm(form, 'Nothing was changed.')
       setBusy(form, true)
       const response = await fetch(path, { method, headers: headersOf(form, body), body })

@@ -241,15 +241,28 @@ describeInChromium('lists in Chromium', () => {
     expect(await dialog.getByRole('heading').textContent()).toBe('Edit 2 records')
     expect(await dialog.getByRole('listitem').allTextContents()).toEqual(['Book 1 (1)', 'Book 2 (2)'])
     expect(await findFaults(page)).toEqual([])
-    await dialog.getByLabel('Set the field').selectOption('copies')
-    await dialog.getByLabel('to', { exact: true }).fill('many')
     await dialog.getByRole('button', { name: 'Save' }).click()
-    await dialog.getByRole('alert').filter({ hasText: 'Book 1 (1): Copies must be an integer' }).waitFor()
-    await dialog.getByLabel('to', { exact: true }).fill('9007199254740993')
+    await dialog.getByRole('alert').filter({ hasText: 'Nothing was changed.' }).waitFor()
+    await dialog.getByLabel('Status').selectOption('published')
+    await dialog.getByLabel('Copies', { exact: true }).fill('many')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await dialog.getByRole('alert').filter({ hasText: '400' }).waitFor()
+    expect((await dialog.getByRole('alert').innerText()).split('\n')).toEqual([
+      '400 Validation failed',
+      'Book 1 (1): Copies must be an integer',
+      'Book 2 (2): Copies must be an integer',
+    ])
+    await dialog.getByLabel('Copies', { exact: true }).fill('9007199254740993')
+    await dialog.getByLabel('Price is null').check()
+    await dialog.getByText('curl').click()
+    const sent = `-d '[{"id": 1, "status": "published", "price": null, "copies": 9007199254740993}, {"id": 2, `
+    await dialog.locator('[data-curl]').filter({ hasText: sent }).waitFor()
     await dialog.getByRole('button', { name: 'Save' }).click()
     await page.getByRole('status').filter({ hasText: '2 records changed' }).waitFor()
     for (const id of [1, 2])
-      expect(await (await api.fetch(`/books/${id}/`)).text()).toContain('"copies":9007199254740993')
+      expect(await (await api.fetch(`/books/${id}/`)).text()).toMatch(
+        `"title":"Book ${id}","status":"published","price":null,"copies":9007199254740993`,
+      )
   })
 
   test('delete several records at once, or say why not', async () => {

@@ -233,8 +233,8 @@ describe('requests about several records', () => {
   test('name each record by its key and its text', async () => {
     const html = unescape(await page('/books/?ordering=price&page_size=1'))
     expect(html).toContain('data-id="1" data-key="{"id": 1}" aria-label="Select Book 1 (1)" data-name="Book 1 (1)"')
-    expect(html).toContain('<form data-several="PATCH" data-path="/books/"')
-    expect(html).toContain('<form data-several="DELETE" data-path="/books/"')
+    expect(html).toContain('<form data-method="PATCH" data-path="/books/"')
+    expect(html).toContain('<form data-method="DELETE" data-path="/books/"')
   })
 
   test('have texts and several fields as keys', async () => {
@@ -243,8 +243,8 @@ describe('requests about several records', () => {
   })
 
   test('are offered only where they are declared', async () => {
-    expect(await page('/tags/')).not.toContain('data-several="PATCH"')
-    expect(await page('/parts/')).not.toContain('data-several="DELETE"')
+    expect(await page('/tags/')).not.toContain('data-for="bulk-edit"')
+    expect(await page('/parts/')).not.toContain('data-for="bulk-delete"')
     for (const path of ['/wide/', '/page/books/']) expect(await page(path)).not.toContain('data-id=')
   })
 })
@@ -253,7 +253,7 @@ describe('for a caller with few grants', () => {
   test('only what the grants allow is shown and offered', async () => {
     const html = await page('/books/', ANN)
     expect(headsOf(html)).toEqual(['id', 'title', 'status', 'price', 'copies'])
-    for (const absent of ['data-id=', 'data-several', 'New book', 'secret']) expect(html).not.toContain(absent)
+    for (const absent of ['data-id=', 'data-bulk', 'New book', 'secret']) expect(html).not.toContain(absent)
     expect(html).toContain('Download CSV')
   })
 
