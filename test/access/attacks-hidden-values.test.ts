@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import type { Plugin } from '../../src/index.js'
 import { startTasks, type Tasks } from '../support/tasks.js'
 
 // Published posts show `cost`. Their owners see drafts without it. Nobody sees `code`, `author`, which owners may set, and `tenant`.
 const YAML = `version: 1
+plugins: [./plugin.mjs]
 api: { prefix: "", explore: true }
 auth: { development: { ann: {} }, routes: { explore: signed_in } }
 models:
@@ -39,6 +41,15 @@ resources:
       - { to: signed_in, may: change, rows: { owner: $sub }, fields: [title, author] }
       - { to: signed_in, may: change, rows: { owner: nobody }, fields: [code] }
       - { to: signed_in, may: create, fields: [title], set: { owner: $sub, tenant: 1 } }
+  letter:
+    model: post
+    path: /letters/
+    bulk: [create, partial_update]
+    computed: { price: { from: [cost], type: integer } }
+    access:
+      - { to: signed_in, may: read, rows: { title: open }, fields: { except: [cost] } }
+      - { to: signed_in, may: create, fields: [title], set: { owner: $sub } }
+      - { to: signed_in, may: change, rows: { title: open }, becomes: { id__gt: 0 }, fields: [title] }
   vote:
     model: vote
     path: /votes/
@@ -49,9 +60,11 @@ mounts:
   - { path: /more }
 `
 
+const plugin: Plugin = (app) => app.compute('letter', 'price', ({ cost }) => 2 * Number(cost))
+
 let posts: Tasks
 beforeAll(async () => {
-  posts = await startTasks({ yaml: YAML, checkResponses: false })
+  posts = await startTasks({ yaml: YAML, plugin, checkResponses: false })
 })
 afterAll(() => posts.close())
 beforeEach(async () => {
@@ -116,4 +129,19 @@ test('52: a page names no list that refers to its record if the caller may not s
   const page = await (await posts.api.fetch('/explore/posts/2/', { headers })).text()
   expect(page).toContain('<dt>cost</dt>')
   expect(page).not.toContain('vote')
+})
+
+test('37: a record that its writer may not see has no computed fields', async () => {
+  const send = async (method: string, path: string, body: unknown) => {
+    const { status, json } = await posts.as('ann', method, path, body)
+    return [status, json]
+  }
+  expect(await send('POST', '/letters/', { title: 'open' })).toEqual([201, expect.objectContaining({ price: 0 })])
+  expect(await send('POST', '/letters/', { title: 'shut' })).toEqual([201, undefined])
+  expect(await send('POST', '/letters/', [{ title: 'c' }])).toEqual([201, undefined])
+  expect(await send('PATCH', '/letters/', [{ id: 3, title: 'd' }])).toEqual([204, undefined])
+  for (const path of ['/letters/1/', '/more/letters/1/', '/crud/letters/1']) {
+    await posts.database.query({ text: "update posts set title = 'open' where id = 1", values: [] })
+    expect(await send('PATCH', path, { title: 'e' })).toEqual([204, undefined])
+  }
 })
