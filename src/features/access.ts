@@ -20,6 +20,7 @@ import type { Json } from '../json.js'
 import { exact } from '../lookups/exact.js'
 import { isIn } from '../lookups/in.js'
 import type { Lookup } from '../lookups/lookup.js'
+import { cursor } from '../pagination/cursor.js'
 import type { Declared, Feature, IndexUse, Scope } from './feature.js'
 import type { OrderableSpec } from './orderable.js'
 
@@ -177,6 +178,14 @@ function checkTogether(
       path: [...path, 'access'],
       part: 'key',
       message: `the grants of lists show ${sets.size} different sets of fields; ${MAX_FIELD_SETS} are possible`,
+    })
+  const hidesKey = lists.some((draft) => model?.key.some(({ name }) => draft?.fields?.(name) === false))
+  if (hidesKey && findValue(given('pagination') ?? null, ['style']) === cursor.name)
+    report.add({
+      code: 'SC334',
+      path: [...path, 'pagination', 'style'],
+      message: 'cursors contain the key of records, and a grant of `list` does not show it',
+      help: ['choose another style, or add the key to the `fields` of each grant of `list`'],
     })
   for (const [index, term] of itemsOf(given('default_order')).entries()) {
     const name = nameOf(term).replace(/^-/, '')

@@ -89,12 +89,19 @@ export const pagination: Feature<PaginationSpec> = {
     }))
   },
 
-  options: ({ pagination: { style }, operations, dialect }) =>
-    operations.includes('list') && dialect === undefined ? { pagination: [...style.parameters] } : {},
+  options: ({ pagination: spec, operations, dialect }) =>
+    operations.includes('list') && dialect === undefined
+      ? { pagination: spec.style.describe(spec).map(({ name }) => name) }
+      : {},
 
-  // An estimate would count records that the caller does not see.
-  restrict: ({ pagination: spec, dialect }, { seesAll }) => ({
-    pagination: seesAll || !mayEstimate(spec.count, dialect !== undefined) ? spec : { ...spec, count: 'stepwise' },
+  restrict: ({ model, pagination: spec, dialect }, { seesAll, always }) => ({
+    pagination: {
+      ...spec,
+      // An estimate would count records that the caller does not see.
+      count: seesAll || !mayEstimate(spec.count, dialect !== undefined) ? spec.count : 'stepwise',
+      // Cursors contain the key.
+      keyed: spec.keyed && model.key.every(({ name }) => always(name)),
+    },
   }),
 
   responses({ pagination: { style, count, envelope }, dialect }, { operation }) {

@@ -23,7 +23,7 @@ interface OffsetPage {
 /**
  * Paginates by number or offset. Links to neighbours also carry a cursor, so that every page costs the same. Without a cursor, the rows before the
  * page are skipped, up to `max_offset` of them.
- * @throws Problem `invalid_query` for a cursor of another list, and for any if records have no key; `links` throws it for a page beyond `max_offset`
+ * @throws Problem `invalid_query` for a cursor of another list, and for any if records show no key; `links` throws it for a page beyond `max_offset`
  */
 export function offsetPage(
   { query, order, offset, size, at }: OffsetPage,
@@ -50,7 +50,7 @@ export function offsetPage(
   }
 
   if (cursor !== undefined && !keyed)
-    throw new Problem('invalid_query', 'the parameter `cursor` is not supported here: records of this list have no key')
+    throw new Problem('invalid_query', 'the parameter `cursor` is not supported here: records of this list show no key')
   const start = cursor === undefined ? { offset: clamp(offset) } : decodeCursor(cursor, order)
   const isBefore = 'before' in start
   // For a page beyond the limit, only the existence of a row is checked.

@@ -10,7 +10,7 @@ export const limitOffset: PaginationStyle = {
   describe: (sizes) => [
     describeSize('limit', sizes),
     describeCount('offset', 'How many items come before the page.', 0),
-    CURSOR,
+    ...(sizes.keyed ? [CURSOR] : []),
   ],
   read(query, order, sizes) {
     const size = readSize(query, 'limit', sizes)

@@ -10,7 +10,7 @@ export const pageNumber: PaginationStyle = {
   describe: (sizes) => [
     describeCount('page', 'The number of the page. A page past the end is empty.', 1),
     describeSize('page_size', sizes),
-    CURSOR,
+    ...(sizes.keyed ? [CURSOR] : []),
   ],
   read(query, order, sizes) {
     const size = readSize(query, 'page_size', sizes)

@@ -49,7 +49,7 @@ export interface PageSizes {
   readonly maxPageSize: number
   /** The maximum number of rows to skip for a page that is requested by number. */
   readonly maxOffset: number
-  /** Whether records have a key. Without one, two records may be equal in the whole order, and a cursor would skip one of them. */
+  /** Whether records show a key. Without one, two records may be equal in the whole order, and a cursor would skip one of them. */
   readonly keyed: boolean
 }
 

@@ -136,12 +136,17 @@ interface Offered extends Pick<Condition, 'field' | 'related'> {
 /** The lookups that filters may use. Equality with one or several values costs the same, and the id can always be used. */
 export function lookupsOf(spec: ResourceSpec): ReadonlyMap<string, Offered> {
   const equal: readonly Lookup[] = [exact, isIn]
-  const key = idFieldOf(spec)
+  const key = shownKey(spec)
   const declared = spec.filters.map(({ name, field, related, lookups }): [string, Offered] => {
     const more = lookups.some((each) => equal.includes(each)) || (!related && field === key) ? equal : []
     return [name, { field, related, lookups: new Set([...more, ...lookups]) }]
   })
   return new Map([...(key ? [[key.name, { field: key, lookups: new Set(equal) }] as const] : []), ...declared])
+}
+
+/** The member by which clients know a record; undefined if records do not show it. */
+function shownKey(spec: ResourceSpec): FieldSpec | undefined {
+  return spec.pagination.keyed ? idFieldOf(spec) : undefined
 }
 
 /** How many values of a field one parameter of a dialect accepts. */
@@ -179,9 +184,10 @@ function toConditions(
   return [condition(lookup, operand.parse(text, source))]
 }
 
-/** Lists can always be ordered by the primary key, which has an index. */
-export function sortableBy({ model, orderable, joinedId }: ResourceSpec): ReadonlyMap<string, FieldSpec> {
-  return new Map([...(joinedId ? [JOINED_FIELD] : []), ...model.key, ...orderable].map((field) => [field.name, field]))
+/** Lists can always be ordered by a primary key that they show, which has an index. */
+export function sortableBy({ model, orderable, joinedId, pagination }: ResourceSpec): ReadonlyMap<string, FieldSpec> {
+  const key = pagination.keyed ? [...(joinedId ? [JOINED_FIELD] : []), ...model.key] : []
+  return new Map([...key, ...orderable].map((field) => [field.name, field]))
 }
 
 function compileSorting(spec: ResourceSpec): (asked: readonly Sorting[] | undefined) => readonly OrderSpec[] {

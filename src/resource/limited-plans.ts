@@ -20,19 +20,23 @@ export interface LimitedPlans {
  * themselves stay: statements compare only values that records show.
  */
 export function compileLimitedPlans(
-  { model, filters, orderable, defaultOrder, expand }: ResourceSpec,
+  { model, filters, orderable, defaultOrder, expand, pagination }: ResourceSpec,
   access: ResourceAccess,
 ): LimitedPlans {
   const relatedOf = new Map(filters.map(({ name, related }) => [name, related]))
-  const ordered = new Set([...model.key, ...orderable, ...defaultOrder.map(({ field }) => field)])
+  const ordered = new Set([
+    ...(pagination.keyed ? model.key : []),
+    ...orderable,
+    ...defaultOrder.map(({ field }) => field),
+  ])
   const seesAll = visibleRule(access.list) === undefined
 
   const checkOrder = ({ order, distinct }: ListPlan): void => {
     const place = order.findIndex(({ field }) => !ordered.has(field) && field !== distinct)
     if (place < 0) return
-    // Without a key, every order ends with all fields.
-    const isWhole = totalOrder(model, order.slice(0, place)).every(({ field }, at) => order[at]?.field === field)
-    if (model.key.length > 0 || !isWhole) reject(`order records by ${quote(order[place]?.field.name ?? '')}`)
+    // The end of every order, which makes it total, was not chosen.
+    const isTotal = totalOrder(model, order.slice(0, place)).every(({ field }, at) => order[at]?.field === field)
+    if (!isTotal) reject(`order records by ${quote(order[place]?.field.name ?? '')}`)
   }
   const limitCondition = (condition: Condition): Condition => {
     if (condition.related === undefined) return condition

@@ -26,6 +26,13 @@ models:
   vote:
     table: votes
     fields: { id: { type: bigint, primary_key: true }, post: { type: belongs_to, model: post } }
+  line:
+    table: lines
+    primary_key: [post, number]
+    fields:
+      post: { type: belongs_to, model: post }
+      number: { type: integer }
+      text: { type: string, max: 9 }
 resources:
   author:
     model: author
@@ -55,6 +62,16 @@ resources:
     path: /votes/
     filterable: [post]
     access: [{ to: signed_in, may: create }]
+  title:
+    model: post
+    path: /titles/
+    pagination: { page_size: 1 }
+    access: [{ to: signed_in, may: list, fields: [title] }]
+  line:
+    model: line
+    path: /lines/
+    pagination: { page_size: 1 }
+    access: [{ to: signed_in, may: list, fields: [post, text] }]
 mounts:
   - { path: /crud, dialect: crud }
   - { path: /more }
@@ -69,10 +86,11 @@ beforeAll(async () => {
 afterAll(() => posts.close())
 beforeEach(async () => {
   for (const text of [
-    'truncate authors, posts, votes restart identity cascade',
+    'truncate authors, posts, votes, lines restart identity cascade',
     "insert into authors (owner) values ('ann'), ('bob'), ('bob')",
     `insert into posts (title, draft, owner, cost, code, author_id)
        values ('a', true, 'ann', 7, 8, 2), ('b', false, 'ann', 7, 8, 2)`,
+    "insert into lines (post_id, number, text) values (1, 41, 'x'), (1, 42, 'y')",
   ])
     await posts.database.query({ text, values: [] })
 })
@@ -144,4 +162,37 @@ test('37: a record that its writer may not see has no computed fields', async ()
     await posts.database.query({ text: "update posts set title = 'open' where id = 1", values: [] })
     expect(await send('PATCH', path, { title: 'e' })).toEqual([204, undefined])
   }
+})
+
+describe('33: a hidden key', () => {
+  const get = (path: string) => posts.as('ann', 'GET', path)
+  const cursor = (...values: readonly string[]) => Buffer.from(JSON.stringify(values)).toString('base64url')
+
+  test.each(['/titles/', '/more/titles/', '/crud/titles?limit=1', '/lines/', '/crud/lines?limit=1'])(
+    'is not in the links of %s',
+    async (path) => {
+      const { json, headers } = await get(path)
+      const text = JSON.stringify(json) + (headers.get('link') ?? '')
+      expect(text).toMatch(/rel="next"/)
+      expect(text).not.toMatch(/cursor|"id"|41/)
+    },
+  )
+
+  test.each([
+    `/titles/?page=2&cursor=${cursor('id', 'after', '1')}`,
+    `/more/titles/?page=2&cursor=${cursor('id', 'after', '1')}`,
+    `/crud/titles?limit=1&cursor=${cursor('id', 'after', '1')}`,
+    '/crud/titles?sort=id,DESC',
+    `/crud/titles?s=${encodeURIComponent('{"id":1}')}`,
+    '/crud/lines?sort=id,DESC',
+    '/crud/lines?sort=number,DESC',
+    `/crud/lines?s=${encodeURIComponent('{"id":"1~41"}')}`,
+  ])('cannot be asked about: %s', async (path) => {
+    expect((await get(path)).status).toBe(400)
+  })
+
+  test('OPTIONS names no parameter for cursors', async () => {
+    const described = await posts.as('ann', 'OPTIONS', '/titles/')
+    expect(described.json).toMatchObject({ pagination: ['page', 'page_size'] })
+  })
 })

@@ -104,6 +104,14 @@ resources: { note: { model: note, path: /notes/, operations: 5, access: [{ to: a
     ])
   })
 
+  test('cursors with a key that a grant hides', () => {
+    const style = 'pagination: { style: cursor }'
+    expect(messagesOf(AUTH, '{ to: member, may: list, fields: [owner] }', style)).toEqual([
+      'SC334: cursors contain the key of records, and a grant of `list` does not show it',
+    ])
+    expect(messagesOf(AUTH, '{ to: member, may: list, fields: [id, owner] }', style)).toEqual([])
+  })
+
   test.each([
     ['auth: { roles: { names: [anyone] } }', 'SC304: a role cannot be called `anyone`: that is a word of grants'],
     ['auth: { routes: { openapi: [everybody] } }', 'SC333: `everybody` is not a role in `auth.roles`'],
