@@ -247,11 +247,12 @@ describe('check --database', () => {
 
 test('reports what is missing afterwards', async () => {
   const spec = specOf(found.text.replace('  stones:\n', '  rocks:\n').replace('model: stones', 'model: rocks'))
-  expect(await schemaDifferences(spec, database)).toEqual(['table rocks is missing'])
+  const note = 'migrations do not change it (`managed: false`)'
+  expect(await schemaDifferences(spec, database)).toEqual([`table rocks is missing; ${note}`])
   await runSql(database, 'alter table animals rename name to title')
   expect(await schemaDifferences(specOf(found.text), database)).toEqual([
-    'column animals.name is missing',
-    'column dogs.name is missing',
+    `column animals.name is missing; ${note}`,
+    `column dogs.name is missing; ${note}`,
   ])
 })
 

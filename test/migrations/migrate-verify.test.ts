@@ -2,9 +2,10 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { planMigration } from '../../src/migrations/plan/generate.js'
 import { schemaDifferences } from '../../src/migrations/drift/verify.js'
 import { openTestDatabase, type TestDatabase } from '../support/database.js'
-import { makeFolder, specOf } from '../support/migrations.js'
+import { specOf } from '../support/config.js'
+import { makeFolder } from '../support/migrations.js'
 
-const SPEC = specOf({
+const MODELS = {
   book: {
     table: 'books',
     fields: {
@@ -17,7 +18,12 @@ const SPEC = specOf({
     },
   },
   author: { table: 'authors', fields: { id: { type: 'integer', primary_key: true } } },
-})
+}
+const specWith = (book: object) =>
+  specOf(
+    JSON.stringify({ version: 1, models: MODELS, resources: { book: { model: 'book', path: '/books/', ...book } } }),
+  )
+const SPEC = specWith({})
 
 let database: TestDatabase
 
@@ -88,5 +94,10 @@ describe('the schema of a database', () => {
   ])('after `%s`: %j', async (change, differences) => {
     await database.query({ text: change, values: [] })
     expect(await schemaDifferences(SPEC, database)).toEqual(differences)
+  })
+
+  test('may have required columns without a field where no resource creates records', async () => {
+    await database.query({ text: 'alter table books add must int not null', values: [] })
+    expect(await schemaDifferences(specWith({ read_only: true }), database)).toEqual([])
   })
 })

@@ -47,6 +47,8 @@ interface Difference {
   readonly breaks: boolean
   /** Whether the column is merely wider than the configuration says. */
   readonly wider?: boolean
+  /** Whether only new rows fail. */
+  readonly stopsInserts?: boolean
 }
 
 /**
@@ -54,14 +56,28 @@ interface Difference {
  * are not differences, unless they make every insert fail.
  */
 export async function schemaDifferences(spec: AppSpec, database: Connection): Promise<readonly string[]> {
-  return (await findLacks(tablesOf(spec), database)).map(({ text }) => text)
+  return (await differencesOf(spec, database)).map(textOf(spec))
 }
 
 /**
  * The same for a configuration that is older than the database: a column that a later version widened holds all values of this version.
  */
 export async function differencesFromLater(spec: AppSpec, database: Connection): Promise<readonly string[]> {
-  return (await findLacks(tablesOf(spec), database)).filter(({ wider }) => !wider).map(({ text }) => text)
+  return (await differencesOf(spec, database)).filter(({ wider }) => !wider).map(textOf(spec))
+}
+
+/** Without differences that stop new rows where no resource creates any. */
+async function differencesOf(spec: AppSpec, database: Connection): Promise<readonly Difference[]> {
+  const grown = new Set(
+    spec.resources.filter(({ operations }) => operations.includes('create')).map(({ model }) => model.table),
+  )
+  const found = await findLacks(tablesOf(spec), database)
+  return found.filter(({ table, stopsInserts }) => !stopsInserts || grown.has(table))
+}
+
+function textOf({ models }: AppSpec): (difference: Difference) => string {
+  const others = new Set(models.filter(({ managed }) => !managed).map(({ table }) => table))
+  return ({ table, text }) => (others.has(table) ? `${text}; migrations do not change it (\`managed: false\`)` : text)
 }
 
 /** All tables of a configuration. */
@@ -184,7 +200,8 @@ function tableDifferences(
         column: { name: column.name, aspect },
       }))
     }),
-    ...(all ? otherDifferences(wanted, live).map((text) => difference(text)) : []),
+    ...(all ? insertObstacles(wanted, live).map((text) => ({ ...difference(text), stopsInserts: true })) : []),
+    ...(all ? missingKeys(wanted, live).map((text) => difference(text)) : []),
   ]
 }
 
@@ -192,19 +209,20 @@ function tableDifferences(
 const baseOf = (column: CatalogColumn | undefined): CatalogColumn | undefined =>
   column && { ...column, type: column.base ?? column.type }
 
-function otherDifferences(wanted: WantedTable, live: CatalogTable): readonly string[] {
+function insertObstacles(wanted: WantedTable, live: CatalogTable): readonly string[] {
   const names = new Set(wanted.columns.map(({ name }) => name))
-  return [
-    ...live.columns
-      .filter((column) => !names.has(column.name) && !column.nullable && !isFilled(column))
-      .map(
-        ({ name }) =>
-          `column ${wanted.name}.${name} is not in the configuration, is not null and has no default: no row can be added`,
-      ),
-    ...wanted.constraints
-      .filter((constraint) => !isHeld(constraint, live))
-      .map((constraint) => `table ${wanted.name} lacks: ${constraint.definition}`),
-  ]
+  return live.columns
+    .filter((column) => !names.has(column.name) && !column.nullable && !isFilled(column))
+    .map(
+      ({ name }) =>
+        `column ${wanted.name}.${name} is not in the configuration, is not null and has no default: no row can be added`,
+    )
+}
+
+function missingKeys(wanted: WantedTable, live: CatalogTable): readonly string[] {
+  return wanted.constraints
+    .filter((constraint) => !isHeld(constraint, live))
+    .map((constraint) => `table ${wanted.name} lacks: ${constraint.definition}`)
 }
 
 function columnDifferences(wanted: WantedColumn, live: CatalogColumn, server: Server): readonly ColumnDifference[] {
