@@ -52,6 +52,10 @@ export interface CatalogIndex {
   readonly definition: string
 }
 
+/** SQL: whether a constraint was declared: a foreign key to a partitioned table also has one for each partition, which refers to the declared one. */
+export const isDeclared = (constraint: string): string =>
+  `not exists (select from pg_constraint d where d.oid = ${constraint}.conparentid and d.conrelid = ${constraint}.conrelid)`
+
 /** The schema named by `$1`, or the current one. */
 const SCHEMA = 'coalesce($1, current_schema())'
 
@@ -112,7 +116,7 @@ const catalogOf = (which: string): string => `
         )
       ) order by o.conname), '[]')
       from pg_constraint o
-      where o.conrelid = c.oid and o.contype in ('p', 'u', 'f', 'c', 'x')
+      where o.conrelid = c.oid and o.contype in ('p', 'u', 'f', 'c', 'x') and ${isDeclared('o')}
     ),
     'indexes', (
       select coalesce(jsonb_agg(jsonb_build_object(

@@ -155,7 +155,8 @@ function reasonOf({ type, generated, identity }: CatalogColumn): string {
 function isShown(column: CatalogColumn, { inspected: { columns }, managed }: Table): boolean {
   if (!managed) return formOf(column) !== undefined
   if (isRepresentable(column)) return true
-  if (column.generated || !isOpaque(column)) return false
+  // An opaque field does not tell plans the values of an enum.
+  if (column.generated || !isOpaque(column) || column.labels !== null) return false
   const isForeign = columns.some(({ name, foreign }) => name === column.name && foreign)
   return !isForeign && (column.nullable || column.default === null)
 }

@@ -3,6 +3,7 @@ import { ANSWERS } from '../../config/parse/answers-model.js'
 import { KEYS } from '../../config/parse/keys-model.js'
 import { formattedTable } from '../../fields/table-name.js'
 import { JOURNAL } from '../files/journal.js'
+import { isDeclared } from './catalog.js'
 import { BUILT_IN_COLLATIONS, collationOfColumn } from './collation.js'
 import { describeInParts } from './in-parts.js'
 
@@ -162,15 +163,14 @@ const namesOf = (keys: string, relation: string): string => `(
 const CONSTRAINTS = `
   select coalesce(jsonb_agg(jsonb_build_object(
     'name', o.conname,
-    'kind', case o.contype when 'p' then 'primary_key' when 'u' then 'unique' when 'f' then 'foreign_key'
-                           when 'c' then 'check' else 'exclusion' end,
+    'kind', case o.contype when 'p' then 'primary_key' when 'u' then 'unique' when 'f' then 'foreign_key' when 'c' then 'check' else 'exclusion' end,
     'definition', pg_get_constraintdef(o.oid),
     'columns', ${namesOf('o.conkey', 'o.conrelid')},
     'target', case when o.confrelid <> 0 then o.confrelid::regclass::text end,
     'foreign', ${dependsOnForeign('pg_constraint', 'o.oid')} or ${dependsOnForeign('pg_class', 'o.conindid')}
   ) order by o.contype <> 'p', o.conname), '[]')
   from pg_constraint o
-  where o.conrelid = c.oid and o.contype in ('p', 'u', 'f', 'c', 'x') and o.conislocal`
+  where o.conrelid = c.oid and o.contype in ('p', 'u', 'f', 'c', 'x') and o.conislocal and ${isDeclared('o')}`
 
 const INDEXES = `
   select coalesce(jsonb_agg(jsonb_build_object(

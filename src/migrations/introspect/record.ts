@@ -67,12 +67,17 @@ interface TablePlan {
 }
 
 function planTable(table: InspectedTable, made: ReadonlySet<string>): TablePlan {
-  const columns = table.columns.filter((column) => reasonAgainstColumn(column) === undefined)
+  const foreign = table.columns.filter((column) => column.foreign).map(({ name }) => name)
+  const columns = table.columns.filter((column) => reasonAgainstColumn(column, foreign) === undefined)
   const unfilled = columns.filter(({ foreignDefault }) => foreignDefault)
   const there = new Set(columns.map(({ name }) => name))
-  const reasonOf = ({ columns: parts, foreign, target }: InspectedPart): string | undefined => {
+  const absent = table.columns.map(({ name }) => name).filter((name) => !there.has(name))
+  const reasonOf = ({ columns: parts, foreign, target, kind, definition }: InspectedPart): string | undefined => {
     if (foreign) return 'it uses objects that only this database has'
-    if (parts.some((column) => column !== null && !there.has(column))) return 'one of its columns is not recorded'
+    const isAbsent =
+      parts.some((column) => column !== null && !there.has(column)) ||
+      (kind === 'index' && namedIn(definition.slice(definition.indexOf(' USING ')), absent) !== undefined)
+    if (isAbsent) return 'one of its columns is not recorded'
     return target !== null && !made.has(target.replaceAll('"', '')) ? `${target} is not recorded` : undefined
   }
   const parts = [...table.constraints, ...table.indexes]
@@ -86,7 +91,7 @@ function planTable(table: InspectedTable, made: ReadonlySet<string>): TablePlan 
     indexes: kept.filter(({ kind }) => kind === 'index'),
     left: [
       ...table.columns.flatMap((column) => {
-        const reason = reasonAgainstColumn(column)
+        const reason = reasonAgainstColumn(column, foreign)
         return reason === undefined ? [] : [`${table.name}.${column.name} is not recorded: ${reason}`]
       }),
       ...unfilled.map((column) => `the default of ${table.name}.${column.name} is not recorded: ${column.default}`),
@@ -103,9 +108,20 @@ function planTable(table: InspectedTable, made: ReadonlySet<string>): TablePlan 
   }
 }
 
-function reasonAgainstColumn({ type, foreign, generated, foreignDefault }: InspectedColumn): string | undefined {
+/** @param absent the columns of a foreign type */
+function reasonAgainstColumn(column: InspectedColumn, absent: readonly string[]): string | undefined {
+  const { type, foreign, generated, foreignDefault } = column
   if (foreign) return `${type} is a type that only this database has`
-  return generated !== null && foreignDefault ? 'it is computed by objects that only this database has' : undefined
+  if (generated === null) return undefined
+  if (foreignDefault) return 'it is computed by objects that only this database has'
+  const source = namedIn(generated, absent)
+  return source === undefined ? undefined : `it is computed from ${source}, which is not recorded`
+}
+
+/** The first of the columns that an expression names; a text in it may look like a name. */
+function namedIn(expression: string, columns: readonly string[]): string | undefined {
+  const names = new Set(expression.match(/"(?:[^"]|"")+"|[\p{L}_][\p{L}\p{N}_$]*/gu))
+  return columns.find((column) => names.has(column) || names.has(identifier(column)))
 }
 
 function createTable({ table, columns, inside }: TablePlan): string {

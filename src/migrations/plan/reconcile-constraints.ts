@@ -99,7 +99,8 @@ const sameDefinition: Matcher = (parts, { definition }) =>
   parts.filter((each) => each.definition === definition).slice(0, 1)
 
 const MATCHERS: Partial<Readonly<Record<CatalogConstraint['kind'], Matcher>>> = {
-  primary_key: sameDefinition,
+  // A key may be deferrable, or include other columns.
+  primary_key: (parts, { columns }) => parts.filter((each) => sameColumns(each.columns, columns)),
   unique: sameDefinition,
   foreign_key: (parts, wanted) => {
     const reference = JSON.stringify(readForeignKey(wanted))

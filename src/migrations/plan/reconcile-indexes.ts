@@ -1,3 +1,4 @@
+import type { CatalogIndex } from '../introspect/catalog.js'
 import { has, nameless } from './pair.js'
 import { isPlainIndex } from '../introspect/plain-parts.js'
 import type { IsLeft, ReconcilePair } from './reconcile-pair.js'
@@ -10,7 +11,7 @@ export function reconcileIndexes(pair: ReconcilePair, isLeft: IsLeft): Reconcile
     to.indexes
       .filter(({ name }) => !has(from.indexes, name))
       .flatMap((index) => {
-        const old = spare.find((each) => nameless(each) === nameless(index))
+        const old = spare.find((each) => withoutCasts(each) === withoutCasts(index))
         return old ? [[index.name, old] as const] : []
       }),
   )
@@ -34,6 +35,9 @@ export function reconcileIndexes(pair: ReconcilePair, isLeft: IsLeft): Reconcile
     to: { ...to, indexes: [...indexes, ...left] },
   }
 }
+
+/** PostgreSQL casts a column of the type varchar where it needs a text; the declared column may be a text. */
+const withoutCasts = (index: CatalogIndex): string => nameless(index).replaceAll('::text', '')
 
 /** A foreign key without an index stays without one until the configuration declares it. */
 function unaskedIndexes({ wanted, from }: ReconcilePair): readonly string[] {
