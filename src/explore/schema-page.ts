@@ -14,7 +14,7 @@ export function schemaUrl({ spec }: Resource): string {
 }
 
 /** The page about a resource itself: its fields with their rules, how its lists can be asked, its routes, and the lines that declare it. */
-export async function schemaPage(explored: Explored, { resource }: Seen): Promise<string> {
+export async function schemaPage(explored: Explored, { resource, may, runs }: Seen): Promise<string> {
   const { spec } = resource
   const { model } = spec
   const fields = resource.shown.map(
@@ -38,6 +38,7 @@ export async function schemaPage(explored: Explored, { resource }: Seen): Promis
   ]
   const routes = [...explored.routes]
     .filter((route) => (resourceAt(route) ?? route.action?.resource)?.spec.name === spec.name)
+    .filter(({ generated, action }) => (generated ? may(generated.operation) : !action || runs(action.name)))
     .map(
       ({ name, method, path }) =>
         html`<tr><th scope="row">${name}</th><td>${badge(method)}</td><td><code>${path}</code></td></tr>\n`,

@@ -97,6 +97,17 @@ describe('a page that needs a caller', () => {
     expect(await curlAt('localhost:8000')).toBe('http://localhost:8000/api/notes/')
   })
 
+  test('52: about a resource lists the routes that the caller may use', async () => {
+    const methods = async (name: string) => {
+      const text = await (await page('/explore/~schema/note', `Dev ${name}`)).text()
+      return [...text.matchAll(/<th scope="row">([\w-]+)<\/th><td><span[^>]*>(\w+)/g)].map(
+        ([, route, method]) => `${route} ${method}`,
+      )
+    }
+    expect(await methods('bob')).toEqual(['note-list GET', 'note-detail GET'])
+    expect(await methods('ann')).toEqual(['note-list GET', 'note-list POST', 'note-detail GET'])
+  })
+
   test('53: is stored nowhere', async () => {
     for (const path of ['/explore/', '/explore/api/notes/'])
       expect((await page(path, 'Dev ann')).headers.get('cache-control')).toBe('no-store')
