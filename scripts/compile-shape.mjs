@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import standalone from 'ajv/dist/standalone/index.js'
 
 /** Texts of the schema that only people read. */
-const TEXTS = new Set(['title', 'description', 'markdownDescription', 'patternErrorMessage'])
+const TEXTS = new Set(['title', 'description', 'markdownDescription', 'patternErrorMessage', 'emptyErrorMessage'])
 
 /**
  * The validators that Ajv generates from the schema of the configuration, as CommonJS modules.

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import { checkText } from '../support/config.js'
 
-const messagesOf = (auth: string, access: string, more = ''): string[] => {
+const mistakesIn = (auth: string, access: string, more = '') => {
   const text = `version: 1
 ${auth}
 models:
@@ -27,11 +27,14 @@ resources:
       - ${access}
 `
   const found = checkText(text)
-  return Array.isArray(found) ? found.map(({ code, message }) => `${code}: ${message}`) : []
+  return Array.isArray(found) ? found : []
 }
+const messagesOf = (...given: Parameters<typeof mistakesIn>): string[] =>
+  mistakesIn(...given).map(({ code, message }) => `${code}: ${message}`)
 
 const AUTH = 'auth: { roles: { names: [member] }, claims: { tenant: { type: integer } } }'
 const grant = (text: string) => messagesOf(AUTH, text)
+const helpOf = (text: string) => mistakesIn(AUTH, text).map(({ help }) => help)
 
 describe('a mistake in a grant is reported with the file', () => {
   test.each([
@@ -67,8 +70,10 @@ describe('a mistake in a grant is reported with the file', () => {
   })
 
   test('an empty rule is rejected, because it would hold for every record', () => {
-    expect(grant('{ to: member, may: list, rows: {} }')).toHaveLength(1)
-    expect(grant('{ to: member, may: list, rows: [] }')).toHaveLength(1)
+    for (const rows of ['{}', '[]', '[{ done: true }, {}]'])
+      expect(helpOf(`{ to: member, may: list, rows: ${rows} }`)).toEqual([
+        ['write a condition, or leave it out: without conditions, it would hold for every record'],
+      ])
   })
 
   test('valid ones are not', () => {

@@ -5,8 +5,11 @@ const CONDITION = '^[A-Za-z][A-Za-z0-9_]*(\\.[A-Za-z][A-Za-z0-9_]*){0,3}$'
 const CONDITION_HINT =
   'a condition is named like a filter: `field`, `field__lookup`, or `relation.field` with up to three relations'
 
+const EMPTY_HINT = 'write a condition, or leave it out: without conditions, it would hold for every record'
+
 const conditions = (): JsonSchema => ({
   type: 'object',
+  emptyErrorMessage: EMPTY_HINT,
   propertyNames: { pattern: CONDITION, patternErrorMessage: CONDITION_HINT },
   minProperties: 1,
   maxProperties: 20,
@@ -16,7 +19,7 @@ const conditions = (): JsonSchema => ({
 export const rulesSchema = (): JsonSchema => ({
   type: ['object', 'array'],
   if: { type: 'array' },
-  then: { type: 'array', items: conditions(), minItems: 1, maxItems: 20 },
+  then: { type: 'array', items: conditions(), minItems: 1, maxItems: 20, emptyErrorMessage: EMPTY_HINT },
   else: conditions(),
 })
 

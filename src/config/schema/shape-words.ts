@@ -182,9 +182,10 @@ const LIMITS: Readonly<Record<string, (limit: unknown) => string>> = {
 
 const outOfRange =
   (keyword: string) =>
-  ({ path, params, root }: Broken): Words => {
+  ({ path, params, root, schema: { emptyErrorMessage } }: Broken): Words => {
     const words = LIMITS[keyword]?.(params['limit']) ?? 'does not fit'
-    return { code: 'SC207', message: `${subject(path, root)} ${words}` }
+    const help = keyword.startsWith('min') && typeof emptyErrorMessage === 'string' ? [emptyErrorMessage] : []
+    return { code: 'SC207', message: `${subject(path, root)} ${words}`, help }
   }
 
 const repeated = ({ path, value, params, root }: Broken): Words => {
