@@ -73,9 +73,9 @@ function nullableUnion({ anyOf: _, ...rest }: JsonPart, choices: readonly JsonPa
   const named = choices.filter((choice) => choice['type'] !== 'null')
   if (named.length === choices.length) return { ...rest, anyOf: choices }
   const [only] = named
-  // Members beside a reference would be ignored.
-  if (only !== undefined && named.length === 1 && only['$ref'] === undefined)
-    return { ...only, ...rest, nullable: true }
+  // Members beside a reference, such as `nullable`, are ignored. The schema of null is converted like any other.
+  if (named.every((choice) => choice['$ref'] !== undefined)) return { ...rest, anyOf: choices }
+  if (only !== undefined && named.length === 1) return { ...only, ...rest, nullable: true }
   // `nullable` requires a type.
   return { ...rest, anyOf: named.map((choice) => ({ ...choice, nullable: true })) }
 }

@@ -195,15 +195,32 @@ describe('schemas', () => {
 })
 
 describe('a hand-written route', () => {
-  async function documentWith(plugin: (app: PluginApp) => void): Promise<Document> {
+  async function documentWith(
+    plugin: (app: PluginApp) => void,
+    version: (typeof OPENAPI_VERSIONS)[number] = '3.1',
+  ): Promise<Document> {
     const project = await makeProject({ 'resources.yaml': PLUGGED, 'plugin.mjs': '' })
     const file = resolve(project.folder, 'resources.yaml')
     const loaded = await loadApplication({ file, env: {}, importModule: async () => ({ default: plugin }) })
     await project.remove()
     if (!loaded.ok) throw new Error(loaded.diagnostics.map(({ message }) => message).join())
-    return JSON.parse(renderOpenApi(loaded.app, '3.1')) as Document
+    return JSON.parse(renderOpenApi(loaded.app, version)) as Document
   }
   const handle = () => ({ status: 200, body: {} })
+
+  test('may respond with a record or null, also in the 3.0 document', async () => {
+    const record = { $ref: '#/components/schemas/Book' }
+    const plugin = (app: PluginApp) =>
+      app.route('GET', '/newest/', 'book-newest', handle, {
+        summary: 'Get the newest book',
+        responses: { 200: { description: 'A book.', schema: { anyOf: [record, { type: 'null' }] } } },
+      })
+    const { paths } = await documentWith(plugin, '3.0')
+    const [operation] = Object.entries(paths).flatMap(([path, { get }]) => (path.endsWith('/newest/') ? [get] : []))
+    expect(operation?.responses['200']).toMatchObject({
+      content: { 'application/json': { schema: { anyOf: [record, { nullable: true }] } } },
+    })
+  })
 
   test("has its author's description", async () => {
     const { paths } = await documentWith((app) =>
