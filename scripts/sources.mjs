@@ -49,6 +49,6 @@ function filesUnder(path) {
   if (!stat.isDirectory()) return [path]
   return readdirSync(path, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
-    .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
+    .map((entry) => `${entry.parentPath ?? entry.path}/${entry.name}`)
     .sort()
 }
