@@ -54,6 +54,7 @@ const LAYERS: readonly (readonly string[])[] = [
     'src/linked-list.ts',
     'src/remember.ts',
     'src/shell-word.ts',
+    'src/write-whole.ts',
   ],
   ['src/fields/'],
   ['src/lookups/'],

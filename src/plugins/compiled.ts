@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto'
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rm } from 'node:fs/promises'
 import { basename, join, relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { writeWhole } from '../write-whole.js'
 import { bundle, FRAMEWORK, hashOf, type Inputs } from './bundle.js'
 import { unloadable } from './unloadable.js'
 
@@ -86,11 +86,4 @@ const isCurrent = async ({ inputs, output }: Note, folder: string, home: string)
   const hashes = await Promise.all(inputs.map(([path]) => hashOfFile(resolve(folder, path))))
   const unchanged = inputs.every(([, hash], index) => hash === hashes[index])
   return unchanged && `${await hashOfFile(join(home, output))}.mjs` === output
-}
-
-/** A reader finds the old file or the new one, never a part. */
-const writeWhole = async (file: string, content: string): Promise<void> => {
-  const draft = `${file}.${randomUUID()}`
-  await writeFile(draft, content)
-  await rename(draft, file)
 }

@@ -1,9 +1,10 @@
-import { hash, randomUUID } from 'node:crypto'
-import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { hash } from 'node:crypto'
+import { mkdir, readdir, readFile, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
 import type { ResultStore } from '../../db/database.js'
+import { writeWhole } from '../../write-whole.js'
 
 /** The number of results that are kept: those of a plan and of a status need five, for each state of the files. */
 const MAX_RESULTS = 20
@@ -46,17 +47,10 @@ async function readResult(file: string): Promise<unknown> {
   }
 }
 
-/** A reader finds the whole file or none. */
 async function writeResult(folder: string, file: string, value: unknown): Promise<void> {
   const body = JSON.stringify(value)
   await mkdir(folder, { recursive: true })
-  const draft = join(folder, `${randomUUID()}.draft`)
-  try {
-    await writeFile(draft, await promisify(gzip)(hash('sha256', body) + body))
-    await rename(draft, file)
-  } finally {
-    await rm(draft, { force: true })
-  }
+  await writeWhole(file, await promisify(gzip)(hash('sha256', body) + body))
   await removeOldest(folder)
 }
 
