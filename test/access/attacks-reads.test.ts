@@ -261,6 +261,7 @@ test('47: actions, replacements, routes of plugins and mounted routers need a gr
     ['POST', '/api/tasks/1/finish/'],
     ['DELETE', '/api/projects/1/'],
     ['DELETE', '/more/projects/1/'],
+    ['DELETE', '/crud/projects/1'],
     ['GET', '/api/report/'],
     ['GET', '/files/x'],
   ] as const
@@ -280,8 +281,10 @@ describe('48: the statements of one caller', () => {
       const path = [...LISTS, ...others][index % 7] ?? ''
       return { name, path }
     })
-    const read = async ({ name, path }: (typeof requests)[number]) => {
+    const read = async ({ name, path }: (typeof requests)[number]): Promise<unknown> => {
       const { status, json } = await get(name, path)
+      // Few exports run at once.
+      if (status === 503 && path.includes('export')) return read({ name, path })
       return status === 200 ? json : status
     }
     const alone = new Map<string, unknown>()

@@ -106,6 +106,20 @@ describe.each(['/api/tasks/', '/more/tasks/'])('several records at %s', (path) =
     expect(await stored()).toEqual(before)
   })
 
+  test('40: cannot refer to a hidden record', async () => {
+    const problem = async (method: string, next: number) => {
+      const body = method === 'POST' ? { project: 1, title: 'x', next } : { id: 3, next }
+      const { status, json } = await tasks.as('ann', method, path, [body])
+      const { request_id: _, ...others } = json as Readonly<Record<string, unknown>>
+      return { status, ...others }
+    }
+    for (const method of ['POST', 'PATCH']) {
+      const hidden = await problem(method, 4)
+      expect([hidden.status, JSON.stringify(hidden)]).toEqual([409, expect.stringContaining('Next names a record')])
+      expect(await problem(method, 99)).toEqual(hidden)
+    }
+  })
+
   test('45: with one that is hidden or not covered, nothing is done', async () => {
     const before = await stored()
     expect(
@@ -222,14 +236,15 @@ describe('notes of tenants', () => {
   })
 })
 
+const ONCE = { project: 1, title: 'once' }
+
 describe('43: an idempotency key', () => {
-  const one = { project: 1, title: 'once' }
   test.each([
-    ['/api/tasks/', one],
-    ['/more/tasks/', one],
-    ['/crud/tasks', one],
-    ['/api/tasks/', [one, one]],
-    ['/more/tasks/', [one, one]],
+    ['/api/tasks/', ONCE],
+    ['/more/tasks/', ONCE],
+    ['/crud/tasks', ONCE],
+    ['/api/tasks/', [ONCE, ONCE]],
+    ['/more/tasks/', [ONCE, ONCE]],
   ])('at %s that another caller sends is a new request: %j', async (path, body) => {
     const headers = { 'idempotency-key': 'one' }
     const made = []
@@ -244,12 +259,19 @@ describe('43: an idempotency key', () => {
   })
 })
 
-describe('44: a request with an idempotency key that is sent again', () => {
-  const body = { project: 1, title: 'once' }
+describe.each([
+  ['/api/tasks/', ONCE],
+  ['/more/tasks/', ONCE],
+  ['/crud/tasks', ONCE],
+  ['/api/tasks/', [ONCE]],
+  ['/more/tasks/bulk/', [ONCE]],
+  ['/crud/tasks/bulk', { bulk: [ONCE] }],
+])('44: a request with an idempotency key that is sent again to %s: %j', (path, body) => {
   const headers = { 'idempotency-key': 'two' }
   const again = async () => {
-    const { status, json } = await tasks.as('ann', 'POST', '/api/tasks/', body, headers)
-    return [status, (json as { readonly title?: string; readonly detail?: string }).title]
+    const { status, json } = await tasks.as('ann', 'POST', path, body, headers)
+    const [{ title, error }] = [json].flat() as [{ readonly title?: string; readonly error?: string }]
+    return [status, title ?? error]
   }
   afterEach(() => tasks.api.replace(YAML))
   const LESS = [
@@ -288,18 +310,38 @@ describe('44: a request with an idempotency key that is sent again', () => {
 
   test('is replayed after a request that itself has added a membership', async () => {
     const join = async () => {
-      const sent = { project: 1, title: 'join' }
-      const { status, headers } = await tasks.as('ann', 'POST', '/api/tasks/', sent, { 'idempotency-key': 'three' })
+      const sent = JSON.parse(JSON.stringify(body).replace('once', 'join')) as object
+      const { status, headers } = await tasks.as('ann', 'POST', path, sent, { 'idempotency-key': 'three' })
       return [status, headers.get('idempotency-replayed')]
     }
     expect(await join()).toEqual([201, null])
     expect(await join()).toEqual([201, 'true'])
+    await tasks.database.query({ text: 'delete from snippetctl_answers', values: [] })
   })
 
   test('with another body is another request, whatever the rights', async () => {
     expect(await again()).toEqual([201, 'once'])
-    expect(await send('POST', '/api/tasks/', { ...body, title: 'x' }, headers)).toBe(422)
+    const other = JSON.parse(JSON.stringify(body).replace('once', 'x')) as object
+    expect(await send('POST', path, other, headers)).toBe(422)
+    await tasks.database.query({ text: 'delete from snippetctl_answers', values: [] })
   })
+})
+
+test('48: presets are those of the caller, however requests mix', async () => {
+  const create = async (_: unknown, index: number) => {
+    const name = index % 2 === 0 ? 'ann' : 'bob'
+    const record = { project: index % 2 === 0 ? 1 : 3, title: name }
+    const [path, body] = [
+      ['/api/tasks/', record] as const,
+      ['/crud/tasks', record] as const,
+      ['/more/tasks/', [record, record]] as const,
+    ][index % 3] ?? ['', record]
+    return (await tasks.as(name, 'POST', path, body)).status
+  }
+  expect(new Set(await Promise.all(Array.from({ length: 30 }, create)))).toEqual(new Set([201]))
+  const made = (await stored()).slice(4)
+  expect(made).toHaveLength(40)
+  expect(made.filter((row) => row[2] !== row[5])).toEqual([])
 })
 
 test('51: rules that are replaced during a request apply to the next one', async () => {
