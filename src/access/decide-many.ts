@@ -1,5 +1,5 @@
 import { decide } from './decide.js'
-import { coveringGrants } from './decide-write.js'
+import { coveringGrants, hasValidBody } from './decide-write.js'
 import type { StoredRecord } from './evaluate.js'
 import { type AccessRequest, type Decision, findRecord, grantsOf, shownPart, type Situation } from './situation.js'
 
@@ -23,7 +23,7 @@ export function decideMany(situation: Situation, requests: readonly AccessReques
   const later = decideInTurn(situation, requests)
   if (JSON.stringify(decisions) !== JSON.stringify(later)) return { statuses: undefined, decisions: [] }
   const { isKnown, failed } = failuresOf(decisions)
-  if (failed.includes(400)) return rejectedBy([400])
+  if (!requests.every((request) => hasValidBody(situation, request))) return rejectedBy([400])
   const visible = requests.map(({ id }) => id === undefined || isVisible(situation, id))
   if (visible.includes('unknown')) return unknown()
   // All records are locked before the first one is changed.

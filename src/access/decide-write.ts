@@ -57,6 +57,11 @@ export function decideWrite(situation: Situation, request: AccessRequest): Decis
   return { status, stored: after, records: seen ? [seen] : [] }
 }
 
+/** Whether the body of a request is valid for its caller, before it is known which grant covers it. */
+export function hasValidBody(situation: Situation, request: AccessRequest): boolean {
+  return readBody(situation, request, grantsOf(situation.resource, request.operation, situation.asker)) !== undefined
+}
+
 /** The grants that can cover a new record, as far as its fields tell. */
 export function coveringGrants(situation: Situation, request: AccessRequest): readonly GrantSpec[] {
   const grants = grantsOf(situation.resource, request.operation, situation.asker)
