@@ -222,7 +222,7 @@ export const DIAGNOSTICS = {
   SC334: {
     title: 'Grants that do not fit together',
     explanation:
-      'The grants of lists may show up to four different sets of fields, and `default_order` may only name fields that all of them show: the order would reveal values that a caller may not see.',
+      'The grants of `list`, and those of `retrieve`, may show up to four different sets of fields. `default_order` and cursors may only have fields that all grants of `list` show: they would reveal values that a caller may not see.',
   },
   SC335: {
     title: 'Keys cannot be read',

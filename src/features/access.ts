@@ -169,16 +169,19 @@ function checkTogether(
   drafts: readonly (GrantDraft | undefined)[],
   { report }: Scope,
 ): void {
-  const lists = drafts.filter((draft) => draft?.may.includes('list'))
   const names = [...(model?.fields.keys() ?? [])]
-  const sets = new Set(lists.map((draft) => names.filter((name) => draft?.fields?.(name) ?? true).join()))
-  if (sets.size > MAX_FIELD_SETS)
+  const allowing = (operation: string) => drafts.filter((draft) => draft?.may.includes(operation))
+  const countSets = (reading: string) =>
+    new Set(allowing(reading).map((draft) => names.filter((name) => draft?.fields?.(name) ?? true).join())).size
+  const reading = READS.find((each) => countSets(each) > MAX_FIELD_SETS)
+  if (reading)
     report.add({
       code: 'SC334',
       path: [...path, 'access'],
       part: 'key',
-      message: `the grants of lists show ${sets.size} different sets of fields; ${MAX_FIELD_SETS} are possible`,
+      message: `the grants of \`${reading}\` show ${countSets(reading)} different sets of fields; ${MAX_FIELD_SETS} are possible`,
     })
+  const lists = allowing('list')
   const hidesKey = lists.some((draft) => model?.key.some(({ name }) => draft?.fields?.(name) === false))
   if (hidesKey && findValue(given('pagination') ?? null, ['style']) === cursor.name)
     report.add({

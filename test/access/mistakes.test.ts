@@ -21,7 +21,7 @@ resources:
   task:
     model: task
     path: /tasks/
-    operations: [list, create, partial_update]
+    operations: [list, create, retrieve, partial_update]
     ${more}
     access:
       - ${access}
@@ -106,6 +106,16 @@ resources: { note: { model: note, path: /notes/, operations: 5, access: [{ to: a
       messagesOf(AUTH, '{ to: member, may: list, fields: { except: [level] } }', 'default_order: [-level]'),
     ).toEqual([
       'SC334: lists cannot be ordered by `level`: a grant of `list` does not show it, and the order would tell its values',
+    ])
+  })
+
+  test.each(['list', 'retrieve'])('more than four sets of fields that grants of %s show', (reading) => {
+    const names = ['id', 'owner', 'level', 'done', 'user']
+    const grants = (some: readonly string[]) =>
+      some.map((name) => `{ to: member, may: ${reading}, fields: [${name}] }`).join('\n      - ')
+    expect(messagesOf(AUTH, grants(names.slice(1)))).toEqual([])
+    expect(messagesOf(AUTH, grants(names))).toEqual([
+      `SC334: the grants of \`${reading}\` show 5 different sets of fields; 4 are possible`,
     ])
   })
 
