@@ -3,7 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { describe, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { runInHost } from '../support/cli.js'
 import { testDatabaseKind } from '../support/database.js'
 import {
   applyDiff,
@@ -105,31 +106,55 @@ describe('the commands of a page work and print what the page says (promise 24)'
 /** Its examples are not plugins; test/docs/plugin-api compiles them. */
 const REFERENCE = 'docs/plugin-api.md'
 
-describe('the plugins of a page are valid', () => {
-  const run = isServerGiven ? test.skip : test
-  run.each(withBlocks('ts').filter(({ page }) => page !== REFERENCE))(
-    '$page',
-    async ({ blocks }) => {
-      const shell = await openShell()
-      try {
-        const plugins = blocks.filter(({ language }) => language === 'ts')
-        const named = plugins.map((plugin, index) => ({ ...plugin, file: `plugins/plugin${index}.ts` }))
-        for (const { file, text } of named) await write(shell, file, text)
-        expect(await compile(shell, named)).toBe('')
-        const models = blocks.find(({ language }) => language === 'yaml')?.text ?? ''
-        const list = named.map(({ file }) => `  - ./${file}\n`).join('')
-        await write(shell, 'all.yaml', `${models.replace(/^(plugins|settings):\n( .*\n)+/gm, '')}\nplugins:\n${list}`)
-        expect(await shell.run('npx snippetctl check --config all.yaml')).toMatch(/^all\.yaml: ok/)
-      } finally {
-        await shell.remove()
-      }
-    },
-    PATIENCE,
-  )
+interface PagePlugins {
+  readonly page: string
+  readonly blocks: readonly PageBlock[]
+  /** Their files, below the folder of the page. */
+  readonly files: readonly string[]
+  readonly folder: string
+}
+
+const pagesWithPlugins = withBlocks('ts')
+  .filter(({ page }) => page !== REFERENCE)
+  .map(({ page, blocks }): PagePlugins => {
+    const folder = `plugins/${page.replaceAll('/', '-')}`
+    const plugins = blocks.filter(({ language }) => language === 'ts')
+    return { page, blocks, folder, files: plugins.map((_plugin, index) => `${folder}/plugin${index}.ts`) }
+  })
+
+const describePlugins = isServerGiven ? describe.skip : describe
+
+describePlugins('the plugins of a page are valid', () => {
+  let shell: Shell
+  /** The errors of the compiler, each with its lines. */
+  let errors: readonly string[]
+  beforeAll(async () => {
+    shell = await openShell()
+    for (const { blocks, files } of pagesWithPlugins) {
+      const plugins = blocks.filter(({ language }) => language === 'ts')
+      for (const [index, { text }] of plugins.entries()) await write(shell, files[index] ?? '', text)
+    }
+    const output = await compile(
+      shell,
+      pagesWithPlugins.flatMap(({ files }) => files),
+    )
+    errors = output.match(/^\S.*(?:\n[ \t].*)*/gm) ?? []
+  }, PATIENCE)
+  afterAll(() => shell.remove())
+
+  test.each(pagesWithPlugins)('$page', async ({ blocks, folder, files }) => {
+    expect(errors.filter((error) => error.startsWith(`${folder}/`) || !error.startsWith('plugins/'))).toEqual([])
+    const models = blocks.find(({ language }) => language === 'yaml')?.text ?? ''
+    const list = files.map((file) => `  - ./${file}\n`).join('')
+    const all = `${models.replace(/^(plugins|settings):\n( .*\n)+/gm, '')}\nplugins:\n${list}`
+    await write(shell, 'all.yaml', all)
+    const { stdout, stderr } = await runInHost(['check', '--config', 'all.yaml'], { cwd: shell.folder })
+    expect(stdout + stderr).toMatch(/^all\.yaml: ok/)
+  })
 })
 
-/** What the compiler has to say of the plugins; nothing when they are right. */
-async function compile(shell: Shell, plugins: readonly { readonly file: string }[]): Promise<string> {
+/** What the compiler has to say of files; nothing when they are right. */
+async function compile(shell: Shell, files: readonly string[]): Promise<string> {
   const config = {
     extends: resolve('tsconfig.json'),
     compilerOptions: {
@@ -139,11 +164,11 @@ async function compile(shell: Shell, plugins: readonly { readonly file: string }
       typeRoots: [resolve('node_modules', '@types')],
     },
     include: undefined,
-    files: plugins.map(({ file }) => file),
+    files,
   }
   await write(shell, 'tsconfig.json', JSON.stringify(config))
   const compiler = resolve('node_modules', 'typescript-7', 'bin', 'tsc')
-  return promisify(execFile)(process.execPath, [compiler, '-p', shell.folder]).then(
+  return promisify(execFile)(process.execPath, [compiler, '-p', '.'], { cwd: shell.folder }).then(
     ({ stdout }) => stdout,
     (error: Error & { readonly stdout?: string }) => error.stdout || error.message,
   )
