@@ -46,8 +46,7 @@ const withBlocks = (...languages: readonly string[]) =>
 const ACTIONS: Readonly<Record<string, (block: PageBlock, shell: Shell) => Promise<void>>> = {
   async yaml({ text, file = 'alone.yaml' }, shell) {
     await write(shell, file, text)
-    const said = await shell.run(`npx snippetctl check --config ${file} --format github`)
-    expect(said).toMatch(file.startsWith('broken') ? /^::error/ : /: ok, /)
+    expect(await check(shell, file)).toMatch(file.startsWith('broken') ? /^::error/ : /: ok, /)
   },
   async diff({ text, file = 'resources.yaml' }, shell) {
     await applyDiff(join(shell.folder, file), text)
@@ -77,6 +76,11 @@ async function rewrite({ page, text }: PageBlock, seen: string): Promise<void> {
     page,
     (await readFile(page, 'utf8')).replace(fenced(text), () => fenced(seen)),
   )
+}
+
+async function check({ folder }: Shell, file: string): Promise<string> {
+  const { stdout, stderr } = await runInHost(['check', '--config', file, '--format', 'github'], { cwd: folder })
+  return stdout + stderr
 }
 
 async function write({ folder }: Shell, file: string, text: string): Promise<void> {
@@ -148,8 +152,7 @@ describePlugins('the plugins of a page are valid', () => {
     const list = files.map((file) => `  - ./${file}\n`).join('')
     const all = `${models.replace(/^(plugins|settings):\n( .*\n)+/gm, '')}\nplugins:\n${list}`
     await write(shell, 'all.yaml', all)
-    const { stdout, stderr } = await runInHost(['check', '--config', 'all.yaml'], { cwd: shell.folder })
-    expect(stdout + stderr).toMatch(/^all\.yaml: ok/)
+    expect(await check(shell, 'all.yaml')).toMatch(/^all\.yaml: ok/)
   })
 })
 
