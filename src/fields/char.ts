@@ -45,7 +45,7 @@ export const char: FieldType<string, CharOptions> = {
     return {
       expresses: [],
       options: () => ({ length: Number(length), ...collationOption(column) }),
-      literal: (text) => (text.endsWith(' ') ? undefined : text),
+      literal: (text) => text,
     }
   },
   samples: { columns: /^character\(/, texts: ['a', 'b', 'c', 'A', ''] },

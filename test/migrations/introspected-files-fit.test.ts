@@ -31,6 +31,16 @@ const TABLES: Readonly<Record<string, string>> = {
   'a primary key that is checked at the end of the transaction': `
     create table chapters (place integer primary key deferrable initially deferred, title text not null);
     create table pages (id integer, title text not null, primary key (id) include (title))`,
+  'a key that a function of this database fills': `
+    create function new_key() returns uuid language sql as 'select gen_random_uuid()';
+    create table events (id uuid primary key default new_key(), name text not null);
+    create table parts (event uuid default new_key(), place integer, primary key (event, place))`,
+  'defaults that break a check or their type': `
+    create table orders (id serial primary key, quantity integer not null default 0 check (quantity > 0), state varchar(9) default 'new' check (state in ('open', 'paid')),
+      code varchar(3) default 'unknown', weight numeric(4, 2) default 1000, note text default '' check (note <> ''), due date default '0044-03-15 BC', extra jsonb default 'null')`,
+  'checks that contradict each other': `
+    create table nothing (id serial primary key, low integer check (low between 10 and 1), tiny smallint check (tiny > 100000), long varchar(5) check (length(long) > 5),
+      huge bigint check (huge > 100000000000000000000))`,
   'a required column that only this database can have': `
     create domain isbn as text check (length(value) = 13);
     create table books (id serial primary key, title text not null, isbn isbn not null, code text generated always as ('ISBN ' || isbn) stored);

@@ -1,8 +1,10 @@
 import type { Json } from '../../json.js'
+import { brokenRule, createValidator } from '../../config/parse/check-fields.js'
 import { areChoices } from '../../fields/choice.js'
 import { formOf, formsOf } from '../../fields/columns.js'
 import { compareDecimals, fromSteps, toSteps } from '../../fields/exact-number.js'
 import type { Comparison, ExistingColumn, Limits } from '../../fields/existing-column.js'
+import type { FieldType } from '../../fields/field-type.js'
 import { DECIMAL } from '../../fields/formats.js'
 import type { CatalogColumn } from './catalog.js'
 import { type Expression, readExpression } from './expression.js'
@@ -184,7 +186,15 @@ export function readDefault(sql: string, column: ExistingColumn): Default | unde
   }
   if (expression?.kind !== 'value' || !isValueOf(column, expression)) return undefined
   const literal = form.literal?.(expression.text)
-  return literal === undefined ? undefined : { literal }
+  const options = form.options(limitsOfType(column))
+  return literal === undefined || (options && !followsRules(type, options, literal)) ? undefined : { literal }
+}
+
+const validate = createValidator()
+
+/** Whether a value follows the rules of a field. */
+export function followsRules(type: FieldType, options: object, value: Json): boolean {
+  return brokenRule(type, options, value, validate) === undefined
 }
 
 /** Whether a constant has the column's type or a similar one with the same text form. */

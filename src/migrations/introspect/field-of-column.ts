@@ -1,9 +1,10 @@
 import { formOf, keyTypeOf } from '../../fields/columns.js'
 import type { Limits } from '../../fields/existing-column.js'
 import type { AssignedKey } from '../../fields/field-type.js'
+import { fieldType } from '../../fields/index.js'
 import type { CatalogColumn, CatalogConstraint, CatalogTable } from './catalog.js'
 import { type TypeWords, type Words, wordsForDefault, wordsForType } from './column-words.js'
-import { readCheck } from './constraint-parser.js'
+import { followsRules, readCheck, readDefault } from './constraint-parser.js'
 import { assignedBy } from './choose-key.js'
 import { isOpaque } from './representable.js'
 import { isOnly, isUnique } from './plain-parts.js'
@@ -46,8 +47,8 @@ export function chooseField(
   const value = assigned
     ? { words: [], left: [] }
     : managed
-      ? defaultWords(column, said.words)
-      : { words: usedDefault(column, said.words, key ? undefined : trigger), left: [] }
+      ? defaultWords(column)
+      : { words: usedDefault(column, key ? undefined : trigger), left: [] }
   return {
     name,
     column: column.name,
@@ -91,10 +92,20 @@ function wordsFor(column: CatalogColumn, checks: readonly CatalogConstraint[]): 
   // With choices, no other setting applies.
   const simple = read.filter(({ choices, ...others }) => choices === undefined || Object.keys(others).length === 0)
   const all = typeWords(column, simple)
-  return typeWords(
+  const said = typeWords(
     column,
     simple.filter((limits) => isWithin(limits, all)),
   )
+  return isConsistent(column, said.words) ? said : { ...typeWords(column, []), expresses: [] }
+}
+
+/** Whether checks contradict neither each other, nor the type, nor the default of their column. */
+function isConsistent(column: CatalogColumn, words: Words): boolean {
+  const { type: name, ...options } = Object.fromEntries(words)
+  const type = fieldType(String(name))
+  if (!type || (type.conflicts?.(options) ?? []).length > 0) return false
+  const value = column.default === null ? undefined : readDefault(column.default, column)
+  return value === undefined || 'call' in value || followsRules(type, options, value.literal)
 }
 
 function typeWords(column: CatalogColumn, checks: readonly Limits[]): TypeWords {
@@ -118,22 +129,19 @@ function relationWords({ model, references, onDelete }: NonNullable<Role['relati
 }
 
 /** The settings for an unmanaged column that the database fills: by computing it, by a counter, a default or a trigger. */
-function usedDefault(column: CatalogColumn, words: Words, trigger: Role['trigger']): Words {
+function usedDefault(column: CatalogColumn, trigger: Role['trigger']): Words {
   const isFilled = isOpaque(column) && !column.nullable && (column.default !== null || trigger !== undefined)
   if (column.generated || column.identity === 'always' || isFilled || trigger === 'sets') return [['generated', true]]
   const ofDatabase: Words = [['default', { function: 'database' }]]
   if (column.identity !== null) return ofDatabase
   if (column.default === null || isOpaque(column)) return []
-  const { words: found, left } = defaultWords(column, words)
+  const { words: found, left } = defaultWords(column)
   return left.length === 0 ? found : ofDatabase
 }
 
-/** A default must be one of the choices. */
-function defaultWords(column: CatalogColumn, words: Words): Pick<ChosenField, 'words' | 'left'> {
+function defaultWords(column: CatalogColumn): Pick<ChosenField, 'words' | 'left'> {
   const found = wordsForDefault(column.default, column)
-  const choices = words.find(([key]) => key === 'choices')?.[1]
-  const isFitting = found?.every(([, value]) => !Array.isArray(choices) || choices.includes(value))
-  if (!found || !isFitting) return { words: [], left: [`its default stays as it is: ${column.default}`] }
+  if (!found) return { words: [], left: [`its default stays as it is: ${column.default}`] }
   const remark = formOf(column)?.form.callRemark
   const isCall = found.some(([, value]) => typeof value === 'object')
   return { words: found, left: remark !== undefined && isCall ? [`its default ${column.default} ${remark}`] : [] }

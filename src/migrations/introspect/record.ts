@@ -94,7 +94,11 @@ function planTable(table: InspectedTable, made: ReadonlySet<string>): TablePlan 
         const reason = reasonAgainstColumn(column, foreign)
         return reason === undefined ? [] : [`${table.name}.${column.name} is not recorded: ${reason}`]
       }),
-      ...unfilled.map((column) => `the default of ${table.name}.${column.name} is not recorded: ${column.default}`),
+      ...unfilled.map((column) => {
+        const place = `the default of ${table.name}.${column.name} is`
+        const other = standIn(table, column)
+        return `${place} ${other === null ? 'not recorded' : `recorded as ${other}`}: ${column.default}`
+      }),
       ...parts.flatMap((part) => {
         const reason = reasonOf(part)
         return reason === undefined ? [] : [`${table.name}.${part.name} is not recorded: ${reason}`]
@@ -126,15 +130,21 @@ function namedIn(expression: string, columns: readonly string[]): string | undef
 
 function createTable({ table, columns, inside }: TablePlan): string {
   const members = [
-    ...columns.map(defineColumn),
+    ...columns.map((column) => defineColumn(table, column)),
     ...inside.map(({ name, definition }) => `constraint ${identifier(name)} ${definition}`),
   ]
   return `create table ${identifier(table.name)} (\n  ${members.join(',\n  ')}\n)`
 }
 
-function defineColumn(column: InspectedColumn): string {
+/** The default to record for a default that only this database has: keys that are random UUIDs stay so. */
+function standIn({ constraints }: InspectedTable, { name, type }: InspectedColumn): string | null {
+  const isKey = constraints.some(({ kind, columns }) => kind === 'primary_key' && columns.includes(name))
+  return isKey && type === 'uuid' ? 'gen_random_uuid()' : null
+}
+
+function defineColumn(table: InspectedTable, column: InspectedColumn): string {
   const { name, type, collation, notNull, identity, counter, generated } = column
-  const value = column.foreignDefault ? null : column.default
+  const value = column.foreignDefault ? standIn(table, column) : column.default
   const parts = [
     identifier(name),
     type,
