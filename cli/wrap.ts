@@ -30,7 +30,8 @@ function wrapLine(line: string, width: number): string {
       lines.push(current.trimEnd())
       current = indent
     }
-    current += piece
+    // Where columns do not fit, their gaps are no wider than needed.
+    current += lines.length > 0 && piece.startsWith('  ') ? '  ' : piece
   }
   return [...lines, current].join('\n')
 }

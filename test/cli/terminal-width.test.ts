@@ -71,6 +71,12 @@ test.each([
     32,
     'name   text in a column that is\n       long enough to be wrapped',
   ],
+  ['name      GET       /a/path/          resource book', 32, 'name      GET       /a/path/\n  resource book'],
+  [
+    'long-name      GET     /a/rather/long/path/      resource',
+    34,
+    'long-name      GET\n  /a/rather/long/path/  resource',
+  ],
   ['a-word-that-is-longer-than-a-line and more', 20, 'a-word-that-is-longer-than-a-line\n  and more'],
   ['\u001b[1mbold words\u001b[22m count as they look', 20, '\u001b[1mbold words\u001b[22m count as\n  they look'],
   ['12 |   an excerpt of a file stays as it is', 20, '12 |   an excerpt of a file stays as it is'],
