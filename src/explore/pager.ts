@@ -62,7 +62,10 @@ export function pager(spec: ResourceSpec | undefined, page: Page): Html {
 
 function range({ offset, total, isEstimate }: Position, length: number): string {
   const all = total === undefined ? undefined : `${isEstimate ? 'about ' : ''}${grouped(total)}`
-  const records = all === undefined ? `${grouped(length)} here` : `${all} ${total === 1 ? 'record' : 'records'}`
+  const records =
+    all === undefined
+      ? `${grouped(length)} ${length === 1 ? 'record' : 'records'} on this page`
+      : `${all} ${total === 1 ? 'record' : 'records'}`
   if (offset === undefined || length === 0 || length === total) return records
   const shown = `${grouped(offset + 1)}–${grouped(offset + length)}`
   return all === undefined ? shown : `${shown} of ${all}`

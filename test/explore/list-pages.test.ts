@@ -150,6 +150,7 @@ describe('a list without pages (D3)', () => {
     const rows = html.match(/<tbody>\n([^]*)<\/tbody>/)?.[1]?.match(/<tr>/g)?.length ?? 0
     expect(rows).toBeGreaterThan(900)
     expect(wordsOf(html)).toMatch(/Only the first 2,\d\d\d records: the response is longer than a page reads/)
+    expect(wordsOf(pagerOf(html))).toMatch(/^2,\d\d\d records on this page$/)
   })
 })
 
