@@ -134,8 +134,13 @@ function lookup(explored: Explored, { target }: FieldSpec): Html | undefined {
   const { resource } = seenBy(explored, found, explored.caller)
   const finding = featureParameters(found.spec, 'list').filter(({ findsText }) => findsText)
   const search = finding.find((each) => !isFilter(each)) ?? finding[0]
-  const url = size === undefined ? found.spec.path : `${found.spec.path}?${size}=10`
+  // Without a search, the script looks for words in the first records.
+  const most = Math.min(search ? PROPOSALS : MAX_LOOKED_AT, found.spec.pagination.maxPageSize)
+  const url = size === undefined ? found.spec.path : `${found.spec.path}?${size}=${most}`
   return resource.shown.some(({ name }) => name === target.field)
-    ? html`data-path="${url}" data-key="${target.field}" data-label="${labelOf(resource)?.name}" data-search="${search?.name}"`
+    ? html`data-path="${url}" data-key="${target.field}" data-label="${labelOf(resource)?.name}" data-search="${search?.name}"${size !== undefined && html` data-most="${most}"`}`
     : undefined
 }
+
+/** How many records a relation proposes, and in how many of a list without a search it looks for them. */
+const [PROPOSALS, MAX_LOOKED_AT] = [10, 100]

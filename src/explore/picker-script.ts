@@ -5,7 +5,7 @@ export const PICKER_SCRIPT = String.raw`;(() => {
   for (const box of document.querySelectorAll('[data-picker]')) {
     const input = box.querySelector('input')
     const [list, name] = [box.querySelector('ul'), box.querySelector('.picked')]
-    const { path, key, label, search } = box.dataset
+    const { path, key, label, search, most } = box.dataset
     const shown = [input.value, name.textContent]
     let timer, asked, active = -1
 
@@ -18,7 +18,7 @@ export const PICKER_SCRIPT = String.raw`;(() => {
       input.removeAttribute('aria-activedescendant')
     }
     const mark = (index) => {
-      const options = list.querySelectorAll('[role=option]')
+      const options = list.querySelectorAll('[data-value]')
       if (!options.length) return
       active = (index + options.length) % options.length
       options.forEach((option, at) => option.setAttribute('aria-selected', String(at === active)))
@@ -40,7 +40,7 @@ export const PICKER_SCRIPT = String.raw`;(() => {
       option.append(make('span', { textContent: option.dataset.name, dir: 'auto' }), ' ', make('span', { textContent: row[key], className: 'dim' }))
       return option
     }
-    const note = (words) => make('li', { role: 'presentation', className: 'dim', textContent: words })
+    const note = (words) => make('li', { role: 'option', ariaDisabled: 'true', className: 'dim', textContent: words })
     const propose = async () => {
       const typed = input.value.trim()
       const url = path + (search && typed ? (path.includes('?') ? '&' : '?') + search + '=' + encodeURIComponent(typed) : '')
@@ -52,11 +52,13 @@ export const PICKER_SCRIPT = String.raw`;(() => {
       // A number that is not exact here would be the id of another record.
       const known = rows.filter((row) => typeof row[key] === 'string' || Number.isSafeInteger(row[key]))
       const options = known.map(optionOf).filter((option) => search || !typed || option.textContent.toLowerCase().includes(typed.toLowerCase()))
-      list.replaceChildren(...(options.length ? options.slice(0, 10) : [note(response.ok ? 'No record fits' : 'The list answered ' + response.status)]))
+      const none = !search && rows.length >= most ? 'None of the first ' + most + ' records fits: type a key' : 'No record fits'
+      list.replaceChildren(...(options.length ? options.slice(0, 10) : [note(response.ok ? none : 'The list answered ' + response.status)]))
       list.hidden = false
       input.setAttribute('aria-expanded', 'true')
       list.scrollIntoView({ block: 'nearest' })
       active = -1
+      input.removeAttribute('aria-activedescendant')
       // Enter picks the first record for words, but leaves a typed key as it is.
       if (typed && !NUMBER.test(typed)) mark(0)
     }
@@ -78,12 +80,12 @@ export const PICKER_SCRIPT = String.raw`;(() => {
       if (list.hidden || (event.key !== 'Enter' && event.key !== 'Escape')) return
       // The dialog stays open.
       if (event.key === 'Escape' || active >= 0) event.preventDefault()
-      if (event.key === 'Enter' && active >= 0) pick(list.querySelectorAll('[role=option]')[active])
+      if (event.key === 'Enter' && active >= 0) pick(list.querySelectorAll('[data-value]')[active])
       else close()
     })
     list.addEventListener('pointerdown', (event) => event.preventDefault())
     list.addEventListener('click', (event) => {
-      const option = event.target.closest('[role=option]')
+      const option = event.target.closest('[data-value]')
       if (option) pick(option)
     })
     input.form.addEventListener('reset', () => { name.textContent = shown[1] })

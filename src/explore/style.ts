@@ -149,8 +149,8 @@ dialog footer { display: flex; justify-content: flex-end; gap: .5rem; padding: .
   background: var(--card); border: 1px solid var(--line); border-radius: 8px; box-shadow: var(--shadow);
 }
 [role=listbox] li { padding: .3rem .5rem; border-radius: 6px; overflow-wrap: anywhere; }
-[role=option] { cursor: pointer; }
-[role=option]:hover, [role=option][aria-selected=true] { background: var(--blue-bg); }
+[data-value] { cursor: pointer; }
+[data-value]:hover, [role=option][aria-selected=true] { background: var(--blue-bg); }
 @media (max-height: 30rem) {
   dialog { max-height: calc(100vh - 1rem); }
   dialog form { display: block; max-height: none; }

@@ -19,7 +19,12 @@ models:
       opens: { type: time, nullable: true }
       due: { type: timestamp, nullable: true }
       local: { type: local_timestamp, nullable: true }
+      shelf: { type: belongs_to, model: shelf, nullable: true }
+  shelf:
+    table: shelves
+    fields: { id: { type: bigint, primary_key: true }, name: { type: string, max: 100 } }
 resources:
+  shelf: { model: shelf, path: /shelves/ }
   author: { model: author, path: /authors/, search: [name] }
   book: { model: book, path: /books/ }
 `
@@ -39,6 +44,7 @@ describeInChromium('a form in Chromium', () => {
   beforeAll(async () => {
     api = await startApi(YAML, { checkResponses: false })
     await run(`insert into authors (name) select 'Author ' || n from generate_series(1, 10000) n`)
+    await run(`insert into shelves (name) select 'Shelf ' || n from generate_series(1, 150) n`)
     context = await openChromium()
   })
 
@@ -74,7 +80,7 @@ describeInChromium('a form in Chromium', () => {
     expect(await page.locator(`#${active}`).getAttribute('aria-selected')).toBe('true')
     await page.keyboard.press('Enter')
     expect(await author().inputValue()).toBe('9876')
-    expect(await page.locator('.picked').textContent()).toBe('Author 9876')
+    expect(await page.locator('[data-picker]:has([name=author]) .picked').textContent()).toBe('Author 9876')
     await page.keyboard.press('Tab')
     await page.keyboard.type('1234')
     await page.keyboard.press('Enter')
@@ -95,14 +101,26 @@ describeInChromium('a form in Chromium', () => {
     expect(await author().inputValue()).toBe('1')
     await page.keyboard.type('nobody')
     await page.getByText('No record fits').waitFor()
-    expect(await page.locator('.picked').textContent()).toBe('')
+    expect(await findFaults(page)).toEqual([])
+    expect(await page.locator('[data-picker]:has([name=author]) .picked').textContent()).toBe('')
+  })
+
+  test('looks for words in the first records of a list that cannot be searched', async () => {
+    await open('/books/')
+    await button('New book').click()
+    await page.getByRole('combobox', { name: 'Shelf' }).click()
+    await page.keyboard.type('shelf 77')
+    await page.getByRole('option', { name: 'Shelf 77' }).waitFor()
+    await page.keyboard.type('7')
+    await page.getByText('None of the first 100 records fits: type a key').waitFor()
+    expect(await findFaults(page)).toEqual([])
   })
 
   test('shows the name of the record that a relation has', async () => {
     await run(`insert into books (author_id, isbn) values (77, '1234')`)
     await open('/books/1/')
     await button('Edit').click()
-    expect(await page.locator('.picked').textContent()).toBe('Author 77')
+    expect(await page.locator('[data-picker]:has([name=author]) .picked').textContent()).toBe('Author 77')
   })
 
   test('has inputs of the browser for dates and times, which lose no digit', async () => {
