@@ -48,6 +48,7 @@ export function restrict(
     create: grantsFor(grants, 'create'),
     change: grantsFor(grants, change),
     destroy: grantsFor(grants, 'destroy'),
+    action: (name) => grantsFor(grants, name),
     retrievable: applicable.retrievable,
   }
   const readings = [access.list, access.retrieve]

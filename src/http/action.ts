@@ -108,6 +108,8 @@ export function actionRoute(
       const store = context.store(resource)
       const find = method === 'GET' ? store.retrieve : store.lock
       const record = id === undefined ? undefined : ((await find(id)) ?? notFound())
+      if (id !== undefined && !(await store.mayRun(name, id)))
+        throw new Problem('forbidden', 'no grant allows this on the record to the caller')
       return run(await handle({ context, id, record, input: given } as AnyCall), context, id)
     },
     reply,

@@ -68,6 +68,7 @@ export function boundStores<Items>(
       batches,
       retrieve: store.retrieve,
       lock: store.lock,
+      mayRun: store.mayRun,
       create: store.create,
       createMany: store.createMany,
       retrieveMany: store.retrieveMany,

@@ -134,6 +134,7 @@ function watchWrites<Item, Items, Key, Insert, Change extends object>(
     retrieve: store.retrieve,
     retrieveMany: store.retrieveMany,
     lock: store.lock,
+    mayRun: store.mayRun,
     lockMany: store.lockMany,
     create: (row) => watched(watch, () => store.create(row), isThere),
     createMany: (rows) =>

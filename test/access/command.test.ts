@@ -49,6 +49,26 @@ describe('the matrix', () => {
   })
 })
 
+test('a request for an action is explained by the grants of the action and of everything', async () => {
+  const other = await makeProject({
+    'resources.yaml': TASKS_YAML.replace('version: 1', 'version: 1\nplugins: [./plugin.mjs]').replace(
+      'may: destroy,',
+      'may: [destroy, finish],',
+    ),
+    'plugin.mjs': "export default (app) => app.action('task', 'finish', { summary: 'Finish', handle() {} })",
+  })
+  const explain = async (caller: string) => {
+    const { code, stdout } = await runInHost(['access', '--as', caller, 'POST', '/api/tasks/1/finish/'], {
+      cwd: other.folder,
+    })
+    return [code, stdout]
+  }
+  expect(await explain(ANN)).toEqual([0, expect.stringContaining('rows  creator: $sub')])
+  expect(await explain('{"sub":"root","roles":["boss"]}')).toEqual([0, expect.stringContaining('to boss')])
+  expect(await explain('{"sub":"carl","roles":["clerk"]}')).toEqual([1, expect.stringContaining('denied: 403')])
+  await other.remove()
+})
+
 describe('a request', () => {
   test.each([
     ['of a role without a grant', '{"sub":"eve"}', 'GET', '/api/tasks/', 1, 'denied: 403'],

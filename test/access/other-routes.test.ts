@@ -42,6 +42,13 @@ const plugin: Plugin = (app) => {
       await context.store(task).update(id, { status: 'done' })
     },
   })
+  app.action('task', 'nudge', {
+    summary: 'Nudge a task',
+    handle: async ({ context, id }) => {
+      await context.service.store(task).update(id, { title: 'nudged' })
+    },
+  })
+  app.action('task', 'peek', { summary: 'Peek', method: 'GET', handle: () => undefined })
   app.mount('/files/', (request, response) => void response.end(`mounted ${request.url}`))
   app.mount('/secret/', (_request, response) => void response.end('secret'))
   app.hooks('task', {
@@ -54,7 +61,7 @@ const YAML = TASKS_YAML.replace('version: 1', 'version: 1\nplugins: [./plugin.mj
     'explore: anyone }',
     'explore: anyone, titles: [member, admin], found: [member, admin], found-one: member, service: signed_in, knex: anyone, models: anyone, all: admin, /files/: member }',
   )
-  .replace('may: change\n', 'may: [change, finish]\n')
+  .replace('may: change\n', 'may: [change, finish, nudge, peek]\n')
   .replace('status: [exact, in] }', 'status: [exact, in], next.title: [exact], next.cost: [exact] }')
   .replace('    path: /projects/\n', '    path: /projects/\n    orderable: [tenant]\n')
   .replace('rows: { id__in: $my_projects } }', 'rows: { id__in: $my_projects }, fields: [id, name] }')
@@ -137,6 +144,30 @@ describe('actions', () => {
       status: 'done',
       next: 4,
     })
+  })
+})
+
+describe('actions that act for the service', () => {
+  test.each([
+    ['POST', 'nudge'],
+    ['GET', 'peek'],
+  ])('need a grant whose rows cover the record: %s %s', async (method, action) => {
+    const run = (name: string, id: number) => status(name, method, `/api/tasks/${id}/${action}/`)
+    expect(await run('ann', 1)).toBe(204)
+    // It is done, and the grant is for open ones.
+    expect(await run('ann', 2)).toBe(403)
+    expect(await run('ann', 4)).toBe(404)
+    expect(await run('root', 2)).toBe(204)
+    expect(await run('root', 3)).toBe(404)
+    expect(await run('chief', 2)).toBe(204)
+  })
+
+  test('change nothing without it', async () => {
+    expect((await tasks.as('ann', 'POST', '/api/tasks/2/nudge/')).json).toMatchObject({
+      detail: 'no grant allows this on the record to the caller',
+    })
+    const { rows } = await tasks.database.query({ text: 'select title from tasks where id = 2', values: [] })
+    expect(rows).toEqual([['sow']])
   })
 })
 

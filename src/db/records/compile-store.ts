@@ -93,6 +93,7 @@ function within<Item, Items>(operations: Bounded<Store<Item, Items>>, bounds: Bo
     batches: (size) => operations.batches(bounds, size),
     retrieve: (id, selection) => operations.retrieve(bounds, id, selection),
     lock: (id) => operations.lock(bounds, id),
+    mayRun: (action, id) => operations.mayRun(bounds, action, id),
     create: (row) => operations.create(bounds, row),
     createMany: (rows) => operations.createMany(bounds, rows),
     retrieveMany: (ids) => operations.retrieveMany(bounds, ids),

@@ -15,6 +15,7 @@ export function withoutKey<Item, Items>({ name }: ModelSpec): Omit<Store<Item, I
     batches: reject('batches'),
     retrieve: reject('retrieve'),
     lock: reject('lock'),
+    mayRun: reject('mayRun'),
     createMany: reject('createMany'),
     retrieveMany: reject('retrieveMany'),
     lockMany: reject('lockMany'),

@@ -109,6 +109,13 @@ export function recordsOn<Item, Items>({
 
     lock: async (bounds, id) => readOne(await sender.change(statements.lock(bounds, key.write(id)), bounds)),
 
+    async mayRun(bounds, action, id) {
+      const grants = bounds?.granted?.access.action(action)
+      if (!bounds || !grants || grants.some(({ rows }) => rows === undefined)) return true
+      const { rows } = await sender.read(follow(statements.runs(bounds, key.write(id), action)))
+      return rows[0]?.[0] === 'true'
+    },
+
     retrieveMany: async (bounds, ids) =>
       (await sender.read(statements.retrieveMany(bounds, ids.map(key.write)))).rows.map(read),
 

@@ -18,6 +18,8 @@ export interface Store<Item, Items = readonly Item[], Key = Id, Insert = Row, Ch
   retrieve(id: Key, selection?: Selection): Promise<Item | undefined>
   /** Retrieves the record and locks it until the transaction ends. Outside a transaction it only retrieves. */
   lock(id: Key): Promise<Item | undefined>
+  /** Whether a grant allows the caller an action on a record. */
+  mayRun(action: string, id: Key): Promise<boolean>
   create(row: Insert): Promise<Stored<Item, Key>>
   /** Creates all or none, in few statements and one transaction; returns them in the order of the rows. */
   createMany(rows: readonly Insert[]): Promise<readonly Stored<Item, Key>[]>

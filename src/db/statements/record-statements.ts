@@ -40,6 +40,8 @@ export interface RecordStatements {
    * grant names, whether the change leaves it as it is.
    */
   covers(bounds: Bounds | undefined, id: readonly string[], row?: Row): Statement
+  /** Selects whether a grant for an action covers a record. */
+  runs(bounds: Bounds, id: readonly string[], action: string): Statement
   /** Deletes a record and returns it. */
   take(bounds: Bounds | undefined, id: readonly string[], only?: readonly Precondition[]): Statement
 }
@@ -174,6 +176,13 @@ export function compileRecordStatements({
       prepared.serve(removing({ bounds, id, only }, (params) => removal(bounds, only ?? ANYWAY, false, params))),
     take: (bounds, id, only) =>
       prepared.serve(taking({ bounds, id, only }, (params) => removal(bounds, only ?? ANYWAY, true, params))),
+    runs(bounds, id, action) {
+      const params = parameters(...id)
+      const coverings = (bounds.granted?.access.action(action) ?? []).map((grant) => ({ grant, unchanged: [] }))
+      const covered = bounds.granted ? coveredBefore(model, coverings, {}, { ...bounds.granted, params }) : 'true'
+      const text = `select (${covered})::text from ${table} where ${matched}`
+      return prepared.serve({ text, values: params.values, kind: QUICK })
+    },
     covers(bounds, id, given) {
       const granted = bounds?.granted
       const params = parameters(...id)
