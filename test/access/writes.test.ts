@@ -257,3 +257,32 @@ resources:
     await notes.close()
   }
 })
+
+test('new records that no grant covers together are 403, whatever else is wrong with them', async () => {
+  const yaml = `version: 1
+api: { prefix: "" }
+auth: { development: { ann: {} } }
+models:
+  team: { table: teams, fields: { id: { type: bigint, primary_key: true } } }
+  note:
+    table: notes
+    fields: { id: { type: bigint, primary_key: true }, team: { type: belongs_to, model: team, nullable: true } }
+resources:
+  note:
+    model: note
+    path: /notes/
+    bulk: [create]
+    access:
+      - { to: signed_in, may: create, set: { team: 1 } }
+      - { to: signed_in, may: create, rows: { team__isnull: true } }
+`
+  const other = await startTasks({ yaml, checkResponses: false })
+  try {
+    expect(await other.as('ann', 'POST', '/notes/', [{}, { team: null }])).toMatchObject({
+      status: 403,
+      json: { detail: 'no grant allows this change to this caller' },
+    })
+  } finally {
+    await other.close()
+  }
+})

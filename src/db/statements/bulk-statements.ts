@@ -6,7 +6,7 @@ import type { Row } from '../../resource/plan.js'
 import type { Statement } from '../database.js'
 import { boundChecks, type Bounds, boundProjection, type Granted, visibleClause, writtenSelect } from './bounds.js'
 import { coveredAfter, coveredBefore, demand, writtenSql } from './covering-sql.js'
-import { grantedWrite, type GrantedWrite } from './granted-writes.js'
+import { grantedWrite, type GrantedWrite, notGranted } from './granted-writes.js'
 import { filledByScope } from './scope.js'
 import { keyTexts } from './columns.js'
 import { type Projection } from './projections.js'
@@ -14,7 +14,10 @@ import { type Parameters, parameters } from './parameters.js'
 
 /** Statements about several records. Almost every request has its own text, so none is cached. */
 export interface BulkStatements {
-  /** One insert for all rows. A field that only some rows name has its default in the others. */
+  /**
+   * One insert for all rows. A field that only some rows name has its default in the others.
+   * @throws Problem `forbidden` if no grant can cover all rows
+   */
   createMany(bounds: Bounds | undefined, rows: readonly Row[]): Statement
   /** Selects the existing records in the order of their ids: the id, then what `retrieve` selects. */
   retrieveMany(bounds: Bounds | undefined, ids: readonly (readonly string[])[]): Statement
@@ -64,6 +67,8 @@ export function compileBulkStatements(model: ModelSpec, projection: Projection<u
     createMany(bounds, given) {
       const granted = bounds?.granted
       const writes = given.map((row) => written(granted, filledByScope(model, row, bounds?.scopes)))
+      const coverings = commonCoverings(writes)
+      if (granted && coverings.length === 0) throw notGranted()
       const rows = writes.map(({ row }) => row)
       const named = new Set(rows.flatMap((row) => Object.keys(row)))
       const fields = model.fields.filter((field) => named.has(field.name))
@@ -75,7 +80,7 @@ export function compileBulkStatements(model: ModelSpec, projection: Projection<u
       const tuples = rows.map((row) => `(${columns.map(place(row)).join(', ')})`)
       const names = columns.map((field) => identifier(field.column)).join(', ')
       const sent = fields.filter(({ name }) => writes.some((write) => write.sent?.has(name) ?? true))
-      const after = granted && coveredAfter(model, commonCoverings(writes), 'create', { ...granted, params })
+      const after = granted && coveredAfter(model, coverings, 'create', { ...granted, params })
       const checks = `${boundChecks(model, fields, bounds, { params, sent })}${after === undefined ? '' : demand(after)}`
       const seen = writtenSelect(model, boundProjection(projection, bounds, params), bounds, params)
       const returning = `${[...keyTexts(model), ...seen].join(', ')}${checks}`
