@@ -14,7 +14,7 @@ export interface Blocker {
 export interface MigrationProgress {
   readonly statement: number
   readonly of: number
-  /** What PostgreSQL says about the index that it builds: its phase, and the part of it that is done, from 0 to 1. */
+  /** What PostgreSQL says about the index that it builds: the phase, and the part of the index that is done, from 0 to 1. */
   readonly index?: { readonly phase: string; readonly part: number } | undefined
 }
 
@@ -46,11 +46,29 @@ const OBSERVED = `
     (case when blocks_total > 0 then blocks_done::float8 / blocks_total when tuples_total > 0 then tuples_done::float8 / tuples_total else 0 end)::text
   from pg_stat_progress_create_index where pid = $1::int`
 
+/** The long phases of an index, in order; the last three only with `concurrently`. */
+const PHASES = [
+  'building index: scanning table',
+  'building index: sorting live tuples',
+  'building index: loading tuples in tree',
+  'index validation: scanning index',
+  'index validation: sorting tuples',
+  'index validation: scanning table',
+]
+
+/** The part of an index that is done. PostgreSQL counts each phase from 0 to 1; other phases wait for sessions, or belong to another kind of index. */
+export function partOfIndex(phase: string, ofPhase: number): number {
+  const place = PHASES.indexOf(phase)
+  if (place >= 0) return (place + Math.min(1, ofPhase)) / PHASES.length
+  return phase.startsWith('building index') ? Math.min(1, ofPhase) / 2 : 0
+}
+
 /** Observes migrations on a database with several connections; on others, only the statements are reported. */
 export function startWatch(database: Database, { onBlocked, onProgress }: WatchReports): Watch {
   const canObserve = database.concurrent && database.usage().max > 1
   let pid: string | undefined
   let current: MigrationProgress = { statement: 1, of: 1 }
+  let part = 0
   let blockers: readonly Blocker[] = []
   let isAsking = false
   const ask = async () => {
@@ -72,8 +90,10 @@ export function startWatch(database: Database, { onBlocked, onProgress }: WatchR
       )
       if (found.length > 0) blockers = found
       const building = rows.find(([, , , , phase]) => phase)
-      const index = building && { phase: building[4] ?? '', part: Number(building[5]) }
-      onProgress?.({ ...current, index })
+      const phase = building?.[4] ?? undefined
+      // While the build waits for sessions, the part stays.
+      if (phase !== undefined) part = Math.max(part, partOfIndex(phase, Number(building?.[5])))
+      onProgress?.({ ...current, index: phase === undefined ? undefined : { phase, part } })
     } catch {
       // The migration itself reports a lost or busy database.
     } finally {
@@ -90,6 +110,7 @@ export function startWatch(database: Database, { onBlocked, onProgress }: WatchR
     },
     at(progress) {
       current = progress
+      part = 0
       onProgress?.(progress)
     },
     blocked() {
