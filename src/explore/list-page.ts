@@ -8,6 +8,7 @@ import { opener } from './form.js'
 import { grouped } from './grouped.js'
 import { type Html, html } from './html.js'
 import { isSelective, unpaged } from './list-query.js'
+import { labelOf } from './names.js'
 import { rowsOf, table } from './list-table.js'
 import { emptyPage, pager } from './pager.js'
 import type { Explored, ApiPath } from './place.js'
@@ -21,11 +22,25 @@ interface ListAnswer {
 }
 
 /** The tools above the table of a list: search, filters, and actions on all records. */
-export function listTools(seen: Seen, { search, detail, answer }: ListAnswer): Html {
+export function listTools({ development }: Explored, seen: Seen, { search, detail, answer }: ListAnswer): Html {
   const { spec } = seen.resource
   const asked = { search, detail: answer && answer.status === 400 ? (detail ?? '') : undefined }
-  return html`<div class="tools">${queryForm(spec, asked)}<div class="actions">${columnsMenu()}${downloads(seen, search)}</div></div>
+  return html`<div class="tools">${queryForm(spec, asked) ?? (development && additions(seen))}<div class="actions">${columnsMenu()}${downloads(seen, search)}</div></div>
 ${chips(spec, asked)}`
+}
+
+/** How to declare a search, filters and orders, for developers. */
+function additions({ resource }: Seen): Html | undefined {
+  const { spec, shown } = resource
+  const label = labelOf(resource)?.name
+  const filter = shown.find(({ target }) => target)?.name ?? label
+  const lines = [
+    ...(label === undefined ? [] : [`search: [${label}]`, `orderable: [${label}]`]),
+    ...(filter === undefined ? [] : [`filterable: [${filter}]`]),
+  ]
+  if (lines.length === 0 || spec.dialect || spec.mounted !== undefined) return undefined
+  return html`<details><summary>How to search, sort and filter</summary><p>Write lines like these in the resource <code>${spec.name}</code>, and save the file. <code>npx snippetctl check</code> says which indexes they need.</p>
+<pre tabindex="0">${lines.join('\n')}</pre></details>`
 }
 
 /** The records of a list, and where they are in it; undefined for a response without records. */

@@ -134,7 +134,7 @@ function partsOf(explored: Explored, place: ApiPath, seen: Answered): Parts {
   const listed = answer && (listBody(explored, place, caller, asked) ?? raw(answer, value))
   return {
     buttons: html`${creates && opener('create', `New ${name}`, { tone: 'primary', accessKey: 'n' })}${actions.buttons}`,
-    above: answer && listTools(caller, asked),
+    above: answer && listTools(explored, caller, asked),
     body: rejected ? rejection(answer, value) : html`${listed}`,
     below: html`${
       creates &&

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { type Api, startApi } from '../support/api.js'
+import { mistakesOf } from '../support/config.js'
 
 const YAML = `version: 1
 api: { title: Library, prefix: "", explore: true }
@@ -24,6 +25,7 @@ resources:
     path: /books/
     orderable: [status]
     pagination: { page_size: 7 }
+  bare: { model: author, path: /bare/ }
 `
 
 let api: Api
@@ -97,6 +99,22 @@ describe('the home page', () => {
     expect(response.status).toBe(503)
     expect(await response.text()).toContain('<h2>The database does not respond</h2>')
     await other.close().catch(() => {})
+  })
+})
+
+describe('a list without search, filters and orders', () => {
+  test('has the lines that add them, in development', async () => {
+    const html = await page('/explore/bare/')
+    const [, text = ''] = /<summary>How to search, sort and filter<[^]*?<pre tabindex="0">([^<]*)</.exec(html) ?? []
+    const lines = text.split('\n')
+    expect(lines).toEqual(['search: [name]', 'orderable: [name]', 'filterable: [name]'])
+    expect(mistakesOf(YAML.replace('path: /bare/', `path: /bare/, ${lines.join(', ')}`))).toEqual([])
+    for (const [path, on] of [
+      ['/explore/bare/', live],
+      ['/explore/authors/', api],
+      ['/explore/books/', api],
+    ] as const)
+      expect(await page(path, on)).not.toContain('How to search')
   })
 })
 
