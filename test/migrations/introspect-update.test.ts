@@ -178,3 +178,31 @@ test('introspect --update rejects tables that migrations of the project make', a
   })
   expect(await configuration()).toBe(before)
 })
+
+test('a relation follows the key that it refers to in the same run, and a key without its counter becomes one of clients', async () => {
+  await given(`create table authors (id serial primary key, name text);
+    create table books (id serial primary key, author_id integer references authors)`)
+  expect(await run('introspect')).toMatchObject({ code: 0 })
+  await given('alter table authors alter id type bigint, alter id drop default')
+  const updated = await run('introspect', '--update')
+  expect(updated).toMatchObject({ code: 0, stderr: expect.not.stringContaining('differs') })
+  const text = await configuration()
+  expect(text).toMatch(/id: +\{ type: bigint, primary_key: true, key: client \}/)
+  expect(await run('check', '--database')).toMatchObject({ code: 0, stdout: expect.not.stringContaining('SC409') })
+  expect(await run('introspect', '--update')).toMatchObject({ stderr: expect.stringMatching(/^nothing to change/) })
+  expect(await configuration()).toBe(text)
+})
+
+test('a table whose key is gone is reported by --update and by check --database', async () => {
+  await given('create table books (isbn text primary key, title text)')
+  expect(await run('introspect')).toMatchObject({ code: 0 })
+  await given('alter table books drop isbn')
+  expect(await run('introspect', '--update')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('differs  column books.isbn is missing'),
+  })
+  expect(await run('check', '--database')).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('warning[SC409]: column books.isbn is missing'),
+  })
+})

@@ -13,7 +13,9 @@ import { readLacks } from './verify.js'
 export async function differencesOfOthers(spec: AppSpec, database: Connection): Promise<readonly Rejection[]> {
   const models = spec.models.filter(({ managed }) => !managed)
   if (models.length === 0) return []
-  const { lacks, keyed, missing } = await readLacks(spec, database)
+  const { lacks, keyed } = await readLacks(spec, database)
+  // Their keys may be gone.
+  const broken = new Set(lacks.filter(({ breaks }) => breaks).map(({ table }) => table))
   const differences = lacks.flatMap(({ table, text }): readonly Rejection[] => {
     const model = models.find((each) => each.table === table)
     if (!model) return []
@@ -25,7 +27,7 @@ export async function differencesOfOthers(spec: AppSpec, database: Connection): 
   })
   const unclear: Rejection[] = []
   for (const model of models) {
-    if (model.key.length === 0 || keyed.has(model.table) || missing.has(model.table)) continue
+    if (model.key.length === 0 || keyed.has(model.table) || broken.has(model.table)) continue
     const found = await whyNoKey(model, database)
     if (found !== undefined) unclear.push(found)
   }

@@ -106,7 +106,6 @@ interface OthersInspection {
   readonly lacks: readonly Difference[]
   /** The tables whose declared key has a unique index. */
   readonly keyed: ReadonlySet<string>
-  readonly missing: ReadonlySet<string>
 }
 
 /** Compares the tables of others with their models, column by column. */
@@ -125,7 +124,6 @@ export async function readLacks(spec: AppSpec, database: Connection): Promise<Ot
       return tableDifferences(table, there, server, !isView)
     }),
     keyed: new Set(used.filter(({ name }) => isKeyed(name, tables.get(name))).map(({ name }) => name)),
-    missing: new Set(used.filter(({ name }) => !tables.has(name)).map(({ name }) => name)),
   }
 }
 

@@ -95,7 +95,7 @@ export function changedFields(
     const keys = [
       ...(aspects.includes('type') || isOtherRelation(field, said) ? OF_COLUMN : []),
       ...(aspects.includes('nullable') ? ['nullable'] : []),
-      ...(aspects.includes('default') ? ['default', 'generated'] : []),
+      ...(aspects.includes('default') ? ['key', 'default', 'generated'] : []),
     ]
     if (keys.length === 0) return []
     return [

@@ -35,9 +35,32 @@ interface Updated {
  * comments, and settings that do not fit their column are replaced. A change that would break the configuration is not made, and is reported.
  */
 export async function updateModels(database: Database, current: Current): Promise<Updated> {
+  let pass = makeEdits(current, await editsFor(database, current))
+  const changes = [...pass.changes]
+  // A relation may no longer fit once the key that it refers to has followed its column.
+  for (let left = MAX_PASSES; pass.changes.length > 0 && left > 1; left -= 1) {
+    const next = { ...current, text: pass.text, spec: specOfText(pass.text, current.file) }
+    pass = makeEdits(next, await editsFor(database, next))
+    changes.push(...pass.changes)
+  }
+  const after = selected(specOfText(pass.text, current.file), current.tables)
+  const differences = await differencesOfOthers(after, database)
+  return { text: pass.text, changes, remaining: [...pass.reasons, ...differences.map(({ message }) => message)] }
+}
+
+const MAX_PASSES = 4
+
+interface Pass {
+  readonly text: string
+  readonly changes: readonly string[]
+  /** Why the other edits were not made. */
+  readonly reasons: readonly string[]
+}
+
+function makeEdits(current: Pick<Current, 'text' | 'file'>, edits: readonly Edit[]): Pass {
   const changes: string[] = []
   let { text } = current
-  let open: readonly Edit[] = await editsFor(database, current)
+  let open = edits
   let reasons: readonly string[] = []
   // A change may need another one, such as a relation the unique field that it refers to.
   for (let before = -1; changes.length > before; ) {
@@ -54,9 +77,7 @@ export async function updateModels(database: Database, current: Current): Promis
     open = failed.map(({ edit }) => edit)
     reasons = failed.map(({ reason }) => reason)
   }
-  const after = selected(specOfText(text, current.file), current.tables)
-  const differences = await differencesOfOthers(after, database)
-  return { text, changes, remaining: [...reasons, ...differences.map(({ message }) => message)] }
+  return { text, changes, reasons }
 }
 
 /** Makes a change, or its substitute, if the configuration stays valid. */
