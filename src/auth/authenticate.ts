@@ -112,7 +112,10 @@ function developmentIdentities(auth: AuthSpec): Verify {
       : undefined
 }
 
+/** The headers by which proxies name the client or themselves. */
+const FORWARDING = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip']
+
 /** Behind a proxy on this machine, every caller has a local address. */
 function isForwarded(headers: IncomingHttpHeaders): boolean {
-  return headers['forwarded'] !== undefined || headers['x-forwarded-for'] !== undefined
+  return FORWARDING.some((name) => headers[name] !== undefined)
 }

@@ -221,8 +221,15 @@ describe('the server of the keys', () => {
 })
 
 describe('25: `Dev`', () => {
-  test('does not exist behind a proxy on the same machine', async () => {
-    const headers = { authorization: 'Dev ann', 'x-forwarded-for': '203.0.113.7' }
+  test.each([
+    ['x-forwarded-for', '203.0.113.7'],
+    ['forwarded', 'for=203.0.113.7'],
+    ['x-real-ip', '203.0.113.7'],
+    ['x-forwarded-host', 'api.example'],
+    ['x-forwarded-proto', 'https'],
+    ['via', '1.1 proxy'],
+  ])('does not exist behind a proxy on the same machine that sends %s', async (name, value) => {
+    const headers = { authorization: 'Dev ann', [name]: value }
     const response = await api.fetch('/api/notes/', { headers })
     expect(response.status).toBe(401)
     await response.text()
