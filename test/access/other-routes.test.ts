@@ -2,6 +2,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import type { Plugin } from '../../src/index.js'
 import { startTasks, type Tasks, TASKS_YAML } from '../support/tasks.js'
 
+/** The changes that hooks were called for. */
+const hooked: string[] = []
+
 const plugin: Plugin = (app) => {
   const task = app.resource('task')
   const project = app.resource('project')
@@ -52,6 +55,8 @@ const plugin: Plugin = (app) => {
   app.mount('/files/', (request, response) => void response.end(`mounted ${request.url}`))
   app.mount('/secret/', (_request, response) => void response.end('secret'))
   app.hooks('task', {
+    beforeUpdate: ({ id }) => void hooked.push(`update ${String(id)}`),
+    beforeDestroy: ({ id }) => void hooked.push(`destroy ${String(id)}`),
     beforeCreate: ({ values }) => (values['title'] === 'move' ? { project: 3n } : { cost: 3 }),
   })
 }
@@ -177,6 +182,30 @@ describe('hooks', () => {
     const { rows } = await tasks.database.query({ text: 'select cost from tasks where id = 5', values: [] })
     expect(rows).toEqual([['3']])
     expect(await status('ann', 'POST', '/api/tasks/', { project: 1, title: 'move' })).toBe(403)
+  })
+})
+
+describe('hooks of changes that no grant covers', () => {
+  test.each([
+    ['PATCH', '/api/tasks/2/', { title: 'x' }],
+    ['PATCH', '/api/tasks/2/', {}],
+    ['PATCH', '/crud/tasks/2', { title: 'x' }],
+    ['PUT', '/crud/tasks/2', { title: 'x' }],
+    ['PATCH', '/api/tasks/', [{ id: 2, title: 'x' }]],
+    ['DELETE', '/api/tasks/2/', undefined],
+    ['DELETE', '/crud/tasks/2', undefined],
+    ['DELETE', '/api/tasks/?ids=2', undefined],
+  ])('do not run: %s %s %j', async (method, path, body) => {
+    hooked.length = 0
+    expect(await status('ann', method, path, body)).toBe(403)
+    expect(hooked).toEqual([])
+  })
+
+  test('run if a grant covers the record', async () => {
+    hooked.length = 0
+    expect(await status('ann', 'PATCH', '/api/tasks/1/', { title: 'x' })).toBe(200)
+    expect(await status('ann', 'DELETE', '/api/tasks/1/')).toBe(204)
+    expect(hooked).toEqual(['update 1', 'destroy 1'])
   })
 })
 

@@ -1,6 +1,7 @@
 import { inspect } from 'node:util'
 import type { TransactionOptions } from '../../db/database.js'
 import type { Store, Stored } from '../../db/records/store.js'
+import { notGranted } from '../../db/statements/granted-writes.js'
 import { fail } from '../../fail.js'
 import { doAtIndex } from '../../resource/items.js'
 import type { Id, Precondition, Row } from '../../resource/plan.js'
@@ -12,13 +13,22 @@ import { mergeValues } from './merge-values.js'
 import type { Stage } from './endpoint.js'
 
 /** Runs the hooks of a resource around its writes, in order of registration. Endpoints with hooks always have a transaction. */
-export const hooks: Stage = (next, { resource, hooks }) => {
+export const hooks: Stage = (next, { resource, hooks, operation }) => {
   if (hooks.length === 0) return next
-  return (context, input) => next(withHooks(context as Transaction, resource, hooks), input)
+  const hooked = { resource, hooks, operation: operation.name }
+  return (context, input) => next(withHooks(context as Transaction, hooked), input)
 }
 
-function withHooks(context: Transaction, resource: Resource, hooks: readonly Hooks[]): Transaction {
-  const documents = hookedStore(context, resource, hooks)
+interface Hooked {
+  readonly resource: Resource
+  readonly hooks: readonly Hooks[]
+  /** The operation whose grants the caller needs. */
+  readonly operation: string
+}
+
+function withHooks(context: Transaction, hooked: Hooked): Transaction {
+  const { resource } = hooked
+  const documents = hookedStore(context, hooked)
   const own: Transaction = deriveContext(context, {
     documents: (asked: Resource) => (asked === resource ? documents : context.documents(asked)),
     transaction: <T>(work: (context: Transaction) => Promise<T>, options?: TransactionOptions) =>
@@ -30,7 +40,7 @@ function withHooks(context: Transaction, resource: Resource, hooks: readonly Hoo
 type Documents = Store<string, Uint8Array>
 type Only = readonly Precondition[] | undefined
 
-function hookedStore(context: Transaction, resource: Resource, hooks: readonly Hooks[]): Documents {
+function hookedStore(context: Transaction, { resource, hooks, operation }: Hooked): Documents {
   const commit = (write: Omit<Committed<Row>, 'context'>) => {
     for (const hook of hooks) {
       if (hook.afterCommit) context.afterCommit((context) => hook.afterCommit?.({ ...write, context }))
@@ -52,8 +62,9 @@ function hookedStore(context: Transaction, resource: Resource, hooks: readonly H
     commit({ operation: 'create', id, record, previous: undefined })
   }
 
-  /** Checks the preconditions of a locked record by an update that changes no field. */
+  /** Checks that a grant covers a locked record, and the preconditions by an update that changes no field. */
   const check = async (id: Id, only: Only): Promise<void> => {
+    if (!(await context.store(resource).mayRun(operation, id))) throw notGranted()
     if (only) await context.documents(resource).update(id, {}, only)
   }
 
