@@ -1,15 +1,9 @@
-import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { withClient } from '../cluster.js'
-import { insertRows } from '../rows.js'
-import { startServer } from '../server.js'
+import type { Running } from '../server.js'
 import type { RequestSpec } from '../works.js'
-import { atMost, type Check, type CheckParts, type Finding } from './check.js'
-import { compare } from './compare.js'
+import type { Check, Finding } from './check.js'
+import { compareCpu } from './compare.js'
+import { inProject, ROWS } from './project.js'
 
-const ROWS = 1_000
 const PATH = '/api/snippets/'
 const CHANGE = JSON.stringify({ title: 'Sample {id}', code: 'print({id})', language: '{language}', owner: 'ann' })
 
@@ -24,56 +18,19 @@ const REQUESTS: Readonly<Record<string, RequestSpec>> = {
 }
 
 /** How much more a request costs with a token and access rules than without `auth`. */
-export const access: Check = async (parts) => {
-  const directory = mkdtempSync(join(tmpdir(), 'snippetctl-access-'))
-  try {
-    return await checkCost(parts, directory)
-  } finally {
-    rmSync(directory, { recursive: true, force: true })
-  }
-}
-
-async function checkCost(parts: CheckParts, directory: string): Promise<readonly Finding[]> {
-  const { postgres, ours } = parts
-  const url = await postgres.database('access')
-  const [program = ''] = ours.program
-  const run = (file: string, ...words: readonly string[]) =>
-    execFileSync(process.execPath, [program, ...words, '--config', file], {
-      cwd: ours.directory,
-      env: { ...process.env, DATABASE_URL: url },
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
-  const [open, limited] = [join(directory, 'open.yaml'), join(directory, 'limited.yaml')]
-  writeFileSync(open, configuration('', ''))
-  writeFileSync(limited, configuration(AUTH, ACCESS))
-  run(open, 'migrate', 'plan', '--write', 'tables')
-  run(open, 'migrate', 'up')
-  await withClient(url, async (client) => {
-    await client.query(insertRows(ROWS))
-    await client.query('vacuum analyze snippets')
-  })
-  const authorization = `Bearer ${run(limited, 'token', '--subject', 'ann', '--for', '1d').trim()}`
-  const start = (file: string) =>
-    startServer({ contestant: { ...ours, program: [...ours.program, '--config', file] }, url, path: '/openapi.json' })
-  const without = await start(open)
-  const within = await start(limited)
-  try {
+export const access: Check = (parts) => {
+  const [open, limited] = [configurationOf('', ''), configurationOf(AUTH, ACCESS)]
+  return inProject(parts, { name: 'access', configuration: open }, async ({ run, serve }) => {
+    const authorization = `Bearer ${run(limited, 'token', '--subject', 'ann', '--for', '1d').trim()}`
+    const servers = [await serve(open), await serve(limited)] as const
     const findings: Finding[] = []
     for (const [name, spec] of Object.entries(REQUESTS)) {
-      const side = (server: typeof without) => ({ server, spec: { ...spec, authorization }, rows: ROWS })
-      const { first, second } = await compare(parts, [side(without), side(within)])
-      const total = (times: typeof first) => times.server + times.postgres
-      const detail = ` (server ${first.server.toFixed(1)} and ${second.server.toFixed(1)} µs, PostgreSQL ${first.postgres.toFixed(1)} and ${second.postgres.toFixed(1)} µs)`
-      findings.push(
-        atMost(`${name} with access rules compared with none, CPU${detail}`, total(second) / total(first), 1.1),
-      )
+      const side = (server: Running) => ({ server, spec: { ...spec, authorization }, rows: ROWS })
+      const ratio = await compareCpu(parts, [side(servers[0]), side(servers[1])])
+      findings.push(ratio(`${name} with access rules compared with none`, 1.1))
     }
     return findings
-  } finally {
-    await without.stop()
-    await within.stop()
-  }
+  })
 }
 
 const AUTH = `auth:
@@ -86,7 +43,7 @@ const ACCESS = `
       - { to: signed_in, may: [read, create, change], rows: { owner: $sub } }
 `
 
-function configuration(auth: string, rules: string): string {
+function configurationOf(auth: string, rules: string): string {
   return `version: 1
 api: { prefix: /api, title: Access }
 ${auth}models:

@@ -2,7 +2,7 @@ import { takeSample } from '../sample.js'
 import type { Running } from '../server.js'
 import { median } from '../statistics.js'
 import type { RequestSpec } from '../works.js'
-import type { CheckParts } from './check.js'
+import { atMost, type CheckParts, type Finding } from './check.js'
 
 interface Side {
   readonly server: Running
@@ -30,4 +30,15 @@ export async function compare(
   const [first, second] = taken.map((times) => ({ server: median(times.ours), postgres: median(times.postgres) }))
   if (first === undefined || second === undefined) throw new Error('a comparison needs two sides')
   return { first, second }
+}
+
+/** Compares the CPU of the server and PostgreSQL for the second kind of requests with that for the first. */
+export async function compareCpu(
+  parts: CheckParts,
+  sides: readonly [Side, Side],
+): Promise<(promise: string, most: number) => Finding> {
+  const { first, second } = await compare(parts, sides)
+  const total = (times: typeof first) => times.server + times.postgres
+  const detail = `server ${first.server.toFixed(1)} and ${second.server.toFixed(1)} µs, PostgreSQL ${first.postgres.toFixed(1)} and ${second.postgres.toFixed(1)} µs`
+  return (promise, most) => atMost(`${promise}, CPU (${detail})`, total(second) / total(first), most)
 }

@@ -1,6 +1,7 @@
 import { access } from './access.js'
 import type { Check } from './check.js'
 import { growth } from './growth.js'
+import { keys } from './keys.js'
 import { reload } from './reload.js'
 import { resources } from './resources.js'
 import { slow } from './slow.js'
@@ -17,4 +18,5 @@ export const CHECKS: ReadonlyMap<string, Check> = new Map([
   ['start', start],
   ['reload', reload],
   ['access', access],
+  ['keys', keys],
 ])
