@@ -121,3 +121,17 @@ test('a list is read although its connection has lost the prepared statements, a
   await database.query({ text: 'deallocate all', values: [] })
   for (let time = 0; time < 3; time++) await get('/books/')
 })
+
+test('PostgreSQL keeps the plan of a list, also of a table with many rows', async () => {
+  const fill = `alter table book disable trigger reject; insert into book (${NAMES.join(', ')}) select ${NAMES.map(() => `'x'`).join(', ')} from generate_series(1, 3000)`
+  for (const text of [fill, 'analyze book']) await database.query({ text, values: [] })
+  const planned = async () => {
+    for (let time = 0; time < 12; time++) await get('/books/?page_size=5')
+    const values = [sent.at(-1)?.text ?? '']
+    const text = 'select custom_plans from pg_prepared_statements where statement = $1'
+    return Number((await database.query({ text, values })).rows[0]?.[0])
+  }
+  const first = await planned()
+  expect(first).toBeGreaterThan(0)
+  expect(await planned()).toBe(first)
+})

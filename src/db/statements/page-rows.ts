@@ -157,7 +157,11 @@ function cutRows(plan: ListPlan, source: Source, params: Parameters): string {
     `${from}${part === undefined ? where : `${where === '' ? ' where' : `${where} and`} ${part}`}`
   const passed = offsetOf(plan) > 0 ? params.add(String(offsetOf(plan))) : undefined
   if (parts.length < 2) {
-    return `${rowsOf(parts[0])}${orderClause(plain, table)}${limit}${passed === undefined ? '' : ` offset ${passed}`}`
+    const ordered = orderClause(plain, table)
+    const most = passed === undefined && limit !== '' ? mostRows(plan) : undefined
+    if (most !== undefined)
+      return `(select ${source.columns} from ${rowsOf(parts[0])}${ordered} limit ${most}) ${table}${ordered}${limit}`
+    return `${rowsOf(parts[0])}${ordered}${limit}${passed === undefined ? '' : ` offset ${passed}`}`
   }
   const windows = windowsOf(plan, { first: rowsOf(parts[0]), limit, passed })
   const selected = parts.map(
@@ -166,6 +170,12 @@ function cutRows(plan: ListPlan, source: Source, params: Parameters): string {
   )
   return `(${selected.join(' union all ')}) ${table}${orderClause(order, table)}${windows.whole}`
 }
+
+/**
+ * A constant number of rows that a page and one more row never exceed; undefined for pages that are larger than usual. PostgreSQL takes a `limit` in a
+ * parameter for a tenth of the rows before it: of a whole table, that would look so expensive that it plans each execution of a prepared statement anew.
+ */
+const mostRows = ({ limit = 0 }: ListPlan): number | undefined => [101, 1_001].find((most) => limit < most)
 
 /** The conditions of two parts that are read one after the other; empty if one part suffices. */
 function partsOf(start: PageStart, { order, limit }: Source, params: Parameters): readonly string[] {
