@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import type { Plugin } from '../../src/index.js'
 import { startTasks, type Tasks } from '../support/tasks.js'
 
 let tasks: Tasks
@@ -282,6 +283,40 @@ resources:
       status: 403,
       json: { detail: 'no grant allows this change to this caller' },
     })
+  } finally {
+    await other.close()
+  }
+})
+
+test('hooks get the key of a record that its writer may not see', async () => {
+  const yaml = `version: 1
+plugins: [./plugin.mjs]
+api: { prefix: "" }
+auth: { development: { ann: {} } }
+models:
+  note: { table: notes, fields: { id: { type: bigint, primary_key: true }, title: { type: string, max: 9 } } }
+resources:
+  note:
+    model: note
+    path: /notes/
+    access:
+      - { to: signed_in, may: create }
+      - { to: signed_in, may: read, rows: { title: open } }
+      - { to: signed_in, may: change, rows: { title: open }, becomes: { title: shut } }
+`
+  const records: unknown[] = []
+  const keep = ({ record }: { readonly record: object }) => void records.push(record)
+  const plugin: Plugin = (app) => app.hooks('note', { afterCreate: keep, afterUpdate: keep })
+  const other = await startTasks({ yaml, plugin, checkResponses: false })
+  try {
+    expect((await other.as('ann', 'POST', '/notes/', { title: 'shut' })).json).toBeUndefined()
+    expect((await other.as('ann', 'POST', '/notes/', { title: 'open' })).status).toBe(201)
+    expect((await other.as('ann', 'PATCH', '/notes/2/', { title: 'shut' })).status).toBe(204)
+    expect(records).toEqual([
+      { id: 1n, title: 'shut' },
+      { id: 2n, title: 'open' },
+      { id: 2n, title: 'shut' },
+    ])
   } finally {
     await other.close()
   }

@@ -70,12 +70,13 @@ export function boundProjection<Item, Items>(
 /** The select list of a record that a statement has written; its document is null if the caller may not see the record. */
 export function writtenSelect(
   { table }: ModelSpec,
-  { select: [document = 'null', ...others] }: Projection<unknown, unknown>,
+  { select: [document = 'null', ...others], tag }: Projection<unknown, unknown>,
   bounds: Bounds | undefined,
   params: Parameters,
 ): readonly string[] {
   const rule = bounds?.granted && visibleRule(bounds.granted.access.retrieve)
-  if (!bounds?.granted || rule === undefined) return [document, ...others]
+  // Rows, which have no tag, are for code.
+  if (!bounds?.granted || rule === undefined || tag === undefined) return [document, ...others]
   const visible = ruleSql(rule, tableAlias(table), { ...bounds.granted, params })
   return [`case when ${visible} then ${document} end`, ...others]
 }
