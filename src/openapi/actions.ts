@@ -37,6 +37,7 @@ export function describeAction(
     ...parts.map((each) => each.requestHeaders),
   )
   const done = answers(output, schemas, shown)
+  const unseen = output === 'record' && resource.access ? UNSEEN : {}
   return {
     summary,
     description: `Implemented by ${source.replace('plugin ', '')}.`,
@@ -47,7 +48,7 @@ export function describeAction(
     ...(hasBody && { body: { schema: objectOf(input, taken, needed) } }),
     responses: {
       ...withHeaders(
-        done,
+        { ...done, ...unseen },
         parts.flatMap((each) => each.headers ?? []),
       ),
       ...rejections([
@@ -61,6 +62,8 @@ export function describeAction(
     },
   }
 }
+
+const UNSEEN = { 204: { description: 'The action succeeded; the caller may not see the record.' } }
 
 type Answers = Readonly<Record<number, ResponseDescription>>
 

@@ -288,11 +288,10 @@ resources:
   }
 })
 
-test('hooks get the key of a record that its writer may not see', async () => {
-  const yaml = `version: 1
+const CLOSING = `version: 1
 plugins: [./plugin.mjs]
 api: { prefix: "" }
-auth: { development: { ann: {} } }
+auth: { development: { ann: {} }, routes: { openapi: anyone } }
 models:
   note: { table: notes, fields: { id: { type: bigint, primary_key: true }, title: { type: string, max: 9 } } }
 resources:
@@ -302,12 +301,43 @@ resources:
     access:
       - { to: signed_in, may: create }
       - { to: signed_in, may: read, rows: { title: open } }
-      - { to: signed_in, may: change, rows: { title: open }, becomes: { title: shut } }
+      - { to: signed_in, may: [change, close], rows: { title: open }, becomes: { title: shut } }
 `
+
+const addClose: Plugin = (app) => {
+  const notes = app.resource('note')
+  app.action('note', 'close', {
+    summary: 'Close a note',
+    output: 'record',
+    handle: async ({ context, id }) => {
+      await context.store(notes).update(id, { title: 'shut' })
+    },
+  })
+}
+
+test('an action whose caller may not see the record afterwards has no body', async () => {
+  const other = await startTasks({ yaml: CLOSING, plugin: addClose, checkResponses: false })
+  try {
+    expect((await other.as('ann', 'POST', '/notes/', { title: 'open' })).status).toBe(201)
+    expect(await other.as('ann', 'POST', '/notes/1/close/')).toMatchObject({ status: 204, json: undefined })
+    expect((await other.as('ann', 'GET', '/openapi.json')).json).toMatchObject({
+      paths: { '/notes/{id}/close/': { post: { responses: { 200: {}, 204: {} } } } },
+    })
+    const { rows } = await other.database.query({ text: 'select title from notes', values: [] })
+    expect(rows).toEqual([['shut']])
+  } finally {
+    await other.close()
+  }
+})
+
+test('hooks get the key of a record that its writer may not see', async () => {
   const records: unknown[] = []
   const keep = ({ record }: { readonly record: object }) => void records.push(record)
-  const plugin: Plugin = (app) => app.hooks('note', { afterCreate: keep, afterUpdate: keep })
-  const other = await startTasks({ yaml, plugin, checkResponses: false })
+  const plugin: Plugin = (app) => {
+    addClose(app)
+    app.hooks('note', { afterCreate: keep, afterUpdate: keep })
+  }
+  const other = await startTasks({ yaml: CLOSING, plugin, checkResponses: false })
   try {
     expect((await other.as('ann', 'POST', '/notes/', { title: 'shut' })).json).toBeUndefined()
     expect((await other.as('ann', 'POST', '/notes/', { title: 'open' })).status).toBe(201)
