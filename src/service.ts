@@ -150,7 +150,7 @@ function createVersions(first: App, replacedTimeout: number, log: Log): Versions
 
 /** Undefined without `auth`. */
 function servedAccess(
-  { access, authenticators, development, spec }: App,
+  { access, authenticators, development, routes, spec }: App,
   database: Database,
   gate: DriftGate,
 ): ServerParts['access'] {
@@ -166,6 +166,7 @@ function servedAccess(
     access && {
       ...access,
       vary: credentialHeaders(access.auth),
+      isOwn: (path) => routes.match('OPTIONS', path) !== undefined,
       authenticate: compileAuthenticate(access.auth, { development, findKey, authenticators }),
     }
   )

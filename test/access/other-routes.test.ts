@@ -283,6 +283,13 @@ describe('what describes the API', () => {
   })
 })
 
+test.each(['/openapi.json', '/explore/', '/docs/'])('OPTIONS of %s names its methods', async (path) => {
+  for (const name of [undefined, 'ann']) {
+    const answer = await tasks.as(name, 'OPTIONS', path)
+    expect([answer.status, answer.headers.get('allow'), answer.json]).toEqual([204, 'GET, HEAD, OPTIONS', undefined])
+  }
+})
+
 test('52: a preflight request without a credential describes no resource', async () => {
   for (const path of ['/api/tasks/', '/api/tasks/1/', '/crud/tasks', '/crud/tasks/1']) {
     const response = await tasks.api.fetch(path, {

@@ -235,7 +235,7 @@ export function createListener(parts: ListenerParts): {
     const { access } = parts
     const { request, path } = exchange
     const isPreflight = request.headers['access-control-request-method'] !== undefined
-    if (!access || request.method !== 'OPTIONS') return rejectMethod(exchange, methods, options)
+    if (!access || request.method !== 'OPTIONS' || !access.isOwn(path)) return rejectMethod(exchange, methods, options)
     if (isPreflight) return rejectMethod(exchange, methods)
     deadlines.start(exchange)
     optionsFor(access, request, path).then(

@@ -16,6 +16,8 @@ export interface ServedAccess {
   readonly authenticate: Authenticate
   readonly profiles: Profiles
   readonly routesFor: RoutesFor
+  /** Whether a path belongs to the application. The built-in routes describe themselves to everybody. */
+  readonly isOwn: (path: string) => boolean
 }
 
 /** Finds out who sent a request. Returns a promise only if that takes time. @throws what `authenticate` throws */
