@@ -134,7 +134,7 @@ dialog footer { display: flex; justify-content: flex-end; gap: .5rem; padding: .
 .hint, .error { margin: .25rem 0 0; font-size: 13px; }
 .hint:empty, .error:empty, #status:empty { display: none; }
 .error { color: var(--red); font-weight: 550; }
-.alert { background: var(--red-bg); color: var(--red); border-radius: 8px; padding: .55rem .8rem; margin-bottom: 1rem; white-space: pre-wrap; overflow-wrap: anywhere; }
+.alert { scroll-margin: 1rem; background: var(--red-bg); color: var(--red); border-radius: 8px; padding: .55rem .8rem; margin-bottom: 1rem; white-space: pre-wrap; overflow-wrap: anywhere; }
 .alert table { margin: .5rem 0; }
 .alert th, .alert td { background: none; white-space: pre-wrap; overflow-wrap: break-word; vertical-align: top; text-align: start; padding: .35rem .5rem; }
 .alert.good { background: var(--green-bg); color: var(--green); }

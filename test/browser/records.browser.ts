@@ -91,6 +91,19 @@ describeInChromium('a record in Chromium', () => {
     expect(await stored()).toEqual([['Home', null, '{"a": 1, "b": 2}']])
   })
 
+  test('shows all of the message about a conflict where the form has to be scrolled', async () => {
+    await page.setViewportSize({ width: 620, height: 500 })
+    await open('/books/1/')
+    await button('Edit').click()
+    await page.getByRole('combobox', { name: 'Shelf' }).fill('7')
+    await run(`update books set notes = 'theirs'`)
+    await button('Save').click()
+    await page.getByText('Somebody else has changed this record.').waitFor()
+    const top = async (selector: string) =>
+      (await page.locator(`dialog[open] ${selector}`).first().boundingBox())?.y ?? 0
+    expect((await top('.alert')) - (await top('.fields'))).toBeGreaterThanOrEqual(15)
+  })
+
   test('keeps what somebody else changed meanwhile, and says what it was (D2)', async () => {
     await open('/books/1/')
     await button('Edit').click()
