@@ -20,7 +20,7 @@ const HEAD = `// Written by \`snippetctl types\` from resources.yaml and its plu
 `
 
 /** The names that the file itself uses. */
-const TAKEN = ['Application', 'Json', 'JsonText', 'Partial', 'Pick', 'Record']
+const TAKEN = ['Application', 'Json', 'JsonText', 'Omit', 'Partial', 'Pick', 'Record']
 
 /** The TypeScript file of an application: a type for everything that it names. It is deterministic. */
 export function renderTypes({ spec, resources, routes }: Typed): string {

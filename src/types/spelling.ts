@@ -28,9 +28,9 @@ export function formatRules({ type, options, message }: FieldSpec): string {
   return message ?? [...new Set(type.rules(options).map((rule) => rule.message))].join(', ')
 }
 
-/** The type of any of these names. */
+/** The type of any of these names; `never` if there are none. */
 export function formatNames(names: readonly string[]): string {
-  return names.map((name) => JSON.stringify(name)).join(' | ')
+  return names.length === 0 ? 'never' : names.map((name) => JSON.stringify(name)).join(' | ')
 }
 
 /** An object type with these members, indented from the second line on. */

@@ -112,11 +112,13 @@ models:
   json: { fields: { id: { type: bigint, primary_key: true }, value: { type: json } } }
   record: { fields: { id: { type: uuid, primary_key: true }, class: { type: string, max: 9, message: "*/ export {} /*" } } }
   book: { fields: { id: { type: integer, primary_key: true }, "kind": { type: choice, choices: ["it's", 'a"b', "a\\\\b", "*/", "\\u2028"] } } }
+  omit: { fields: { code: { type: string, max: 9, primary_key: true, key: client }, note: { type: text } } }
   book_create: { fields: { id: { type: uuid, primary_key: true }, record: { type: belongs_to, model: record, nullable: true } } }
 resources:
   record: { model: record, path: /records/ }
   book: { model: book, path: /books/, filterable: { kind: [exact, in] } }
   book_create: { model: book_create, path: /book-creates/ }
+  omit: { model: omit, path: /omits/ }
 mounts:
   - { path: /admin, dialect: simple-rest }
 `
@@ -217,9 +219,27 @@ export default plugin
     ])
   })
 
+  test('compile for models without server-set fields', async () => {
+    const declared = `version: 1
+models:
+  country: { fields: { code: { type: char, length: 2, primary_key: true, key: client }, name: { type: string, max: 9 } } }
+  reading: { primary_key: none, fields: { value: { type: float } } }
+resources:
+  country: { model: country, path: /countries/ }
+  reading: { model: reading, path: /readings/, operations: [list] }
+`
+    const plugin = `import type { Plugin } from 'snippetctl'
+const plugin: Plugin = (app) => {
+  app.hooks('country', { beforeCreate: ({ values }) => ({ name: values.name ?? '' }) })
+}
+export default plugin
+`
+    expect(await compileFiles({ 'types.ts': await typesOfYaml(declared), 'plugin.ts': plugin })).toEqual([])
+  })
+
   test('are typed for any names and texts in the file', async () => {
-    const use = `import type { Book, BookCreate_2, Record_2, Json_2 } from './types.js'
-export const all: readonly [Book['kind'], Record_2['id'], Json_2['id'], BookCreate_2['record']] = ['*/', 'x', 1n, null]
+    const use = `import type { Book, BookCreate_2, Omit_2Change, Record_2, Json_2 } from './types.js'
+export const all: readonly [Book['kind'], Record_2['id'], Json_2['id'], BookCreate_2['record'], Omit_2Change] = ['*/', 'x', 1n, null, { note: 'x' }]
 `
     expect(await compileFiles({ 'types.ts': await typesOfYaml(NAMES_THAT_CLASH), 'use.ts': use })).toEqual([])
   })
