@@ -82,12 +82,17 @@ describe('up', () => {
     expect(await cells('select title, one() from books')).toEqual(['a\\?b ? ?', 'x;'])
   })
 
-  test("does not change the connection's settings", async () => {
-    const settings = `select current_setting('search_path'), current_setting('statement_timeout'), current_setting('lock_timeout')`
+  test.each([
+    "set search_path = nowhere; set statement_timeout = '77s'; select set_config('lock_timeout', '0', false);",
+    'reset statement_timeout; reset timezone;',
+    'reset all;',
+    'set role pg_monitor;',
+    'set session authorization pg_monitor; set role none;',
+  ])("does not change the connection's settings by `%s`", async (sql) => {
+    const settings = `select current_user, session_user, current_setting('search_path'), current_setting('statement_timeout'),
+      current_setting('lock_timeout'), current_setting('idle_in_transaction_session_timeout'), current_setting('intervalstyle')`
     const before = await cells(settings)
-    const sets =
-      "set search_path = nowhere;\nset statement_timeout = '77s';\nselect set_config('lock_timeout', '0', false);\n"
-    const folder = await makeFolder({ '0001_dump.sql': `-- up\n${sets}`, '0002_books.sql': BOOKS })
+    const folder = await makeFolder({ '0001_dump.sql': `-- up\n${sql}\n`, '0002_books.sql': BOOKS })
     await migrateUp(database, folder.path)
     for (let session = 0; session < 3; session++) expect(await cells(settings)).toEqual(before)
     expect(await tablesOf(database)).toEqual(['books'])

@@ -32,7 +32,7 @@ const DEADLOCK = '40P01'
 /** The transaction of the migrator that holds the lock. */
 export interface MigratingSession extends Session {
   /**
-   * Resets the settings that SQL has changed, for this transaction and the session: dumps of other tools set a search path and timeouts, but
+   * Resets the role and settings that SQL has changed, for this transaction and the session: dumps of other tools set a search path and timeouts, but
    * the connection is reused for requests.
    */
   restoreSettings(): Promise<void>
@@ -149,19 +149,27 @@ async function applySettings(
   })
 }
 
-// The first three settings belong to the transaction and cannot be changed during it.
-const OWN = `pg_settings where source = 'session' and name not in
-  ('transaction_isolation', 'transaction_read_only', 'transaction_deferrable')`
+/** These settings belong to the transaction and cannot be changed during it. */
+const FIXED = `'transaction_isolation', 'transaction_read_only', 'transaction_deferrable'`
 
-/** The settings of the session, as JSON. */
-async function readSettings(session: Connection): Promise<string | null> {
-  const { rows } = await session.query({ text: `select jsonb_object_agg(name, setting)::text from ${OWN}`, values: [] })
-  return rows[0]?.[0] ?? null
+/** The user and the settings of the session, as JSON. */
+async function readSettings(session: Connection): Promise<string> {
+  const { rows } = await session.query({
+    text: `select (jsonb_build_object('session_authorization', session_user) || coalesce(jsonb_object_agg(name, setting), '{}'))::text
+      from pg_settings where source = 'session' and name not in (${FIXED})`,
+    values: [],
+  })
+  return String(rows[0]?.[0])
 }
 
-async function restore(session: Connection, before: string | null): Promise<void> {
+async function restore(session: Connection, before: string): Promise<void> {
+  // `pg_settings` has neither the user nor the role. Resetting the user has no effect in the embedded database.
+  const user = `select set_config('session_authorization', $1::jsonb ->> 'session_authorization', false)`
+  await session.query({ text: user, values: [before] })
+  await session.query({ text: 'reset role', values: [] })
   await session.query({
-    text: `select set_config(name, coalesce($1::jsonb ->> name, reset_val), false) from ${OWN}`,
+    text: `select set_config(name, coalesce($1::jsonb ->> name, reset_val), false) from pg_settings
+      where (source = 'session' or $1::jsonb ? name) and name not in (${FIXED})`,
     values: [before],
   })
 }
