@@ -41,6 +41,11 @@ const TABLES: Readonly<Record<string, string>> = {
   'checks that contradict each other': `
     create table nothing (id serial primary key, low integer check (low between 10 and 1), tiny smallint check (tiny > 100000), long varchar(5) check (length(long) > 5),
       huge bigint check (huge > 100000000000000000000))`,
+  'domains of domains': `
+    create type mood as enum ('sad', 'ok');
+    create domain feeling as mood; create domain needed as feeling not null; create domain moods as mood[];
+    create domain positive as integer check (value > 0); create domain small as positive check (value < 9);
+    create table days (id serial primary key, felt feeling, must needed, many moods, rank small, last small not null)`,
   'a required column that only this database can have': `
     create domain isbn as text check (length(value) = 13);
     create table books (id serial primary key, title text not null, isbn isbn not null, code text generated always as ('ISBN ' || isbn) stored);
@@ -77,3 +82,22 @@ async function expectNoFindings(): Promise<void> {
   for (const command of [['check'], ['check', '--database'], ['migrate', 'plan', '--exit-code']])
     expect(await project.run(...command)).toMatchObject({ code: 0, stdout: expect.not.stringMatching(FINDING) })
 }
+
+test('a domain of domains has the field of its base type, and is required if one of them takes no null', async () => {
+  await project.sql(TABLES['domains of domains'] ?? '')
+  const { stdout } = await project.run('introspect', '--print')
+  expect(stdout).toContain('felt: { type: choice, choices: [sad, ok], nullable: true }')
+  expect(stdout).toContain('must: { type: choice, choices: [sad, ok] }')
+  expect(stdout).toContain(
+    'many: { type: array, items: { type: choice, choices: [sad, ok], nullable: true }, nullable: true }',
+  )
+  expect(stdout).toContain('rank: { type: integer, nullable: true }')
+})
+
+test('a schema that does not exist is an error that names the existing ones', async () => {
+  await project.sql('create schema sales; create table sales.orders (id serial primary key)')
+  expect(await project.run('introspect', '--schema', 'sales,sale')).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/there is no schema sale\n.*There is: public, sales/s),
+  })
+})

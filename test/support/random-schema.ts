@@ -83,6 +83,8 @@ const TYPES: readonly ColumnType[] = [
   type('uuid[]', ['{5f0c6f1e-7a53-4b52-9d4f-0d5a8a1c2b3e}']),
   type('mood', ['sad', "it's"], { key: true }),
   type('year', ['1999', '2024'], { key: true }),
+  type('late_year', ['1999', '2024'], { key: true }),
+  type('feeling', ['sad', "it's"]),
   type('label', ['x', 'yy'], { key: true }),
   type('pair', ['(1,a)']),
   type('"Größe-(cm)"', ['(1)']),
@@ -91,6 +93,8 @@ const TYPES: readonly ColumnType[] = [
 const PRELUDE = [
   `create type mood as enum ('sad', 'it''s', 'A b')`,
   'create domain year as integer check (value between 1900 and 2100)',
+  'create domain late_year as year check (value > 1950)',
+  'create domain feeling as mood',
   `create domain label as varchar(20) not null default 'x' check (value <> '')`,
   'create type pair as (a integer, b text)',
   'create type "Größe-(cm)" as (width integer)',

@@ -3,7 +3,7 @@ import type { Connection } from '../../db/database.js'
 import { countsOf } from '../../fields/columns.js'
 import { formattedTable } from '../../fields/table-name.js'
 import { textColumn } from '../../fields/text-rules.js'
-import { catalogWithViews, type Catalog, type CatalogColumn, type CatalogTable } from '../introspect/catalog.js'
+import { asBase, catalogWithViews, type Catalog, type CatalogColumn, type CatalogTable } from '../introspect/catalog.js'
 import { usedTables, type WantedColumn, type WantedConstraint, type WantedTable, wantedTables } from '../plan/sql.js'
 
 /** The server's spelling of the types in resources.yaml, and its own order of texts if that is by code point. */
@@ -181,7 +181,8 @@ function tableDifferences(
   if (!live) return [difference(`table ${table} is missing`, true)]
   return [
     ...wanted.columns.flatMap((column) => {
-      const found = baseOf(live.columns.find(({ name }) => name === column.name))
+      const there = live.columns.find(({ name }) => name === column.name)
+      const found = there && asBase(there)
       const subject = `column ${table}.${column.name}`
       if (!found) return [difference(`${subject} is missing`, true)]
       const type = typeIn(server, column, found)
@@ -202,10 +203,6 @@ function tableDifferences(
     ...(all ? missingKeys(wanted, live).map((text) => difference(text)) : []),
   ]
 }
-
-/** A domain holds the values of its base type. */
-const baseOf = (column: CatalogColumn | undefined): CatalogColumn | undefined =>
-  column && { ...column, type: column.base ?? column.type }
 
 function insertObstacles(wanted: WantedTable, live: CatalogTable): readonly string[] {
   const names = new Set(wanted.columns.map(({ name }) => name))

@@ -30,6 +30,14 @@ export interface CatalogColumn {
   readonly sequence: string | null
   /** The values of an enum, in order, even if the column is an array of them. */
   readonly labels: readonly string[] | null
+  /** The same for the base type of a domain. */
+  readonly baseLabels: readonly string[] | null
+}
+
+/** A domain holds the values of its base type. */
+export function asBase(column: CatalogColumn): CatalogColumn {
+  const { base, baseLabels } = column
+  return base === null ? column : { ...column, type: base, labels: baseLabels }
 }
 
 export interface CatalogConstraint {
@@ -59,6 +67,18 @@ export const isDeclared = (constraint: string): string =>
 /** The schema named by `$1`, or the current one. */
 const SCHEMA = 'coalesce($1, current_schema())'
 
+/** SQL: the values of an enum or of an array of them. */
+const labelsOf = (type: string): string => `(select jsonb_agg(e.enumlabel order by e.enumsortorder) from pg_enum e
+  where e.enumtypid = case when ${type}.typcategory = 'A' then ${type}.typelem else ${type}.oid end)`
+
+/** SQL: the type under a domain, which may be a domain of a domain, and whether one of them forbids null; no row for other types. */
+const UNDERLYING = `
+  with recursive domains(oid, typmod, required) as (
+    select t.typbasetype, t.typtypmod, t.typnotnull where t.typtype = 'd'
+    union all select d.typbasetype, d.typtypmod, domains.required or d.typnotnull from domains join pg_type d using (oid) where d.typtype = 'd'
+  )
+  select oid, typmod, required, typcategory, typelem from domains join pg_type using (oid) where typtype <> 'd'`
+
 /**
  * A query of one text cell: tables with their columns, constraints and indexes.
  * Version 18 lists each not-null as a constraint; the column says so already, as it does on older versions.
@@ -70,9 +90,9 @@ const catalogOf = (which: string): string => `
       select coalesce(jsonb_agg(jsonb_build_object(
         'name', a.attname,
         'type', format_type(a.atttypid, a.atttypmod),
-        'base', case when t.typtype = 'd' then format_type(t.typbasetype, t.typtypmod) end,
+        'base', format_type(u.oid, u.typmod),
         'collation', ${collationOfColumn(SCHEMA)},
-        'nullable', not a.attnotnull,
+        'nullable', not (a.attnotnull or coalesce(u.required, false) and c.relkind in ('r', 'p', 'f')),
         'default', case when a.attgenerated = '' then pg_get_expr(d.adbin, d.adrelid) end,
         'identity', case a.attidentity when 'a' then 'always' when 'd' then 'by default' end,
         'generated', '(' || pg_get_expr(d.adbin, d.adrelid) || case a.attgenerated when 's' then ') stored' when 'v' then ') virtual' end,
@@ -85,10 +105,12 @@ const catalogOf = (which: string): string => `
           order by p.deptype desc, s.relname
           limit 1
         ),
-        'labels', (select jsonb_agg(e.enumlabel order by e.enumsortorder) from pg_enum e where e.enumtypid = case when t.typcategory = 'A' then t.typelem else t.oid end)
+        'labels', ${labelsOf('t')},
+        'baseLabels', case when t.typtype = 'd' then ${labelsOf('u')} end
       ) order by a.attname), '[]')
       from pg_attribute a
       join pg_type t on t.oid = a.atttypid
+      left join lateral (${UNDERLYING}) u on true
       left join pg_type b on b.oid = t.typbasetype and t.typtype = 'd'
       left join pg_collation l on l.oid = a.attcollation
       left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum

@@ -1,4 +1,4 @@
-import type { Catalog, CatalogColumn, CatalogTable } from './catalog.js'
+import { asBase, type Catalog, type CatalogColumn, type CatalogTable } from './catalog.js'
 import { chooseField, type ChosenField } from './field-of-column.js'
 import { find } from '../plan/pair.js'
 import { type ChosenFilter, chooseFilters } from './choose-filters.js'
@@ -288,5 +288,5 @@ function chooseModel({ table, chosenKey, columns, fieldless, related, fields }: 
 
 /** A column as statements use it: a domain counts as its base type, and the order of texts is the column's own. */
 export function asUsed(column: CatalogColumn): CatalogColumn {
-  return { ...column, type: column.base ?? column.type, collation: null }
+  return { ...asBase(column), collation: null }
 }

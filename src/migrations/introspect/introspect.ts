@@ -130,6 +130,7 @@ async function writeModels(
   spec: AppSpec | undefined,
 ): Promise<Introspected> {
   options.onStage?.('reading the tables')
+  await rejectAbsentSchemas(database, options.schemas)
   const inspected = await inspectSchema(database, options.schemas)
   rejectAbsent(inspected, options.tables)
   const catalog = await readTables(
@@ -205,6 +206,20 @@ async function takeOver(
     left: [...choice.left, ...choice.models.flatMap((model) => model.left), ...left],
     remaining: await remainingPlan(spec, { directory, migration, scratch }),
   }
+}
+
+/** @throws MigrationError naming the schemas that do not exist */
+async function rejectAbsentSchemas(database: Database, wanted: readonly string[] = []): Promise<void> {
+  if (wanted.length === 0) return
+  const text = `select nspname::text from pg_namespace where nspname !~ '^pg_' and nspname <> 'information_schema' order by 1`
+  const { rows } = await database.query({ text, values: [] })
+  const there = rows.map(([name]) => name ?? '')
+  const absent = wanted.filter((name) => !there.includes(name))
+  if (absent.length === 0) return
+  throw new MigrationError(
+    absent.map((name) => `there is no schema ${name}`),
+    [`There is: ${there.join(', ')}`],
+  )
 }
 
 /** @throws MigrationError naming the tables that do not exist */
