@@ -3,6 +3,7 @@ import { suggest } from '../config/words.js'
 import type { Connection, Database } from '../db/database.js'
 import { inDependencyOrder } from '../dependency-order.js'
 import { analyzeTables } from '../db/records/analyze.js'
+import { isForbidden } from '../db/driver/errors.js'
 import { deferForeignKeys } from '../db/records/deferral.js'
 import { advanceCounters, compileUpsert, readColumnTypes } from '../db/statements/upsert.js'
 import { Problem } from '../problem.js'
@@ -83,7 +84,7 @@ async function attemptDeferred(database: Database, seeding: Seeding): Promise<Se
     return await attempt(database, seeding, { deferred: true })
   } catch (error) {
     // Deferring requires the privilege to alter the tables; without it, records must precede those that refer to them.
-    if (error instanceof RejectedBatch || error instanceof Problem) return undefined
+    if (error instanceof RejectedBatch || isAboutData(error) || isForbidden(error)) return undefined
     throw error
   }
 }
@@ -91,10 +92,13 @@ async function attemptDeferred(database: Database, seeding: Seeding): Promise<Se
 async function attempt(database: Database, seeding: Seeding, way: Way): Promise<Seeded> {
   const run = createRun(seeding, way)
   try {
-    await database.transaction(async (connection) => {
-      await run.begin(connection)
-      if (seeding.dryRun || run.result().errorCount > 0) throw new Undo()
-    })
+    await database.transaction(
+      async (connection) => {
+        await run.begin(connection)
+        if (seeding.dryRun || run.result().errorCount > 0) throw new Undo()
+      },
+      { unlimited: true },
+    )
   } catch (error) {
     if (!(error instanceof Undo)) throw error
     return run.result()

@@ -85,6 +85,8 @@ export interface InternalTransactionOptions extends TransactionOptions {
   readonly queueKey?: QueueKey
   /** Reads one snapshot and changes nothing, for any length of time: the caller must end the transaction. */
   readonly snapshot?: boolean
+  /** Lets statements, and pauses between them, take any time. For commands, not for requests. */
+  readonly unlimited?: boolean
   /**
    * Aborts the transaction: it is rolled back and fails with the signal's reason, the running statement is cancelled, and the connection is closed. A
    * signal that arrives during the commit has no effect.

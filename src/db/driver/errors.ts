@@ -74,6 +74,11 @@ export function isLocked(error: unknown): boolean {
   return codeOf(error) === '55P03'
 }
 
+/** Whether the user of the database lacks a privilege, such as the ownership of a table. */
+export function isForbidden(error: unknown): boolean {
+  return codeOf(error) === '42501'
+}
+
 /** Whether the transaction may succeed if it is run again. */
 export function isTransient(error: unknown): boolean {
   return ['40001', '40P01'].includes(codeOf(error)) || isStale(error)

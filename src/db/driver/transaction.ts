@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { cancelStatement, cutConnection } from './cancel.js'
 import type { StatementResult } from './cell-query.js'
-import type { Connection, Statement } from '../database.js'
+import type { Connection, InternalTransactionOptions, Statement } from '../database.js'
 import { toProblem } from './errors.js'
 import { isOutcomeUnknown, toOutcome } from './outcome.js'
 import type { Send } from './send.js'
@@ -11,11 +11,24 @@ export type End = (reason: Error) => void
 
 export interface TransactionParts {
   readonly send: Send
-  readonly begin: string
+  /** The statements before those of `work`. */
+  readonly opening: readonly string[]
   /** Ends the transactions in progress; one function each. */
   readonly ends: Set<End>
   readonly signal: AbortSignal | undefined
   readonly enforce: (() => void) | undefined
+}
+
+const BEGIN = {
+  default: 'begin',
+  serializable: 'begin isolation level serializable',
+  snapshot: 'begin isolation level repeatable read, read only',
+} as const
+const LIFT_LIMITS = ['set local statement_timeout = 0', 'set local idle_in_transaction_session_timeout = 0']
+
+/** Returns the statements that open a transaction. */
+export function openingOf({ isolation, snapshot, unlimited }: InternalTransactionOptions): readonly string[] {
+  return [BEGIN[snapshot ? 'snapshot' : (isolation ?? 'default')], ...(unlimited ? LIFT_LIMITS : [])]
 }
 
 /**
@@ -25,7 +38,7 @@ export interface TransactionParts {
 export function runTransaction<T>(
   client: pg.PoolClient,
   work: (connection: Connection) => Promise<T>,
-  { send, begin, ends, signal, enforce }: TransactionParts,
+  { send, opening, ends, signal, enforce }: TransactionParts,
 ): Promise<T> {
   let phase: 'open' | 'closing' | 'over' = 'open'
   let spent = false
@@ -67,7 +80,7 @@ export function runTransaction<T>(
   }
   const run = async (): Promise<T> => {
     try {
-      await query({ text: begin, values: [] })
+      for (const text of opening) await query({ text, values: [] })
       const result = await work({ query })
       if (isOver()) throw ended
       await commit()

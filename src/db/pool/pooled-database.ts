@@ -30,7 +30,7 @@ import { driverTypes } from '../driver/parsers.js'
 import type { Sending } from '../driver/cell-query.js'
 import { RowClient } from '../driver/row-messages.js'
 import { createSend } from '../driver/send.js'
-import { type End, runTransaction } from '../driver/transaction.js'
+import { type End, openingOf, runTransaction } from '../driver/transaction.js'
 
 interface PooledOptions extends Pick<Database, 'description' | 'whenPending' | 'concurrent'> {
   /** How connections are opened, and the maximum number. */
@@ -43,11 +43,6 @@ interface PooledOptions extends Pick<Database, 'description' | 'whenPending' | '
 }
 
 const MAX_RERUNS = 3
-const BEGIN = {
-  default: 'begin',
-  serializable: 'begin isolation level serializable',
-  snapshot: 'begin isolation level repeatable read, read only',
-} as const
 
 function ignore(): void {}
 
@@ -69,6 +64,7 @@ export function poolDatabase({
   pool.on('error', ignore)
   pool.on('connect', (client) => client.on('error', ignore))
   const send = createSend(sending)
+  const sendUnlimited = createSend({ ...sending, patience: undefined })
   const queue = createFairQueue({
     connections: pool.options.max,
     patience: config.connectionTimeoutMillis ?? Infinity,
@@ -156,10 +152,10 @@ export function poolDatabase({
 
   async function transaction<T>(
     work: (connection: Connection) => Promise<T>,
-    { isolation, snapshot, signal, enforce, queueKey }: InternalTransactionOptions = {},
+    options: InternalTransactionOptions = {},
   ): Promise<T> {
-    const begin = BEGIN[snapshot ? 'snapshot' : (isolation ?? 'default')]
-    const parts = { send, begin, ends, signal, enforce }
+    const { snapshot, unlimited, signal, enforce, queueKey } = options
+    const parts = { send: unlimited ? sendUnlimited : send, opening: openingOf(options), ends, signal, enforce }
     for (let reruns = 0; ; reruns++) {
       // A transaction that was accepted is not rejected after a deadlock.
       const granted = await enter({ ...queueKey, follows: reruns > 0 }, signal)

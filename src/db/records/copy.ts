@@ -5,7 +5,7 @@ import { identifier } from '../../fields/sql-literal.js'
 import type { Connection, Database } from '../database.js'
 import { analyzeTables } from './analyze.js'
 import { deferForeignKeys } from './deferral.js'
-import { startSnapshot, type Reading, readTable } from '../statements/table-reader.js'
+import { type Reading, readTable } from '../statements/table-reader.js'
 import { digestRows, type RowDigests, SPELLING } from './row-digests.js'
 import { advanceCounters } from '../statements/upsert.js'
 
@@ -53,31 +53,34 @@ export async function copyRecords(
   { digestMade, onProgress }: CopyOptions,
 ): Promise<Copied> {
   let copied: readonly ModelSpec[] = []
-  const result = await source.transaction(async (from) => {
-    await startSnapshot(from)
+  const copyFrom = async (from: Connection) => {
     const models = await tablesAmong(from, spec.models)
     const total = 2 * (await countRows(from, models))
-    let done = 0
-    return target.transaction(async (to) => {
-      for (const text of SPELLING) for (const one of [from, to]) await one.query({ text, values: [] })
-      const replaced = await lockEmpty(to, models, digestMade)
-      const deferral = await deferForeignKeys(
-        to,
-        models.map(({ table }) => table),
-      )
-      const tables = new Map<string, number>()
-      for (const model of models) {
-        const onRows = (rows: number) => onProgress((done += rows), total, model.table)
-        const copying = { model, columns: await sameColumns(from, to, model), onRows }
-        await copyTable(from, to, copying)
-        tables.set(model.table, await compareTable(from, to, copying))
-        await copyCounters(from, to, copying)
-      }
-      await deferral.settle()
-      copied = models
-      return { tables, left: await othersOf(from, models), replaced }
-    })
-  })
+    return target.transaction(
+      async (to) => {
+        let done = 0
+        for (const text of SPELLING) for (const one of [from, to]) await one.query({ text, values: [] })
+        const replaced = await lockEmpty(to, models, digestMade)
+        const deferral = await deferForeignKeys(
+          to,
+          models.map(({ table }) => table),
+        )
+        const tables = new Map<string, number>()
+        for (const model of models) {
+          const onRows = (rows: number) => onProgress((done += rows), total, model.table)
+          const copying = { model, columns: await sameColumns(from, to, model), onRows }
+          await copyTable(from, to, copying)
+          tables.set(model.table, await compareTable(from, to, copying))
+          await copyCounters(from, to, copying)
+        }
+        await deferral.settle()
+        copied = models
+        return { tables, left: await othersOf(from, models), replaced }
+      },
+      { unlimited: true },
+    )
+  }
+  const result = await source.transaction(copyFrom, { snapshot: true, unlimited: true })
   await analyzeTables(target, copied)
   return result
 }

@@ -3,7 +3,7 @@ import type { Cell } from '../../fields/cell.js'
 import type { Database } from '../database.js'
 import { cellColumn, wireColumn } from '../statements/columns.js'
 import { documentColumn } from '../statements/projections.js'
-import { startSnapshot, readTable } from '../statements/table-reader.js'
+import { readTable } from '../statements/table-reader.js'
 
 /** The form of dumped records: one JSON text each, or a cell for each field. */
 export type DumpForm = 'document' | 'cells'
@@ -25,8 +25,10 @@ export function dumpRecords(
   take: (rows: readonly (readonly Cell[])[]) => Promise<void>,
 ): Promise<void> {
   const select = SELECT[form](model)
-  return database.transaction(async (connection) => {
-    await startSnapshot(connection)
-    for await (const rows of readTable(connection, { model, select })) await take(rows)
-  })
+  return database.transaction(
+    async (connection) => {
+      for await (const rows of readTable(connection, { model, select })) await take(rows)
+    },
+    { snapshot: true, unlimited: true },
+  )
 }

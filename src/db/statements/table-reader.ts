@@ -79,9 +79,3 @@ function averageLength(rows: readonly (readonly Cell[])[]): number {
   const all = rows.reduce((sum, cells) => sum + cells.reduce((part, cell) => part + (cell?.length ?? 0), 0), 0)
   return Math.max(1, all / rows.length)
 }
-
-/** Turns a transaction that has just begun into a snapshot, which may be read for any length of time. */
-export async function startSnapshot(connection: Connection): Promise<void> {
-  await connection.query({ text: 'set transaction isolation level repeatable read, read only', values: [] })
-  await connection.query({ text: `set local idle_in_transaction_session_timeout = 0`, values: [] })
-}
