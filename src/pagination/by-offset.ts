@@ -40,7 +40,8 @@ export function offsetPage(
 
   const links = ({ first, last, more, total }: PageEdges) => {
     if (isBeyond && more) throw beyond(offset, maxOffset)
-    const end = total && !total.estimated ? ((BigInt(total.rows) - 1n) / step) * step : undefined
+    const lastRow = total && !total.estimated ? BigInt(Math.max(total.rows - 1, 0)) : undefined
+    const end = lastRow === undefined ? undefined : (lastRow / step) * step
     const links = new Map<Rel, Readonly<Record<string, string>>>([['first', at(0n)]])
     const before = offset > step ? offset - step : 0n
     if (offset > 0n) links.set('prev', end !== undefined && before > end ? at(end) : neighbour(before, 'before', first))

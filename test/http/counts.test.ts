@@ -55,6 +55,8 @@ describe('a capped count', () => {
     ['/capped/?shelf=full&page=1000', CAP, '/capped/?shelf=full&page=1000&page_size=10'],
     ['/capped/?shelf=full&page=5000', CAP, '/capped/?shelf=full&page=1000&page_size=10'],
     ['/capped/?shelf=nowhere', 0, '/capped/?shelf=nowhere&page=1&page_size=10'],
+    ['/capped/?shelf=nowhere&page_size=1', 0, '/capped/?shelf=nowhere&page=1&page_size=1'],
+    ['/window/?shelf=nowhere&limit=1', 0, '/window/?shelf=nowhere&limit=1&offset=0'],
     ['/capped/?pages__isnull=true&page_size=100', 2500, '/capped/?pages__isnull=true&page=25&page_size=100'],
     ['/window/?shelf=few', ROWS - CAP - 1, '/window/?shelf=few&limit=10&offset=2490'],
   ])('is exact up to 10,000 records: %s has %s', async (path, total, last) => {
