@@ -20,6 +20,7 @@ resources:
   book: { model: book, path: /books/, idempotency: optional, bulk: [create] }
   strict: { model: book, path: /strict/, idempotency: required, idempotency_hours: 1 }
   plain: { model: book, path: /plain/ }
+  replaced: { model: book, path: /replaced/, idempotency: optional }
 mounts:
   - { path: /admin-api }
 `
@@ -46,7 +47,11 @@ interface Book {
 const afterCreate = jest.fn<NonNullable<Hooks<Book>['afterCreate']>>()
 const afterCommit = jest.fn<NonNullable<Hooks<Book>['afterCommit']>>()
 
+let isOpen = true
 const plugin: Plugin = (app) => {
+  app.replace('replaced', 'create', ({ generated }) =>
+    isOpen ? generated() : { status: 409, body: { error: 'closed' } },
+  )
   app.hooks<Book>('book', { afterCreate, afterCommit })
   app.action<{ by: number }>('book', 'grow', {
     summary: 'Add pages',
@@ -184,6 +189,15 @@ describe('nothing is stored for a request', () => {
     expect((await post(body)).status).toBe(status)
     expect(await counts()).toEqual([1, 0])
     expect((await post({ title: 'One' })).headers.get(REPLAYED)).toBeNull()
+  })
+
+  test('that a plugin answers with an error', async () => {
+    isOpen = false
+    expect((await post({ title: 'One' }, KEY, '/api/replaced/')).status).toBe(409)
+    isOpen = true
+    const corrected = await post({ title: 'Two' }, KEY, '/api/replaced/')
+    expect([corrected.status, corrected.headers.get(REPLAYED)]).toEqual([201, null])
+    expect(await counts()).toEqual([1, 1])
   })
 
   test('rolls back when an after-hook throws', async () => {

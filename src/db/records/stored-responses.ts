@@ -25,14 +25,16 @@ export interface StoredResponse {
 /** Stored responses to requests that may be repeated, on the connection of a transaction. */
 export interface StoredResponses {
   /**
-   * Returns the stored response. Without one, reserves the key until the transaction ends and returns the value to pass to `keep`. If another
-   * transaction has reserved the key, waits for its end.
+   * Returns the stored response. Without one, reserves the key until the transaction ends and returns the value to pass to `keep` or `release`. If
+   * another transaction has reserved the key, waits for its end.
    * @throws Problem `request_in_progress` if that takes too long, `idempotency_key_reused` if the key belongs to another request, `conflict` if
    *   the caller had other rights
    */
   claim(asked: KeyedRequest): Promise<StoredResponse | { readonly claim: string }>
   /** Stores a response with the rights that its caller has now, and deletes a few that have expired. */
   keep(claim: string, answer: StoredResponse, asked: KeyedRequest): Promise<void>
+  /** Stores nothing, so that the key can be used again. */
+  release(claim: string): Promise<void>
 }
 
 /** Storing a response deletes up to this many expired ones, so that they never accumulate and no request pays for many. */
@@ -54,6 +56,7 @@ export function compileStoredResponses({ table: name }: ModelSpec): (connection:
       where ${table}.expires_at <= now()
       returning id::text`,
     find: `select request, status::text, headers::text, body from ${table} where key = $1`,
+    release: `delete from ${table} where id = $1::bigint`,
     keep: keeping(''),
     keep_rights: keeping(', request = $5'),
   }
@@ -87,6 +90,10 @@ export function compileStoredResponses({ table: name }: ModelSpec): (connection:
         const values = [claim, String(status), JSON.stringify(headers), body ?? null] as const
         if (rights === undefined) await send('keep', ...values)
         else await send('keep_rights', ...values, fingerprint(request, rights))
+      },
+
+      async release(claim) {
+        await send('release', claim)
       },
     }
   }

@@ -9,7 +9,7 @@ import type { Stage } from './endpoint.js'
 const KEY = /^(?:"([!#-+\--[\]-~]{1,255})"|([!#-+\--[\]-~]{1,255}))$/
 
 /**
- * Runs a request with an `Idempotency-Key` once, and returns the stored response for repeated requests. Only responses of valid requests are stored.
+ * Runs a request with an `Idempotency-Key` once, and returns the stored response for repeated requests. Only successful responses are stored.
  */
 export const idempotency: Stage = (next, { idempotency: spec, operation, path, transaction = {} }) => {
   if (!spec) return next
@@ -52,8 +52,9 @@ export async function once(
   const found = await answers.claim(await asking())
   if ('claim' in found) {
     const reply = await work()
+    if (reply.status >= 400) await answers.release(found.claim)
     // The request may have changed the memberships of its caller.
-    await answers.keep(found.claim, toKept(reply), await asking())
+    else await answers.keep(found.claim, toKept(reply), await asking())
     return reply
   }
   const { status, headers, body } = found
