@@ -52,14 +52,14 @@ export type { Handler } from './http/route.js'
 export type { Reply } from './http/route.js'
 
 /**
- * The limits within which `context.body` accepts a request body.
+ * The rules by which `context.body` accepts a request body: its media types, its size, and whether it may be an array.
  * @example
  * const policy: BodyPolicy = { mediaTypes: ['application/json'], optional: false, limit: 100_000 }
  */
 export type { BodyPolicy } from './http/route.js'
 
 /**
- * The JSON object that `context.body` returns: the value of each member and its exact text.
+ * The body that `context.body` returns: a JSON object with the value of each member and its exact text, or the objects of an array in `items`.
  * @example
  * const quantity = (body: JsonBody): string => (body.keys.includes('quantity') ? body.source('quantity') : '1')
  */

@@ -52,14 +52,14 @@ const columns = (route: Route): readonly string[] => [route.name, route.method, 
 /** Renders the source of a route, such as `resource book` or `plugin ./plugins/library.ts:12`, with its middleware, hooks and computed fields. */
 function sourceOf({ source, place, dialect, uses = [], hooks = [], computed = [] }: Route): string {
   const at = place?.()
-  const around = placesOf(hooks)
-  const made = placesOf(computed)
+  const added = (what: string, finds: NonNullable<Route['hooks']>) =>
+    finds.length > 0 ? [`${what} ${placesOf(finds).join(' ')}`] : []
   return [
     at ? `plugin ./${at.file}:${at.line}` : source,
     ...(dialect === undefined ? [] : [dialect]),
-    ...(uses.length > 0 ? [`middleware ${placesOf(uses).join(' ')}`] : []),
-    ...(around.length > 0 ? [`hooks ${around.join(' ')}`] : []),
-    ...(made.length > 0 ? [`computed ${made.join(' ')}`] : []),
+    ...added('middleware', uses),
+    ...added('hooks', hooks),
+    ...added('computed', computed),
   ].join(', ')
 }
 

@@ -4,7 +4,6 @@ import type { Output } from '../output.js'
 /** Returns the line of the value at a path of the configuration. */
 export type LineOf = (path: readonly (string | number)[]) => number
 
-/** Finds lines in the configuration. */
 export function linesIn(document: ConfigDocument): LineOf {
   return (path) => document.locate(path, 'value').start.line
 }
@@ -50,7 +49,7 @@ export function printMatrix(out: Output, spec: AppSpec, lineOf: LineOf, routes: 
     print(`${name}: ${to.join(', ') || 'nobody'}${line === undefined ? '' : `  line ${line}`}`, 2)
 }
 
-/** The limits of a grant, as the file writes them. */
+/** Renders each limit of a grant as a line. */
 function limitsOf({ rows, becomes, fields, set }: MatrixGrant): readonly string[] {
   return [
     ...(rows === undefined ? [] : [`rows     ${rows}`]),

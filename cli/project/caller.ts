@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander'
-import { type AppSpec, isSubject, type Json, nearestWord, typedClaims } from '../../src/internal.js'
+import { type AppSpec, isSubject, type Json, typedClaims } from '../../src/internal.js'
 import { Failure } from '../failure.js'
+import { similarHelp } from '../similar.js'
 
 /** Flags that say who a caller is. */
 export interface CallerOptions {
@@ -23,7 +24,7 @@ export function withCallerOptions(command: Command): Command {
     .option('--claim <name=value...>', 'a claim of the caller; a list is written as JSON')
 }
 
-/** @throws Failure 2 for an unusable subject, an unknown role or claim, or a value of another type */
+/** @throws Failure 2 for an invalid subject, an unknown role or claim, or a claim of the wrong type */
 export function readCaller(auth: NonNullable<AppSpec['auth']>, options: CallerOptions): Caller {
   const { subject, role: roles = [], claim: given = [] } = options
   if (!isSubject(subject)) throw new Failure(2, '--subject must have 1 to 255 characters that PostgreSQL can store')
@@ -38,22 +39,21 @@ export function readCaller(auth: NonNullable<AppSpec['auth']>, options: CallerOp
     return [name, claim.type === 'string' && !value.startsWith('[') ? value : readJson(text, value)]
   })
   const values = new Map(claims)
+  const twice = claims.find(([name], index) => claims.findIndex(([each]) => each === name) !== index)
+  if (twice) throw new Failure(2, `--claim ${twice[0]} is given twice; write several values as a JSON list`)
   const typed = typedClaims(auth, ({ name }) => values.get(name))
   for (const [name] of claims)
     if (!Object.hasOwn(typed, name))
       throw new Failure(
         2,
-        `the value of --claim ${name} must be of the type ${known.get(name)?.type}, or a JSON list of values of this type`,
+        `the value of --claim ${name} must be a JSON ${known.get(name)?.type}, or a list of them; got ${JSON.stringify(values.get(name))}`,
       )
   return { subject, roles: [...roles], claims: typed }
 }
 
 function unknown(kind: 'role' | 'claim', name: string, all: readonly string[]): Failure {
-  const nearest = nearestWord(name, all)
   const help =
-    nearest === undefined
-      ? [`\`auth.${kind}s\` has ${all.join(', ') || 'none'}`]
-      : [`a ${kind} with a similar name exists: \`${nearest}\``]
+    all.length === 0 ? [`\`auth.${kind}s\` has none`] : similarHelp(name, all, { singular: kind, plural: `${kind}s` })
   return new Failure(2, `no ${kind} is named \`${name}\``, help)
 }
 

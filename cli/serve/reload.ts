@@ -39,7 +39,7 @@ interface Served {
 }
 
 /** Whether a server reloads its files when they change. */
-export const isFollowed = ({ env, parent }: CliContext, { reload }: { readonly reload: boolean }): boolean =>
+export const watchesFiles = ({ env, parent }: CliContext, { reload }: { readonly reload: boolean }): boolean =>
   reload && env['NODE_ENV'] !== 'production' && !parent
 
 /** Files that a plugin can import. While a plugin fails to load, the missing file may be any of them. */
@@ -67,7 +67,7 @@ export async function reloadOnSave(served: Served): Promise<() => Promise<void>>
 
   const follower = createFollower({
     concerns: (path) => {
-      // While the files have errors, saving a file without changes means: try again.
+      // While the files have errors, saving a file without changes requests another try.
       state.again ||= state.broken && (SOURCE.test(path) || path === state.spec.file)
       return state.again
     },
@@ -110,7 +110,6 @@ export async function reloadOnSave(served: Served): Promise<() => Promise<void>>
     if (awaited && !state.closed) wait.begin({ spec: awaited.spec, tried: tried && !awaited.isTransient }, tryAgain)
     // Files that this turn wrote are not changes in the next one.
     if (written) state.seen = new Map([...seen, ...(await readContents(written))])
-    // Compiling a plugin discovers which files it imports.
     await refresh()
   }
 
@@ -161,7 +160,7 @@ const changedIn = (before: Contents, now: Contents): readonly string[] =>
   [...new Set([...now.keys(), ...before.keys()])].filter((file) => before.get(file) !== now.get(file))
 
 interface Reloaded {
-  /** The migrations that were written; undefined if the reload failed, which has been logged. */
+  /** The migrations that were written; undefined if the reload failed. The failure has been logged. */
   readonly written: readonly string[] | undefined
   /** The configuration that waits until another process has migrated the database. */
   readonly awaited?: AwaitedSchema
@@ -169,7 +168,7 @@ interface Reloaded {
 
 interface AwaitedSchema {
   readonly spec: AppSpec
-  /** Whether the last try failed for another reason than the schema, such as an unavailable database. */
+  /** Whether the last try failed for a reason other than the schema, such as an unavailable database. */
   readonly isTransient: boolean
 }
 

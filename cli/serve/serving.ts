@@ -17,7 +17,7 @@ import { gateDatabase } from './database-gate.js'
 import { createLog, type Log } from './log.js'
 import { reportDroppedLines } from './dropped-lines.js'
 import type { WorkerOptions } from './parent.js'
-import { isFollowed, reloadOnSave } from './reload.js'
+import { watchesFiles, reloadOnSave } from './reload.js'
 import { prepareDatabase, prepareSchema, untilReachable } from './schema.js'
 import { keepServing, listenForStop, type Stop, type StopOptions } from './stop.js'
 import { type AdminOptions, watchProcess } from './watch.js'
@@ -106,7 +106,7 @@ async function serveRequests(run: ServiceRun, state: 'ready' | 'away'): Promise<
   const service = createService(application.app, served, { log, traffic: monitor?.traffic, spans })
   monitor?.watch(service)
   // Starts before the server listens, so that no change is missed and the first log line comes before the first response.
-  const stopFollowing = isFollowed(context, options) ? await reloadOnSave({ ...run, service }) : async () => {}
+  const stopFollowing = watchesFiles(context, options) ? await reloadOnSave({ ...run, service }) : async () => {}
   const { url } = await service.listen({ port: worker?.port ?? options.port, host }).catch(async (cause: unknown) => {
     await stopFollowing()
     throw rejectedAddress(options, cause)

@@ -13,12 +13,12 @@ const OCCASIONS: Readonly<Record<keyof typeof PROBLEMS, string>> = {
   invalid_query: 'A query parameter is unknown or repeated, or its value is invalid for the field.',
   unauthorized:
     'The request has no valid credentials, and `auth` or a plugin requires them; `WWW-Authenticate` can name the accepted ones.',
-  forbidden: 'No grant allows this to the caller, or a plugin denies it.',
+  forbidden: 'No grant allows the caller to do this, or a plugin rejects the request.',
   cross_site_request: 'A page of another site sent a write, and `api.cors` does not list its origin.',
   misdirected_request: 'The `Host` is unknown: it is not in `api.hosts`, nor a local name in development on loopback.',
   not_found: 'No record has this id, or no route has this path.',
   method_not_allowed: 'The path does not support the method; `Allow` lists the supported methods.',
-  not_acceptable: 'The route returns JSON, and `Accept` excludes JSON.',
+  not_acceptable: '`Accept` excludes the media type of the response: JSON, or CSV for an export.',
   request_timeout: 'The request did not arrive in time.',
   conflict:
     'A unique value is taken, a related record does not exist, other records still refer to the record, or a trigger raised an error; `detail` names them if they are public.',

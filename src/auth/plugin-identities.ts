@@ -31,7 +31,10 @@ export interface Authenticator {
   readonly find: FindIdentity
 }
 
-/** Asks plugins in their order, until one knows the caller. @throws what they throw, and a TypeError for an invalid subject */
+/**
+ * Asks plugins in order of registration, until one knows the caller.
+ * @throws the error of a plugin; TypeError for an invalid subject
+ */
 export function askPlugins(
   auth: AuthSpec,
   authenticators: readonly Authenticator[],
@@ -42,7 +45,9 @@ export function askPlugins(
       if (found === undefined) continue
       const { subject, roles = [], claims = {} } = found
       if (!isSubject(subject))
-        throw new TypeError(`authenticate('${name}') returned a subject that is not a text of 1 to 255 characters`)
+        throw new TypeError(
+          `authenticate('${name}') returned an invalid subject; it must have 1 to 255 characters that PostgreSQL can store`,
+        )
       return Object.freeze({
         subject,
         roles: auth.roles.filter((role) => roles.includes(role)),

@@ -222,12 +222,12 @@ export const DIAGNOSTICS = {
   SC334: {
     title: 'Grants that do not fit together',
     explanation:
-      'The grants of `list`, and those of `retrieve`, may show up to four different sets of fields. `default_order` and cursors may only have fields that all grants of `list` show: they would reveal values that a caller may not see.',
+      'The grants of `list`, and those of `retrieve`, may show up to four different sets of fields. `default_order` and cursors may only have fields that all grants of `list` show: other fields would reveal values that a caller may not see.',
   },
   SC335: {
     title: 'Keys cannot be read',
     explanation:
-      'The file that `auth.jwt.keys` names has the public keys of the issuer, as a key set (RFC 7517) or as PEM. It is read when the service starts.',
+      'The file that `auth.jwt.keys` names is missing or has no usable public keys. It must have the keys of the issuer as a key set (RFC 7517) or as PEM; `check` and the service read it.',
   },
   SC351: { title: 'Unknown setting', explanation: 'No plugin reads a setting of this name.' },
   SC352: { title: 'Setting does not fit', explanation: 'The plugin that reads this setting declares other values.' },

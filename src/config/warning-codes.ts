@@ -63,7 +63,7 @@ export const WARNINGS = {
   SC412: {
     title: 'Deletion reaches further than the grant',
     explanation:
-      '`on_delete: cascade` deletes the records that refer to a deleted one, also those that no grant allows the caller to delete directly.',
+      '`on_delete: cascade` also deletes the records that refer to the deleted record, even if no grant allows the caller to delete them directly.',
   },
   SC413: {
     title: 'Dialect without effect',

@@ -18,7 +18,7 @@ const PAGING = ['_start', '_end', '_limit', '_page', '_per_page', 'cursor']
 const SORTING = ['_sort', '_order']
 const SEARCH = 'q'
 
-/** A parameter name ends with its comparison: `price_gte`. */
+/** The suffixes of filters: `price_gte`. A filter without a suffix means equality. */
 const SUFFIXES: LookupWords = new Map([
   ['_gte', [gte]],
   ['_lte', [lte]],
@@ -51,7 +51,7 @@ export const jsonServer: Dialect = {
       describeCount('_start', 'How many records come before the page.', 0),
       {
         name: '_end',
-        description: 'The offset of the end of the page; the default is the end of the list.',
+        description: 'The offset after the last record of the page; the default is the end of the list.',
         schema: { type: 'integer', minimum: 1 },
       },
       describeRows('_limit', sizes),
@@ -85,7 +85,7 @@ export const jsonServer: Dialect = {
   bare: true,
 }
 
-/** The number of a page that may not exist. */
+/** The number of a neighbouring page; null if there is none. */
 const PAGE: JsonSchema = { ...COUNT, type: ['integer', 'null'] }
 
 function interpret(name: string, { key, isField }: Vocabulary): Pick<Comparison, 'field' | 'lookups'> {
@@ -110,7 +110,7 @@ function readSorting(given: QueryParameters): readonly Sorting[] | undefined {
   })
 }
 
-/** `_start` with `_end` or `_limit`, or `_page` with `_limit` or, with a different response, `_per_page`. */
+/** Parses `_start` with `_end` or `_limit`, or `_page` with `_limit` or `_per_page`. With `_per_page`, the response has an envelope. */
 function readWindow(given: QueryParameters, { sizes }: Vocabulary): Window | undefined {
   const own = single(given, PAGING)
   rejectTogether(own, ['_limit', '_per_page'])
@@ -128,18 +128,18 @@ function readWindow(given: QueryParameters, { sizes }: Vocabulary): Window | und
   return { offset, size: toSize(rows) }
 }
 
-/** Rejects the first parameter together with any of the others, because they would request two pages. */
+/** Rejects the first parameter together with any of the others, because they could contradict each other. */
 function rejectTogether(own: ReadonlyMap<string, string>, [first = '', ...others]: readonly string[]): void {
   const other = own.has(first) ? others.find((name) => own.has(name)) : undefined
-  if (other !== undefined) throw rejected(first, `cannot be combined with \`${other}\`, which requests another page`)
+  if (other !== undefined) throw rejected(first, `cannot be combined with \`${other}\`; give one of them`)
 }
 
-/** The envelope that json-server 1 returns for `_per_page`. `prev` and `next` are the pages that the `Link` header has. */
+/** The envelope that json-server 1 returns for `_per_page`. `prev` and `next` are set if the `Link` header has such a link. */
 function frameNumbered({ window: { offset, size }, total, estimated, next, previous }: Listed): Frame {
   const page = offset / BigInt(size) + 1n
   const pages = Math.ceil(total / size)
   const last = BigInt(Math.max(pages, 1))
-  // After the end, the previous page is the last one; if the total is an estimate, it is unknown.
+  // Past the end, the previous page is the last page. With an estimated total, the last page is unknown, so it is the page before.
   const before = estimated || page <= last ? page - 1n : last
   const numbers = [
     `"first":1,"prev":${previous === undefined ? null : before},"next":${next === undefined ? null : page + 1n}`,

@@ -49,11 +49,11 @@ export function actionsAt(
 
 interface Asking {
   readonly identity: Identity | undefined
-  /** The query of the request; undefined on pages of other paths. */
+  /** The query of the request, if the page has the path of the actions; undefined on pages of a record or list. */
   readonly asked: Members | undefined
 }
 
-/** A key opens the first of the actions that the caller may run. */
+/** The first action that the caller may run has the access key `a`. */
 function offerAll(explored: Explored, placed: readonly PlacedAction[], { identity, asked }: Asking): Offered {
   const offered = placed
     .filter(({ action }) => seenBy(explored, action.resource, identity).runs(action.name))
@@ -84,8 +84,10 @@ function offer(
     return { button, form }
   }
   if (input.length === 0) return { button: buttonLink(ROOT + path, summary, accessKey), form: undefined }
-  // An omitted parameter is null, so nullable parameters need no null checkbox.
-  const fields = input.map((field) => (field.nullable ? { ...field, nullable: false, default: OMITTED } : field))
+  // An omitted parameter has its default, or is null, so nullable parameters need no null checkbox.
+  const fields = input.map((field) =>
+    field.nullable ? { ...field, nullable: false, default: field.default ?? OMITTED } : field,
+  )
   const form = html`<dialog id="${id}" aria-labelledby="heading-${id}"><form method="get" action="${ROOT + path}" autocomplete="off">
 <header><h2 id="heading-${id}">${summary}</h2><p class="line">${badge(method)} <code class="url">${path}</code></p></header>
 <div class="fields">${fieldInputs(explored, fields, { id, method, ...(asked && { record: asked }) })}</div>

@@ -19,8 +19,9 @@ const INSTALL = `npm install --ignore-scripts ${PACKAGE}`
 const HEADERS = pageHeaders("'self' data:")
 
 /**
- * Uses no online validator, and loads no other document. Its colours are those that the reader's system asks for. A plugin corrects two accessibility
- * violations of the package: headings that skip a level, and links inside the buttons that open operations. `nameSelects` corrects a third one.
+ * Starts Swagger UI without the online validator and without other documents, in the colour scheme of the reader's system. It corrects accessibility
+ * violations of the package: the plugin `accessible` adds a missing heading level and removes links from buttons; `nameSelects` and `onComplete` add
+ * missing names.
  */
 const START = `const dark = matchMedia('(prefers-color-scheme: dark)')
 const colour = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
@@ -64,7 +65,7 @@ nav a { color: #3451d1 }
   .swagger-ui .response-col_links { min-width: 0; }
   .swagger-ui .responses-inner, .swagger-ui .parameters-container { overflow-x: auto; }
 }
-/* The document states no licence, and this links to a page about one. */
+/* A link to a page about licences; the document states none. */
 .info__license { display: none }
 /* Some colours of the package have too little contrast in light pages. */
 html:not(.dark-mode) .opblock .opblock-summary-method, html:not(.dark-mode) .info .title small pre { color: #000; text-shadow: none }
@@ -84,7 +85,7 @@ const TYPES: Readonly<Record<string, string>> = {
   png: 'image/png',
 }
 
-/** The files that were requested, which are compressed once. */
+/** The requested files by name, kept so that each is compressed only once. */
 const filesOf = remember((_: Explored) => new Map<string, KeptFile>())
 
 interface SwaggerUi {
@@ -92,7 +93,7 @@ interface SwaggerUi {
   readonly version: string
 }
 
-/** Shows the OpenAPI document in Swagger UI, or how to install Swagger UI if it is not next to resources.yaml. */
+/** Shows the OpenAPI document in Swagger UI, or how to install Swagger UI if it cannot be resolved from the folder of resources.yaml. */
 export async function docsPage(all: Explored, context: Context): Promise<Reply> {
   const explored = exploredBy(all, context)
   const found = await findSwaggerUi(explored)

@@ -2,7 +2,7 @@ import { assetUrl } from './assets.js'
 import { pluginPaths, seenBy } from './caller.js'
 import { type Html, html, markupOf } from './html.js'
 import { type Explored, ROOT } from './place.js'
-import { callerOf, signInScript, whoReads } from './sign-in.js'
+import { callerOf, signInScript, callerMenu } from './sign-in.js'
 
 interface Page {
   readonly title: string
@@ -34,7 +34,7 @@ export function layout(explored: Explored, { title, path, main, script, asksToSi
 </head>
 <body>
 <a class="skip" href="#main">Skip to the content</a>
-<header class="top"><a class="home" href="/explore/"><img src="${assetUrl('explore.svg')}" alt="" width="22" height="22"> ${explored.title}</a>${!asksToSignIn && whoReads(explored)}</header>
+<header class="top"><a class="home" href="/explore/"><img src="${assetUrl('explore.svg')}" alt="" width="22" height="22"> ${explored.title}</a>${!asksToSignIn && callerMenu(explored)}</header>
 <nav aria-label="Resources and routes">${navigation(explored, path)}</nav>
 <main id="main" tabindex="-1">${warning(explored)}${main}</main>
 <p id="status" role="status"></p>

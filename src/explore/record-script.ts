@@ -3,11 +3,11 @@ export const RECORD_SCRIPT = String.raw`'use strict'
 ;(() => {
   const textsOf = (root) => new Map([...root.querySelectorAll('dl.record dt')].map((name) => [name.textContent, name.nextElementSibling.textContent]))
   // Shows the fields that another user changed, and loads their new values into the inputs that this user left alone. The next submission sends the new version.
-  const showConflict = async (form, { all, alarm, isChanged, nullOf }) => {
+  const showConflict = async (form, { all, showAlert, isChanged, nullOf }) => {
     const page = new DOMParser().parseFromString(await (await fetch(location.href)).text(), 'text/html')
     form.parentElement.changed = true
     const now = page.querySelector('#' + form.parentElement.id + ' form')
-    if (!now) return alarm(form, 'This record has been deleted, or you may no longer change it.')
+    if (!now) return showAlert(form, 'This record has been deleted, or you may no longer change it.')
     form.dataset.version = now.dataset.version
     const mine = new Map()
     for (const control of all('[data-kind]', form)) {
@@ -25,7 +25,7 @@ export const RECORD_SCRIPT = String.raw`'use strict'
     const before = textsOf(document)
     const changed = [...textsOf(page)].filter(([name, text]) => before.get(name) !== text)
     const rows = changed.map(([name, text]) => [name, before.get(name), text].concat(mine.size ? [mine.has(name) ? mine.get(name) : text] : []))
-    alarm(form, 'Somebody else has changed this record.' + (rows.length ? '' : ' This page does not show the fields that changed.'))
+    showAlert(form, 'Somebody else has changed this record.' + (rows.length ? '' : ' This page does not show the fields that changed.'))
     const table = document.createElement('table')
     const heads = ['Field', 'Before', 'Now'].concat(mine.size ? ['With your changes'] : [])
     for (const cells of rows.length ? [heads, ...rows] : []) {

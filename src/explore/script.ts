@@ -10,7 +10,7 @@ export const SCRIPT = String.raw`'use strict'
     setTimeout(() => { if (status.textContent === words) status.textContent = '' }, 4000)
   }
   const leave = (words, url) => {
-    try { sessionStorage.setItem('explore-said', words) } catch { /* where a browser keeps nothing, the next page says nothing */ }
+    try { sessionStorage.setItem('explore-said', words) } catch { /* storage is blocked: the next page shows no message */ }
     if (url) location.assign(url)
     else location.reload()
   }
@@ -18,10 +18,10 @@ export const SCRIPT = String.raw`'use strict'
   const nullOf = (form, { name }) => form.querySelector('[data-null="' + name + '"]') || {}
   const isChanged = (control, asNull) => control.value !== control.first || asNull.checked !== asNull.first
 
-  // Browsers leave out seconds that are zero, and know no time zone.
+  // Values of date and time inputs have no time zone, and no seconds if they are zero.
   const exactly = ({ type, value, dataset }) => value && /^(date)?time/.test(type) ? value.replace(/(^|T)\d\d:\d\d$/, '$&:00') + (dataset.zone || '') : value
 
-  // The JSON text of what a control holds; undefined when it is left out of the body.
+  // The JSON text of a control's value; undefined if the body omits it.
   const encode = (control, method, asNull) => {
     const { kind, json } = control.dataset
     const value = exactly(control)
@@ -54,7 +54,7 @@ export const SCRIPT = String.raw`'use strict'
     return '{' + members.join(', ') + '}'
   }
 
-  // The request of a form. Forms about several records have their boxes, which have the keys and names of the records.
+  // The request of a form. A bulk form has the checkboxes of its records in form.boxes, with their keys and names.
   const requestOf = (form) => {
     const { method, path } = form.dataset
     const body = bodyOf(form)
@@ -64,7 +64,7 @@ export const SCRIPT = String.raw`'use strict'
   }
 
   const quote = (text) => "'" + text.replaceAll("'", "'\\''") + "'"
-  // The same has the same key until it is answered.
+  // A retry of the same body reuses the key until a response arrives.
   const keyOf = (form, body) => {
     if (form.keyed !== body) {
       form.keyed = body
@@ -101,7 +101,7 @@ export const SCRIPT = String.raw`'use strict'
     control.setAttribute('aria-invalid', 'true')
     document.getElementById(control.id + '-error').textContent = message
   }
-  const alarm = (form, words, good) => {
+  const showAlert = (form, words, good) => {
     const alert = form.querySelector('.alert')
     alert.classList.toggle('good', good === true)
     alert.hidden = false
@@ -111,8 +111,8 @@ export const SCRIPT = String.raw`'use strict'
 
   const showRejection = (form, response, text) => {
     let problem = {}
-    try { problem = JSON.parse(text) } catch { /* an answer of a proxy, say: it is shown as it is */ }
-    const errors = new Map(Object.entries((problem && problem.errors) || {}))
+    try { problem = JSON.parse(text) ?? {} } catch { /* not JSON, such as the page of a proxy: shown as it is */ }
+    const errors = new Map(Object.entries(problem.errors || {}))
     const wrong = all('[data-kind]', form).filter((control) => errors.has(control.name))
     for (const control of wrong) {
       mark(control, String(errors.get(control.name)))
@@ -123,7 +123,7 @@ export const SCRIPT = String.raw`'use strict'
     const others = [...errors].map(([name, message]) => (boxes[parseInt(name)] ? boxes[parseInt(name)].dataset.name : name) + ': ' + message)
     const isNamed = errors.size === 0 ? wrong.length > 0 : boxes.length > 0
     const lines = isNamed ? wrong.length ? [count] : [] : [problem.detail || problem.error || text.slice(0, 500)]
-    alarm(form, [response.status + ' ' + (problem.title || response.statusText), ...lines, ...new Set(others)].join('\n'))
+    showAlert(form, [response.status + ' ' + (problem.title || response.statusText), ...lines, ...new Set(others)].join('\n'))
     if (wrong[0]) wrong[0].focus()
   }
 
@@ -133,7 +133,7 @@ export const SCRIPT = String.raw`'use strict'
     if (result !== undefined || form.querySelector('[data-body]')) {
       const text = await response.text()
       form.closest('dialog').changed = true
-      return alarm(form, response.status + ' ' + response.statusText + (text && '\n' + text), true)
+      return showAlert(form, response.status + ' ' + response.statusText + (text && '\n' + text), true)
     }
     if (runs) return leave(runs + ': done')
     if (form.boxes) return leave(form.boxes.length + (form.boxes.length === 1 ? ' record' : ' records') + (method === 'DELETE' ? ' deleted' : ' changed'))
@@ -141,9 +141,9 @@ export const SCRIPT = String.raw`'use strict'
     leave(words, next || (location && location.startsWith('/') ? '/explore' + location : ''))
   }
 
-  // The script of record pages responds: it shows what somebody else changed.
+  // The script of record pages handles this event: it shows the changes that somebody else made.
   const compare = async (form) => {
-    const detail = { all, alarm, isChanged, nullOf }
+    const detail = { all, showAlert, isChanged, nullOf }
     form.dispatchEvent(new CustomEvent('conflict', { detail }))
     await detail.done
   }
@@ -161,7 +161,7 @@ export const SCRIPT = String.raw`'use strict'
     const { runs, method } = form.dataset
     try {
       const { path, body } = requestOf(form)
-      if (method === 'PATCH' && !runs && body === '{}') return alarm(form, 'Nothing was changed.')
+      if (method === 'PATCH' && !runs && body === '{}') return showAlert(form, 'Nothing was changed.')
       setBusy(form, true)
       const response = await fetch(path, { method, headers: headersOf(form, body), body })
       form.keyed = undefined
@@ -169,14 +169,14 @@ export const SCRIPT = String.raw`'use strict'
       else if (response.status === 412 && form.dataset.version !== undefined) await compare(form)
       else showRejection(form, response, await response.text())
     } catch (error) {
-      if (!error.control) return alarm(form, 'No response: ' + error.message)
+      if (!error.control) return showAlert(form, 'No response: ' + error.message)
       mark(error.control, error.message)
       error.control.focus()
     } finally {
       if (form.busy) setBusy(form, false)
     }
   }
-  // Forms begin, and begin again after Cancel, with the values of the page.
+  // Resets a form to the values of the page, at first and after Cancel.
   const begin = (form) => {
     form.reset()
     form.keyed = undefined
@@ -228,7 +228,7 @@ export const SCRIPT = String.raw`'use strict'
     })
   }
 
-  // An address can open a form: /explore/books/#create.
+  // A URL can open a form: /explore/books/#create.
   const named = all('[data-open]').find(({ dataset }) => '#' + dataset.open === location.hash)
   if (named) {
     history.replaceState(null, '', location.pathname + location.search)
@@ -237,7 +237,7 @@ export const SCRIPT = String.raw`'use strict'
 
   for (const button of all('[data-copy]')) {
     if (!navigator.clipboard) button.remove()
-    else button.addEventListener('click', () => navigator.clipboard.writeText(button.dataset.copy).then(() => say('Copied'), () => say('The browser did not allow it')))
+    else button.addEventListener('click', () => navigator.clipboard.writeText(button.dataset.copy).then(() => say('Copied'), () => say('The browser does not allow copying')))
   }
 
   for (const form of all('form.query')) {
@@ -257,7 +257,7 @@ export const SCRIPT = String.raw`'use strict'
     sessionStorage.removeItem('explore-said')
     if (said) say(said)
   } catch {
-    // As above: nothing was kept.
+    // Storage is blocked.
   }
 })()
 `

@@ -20,8 +20,8 @@ export function callerOf({ caller, credential }: Explored): Html | undefined {
   )
 }
 
-/** The part of the heading that says who reads the page, and changes it. */
-export function whoReads(explored: Explored): Html | undefined {
+/** The part of the heading that shows the caller, with buttons to sign in as another caller or to sign out. */
+export function callerMenu(explored: Explored): Html | undefined {
   const { auth, caller } = explored
   if (!auth) return undefined
   const roles = caller && caller.roles.length > 0 && html` <span class="dim">${caller.roles.join(', ')}</span>`
@@ -50,7 +50,7 @@ function signInForm(explored: Explored, place: 'page' | 'dialog'): Html {
   return html`<form data-sign-in autocomplete="off">
 <p><label for="${id}">Token or API key</label>
 <input id="${id}" type="password" required maxlength="8192" spellcheck="false" autocomplete="off" autofocus aria-describedby="${id}-hint ${id}-error">
-<span class="hint" id="${id}-hint">It stays in this tab until you sign out or close it, and is sent as <code>Authorization</code>.</span>
+<span class="hint" id="${id}-hint">It is kept until you sign out or close this tab, and is sent as <code>Authorization</code>.</span>
 <span class="error" id="${id}-error" role="alert"></span></p>
 <p><button class="primary">Sign in</button></p>
 </form>${

@@ -132,11 +132,11 @@ function paginationSchema(): JsonSchema {
     max_page_size: doc({ ...size, default: DEFAULTS.max_page_size }, 'The maximum size of a page.'),
     max_offset: doc(
       { type: 'integer', minimum: 0, maximum: MAX_OFFSET, default: DEFAULTS.max_offset },
-      'The maximum number of rows before a page that is requested by number. The `cursor` in links reaches further.',
+      'The maximum number of rows before a page that is requested by number or offset. The `cursor` in links reaches further.',
     ),
     count: doc(
       oneOfNames(['exact', 'capped', 'none'], DEFAULTS.count),
-      'Whether all records are counted: exactly, up to 10000, or not.',
+      'The totals of lists: exact, exact up to 10000 and estimated above, or none.',
     ),
     envelope: doc(
       oneOfNames(['none', 'results'], DEFAULTS.envelope),
@@ -152,30 +152,31 @@ const UNUSED: Readonly<Record<string, readonly string[]>> = {
   cursor: ['max_offset'],
 }
 
-/** Reports sizes without effect, and default sizes above the maximum. */
-function checkSizes({ path, given: valueOf }: ResourceDraft, { report }: Scope): void {
+/** Reports settings without effect, and a `page_size` above `max_page_size`. */
+function checkSizes({ path, given: valueOf, dialect }: ResourceDraft, { report }: Scope): void {
   const at = [...path, 'pagination']
   const sound = membersOf(valueOf('pagination')).filter(([key]) => !report.isInvalid([...at, key]))
   const given: Readonly<Record<string, Json>> = Object.fromEntries(sound)
-  const style = String(given['style'])
+  // A dialect pages in its own style.
+  const style = dialect === PLAIN ? String(given['style']) : ''
   for (const key of UNUSED[style]?.filter((unused) => given[unused] !== undefined) ?? []) {
     report.add({
       code: 'SC319',
       path: [...at, key],
       part: 'key',
       message: `\`${key}\` has no effect: the style is \`${style}\``,
-      help: ['choose another style, or remove it'],
+      help: [`remove \`${key}\`, or choose another style`],
     })
   }
   if (style === 'none') return
   const { page_size, max_page_size } = { ...DEFAULTS, ...(given as Partial<PaginationYaml>) }
   if (page_size <= max_page_size || report.isUncertain(at)) return
   const byDefault = (key: (typeof SIZES)[number]) => (given[key] === undefined ? ' (the default)' : '')
-  const [second = 'page_size'] = SIZES.filter((key) => given[key] !== undefined).sort(
+  const [later = 'page_size'] = SIZES.filter((key) => given[key] !== undefined).sort(
     (one, other) => report.offset([...at, other]) - report.offset([...at, one]),
   )
   const message = `\`page_size\` is ${page_size}${byDefault('page_size')}, which is more than \`max_page_size\`, ${max_page_size}${byDefault('max_page_size')}`
-  report.add({ code: 'SC304', path: [...at, second], message })
+  report.add({ code: 'SC304', path: [...at, later], message })
 }
 
 /** Reports settings that a dialect overrides. */
@@ -201,7 +202,7 @@ const UNCOUNTED: JsonSchema = {
   description: 'Always null, because records are not counted.',
 }
 
-/** Dialects count even where `count` is `none`. */
+/** Whether the total of a list may be an estimate. In a dialect, `count: none` counts as `capped` does. */
 export function mayEstimate(count: PaginationSpec['pagination']['count'], inDialect: boolean): boolean {
   return count === 'capped' || (count === 'none' && inDialect)
 }

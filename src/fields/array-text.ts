@@ -7,8 +7,12 @@ import type { Cell, Items } from './cell.js'
  * @throws Error for any other text
  */
 export function readArray<Item>(text: string, read: (cell: Cell) => Item): Items<Item> {
+  if (!ARRAY.test(text)) throw new Error('not the text form of an array')
   return mapItems(parse(text), read)
 }
+
+/** An array, with bounds if they do not start at 1. The parser accepts any text without braces as an empty array. */
+const ARRAY = /^(?:\[[\d:[\]-]+\]=)?\{.*\}$/s
 
 /** Maps the items of an array, and of arrays within it. */
 export function mapItems<From, To>(items: Items<From>, map: (item: From) => To): Items<To> {

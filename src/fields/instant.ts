@@ -3,18 +3,18 @@ const FIRST = Date.parse('0001-01-01T00:00:00Z')
 const LAST = Date.parse('9999-12-31T23:59:59Z')
 
 /**
- * The canonical UTC form, with six fractional digits, of an RFC 3339 timestamp. Undefined if the text is not one, if the day
- * or time does not exist, if it is outside the years 0001 to 9999 in UTC, or if PostgreSQL, which stores microseconds
- * and no leap seconds, would have to change it.
+ * The canonical UTC form, with six fractional digits, of an RFC 3339 timestamp with upper-case `T` and `Z`. Undefined if the text has another
+ * form, if the day or time does not exist, if it is outside the years 0001 to 9999 in UTC, or if it has a leap second or more than six
+ * fractional digits, which PostgreSQL does not store.
  */
 export const utcTimestamp = (text: string): string | undefined => {
   const [, local, fraction = '', sign, hours = '0', minutes = '0'] = TIMESTAMP.exec(text) ?? []
   if (local === undefined || Number(hours) > 23 || Number(minutes) > 59) return undefined
-  const seconds = Date.parse(`${local}Z`)
+  const time = Date.parse(`${local}Z`)
   // Date.parse reads 30 February as 1 March, and 24:00 as the next day.
-  if (Number.isNaN(seconds) || new Date(seconds).toISOString().slice(0, 19) !== local) return undefined
+  if (Number.isNaN(time) || new Date(time).toISOString().slice(0, 19) !== local) return undefined
   const offset = (Number(hours) * 60 + Number(minutes)) * 60_000
-  const instant = sign === '+' ? seconds - offset : seconds + offset
+  const instant = sign === '+' ? time - offset : time + offset
   if (instant < FIRST || instant > LAST) return undefined
   return `${new Date(instant).toISOString().slice(0, 19)}.${fraction.padEnd(6, '0')}Z`
 }

@@ -3,6 +3,7 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 import { remember } from '../remember.js'
 import { acceptedCodings, codedTag, type Coding } from './codings.js'
 import { isKnown } from './entity-tags.js'
+import { varied } from './reply-headers.js'
 import type { Context, Reply } from './route.js'
 
 /** Shorter texts fit into one packet anyway. */
@@ -10,7 +11,7 @@ export const MIN_LENGTH = 1024
 /** Compressing for one response must be quick; a file is compressed once. */
 export const QUALITY = { once: { br: 9, gzip: 9 }, response: { br: 4, gzip: 6 } } as const
 
-/** A text that many responses have, in each coding that a client has asked for. */
+/** A text that many responses have. It is compressed once for each coding. */
 export interface EncodedText {
   readonly text: string | Uint8Array
   /** Without its quotes. Each coding has its own. */
@@ -35,7 +36,7 @@ interface Delivery {
   readonly type?: string
 }
 
-/** Responds with a text in the coding of the request, in which it is kept for other requests; 304 if the client has it. */
+/** Responds with a text in a coding that the client accepts, or with 304 if the client has it. Compressed texts are kept for other requests. */
 export async function replyEncoded(
   encoded: EncodedText,
   { headers }: Pick<Context, 'headers'>,
@@ -65,7 +66,7 @@ export async function encodeReply(reply: Reply, context: Pick<Context, 'headers'
   const { text } = reply
   if (text === undefined || text.length < MIN_LENGTH) return reply
   const [coding] = acceptedCodings(context)
-  const headers = { ...reply.headers, Vary: 'Accept-Encoding' }
+  const headers = varied(reply.headers ?? {})
   if (coding === undefined) return { ...reply, headers }
   return {
     ...reply,

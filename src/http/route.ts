@@ -33,7 +33,7 @@ export interface Reply {
 
 export type Handler = (context: Context) => Reply | Promise<Reply>
 
-/** How a body is validated before it is parsed as JSON. */
+/** The rules for a request body: its media types and size, and whether it may be empty or an array. */
 export interface BodyPolicy {
   /** Media types that are parsed as JSON. Others are rejected as `unsupported_media_type`, and so is a missing Content-Type unless `optional`. */
   readonly mediaTypes: readonly string[]
@@ -45,7 +45,7 @@ export interface BodyPolicy {
   readonly limit: number
   /** The maximum number of objects in an array; arrays are rejected by default. */
   readonly items?: number
-  /** The only key of the body object that holds the array; by default the body itself is the array. */
+  /** Set if the array is the only member of a body object: its key. By default, the body itself is the array. */
   readonly within?: string
 }
 
@@ -73,19 +73,19 @@ export interface Context {
    * @throws Error for an unknown resource, field or lookup, and for a value of the wrong type
    */
   scope(resource: string, conditions: readonly ScopeCondition[]): void
-  /** Returns the same records as JSON text in the resource's wire form; several are one array, in UTF-8. */
+  /** Returns the same records as JSON text in the resource's wire form; a page of records is one array, in UTF-8. */
   documents<Name extends string>(resource: Resource<Name>): DocumentStore<Name>
   /**
    * Knex on the database of this request, for reports and changes that stores cannot express; inside `transaction`, on the connection of the
-   * transaction. A query that outlives the request is cancelled, and the database's errors are those of generated operations. It begins
+   * transaction. A query that outlives the request is cancelled, and a database error becomes the problem that a generated operation would respond with. It begins
    * no transactions and does not stream. In a request with a scope its queries are rejected, because SQL cannot be limited to the scope.
    */
   readonly knex: Knex
   /** The same, ignoring the scope of the request: its queries see and change all rows. */
   readonly unscopedKnex: Knex
   /**
-   * Objection's classes of the models, by name: columns by their own names, and relations by the names of their fields. They work as `knex`
-   * does. In a request with a scope they read the rows of the scope alone, and change none.
+   * Objection's model classes, by model name. Their properties are named after columns, and their relations after fields. They use the same
+   * connection as `knex`. In a request with a scope, they only read rows in the scope, and writes are rejected.
    */
   readonly models: Models
   /**
@@ -95,7 +95,7 @@ export interface Context {
   readonly service: Context
   /**
    * Commits the changes of `work` when it resolves. Rolls them back when it throws, or when the request times out.
-   * @throws Problem `timeout` in that case
+   * @throws Problem `timeout` if the request times out
    */
   transaction<T>(work: (context: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>
   /**
@@ -190,7 +190,7 @@ export interface Route {
   readonly generated?: Generated
 }
 
-/** Returns the resource of a route that generated code answers; undefined for code of a plugin. */
+/** Returns the resource of a route that the framework handles; undefined for routes that a plugin handles or replaces. */
 export function resourceAt({ generated, place }: Route): Resource | undefined {
   return place === undefined ? generated?.resource : undefined
 }

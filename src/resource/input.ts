@@ -11,7 +11,7 @@ import type { CompileSchema } from './validator.js'
 export interface InputReader {
   /** @throws Problem `validation` with every error */
   body(body: JsonBody): Row
-  /** @throws Problem `invalid_query` with every error */
+  /** @throws Problem `invalid_query`, for the first parameter that is unknown or not of its type, else with every error */
   query(search: string): Row
 }
 

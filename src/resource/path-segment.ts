@@ -1,5 +1,5 @@
 /**
- * Encodes a text as one segment of a path (RFC 3986, with UTF-8). `.` and `..` are encoded too, because clients resolve them before they send a path.
+ * Encodes a text as one segment of a path (RFC 3986, with UTF-8). `.` and `..` are encoded too, because clients remove such segments before they send a path; browsers and `fetch` also remove `%2E`.
  * Returns undefined for texts that no segment can contain: an empty one, and one with a lone surrogate.
  */
 export function encodeSegment(text: string): string | undefined {
@@ -19,8 +19,8 @@ export function decodeSegment(segment: string): string | undefined {
 }
 
 /**
- * Formats a text that is also a word of a path at the same place, such as `bulk` in `/books/bulk/`: with its first character encoded, which no client
- * resolves.
+ * Formats a key that equals a literal segment at the same position, such as `bulk` in `/books/bulk/`: its first character is percent-encoded, which
+ * clients leave as it is.
  */
 export function escapeWord(word: string): string {
   const [first = ''] = word

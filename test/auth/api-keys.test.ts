@@ -158,7 +158,8 @@ describe('`keys`', () => {
   test.each([
     ['a role', ['--role', 'metre'], 'no role is named `metre`'],
     ['a claim', ['--claim', 'sight=3'], 'no claim is named `sight`'],
-    ['a value of another type', ['--claim', 'site="x"'], 'the value of --claim site must be of the type number'],
+    ['a value of another type', ['--claim', 'site="x"'], 'the value of --claim site must be a JSON number'],
+    ['a claim twice', ['--claim', 'site=3', '--claim', 'site=4'], '--claim site is given twice; write several values'],
     ['a claim without a value', ['--claim', 'site'], '--claim must be name=value; got `site`'],
     ['a duration', ['--expires', '3 weeks'], '--expires is a whole number with a unit, not `3 weeks`'],
   ])('create rejects %s that it does not know', async (_what, args, message) => {

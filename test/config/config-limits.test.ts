@@ -362,6 +362,11 @@ describe('a resource', () => {
     ['a page size above its maximum', '    pagination: { max_page_size: 5 }\n', '12:34 SC304'],
     ['a page size of 0', '    pagination: { page_size: 0 }\n', '12:30 SC207'],
     ['a page size without pagination', '    pagination: { style: none, page_size: 5 }\n', '12:32 SC319'],
+    [
+      'a pagination style with a dialect, which has its own, but no size',
+      '    dialect: json-server\n    pagination: { style: none, max_offset: 5 }\n',
+      '13:19 SC319',
+    ],
     ['an unknown pagination style', '    pagination: { style: pages }\n', '12:26 SC204'],
     ['a link for a field that is not a relation', '    links: { title: book-detail }\n', '12:14 SC311'],
     ['`url` without `retrieve`', '    operations: [list]\n    url: true\n', '13:5 SC320'],

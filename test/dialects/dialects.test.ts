@@ -110,7 +110,7 @@ describe('a list', () => {
     ['/json-server/books?_sort=title&_order=up', '`_order` must be asc or desc'],
     ['/json-server/books?_order=asc', '`_order` has more entries than `_sort`'],
     ['/json-server/books?title_ne=a', 'no comparison `title_ne`; `title` supports exact, in, icontains'],
-    ['/json-server/books?_page=2&_start=3', '`_start` cannot be combined with `_page`, which requests another page'],
+    ['/json-server/books?_page=2&_start=3', '`_start` cannot be combined with `_page`; give one of them'],
     ['/json-server/books?_end=2&_limit=3', '`_end` cannot be combined with `_limit`'],
     ['/json-server/books?_page=0', '`_page` must be a whole number from 1'],
     ['/json-server/books?_limit=x', '`_limit` must be a whole number from 1'],

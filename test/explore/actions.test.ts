@@ -37,7 +37,10 @@ const plugin: Plugin = (app) => {
   app.action<{ readonly width: number | null }>('book', 'cover', {
     method: 'GET',
     summary: 'Draw a cover',
-    input: { width: { type: 'integer', maximum: 9, nullable: true } },
+    input: {
+      width: { type: 'integer', maximum: 9, nullable: true },
+      language: { type: 'string', max: 2, nullable: true, default: 'en' },
+    },
     output: { width: { type: 'integer', nullable: true } },
     handle: ({ input: { width } }) => ({ width }),
   })
@@ -68,6 +71,7 @@ describe('the page of a record', () => {
     expect(html).toMatch(/<input id="action-lend-days" name="days" data-kind="number"/)
     expect(html).toContain('default 14')
     expect(html).toContain('<form method="get" action="/explore/books/1/cover/"')
+    expect(html).toContain('default &quot;en&quot;')
     expect(html).not.toContain('action-clear')
   })
 

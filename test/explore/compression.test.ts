@@ -2,7 +2,9 @@ import { once } from 'node:events'
 import { get, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import type { Plugin } from '../../src/index.js'
 import { type Api, SNIPPETS_FILE, startApi } from '../support/api.js'
+import { PLUGGED } from '../support/cli.js'
 
 let api: Api
 beforeAll(async () => {
@@ -65,4 +67,19 @@ test('responses of the API are not compressed', async () => {
   await api.send('POST', '/api/snippets-viewset/', { title: 'Long', code: 'x'.repeat(5000), language: 'text' })
   const { headers } = await ask('/api/snippets-viewset/', { 'accept-encoding': 'gzip, br' })
   expect(headers['content-encoding']).toBeUndefined()
+})
+
+test('what a plugin says that its page varies by is kept', async () => {
+  const plugin: Plugin = (app) =>
+    app.use(async (_context, next) => {
+      const reply = await next()
+      return { ...reply, headers: { ...reply.headers, vary: 'Cookie' } }
+    })
+  const other = await startApi(PLUGGED, { plugin, env: { NODE_ENV: 'development' }, checkResponses: false })
+  try {
+    const response = await other.fetch('/explore/api/books/', { headers: { 'accept-encoding': 'br' } })
+    expect(response.headers.get('vary')).toBe('Cookie, Accept-Encoding')
+  } finally {
+    await other.close()
+  }
 })

@@ -39,7 +39,10 @@ const plugin: Plugin = (app) => {
   app.action<{ readonly width: number | null }, unknown, Book>('book', 'cover', {
     method: 'GET',
     summary: 'Draw a cover',
-    input: { width: { type: 'integer', maximum: 9, nullable: true } },
+    input: {
+      width: { type: 'integer', maximum: 9, nullable: true },
+      tags: { type: 'array', items: { type: 'string' }, nullable: true },
+    },
     output: { text: { type: 'text' } },
     handle: ({ record, input }) => ({ text: `${record.title} ${input.width}` }),
   })
@@ -124,6 +127,7 @@ describe('an action', () => {
   test('rejects an unknown parameter, whatever its method', async () => {
     const requests: readonly (readonly [method: string, path: string])[] = [
       ['GET', '/books/1/cover/?depth=2'],
+      ['GET', '/books/1/cover/?tags=x'],
       ['POST', '/books/clear/?depth=2'],
     ]
     for (const [method, path] of requests) {
@@ -177,7 +181,7 @@ describe('an action', () => {
 
   test('lists the query parameters it accepts', async () => {
     expect(await (await api.fetch('/books/1/cover/?height=1')).json()).toMatchObject({
-      detail: '`height` is not a parameter here; the parameters are width',
+      detail: '`height` is not a parameter here; the parameters are width, tags',
     })
   })
 

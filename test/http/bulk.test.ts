@@ -297,12 +297,12 @@ describe('DELETE with ids', () => {
   test.each([
     ['', 'the parameter ids is missing: it lists the keys of the records to delete, such as ids=1,2'],
     ['?ids=', 'the parameter ids is missing: it lists the keys of the records to delete, such as ids=1,2'],
-    ['?ids=1&all=true', '`all` is not a parameter here; the parameters are ids'],
+    ['?ids=1&all=true', '`all` is not a parameter here; the only one is ids'],
     ['?ids=1&ids=2', 'the parameter `ids` is given twice; give it once'],
     ['?ids=1,2,1', 'the parameter ids names `1` twice'],
     [
       `?ids=${Array.from({ length: 121 }, (_, index) => index).join()}`,
-      'the parameter ids names 121 records; it may name 120',
+      'the parameter ids lists 121 records; at most 120 are allowed',
     ],
   ])('is rejected for the query %j', async (search, detail) => {
     expect((await problemOf(await destroy(search))).slice(0, 2)).toEqual([400, detail])

@@ -18,7 +18,7 @@ export const editConfig = <Edited>(
   return typeof edited === 'string' ? text.slice(0, start) + edited : edited
 }
 
-/** The models of a configuration, which may have errors, with their tables. */
+/** Lists each model with its table. The configuration may be invalid. */
 export const modelTables = ({ value }: ConfigDocument): readonly { readonly model: string; readonly table: string }[] =>
   membersOf(findValue(value, ['models'])).map(([model, settings]) => {
     const table = findValue(settings, ['table'])

@@ -50,11 +50,11 @@ function readIds(resource: Resource, search: string): readonly Id[] {
   }
   const query = parseQuery(search, () => false)
   const unknown = [...query.keys()].find((name) => name !== 'ids')
-  if (unknown !== undefined) reject(`${quote(unknown)} is not a parameter here; the parameters are ids`)
+  if (unknown !== undefined) reject(`${quote(unknown)} is not a parameter here; the only one is ids`)
   const text = query.get('ids') ?? ''
   if (text === '') reject('the parameter ids is missing: it lists the keys of the records to delete, such as ids=1,2')
   const texts = text.split(',')
-  if (texts.length > max) reject(`the parameter ids names ${texts.length} records; it may name ${max}`)
+  if (texts.length > max) reject(`the parameter ids lists ${texts.length} records; at most ${max} are allowed`)
   const twice = texts.find((each, place) => texts.indexOf(each) !== place)
   if (twice !== undefined) reject(`the parameter ids names ${quote(twice)} twice`)
   const ids = texts.map((each) => [each, resource.key.parse(each)] as const)

@@ -3,6 +3,7 @@ import { pipeline, Readable } from 'node:stream'
 import { constants, createBrotliCompress, createGzip } from 'node:zlib'
 import { acceptedCodings, codedTag, type Coding } from '../codings.js'
 import { compress, MIN_LENGTH, QUALITY } from '../encodings.js'
+import { valueOf, varied, withHeader } from '../reply-headers.js'
 import type { Reply } from '../route.js'
 import { textOf, type WrittenReply } from './reply.js'
 
@@ -45,22 +46,6 @@ function codedHeaders(headers: Headers, coding: Coding): Headers {
   const tag = valueOf(headers, 'etag')
   const coded = { ...headers, 'Content-Encoding': coding }
   return tag === undefined ? coded : withHeader(coded, 'ETag', codedTag(tag, coding))
-}
-
-function varied(headers: Headers): Headers {
-  const vary = valueOf(headers, 'vary')
-  if (vary === undefined) return { ...headers, Vary: 'Accept-Encoding' }
-  return /accept-encoding|\*/i.test(vary) ? headers : withHeader(headers, 'Vary', `${vary}, Accept-Encoding`)
-}
-
-function valueOf(headers: Headers, lowerCaseName: string): string | undefined {
-  return Object.entries(headers).find(([name]) => name.toLowerCase() === lowerCaseName)?.[1]
-}
-
-/** Handlers may spell the names of headers in any case. */
-function withHeader(headers: Headers, name: string, value: string): Headers {
-  const others = Object.entries(headers).filter(([other]) => other.toLowerCase() !== name.toLowerCase())
-  return Object.fromEntries([...others, [name, value]])
 }
 
 /** Leaving the result early ends the stream. */

@@ -17,7 +17,7 @@ export function render(steps: readonly Step[]): string {
   return `${isAlone ? `${NO_TRANSACTION}\n\n` : ''}-- up\n\n${before}${up}\n-- down\n\n${after}${down}\n${formatOwned(ownedBy(steps))}`
 }
 
-/** Renders files of statements as one, which makes the changes of all of them. */
+/** Merges SQL migrations into the text of one file. */
 export function renderTogether(files: readonly Migration[]): string {
   const up = renderStatements(files.flatMap((file) => file.up.map(({ text }) => text)))
   const down = renderStatements(files.toReversed().flatMap((file) => (file.down ?? []).map(({ text }) => text)))
@@ -29,10 +29,10 @@ const renderStatements = (statements: readonly string[]): string => statements.m
 
 const INDEX = /^(?:create (?:unique )?|drop )index concurrently /
 
-/** Quoted names, texts with escapes, and plain texts, in which PostgreSQL prints a backslash as it is. */
+/** Quoted identifiers, string literals with escapes (`E'…'`), and plain string literals, in which a backslash has no meaning. */
 const QUOTED = /"(?:[^"]|"")*"|E'(?:[^'\\]|''|\\[^])*'|'(?:[^']|'')*'/g
 
-/** Renders a statement for a file. Files are read with the line ends of any system, so a carriage return in a text is written as an escape. */
+/** Renders a statement for a file. Reading a file normalises its line ends, so a carriage return in a string literal is written as an escape. */
 export function renderStatement(statement: string): string {
   return `${statement.replaceAll(QUOTED, escapeReturns)};\n`
 }
@@ -53,7 +53,7 @@ export function lossesOf(steps: readonly Step[]): readonly string[] {
   return steps.flatMap(({ loss }) => (loss === undefined ? [] : [loss]))
 }
 
-/** Suggests a name: `create_books`, `add_subtitle_to_books`, or `change_books` for several steps. */
+/** Suggests a name: `create_books` if tables are created, `add_subtitle_to_books` for one new column, otherwise `change_books`. */
 export function planName(steps: readonly Step[]): string {
   const created = steps
     .filter((step) => step.change === 'add' && !step.subject.includes('.'))
@@ -61,11 +61,11 @@ export function planName(steps: readonly Step[]): string {
   const touched = [...new Set(steps.map((step) => partsOf(step.subject)[0]))]
   const [only] = steps
   const [table = '', column] = partsOf(only?.subject ?? '')
-  if (created.length > 0) return wordsOf(`create_${created.slice(0, 3).join('_')}`)
-  if (steps.length === 1 && only?.change === 'add' && column !== undefined) return wordsOf(`add_${column}_to_${table}`)
-  return wordsOf(`change_${touched.slice(0, 3).join('_')}`)
+  if (created.length > 0) return slugOf(`create_${created.slice(0, 3).join('_')}`)
+  if (steps.length === 1 && only?.change === 'add' && column !== undefined) return slugOf(`add_${column}_to_${table}`)
+  return slugOf(`change_${touched.slice(0, 3).join('_')}`)
 }
 
-function wordsOf(text: string): string {
+function slugOf(text: string): string {
   return text.toLowerCase().replaceAll(/[^a-z0-9_]+/g, '_')
 }

@@ -13,8 +13,8 @@ export interface UndeclaredColumn
 }
 
 /**
- * Writes a private field for a column at the end of its model, and leaves every other character as it is.
- * @returns undefined if the file has no model for the table, or cannot describe the column
+ * Adds a private field for a column at the end of its model, and leaves every other character as it is.
+ * @returns the new text; undefined if the file has no model for the table, no field can describe the column, or nothing could fill it
  */
 export function declareField(text: string, file: string, column: UndeclaredColumn): string | undefined {
   const settings = settingsOf(column)

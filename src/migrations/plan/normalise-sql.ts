@@ -41,7 +41,7 @@ const PRINTED_ALIKE =
 const keyOfDefault = ({ type, collation, default: value }: CatalogColumn): string =>
   JSON.stringify([type, collation, value])
 
-/** A default cannot refer to columns, so each is printed once for all columns of its type, in a column of its own, by its key. */
+/** Makes one column for each distinct default, by `keyOfDefault`: a default cannot refer to columns, so it is printed alike for all columns of its type. */
 function distinctDefaults(tables: Catalog): ReadonlyMap<string, CatalogColumn> {
   const columns = tables.flatMap(({ columns }) =>
     columns.filter(({ default: value }) => value !== null && !PRINTED_ALIKE.test(value)),
@@ -50,7 +50,7 @@ function distinctDefaults(tables: Catalog): ReadonlyMap<string, CatalogColumn> {
   return new Map([...distinct].map(([key, column], place) => [key, { ...column, name: `default ${place}` }]))
 }
 
-/** The maximum number of columns of a table. */
+/** The number of defaults in one temporary table; PostgreSQL allows 1,600 columns. */
 const MAX_COLUMNS = 500
 
 function inChunks<Item>(items: readonly Item[], size: number): readonly (readonly Item[])[] {
@@ -66,7 +66,7 @@ const withoutDefaults = (table: CatalogTable): CatalogTable => ({
   columns: table.columns.map((column) => ({ ...column, default: null })),
 })
 
-/** Without the columns that have no expression and that none can name: one of text costs PostgreSQL as much as another table. */
+/** Leaves out the columns that no expression uses: for a table with a text column, PostgreSQL also creates a TOAST table. */
 function withNamedColumns(table: CatalogTable): CatalogTable {
   const texts = [
     ...table.columns.map(({ generated }) => generated ?? ''),
@@ -86,7 +86,7 @@ const hasExpressions = (table: CatalogTable): boolean =>
   checksOf(table).length > 0 ||
   expressionIndexesOf(table).length > 0
 
-/** An index of plain columns has no expression. */
+/** Whether an index has an expression among its columns, or a condition. */
 const hasExpression = ({ columns, definition }: CatalogTable['indexes'][number]): boolean =>
   columns.includes(null) || / WHERE /.test(definition)
 
@@ -110,7 +110,7 @@ function attempt(table: CatalogTable): readonly string[] {
     ...columns.filter(({ generated }) => generated !== null),
   ].map(columnOf)
   const start = `create temporary table ${identifier(name)}`
-  // A constraint that is not valid can only be added.
+  // `not valid` only has an effect when a constraint is added to a table.
   const add = (parts: readonly string[]) =>
     parts.length === 0
       ? []

@@ -8,7 +8,7 @@ import type { ConcurrentIndex, FileStatement } from '../files/statements.js'
 /**
  * Runs one part of a file outside a transaction. An invalid index of an interrupted run is dropped and rebuilt, and finished statements are skipped,
  * so this can be repeated until it succeeds.
- * @throws MigrationError if a statement fails; an invalid index is dropped before
+ * @throws MigrationError if a statement fails, after dropping the invalid index that it left
  */
 export function runOutside(
   database: Database,
@@ -40,8 +40,8 @@ const BLOCKS_AT_ONCE = 100
 const BLOCKS = `select pg_relation_size(to_regclass($1)) / current_setting('block_size')::bigint`
 
 /**
- * Fills a column by many short transactions, one for each range of blocks, so that no row is locked for long. Rows that are filled already
- * are not changed, so an interrupted run is continued.
+ * Fills a column in many short transactions, one for each range of blocks, so that no row is locked for long. Only a partitioned table is filled
+ * in a single transaction. Rows that already have a value are not changed, so an interrupted run can be continued.
  */
 async function fill(connection: Connection, { file, statement: { text, line }, table, watch }: Fill): Promise<void> {
   const { rows } = await connection.query({ text: BLOCKS, values: [table] })
@@ -54,7 +54,7 @@ async function fill(connection: Connection, { file, statement: { text, line }, t
   await run('')
 }
 
-/** Runs a statement on constraints, unless an interrupted run has finished it. */
+/** Runs a repeatable statement, unless it adds a constraint that an interrupted run has added. */
 async function runUnlessDone(connection: Connection, file: string, statement: FileStatement): Promise<void> {
   const { adds } = statement.repeatable ?? {}
   if (adds && (await isAdded(connection, statement, adds))) return
@@ -62,7 +62,7 @@ async function runUnlessDone(connection: Connection, file: string, statement: Fi
 }
 
 const CONSTRAINT = `
-  select pg_get_constraintdef(oid), contype::text, conindid::regclass::text from pg_constraint
+  select pg_get_constraintdef(oid), contype::text from pg_constraint
   where conrelid = to_regclass($1) and conname = $2`
 
 /** Whether a table has the constraint that a statement adds: compares it with the constraint that the statement makes in its place. */
@@ -75,7 +75,7 @@ async function isAdded(
   const read = async () => (await connection.query({ text: CONSTRAINT, values })).rows[0]
   const found = await read()
   if (!found) return false
-  // The statement before has checked the index.
+  // The statement that builds the index, earlier in the file, has compared it.
   if (/\busing\s+index\s+\S+$/i.test(text)) return found[1] === 'u' || found[1] === 'p'
   await connection.query({ text: 'begin', values: [] })
   try {
