@@ -5,10 +5,18 @@ import { UnreadableData } from './record.js'
 
 /**
  * Returns the fields that identify existing records: the named ones, or the primary key.
- * @throws UnreadableData for an unknown name, and for fields that are not unique
+ * @throws UnreadableData for an unknown name, for fields that are not unique, and for a model without a primary key if none are named
  */
 export function readKey(model: ModelSpec, names: readonly string[] | undefined, line: number): readonly FieldSpec[] {
-  if (names === undefined) return model.key
+  if (names === undefined) {
+    if (model.key.length > 0) return model.key
+    const keys = keysOf(model)
+    const help =
+      keys.length > 0
+        ? `give --key with one of: ${keys.join(' | ')}`
+        : 'none of its fields are unique, so nothing can be seeded'
+    throw new UnreadableData(line, `${model.name} has no primary key that identifies existing records; ${help}`)
+  }
   const fields = names.map((name) => {
     const field = model.fields.find((each) => each.name === name)
     if (field) return field

@@ -62,20 +62,21 @@ function upsertText({ model, fields, key, types }: Shape): string {
   const cast = ({ column, type, options }: FieldSpec, index: number) =>
     `(r ->> ${index})::${types.get(column) ?? type.column(options)} as c${index}`
   const own = ({ column }: FieldSpec) => `${table}.${identifier(column)}`
-  const same = key.map((field) => `${own(field)} = c${fields.indexOf(field)}`).join(' and ')
+  const same = key.map((field) => `${own(field)} = "@given".c${fields.indexOf(field)}`).join(' and ')
   const columns = fields.map(({ column }) => identifier(column)).join(', ')
-  return `with given as (
+  // No table has such a name, and the columns of the table are always qualified.
+  return `with "@given" as (
       select n, ${fields.map(cast).join(', ')} from json_array_elements($1::json) with ordinality as g(r, n)
-    ), repeated as (
-      select min(n) as n from given join ${table} on ${same} where ${table}.xmin::text = ${OWN}
-    ), written as (
+    ), "@repeated" as (
+      select min("@given".n) as n from "@given" join ${table} on ${same} where ${table}.xmin::text = ${OWN}
+    ), "@written" as (
       insert into ${table} (${columns}) overriding system value
-      select ${fields.map((_, index) => `c${index}`).join(', ')} from given where (select n from repeated) is null order by n
+      select ${fields.map((_, index) => `c${index}`).join(', ')} from "@given" where (select n from "@repeated") is null order by n
       on conflict (${key.map(({ column }) => identifier(column)).join(', ')}) do ${conflictAction({ model, fields, key })}
       returning ${table}.xmax = 0 as created
     )
-    select (select n from repeated)::text, count(*) filter (where created)::text, count(*) filter (where not created)::text
-    from written`
+    select (select n from "@repeated")::text, count(*) filter (where created)::text, count(*) filter (where not created)::text
+    from "@written"`
 }
 
 function conflictAction({ model, fields, key }: Columns): string {

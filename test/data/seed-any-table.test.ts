@@ -1,0 +1,51 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { openShelves, type Shelves } from '../support/shelves.js'
+
+const YAML = `version: 1
+models:
+  given:
+    table: given
+    fields: { n: { type: bigint, primary_key: true, key: client }, c0: { type: string, max: 9 } }
+  reading:
+    primary_key: none
+    fields: { place: { type: string, max: 9 }, code: { type: string, max: 9, unique: true } }
+  event:
+    primary_key: none
+    fields: { kind: { type: string, max: 9 } }
+resources: {}
+`
+
+let shelves: Shelves
+beforeAll(async () => {
+  shelves = await openShelves({ yaml: YAML })
+})
+afterAll(() => shelves.remove())
+
+const seed = async (text: string, ...options: readonly string[]) => {
+  await shelves.project.write('data.yaml', text)
+  return shelves.run('seed', 'data.yaml', ...options)
+}
+
+test('seed writes to tables and columns of any name', async () => {
+  for (const counts of ['created 2, updated 0, unchanged 0', 'created 0, updated 0, unchanged 2'])
+    expect(await seed('given:\n  - { n: 1, c0: a }\n  - { n: 2, c0: b }\n')).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining(counts),
+    })
+})
+
+test('records of a table without a key are found by a unique field, or rejected', async () => {
+  const rejected = await seed('reading:\n  - { place: A, code: x }\n')
+  expect([rejected.code, rejected.stderr + rejected.stdout]).toEqual([
+    1,
+    expect.stringContaining(
+      'reading has no primary key that identifies existing records; give --key with one of: code',
+    ),
+  ])
+  expect(await seed('reading:\n  key: code\n  records:\n    - { place: A, code: x }\n')).toMatchObject({ code: 0 })
+  const hopeless = await seed('event:\n  - { kind: x }\n')
+  expect([hopeless.code, hopeless.stderr + hopeless.stdout]).toEqual([
+    1,
+    expect.stringContaining('none of its fields are unique, so nothing can be seeded'),
+  ])
+})
