@@ -191,6 +191,18 @@ describeWithServer('when the server', () => {
     await impatient.close()
   })
 
+  test('freezes, does not delay closing', async () => {
+    const pipelining = await openDatabase({ url: cluster.url, directory: '' }, { DATABASE_POOL: '10' })
+    const frozen = Number((await pipelining.query({ ...pid, retry: true, quick: true })).rows[0]?.[0])
+    process.kill(frozen, 'SIGSTOP')
+    try {
+      const closed = pipelining.close().then(() => 'closed')
+      expect(await Promise.race([closed, delay(2_000, 'open')])).toBe('closed')
+    } finally {
+      process.kill(frozen, 'SIGCONT')
+    }
+  })
+
   describe('does not respond', () => {
     let patient: Database
     let impatient: Database

@@ -86,6 +86,9 @@ const CHECK_INTERVAL_MS = 25
  */
 const MAX_BACKLOG_MS = 20
 
+/** How long the server may take to close a connection, in ms. A frozen server never does. */
+const END_TIMEOUT_MS = 500
+
 /**
  * Pipelining several statements costs both sides far fewer system calls. But a statement waits for those before it, so only indexed reads belong
  * here. If one is slow after all, those behind it are rejected and sent elsewhere.
@@ -121,7 +124,7 @@ export function openPipelined({
 
   function discard(connection: Pipelined): void {
     connections.delete(connection)
-    connection.client.end().catch(() => undefined)
+    void end(connection.client)
   }
 
   /** Returns the first connection with room, otherwise a new one, otherwise the least busy one. */
@@ -213,7 +216,13 @@ export function openPipelined({
     }),
     close: async () => {
       clearInterval(interval)
-      await Promise.all([...connections].map(({ client }) => client.end().catch(() => undefined)))
+      await Promise.all([...connections].map(({ client }) => end(client)))
     },
   }
+}
+
+async function end(client: pg.Client): Promise<void> {
+  const timer = setTimeout(() => cutStream(client), END_TIMEOUT_MS)
+  await client.end().catch(() => undefined)
+  clearTimeout(timer)
 }
