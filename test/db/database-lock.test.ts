@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import fs, { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
@@ -79,6 +80,22 @@ describe('the lock', () => {
     writeLock(content)
     expect(rejection(() => lockDirectory(directory))).toContain('is in use by')
     expect(existsSync(lockFile())).toBe(true)
+  })
+
+  test('is not left behind by a full disk', () => {
+    const write = fs.writeFileSync
+    fs.writeFileSync = (file, _, options) => {
+      write(file, '', options)
+      throw new Error('no space left on device')
+    }
+    syncBuiltinESMExports()
+    try {
+      expect(() => lockDirectory(directory)).toThrow('no space left on device')
+    } finally {
+      fs.writeFileSync = write
+      syncBuiltinESMExports()
+    }
+    lockDirectory(directory)()
   })
 
   test('a second release does not remove the lock of the next holder', () => {

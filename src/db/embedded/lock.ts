@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { dirname } from 'node:path'
 import { types } from 'node:util'
@@ -48,11 +48,26 @@ function takeLock(path: string, directory: string): void {
 
 function create(path: string): boolean {
   const holder: Holder = { pid: process.pid, started: startOf(process.pid), host: hostname() }
+  const file = open(path)
+  if (file === undefined) return false
   try {
-    writeFileSync(path, JSON.stringify(holder), { flag: 'wx' })
+    writeFileSync(file, JSON.stringify(holder))
     return true
   } catch (error) {
-    if (isSystemError(error, 'EEXIST')) return false
+    // Nobody could tell whose lock an empty file is.
+    remove(path)
+    throw error
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** Returns undefined if the file exists. */
+function open(path: string): number | undefined {
+  try {
+    return openSync(path, 'wx')
+  } catch (error) {
+    if (isSystemError(error, 'EEXIST')) return undefined
     throw error
   }
 }
