@@ -133,9 +133,9 @@ export function referredKeyOf(error: unknown, table: string): NamedKey | undefin
   return namedKey(cause.detail)
 }
 
-/** Returns the text that the server failed to convert; undefined for other errors. */
+/** Returns the message about a text that the server failed to convert; undefined for other errors. Its language, and so its quotes, vary. */
 export function failedConversionOf(error: unknown): string | undefined {
-  return codeOf(error) === '22P02' ? /"(.*)"/.exec(driverError(error)?.message ?? '')?.[1] : undefined
+  return codeOf(error) === '22P02' ? driverError(error)?.message : undefined
 }
 
 /**

@@ -8,7 +8,7 @@ import { failedConversionOf, toProblem, toReadFailure, toReferred, toRemoveFailu
 import type { Bounds } from '../statements/bounds.js'
 import { DENIED } from '../statements/covering-sql.js'
 import { notGranted } from '../statements/granted-writes.js'
-import { OUTSIDE } from '../statements/scope.js'
+import { outsideName } from '../statements/scope.js'
 
 /** Sends the statements of a store and translates database errors for clients. */
 export interface Sender {
@@ -61,10 +61,10 @@ function toOutside(
   { table, relations }: ModelSpec,
   constraintErrors: ConstraintErrors,
 ): Problem | undefined {
-  const text = failedConversionOf(cause)
-  if (text?.startsWith(DENIED)) return notGranted()
-  if (text === undefined || !text.startsWith(OUTSIDE)) return undefined
-  const name = text.slice(OUTSIDE.length)
+  const message = failedConversionOf(cause) ?? ''
+  if (message.includes(DENIED)) return notGranted()
+  const name = outsideName(message)
+  if (name === undefined) return undefined
   const relation = relations.find((each) => each.name === name)
   if (!relation) return new Problem('validation', 'The record would be outside the scope of this request', { cause })
   const columns = columnsOf(relation)

@@ -82,7 +82,7 @@ export function writtenSql(field: FieldSpec, row: Row, params: Parameters): stri
   return value instanceof CallerKey ? callerKeySql(value, params) : params.addWritten(field, row)
 }
 
-/** Begins the error of a record that no grant covers. */
+/** The error of a record that no grant covers. */
 export const DENIED = 'no grant covers the record'
 
 /** An addition to `returning` that makes the statement fail unless a condition holds. */

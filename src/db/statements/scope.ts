@@ -18,8 +18,9 @@ export function narrowing(scopes: Scopes | undefined, params: Parameters): Narro
   return scopes && (({ model }, name) => scopeClause(model.table, scopes, params, name))
 }
 
-/** Prefixes the name of the relation in the error for a record outside the scope; empty if the row itself is outside. */
-export const OUTSIDE = 'outside the scope: '
+/** Enclose the name of the relation in the error for a record outside the scope; it is empty if the row itself is outside. */
+const OUTSIDE = 'outside the scope: '
+const END = ';'
 
 /**
  * Additions to `returning` that make the statement fail if a written row is outside the scope or refers to a record outside. The database checks the
@@ -56,7 +57,12 @@ export function refersTo(table: string, { target, parts }: ModelRelation, condit
 }
 
 export function insideCheck(name: string, condition: string): string {
-  return failUnless(condition, `${OUTSIDE}${name}`)
+  return failUnless(condition, `${OUTSIDE}${name}${END}`)
+}
+
+/** Returns the name that a failed `insideCheck` has put into the message; undefined for other messages. */
+export function outsideName(message: string): string | undefined {
+  return message.split(OUTSIDE, 2)[1]?.split(END, 1)[0]
 }
 
 /**
