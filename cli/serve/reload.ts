@@ -233,7 +233,7 @@ async function reload(
 /** A reload never deletes data, so removed tables and columns stay until a migration drops them. */
 function warnOfLeft(left: readonly string[], log: Log): void {
   if (left.length === 0) return
-  const msg = `kept in the database, because dropping would delete data: ${left.join(', ')}; to drop: snippetctl migrate plan --write NAME`
+  const msg = `not applied, because a reload never deletes data: ${left.join(', ')}; to apply: snippetctl migrate plan --write NAME`
   log.warn({ event: 'schema_left', left, msg })
 }
 

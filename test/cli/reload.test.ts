@@ -254,7 +254,7 @@ export default () => {}
     expect(await server.logged('schema_left')).toMatchObject({
       left: ['drop books.books_pages_range', 'drop books.pages'],
       msg: expect.stringMatching(
-        /to keep its data: drop .*books\.pages; to change it: snippetctl migrate plan --write NAME$/,
+        /never deletes data: drop .*books\.pages; to apply: snippetctl migrate plan --write NAME$/,
       ),
     })
     await withField('sheets: { type: integer, nullable: true }')
