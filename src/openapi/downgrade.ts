@@ -22,12 +22,14 @@ function convert(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(
     Object.entries(downgradeSchema(value as JsonPart)).map(([key, member]) =>
-      key === 'properties' ? [key, mapMembers(member as JsonPart)] : [key, DATA.has(key) ? member : convert(member)],
+      NAMED.has(key) ? [key, mapMembers(member as JsonPart)] : [key, DATA.has(key) ? member : convert(member)],
     ),
   )
 }
 
-/** Property names are not keywords. */
+/** Members whose own members have names, which are not keywords: properties, and the response `default`. */
+const NAMED: ReadonlySet<string> = new Set(['properties', 'responses'])
+
 function mapMembers(properties: JsonPart): JsonPart {
   return Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, convert(schema)]))
 }

@@ -222,6 +222,21 @@ describe('a hand-written route', () => {
     })
   })
 
+  test('has no 3.1 keywords in the default response of the 3.0 document', async () => {
+    const { paths } = await documentWith((app) => {
+      const render = () => ({ contentType: 'application/json', body: '{}' })
+      const field = { type: ['string', 'null'] }
+      app.problems('/legacy/', render, { type: 'object', properties: { field, kind: { const: 'x' } } })
+      app.route('GET', '/legacy/it/', 'legacy', handle, {
+        summary: 'Get it',
+        responses: { 200: { description: 'It.' } },
+      })
+    }, '3.0')
+    const { responses = {} } = paths['/api/legacy/it/']?.get ?? {}
+    expect(JSON.stringify(responses['default'])).toContain('"field":{"type":"string","nullable":true}')
+    expect(JSON.stringify(responses['default'])).toContain('"kind":{"enum":["x"]}')
+  })
+
   test("has its author's description", async () => {
     const { paths } = await documentWith((app) =>
       app.route('POST', '/books/{id}/lend/', 'book-lend', handle, {
