@@ -38,8 +38,11 @@ const SAME_AGAIN = new RegExp(
   'isu',
 )
 
-/** One value for one column, so that a row that has been filled is not changed again. */
-const VALUE = String.raw`(?:'(?:[^']|'')*'|\([^()']*\)|[^',()])+`
+/**
+ * One value for one column, so that a row that has been filled is not changed again. A text ends only where no quote follows: several ways to read
+ * it would take exponential time.
+ */
+const VALUE = String.raw`(?:'(?:[^']|'')*'(?!')|\([^()']*\)|[^',()])+`
 const FILL = new RegExp(
   String.raw`^update\s+(${TABLE})\s+set\s+(${NAME})\s*=\s*${VALUE}\s+where\s+\2\s+is\s+null$`,
   'isu',
