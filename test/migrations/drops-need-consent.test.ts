@@ -34,6 +34,17 @@ describe('data loss in a migration', () => {
     ['drop table books;', 'books', /^0003_less drops the table books: 2 rows are lost with it$/],
     ['/* ; */ truncate books;', 'books', /^0003_less deletes from the table books: 2 rows are in it$/],
     ['delete from books where id = 1;', 'books', /deletes from the table books/],
+    [
+      'create table if not exists books (id int primary key); delete from books;',
+      'books',
+      /deletes from the table books: 2/,
+    ],
+    [
+      'create table kept (id int); with moved as (delete from books returning id) insert into kept select * from moved;',
+      'books',
+      /deletes from the table books: 2/,
+    ],
+    ['do $$ begin delete from books; end $$;', 'books', /deletes from the table books: 2/],
     ['alter table books rename size to pages; alter table books drop pages;', 'books.pages', /drops .* books\.pages/],
     ["do $$ begin execute 'alter table books drop si' || 'ze'; end $$;", 'books.size', /drops the column books\.size$/],
     ['create schema s; alter table books set schema s; drop schema s cascade;', 'books', /drops the table books$/],
@@ -48,6 +59,22 @@ describe('data loss in a migration', () => {
     expect(await failureOf(migrateUp(database, folder.path, { allows: (name) => name === 'others' }))).toMatch(says)
     expect(await look()).toEqual(before)
     const allows = (name: string) => name === object
+    expect((await migrateUp(database, folder.path, { allows })).at(-1)).toMatchObject({ name: '0003_less' })
+  })
+
+  test.each([
+    ['truncate books cascade;', ['books', 'lines', 'reviews']],
+    ['delete from books;', ['books', 'lines']],
+  ])('by `%s` must be named for the tables that lose rows by foreign keys', async (sql, objects) => {
+    const referring =
+      'create table reviews (book int references books); create table lines (book int references books on delete cascade); insert into lines values (1);'
+    const folder = await makeFolder({ '0001_books.sql': MADE, '0002_referring.sql': `-- up\n${referring}\n` })
+    await migrateUp(database, folder.path)
+    await folder.write('0003_less.sql', `-- up\n${sql}\n`)
+    const failure = await failureOf(migrateUp(database, folder.path, { allows: (name) => name === 'books' }))
+    for (const object of objects.slice(1)) expect(failure).toContain(`0003_less deletes from the table ${object}: `)
+    expect(failure.split('deletes from')).toHaveLength(objects.length)
+    const allows = (name: string) => objects.includes(name)
     expect((await migrateUp(database, folder.path, { allows })).at(-1)).toMatchObject({ name: '0003_less' })
   })
 
@@ -89,6 +116,9 @@ test.each<[sql: string, objects: readonly string[]]>([
   ['alter table a add b int, add constraint x check (b > 1); alter table a drop b', []],
   ['alter table a rename to b; drop table b', ['b']],
   ['drop table if exists a, "B b", public.c cascade', ['a', 'B b', 'c']],
+  ['merge into a using b on true when matched then delete', ['a']],
+  ["with x as (select 'delete from a') merge into b using x on true when matched then do nothing", []],
+  ['alter table a add if not exists b int; alter table a drop b', ['a.b']],
   ["comment on table a is 'drop table a'; drop index a; drop view a", []],
 ])('`%s` destroys %j', (sql, objects) => {
   expect(destroyedBy(splitStatements(sql)).map(({ object }) => object)).toEqual(objects)

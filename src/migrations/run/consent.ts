@@ -90,12 +90,30 @@ export async function lossesOfFiles(
     files.flatMap((file) => destroyedBy(file[part] ?? []).map(({ object }) => [object, file.name] as const)),
   )
   const losses: Loss[] = []
-  for (const { object, was, kind } of destroyed) {
+  for (const { object, was, kind, cascade } of destroyed) {
     if (!there.has(was)) continue
-    const count = await countOf(connection, was)
-    losses.push({ migration: owners.get(object) ?? '', object, kind, count })
+    const migration = owners.get(object) ?? ''
+    losses.push({ migration, object, kind, count: await countOf(connection, was) })
+    for (const referrer of cascade ? await referrersOf(connection, was, cascade) : [])
+      losses.push({ migration, object: referrer, kind, count: await countOf(connection, referrer) })
   }
   return part === 'up' ? losses : [...losses, ...adoptedIn(files, losses)]
+}
+
+const REFERRERS = `
+  with recursive referrers (id) as (
+    select conrelid from pg_constraint
+    where contype = 'f' and confrelid = to_regclass($1) and ($2 = 'all foreign keys' or confdeltype = 'c')
+    union
+    select conrelid from pg_constraint join referrers on confrelid = id
+    where contype = 'f' and ($2 = 'all foreign keys' or confdeltype = 'c')
+  )
+  select relname::text from referrers join pg_class on oid = id where id <> to_regclass($1) order by 1`
+
+/** The tables whose rows are deleted with those of a table, because they refer to it. */
+async function referrersOf(connection: Connection, table: string, cascade: string): Promise<readonly string[]> {
+  const { rows } = await connection.query({ text: REFERRERS, values: [tableSql(table), cascade] })
+  return rows.map(([name]) => String(name))
 }
 
 /** Objects that existed before the files that adopted them. */

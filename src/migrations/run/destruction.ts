@@ -7,6 +7,8 @@ export interface Destroyed {
   /** The same under the names before the first parsed statement. */
   readonly was: string
   readonly kind: 'column' | 'table' | 'rows'
+  /** The foreign keys by which rows that refer to these are destroyed with them. */
+  readonly cascade?: 'all foreign keys' | 'on delete cascade'
 }
 
 const QUALIFIED = String.raw`${NAME}(?:\s*\.\s*${NAME})?`
@@ -30,7 +32,9 @@ const ACTIONS: readonly Reading[] = [
     ledger.drop(`${table}.${column}`, 'column'),
   ),
   reading(String.raw`^add\s+constraint\b`, () => []),
-  reading(String.raw`^add\s+(?:column\s+)?(?:if\s+not\s+exists\s+)?(${NAME})`, ([column = ''], ledger, table) =>
+  // What exists already is not made by the file.
+  reading(String.raw`^add\s+(?:column\s+)?if\s+not\s+exists\b`, () => []),
+  reading(String.raw`^add\s+(?:column\s+)?(${NAME})`, ([column = ''], ledger, table) =>
     ledger.make(`${table}.${column}`),
   ),
   reading(String.raw`^rename\s+constraint\b`, () => []),
@@ -41,26 +45,41 @@ const ACTIONS: readonly Reading[] = [
 ]
 
 const STATEMENTS: readonly Reading[] = [
-  reading(
-    String.raw`^create\s+(?:unlogged\s+|temp\s+|temporary\s+)?table\s+(?:if\s+not\s+exists\s+)?(${QUALIFIED})`,
-    ([table = ''], ledger) => ledger.make(table),
+  reading(String.raw`^create\s+(?:unlogged\s+|temp\s+|temporary\s+)?table\s+if\s+not\s+exists\b`, () => []),
+  reading(String.raw`^create\s+(?:unlogged\s+|temp\s+|temporary\s+)?table\s+(${QUALIFIED})`, ([table = ''], ledger) =>
+    ledger.make(table),
   ),
   reading(String.raw`^drop\s+table\s+(?:if\s+exists\s+)?(${QUALIFIED}(?:\s*,\s*${QUALIFIED})*)`, (tables, ledger) =>
     tables.flatMap((table) => ledger.drop(table, 'table')),
   ),
-  reading(
-    String.raw`^truncate\s+(?:table\s+)?(?:only\s+)?(${QUALIFIED}(?:\s*,\s*(?:only\s+)?${QUALIFIED})*)`,
-    (tables, ledger) => tables.flatMap((table) => ledger.lose(table)),
-  ),
-  reading(String.raw`^delete\s+from\s+(?:only\s+)?(${QUALIFIED})`, ([table = ''], ledger) => ledger.lose(table)),
 ]
+
+/** Statements that can delete rows, alone or with others inside. */
+const DELETES = /^(?:delete|truncate|merge|with|explain|copy|prepare|do)\b/i
+const DELETED = new RegExp(
+  String.raw`\b(delete\s+from|truncate|merge\s+into)\s+(?:table\s+)?(?:only\s+)?(${QUALIFIED}(?:\s*,\s*(?:only\s+)?${QUALIFIED})*)`,
+  'giu',
+)
+
+/** Finds the tables of which a statement deletes rows. */
+function readDeletes(text: string, ledger: Ledger): readonly Destroyed[] {
+  if (!DELETES.test(text)) return []
+  const code = text.replaceAll(/'(?:[^']|'')*'/g, "''")
+  const merges = /\bthen\s+delete\b/i.test(code)
+  const truncated = /\bcascade\b/i.test(code) ? 'all foreign keys' : undefined
+  return [...code.matchAll(DELETED)].flatMap(([, verb = '', tables = '']) => {
+    if (/^merge/i.test(verb) && !merges) return []
+    const cascade = /^truncate/i.test(verb) ? truncated : 'on delete cascade'
+    return namesIn(tables).flatMap((table) => ledger.lose(table, cascade))
+  })
+}
 
 /** The original names of objects, and the objects created since. */
 interface Ledger {
   make(object: string): readonly Destroyed[]
   rename(from: string, to: string): readonly Destroyed[]
   drop(object: string, kind: Destroyed['kind']): readonly Destroyed[]
-  lose(table: string): readonly Destroyed[]
+  lose(table: string, cascade: Destroyed['cascade']): readonly Destroyed[]
 }
 
 /** Finds the objects that statements destroy, of those that existed before the first statement. */
@@ -75,7 +94,7 @@ function readStatement(text: string, ledger: Ledger): readonly Destroyed[] {
     const [table = ''] = namesIn(target)
     return splitActions(actions).flatMap((action) => readBy(ACTIONS, action, { ledger, table }))
   }
-  return readBy(STATEMENTS, text, { ledger, table: '' })
+  return [...readBy(STATEMENTS, text, { ledger, table: '' }), ...readDeletes(text, ledger)]
 }
 
 function readBy(
@@ -114,7 +133,7 @@ function openLedger(): Ledger {
       return []
     },
     drop: destroyed,
-    lose: (table) => destroyed(table, 'rows'),
+    lose: (table, cascade) => destroyed(table, 'rows').map((rows) => (cascade ? { ...rows, cascade } : rows)),
   }
 }
 
