@@ -1,7 +1,8 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { once } from 'node:events'
+import type { Database } from '../../src/db/database.js'
 import { openDatabase } from '../../src/db/open.js'
-import { migrateUp, migrationStatus } from '../../src/migrations/run/run.js'
+import { migrateDown, migrateUp, migrationStatus } from '../../src/migrations/run/run.js'
 import { openTestDatabase, type TestDatabase, testDatabaseKind } from '../support/database.js'
 import { makeFolder, tablesOf } from '../support/migrations.js'
 import { buildMigrator, startMigrator, whileHeld } from '../support/migrators.js'
@@ -31,6 +32,14 @@ test('two migrators that start together in one process apply each migration once
 // Two processes need a server outside of this one.
 const onServer = testDatabaseKind() === 'postgres' ? describe : describe.skip
 
+/** Holds up the migrator that runs `pg_advisory_xact_lock(1, 1)` until another one polls for the lock of migrators. */
+const HELD = {
+  lock: 'select pg_advisory_xact_lock(1, 1)',
+  condition: `exists (select from pg_stat_activity where datname = current_database() and query ~ '^select pg_try_advisory')
+    and exists (select from pg_locks where locktype = 'advisory' and not granted and database =
+      (select oid from pg_database where datname = current_database()))`,
+}
+
 onServer('migrators of one server', () => {
   let program: string
 
@@ -57,13 +66,29 @@ onServer('migrators of one server', () => {
     const other = await openDatabase({ url: database.url, directory: '' }, {})
     const both = () => Promise.all([migrateUp(database, folder.path), migrateUp(other, folder.path)])
     try {
-      const asking = `select from pg_stat_activity where datname = current_database() and query ~ '^select pg_try_advisory'`
-      const waiting = `select from pg_locks where locktype = 'advisory' and not granted and database =
-        (select oid from pg_database where datname = current_database())`
-      const condition = `exists (${asking}) and exists (${waiting})`
-      const held = { lock: 'select pg_advisory_xact_lock(1, 1)', condition }
-      const done = await whileHeld(database, held, both)
+      const done = await whileHeld(database, HELD, both)
       expect(done.flat()).toMatchObject([{ name: '0001_one' }])
+    } finally {
+      await other.close()
+    }
+  })
+
+  test('two migrators that revert the last migration together revert only that one', async () => {
+    const folder = await makeFolder({
+      '0001_one.sql': '-- up\ncreate table one (id int);\n-- down\ndrop table one;\n',
+      '0002_two.sql':
+        '-- up\ncreate table two (id int);\n-- down\nselect pg_advisory_xact_lock(1, 1);\ndrop table two;\n',
+    })
+    await migrateUp(database, folder.path)
+    const other = await openDatabase({ url: database.url, directory: '' }, {})
+    const down = (each: Database) => migrateDown(each, folder.path, { allows: () => true })
+    try {
+      const ends = await whileHeld(database, HELD, () => Promise.allSettled([down(database), down(other)]))
+      expect(ends.find(({ status }) => status === 'rejected')).toMatchObject({
+        reason: { message: expect.stringContaining('0002_two is not the last applied migration any more') },
+      })
+      expect(ends.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+      expect(await tablesOf(database)).toEqual(['one'])
     } finally {
       await other.close()
     }

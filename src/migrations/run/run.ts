@@ -73,7 +73,7 @@ export async function migrateUp(
 /**
  * Reverts the migrations that were applied last, each in its own transaction.
  * @throws ConsentNeeded if they destroy objects without consent; nothing is reverted. MigrationError if the files and the journal disagree, a
- * file has no down part, or a migration fails.
+ * file has no down part, another process migrates the database, or a migration fails.
  */
 export async function migrateDown(
   database: Database,
@@ -127,7 +127,9 @@ async function runMigrations(database: Database, run: MigrationRun): Promise<rea
   let finished: Migration | undefined
   try {
     while (direction === 'up' || all.length < names.length) {
-      const options = { direction, start, allows, canRunOutside: database.concurrent, finished: finished?.name, watch }
+      const expected = direction === 'down' ? names[all.length] : undefined
+      const canRunOutside = database.concurrent
+      const options = { direction, expected, start, allows, canRunOutside, finished: finished?.name, watch }
       const taken = await asOnlyMigrator(database, (session) => step(session, files, options), watch)
       if (taken === undefined) break
       finished = taken.recorded ? undefined : taken.file
@@ -160,6 +162,8 @@ function counting(session: MigratingSession, of: number, watch: Watch): Pick<Mig
 
 interface StepOptions {
   readonly direction: Direction
+  /** The migration to revert; undefined if any is next, because migrators that start together share the pending ones. */
+  readonly expected: string | undefined
   readonly start: Inventory
   readonly allows: Allows
   /** Whether statements can run outside a transaction. */
@@ -179,13 +183,19 @@ interface StepResult {
 async function step(
   session: MigratingSession,
   files: readonly Migration[],
-  { direction, start, allows, canRunOutside, finished, watch }: StepOptions,
+  { direction, expected, start, allows, canRunOutside, finished, watch }: StepOptions,
 ): Promise<StepResult | undefined> {
   await createJournal(session)
   const statuses = await compareJournal(session, files)
   rejectDisagreement(statuses)
   if (direction === 'down') rejectNewer(statuses, 'revert earlier migrations')
   const name = NEXT[direction](statuses)?.name
+  if (expected !== undefined && name !== expected) {
+    throw new MigrationError(
+      [`${expected} is not the last applied migration any more, because another process has migrated the database`],
+      ['See which migrations are applied: snippetctl migrate status'],
+    )
+  }
   const file = files.find((each) => each.name === name)
   if (!file) return undefined
   if (direction === 'down' && !file.down) {
