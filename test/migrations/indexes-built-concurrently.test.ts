@@ -203,12 +203,26 @@ onServer('on a server with concurrent writes', () => {
     expect(await states(folder)).toEqual(['applied', 'applied'])
   })
 
-  test('an index that was finished but not recorded is not built again', async () => {
+  test.each([
+    ['', '"books"'],
+    [' of a table with a schema', 'public . books'],
+  ])('an index%s that was finished but not recorded is not built again', async (_what, table) => {
+    await folder.write('0002_index.sql', `-- up\ncreate index concurrently "books_title_idx" on ${table} ("title");\n`)
     await sql('create index books_title_idx on books (title)')
     const [[before] = []] = await sql(`select 'books_title_idx'::regclass::oid`)
     await migrateUp(database, folder.path)
     expect(await sql(`select 'books_title_idx'::regclass::oid`)).toEqual([[before]])
     expect(await states(folder)).toEqual(['applied', 'applied'])
+  })
+
+  test('another index of a table outside the search path is not taken for the one of the file', async () => {
+    await sql('create schema app; create table app.books (id int, title text); create index i on app.books (title)')
+    await folder.write('0002_index.sql', '-- up\ncreate unique index concurrently i on app.books (title);\n')
+    expect(await failureOf(migrateUp(database, folder.path), folder)).toBe(
+      '0002_index.sql:2: relation "i" already exists',
+    )
+    await folder.write('0002_index.sql', '-- up\ncreate index concurrently i on app.books (title);\n')
+    expect(await migrateUp(database, folder.path)).toMatchObject([{ name: '0002_index' }])
   })
 
   test('a different index of the same name is not touched', async () => {

@@ -1,7 +1,7 @@
 import { type FileStatement, NAME } from './statements.js'
 
 const CREATE = new RegExp(
-  String.raw`^create\s+(?:unique\s+)?index\s+concurrently\s+(?:if\s+not\s+exists\s+)?(${NAME})\s+on\s+(?:only\s+)?(?:(${NAME})\s*\.)?`,
+  String.raw`^create\s+(?:unique\s+)?index\s+concurrently\s+(?:if\s+not\s+exists\s+)?(${NAME})\s+on\s+(?:only\s+)?((${NAME})\s*\.)?`,
   'isu',
 )
 const DROP = new RegExp(
@@ -16,13 +16,14 @@ export function readConcurrent(statement: FileStatement): FileStatement {
   if (!WORD.test(sql)) return statement
   // Replaced by blanks, so that positions in errors stay correct.
   const text = sql.replace(WORD, (_all, before: string) => before + ' '.repeat('concurrently'.length))
-  const [, made, schema] = CREATE.exec(sql) ?? []
+  const [head = '', made, qualifier = '', schema] = CREATE.exec(sql) ?? []
   if (made !== undefined) {
     const name = schema === undefined ? made : `${schema}.${made}`
-    return { ...statement, text, concurrent: { sql, name, makes: true } }
+    const bare = text.slice(0, head.length - qualifier.length) + text.slice(head.length)
+    return { ...statement, text, concurrent: { sql, name, creates: { name: made, text: bare } } }
   }
   const [, dropped] = DROP.exec(sql) ?? []
-  return dropped === undefined ? statement : { ...statement, text, concurrent: { sql, name: dropped, makes: false } }
+  return dropped === undefined ? statement : { ...statement, text, concurrent: { sql, name: dropped } }
 }
 
 /** The line before `-- up` of a file in which each statement is its own transaction. */

@@ -4,8 +4,8 @@ export interface ConcurrentIndex {
   readonly sql: string
   /** The name of the index as SQL, with its schema if the statement has one. */
   readonly name: string
-  /** Whether the statement creates the index; otherwise it drops it. */
-  readonly makes: boolean
+  /** Set if the statement creates the index; otherwise it drops it. The index's own name, and `text` without the schema of the table. */
+  readonly creates?: { readonly name: string; readonly text: string }
 }
 
 /** A statement that is its own transaction, and has the same result if it runs again after an interruption. */

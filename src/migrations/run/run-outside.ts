@@ -98,8 +98,8 @@ interface IndexPart {
 async function runIndex(connection: Connection, { file, statement, index }: IndexPart): Promise<void> {
   const run = () => runStatements(connection, file, [{ text: index.sql, line: statement.line }])
   const found = await stateOf(connection, index.name)
-  if (!index.makes) return found === undefined ? undefined : run()
-  if (found === 'valid' && (await isTheSame(connection, statement.text, index.name))) return
+  if (!index.creates) return found === undefined ? undefined : run()
+  if (found === 'valid' && (await isTheSame(connection, index.name, index.creates))) return
   if (found === 'not valid') await drop(connection, index.name)
   try {
     await run()
@@ -127,16 +127,22 @@ const DEFINITION = `
   from pg_index join pg_class c on c.oid = indrelid where indexrelid = to_regclass($1)`
 
 /** Whether an index is the one that a statement creates: compares it with the result on an empty table of the same columns. */
-async function isTheSame(connection: Connection, statement: string, name: string): Promise<boolean> {
-  const define = async (index: string) => (await connection.query({ text: DEFINITION, values: [index] })).rows[0] ?? []
-  const [definition, relation, table] = await define(name)
+async function isTheSame(
+  connection: Connection,
+  name: string,
+  creates: { readonly name: string; readonly text: string },
+): Promise<boolean> {
+  const define = async (index: string) => {
+    const [[definition, relation, table] = []] = (await connection.query({ text: DEFINITION, values: [index] })).rows
+    return { definition: definition?.replace(` ${relation} USING `, ' USING '), relation, table }
+  }
+  const { definition, relation, table } = await define(name)
   await connection.query({ text: 'begin', values: [] })
   try {
     // Unqualified names resolve to temporary tables first.
     await connection.query({ text: `create temporary table ${table} (like ${relation})`, values: [] })
-    await connection.query({ text: statement, values: [] })
-    const [made] = await define(`pg_temp.${name}`)
-    return made === definition
+    await connection.query({ text: creates.text, values: [] })
+    return (await define(`pg_temp.${creates.name}`)).definition === definition
   } catch (error) {
     if (sqlState(error) === undefined) throw error
     return false
