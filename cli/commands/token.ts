@@ -53,7 +53,7 @@ async function printToken(context: CliContext, options: TokenOptions): Promise<E
   return 0
 }
 
-/** The private key next to the file of public keys; makes both files if neither exists. */
+/** The private key next to the file of public keys; makes the files that are missing, but no private key for an existing public one. */
 async function signingKey(
   context: CliContext,
   file: string,
@@ -61,18 +61,23 @@ async function signingKey(
 ): Promise<SigningKey> {
   const { dir, name } = parse(file)
   const secret = join(dir, `${name}.private.json`)
-  if (existsSync(secret)) return JSON.parse(await readFile(secret, 'utf8')) as SigningKey
-  if (existsSync(file))
+  const isNew = !existsSync(secret)
+  const lacksPublic = !existsSync(file)
+  if (isNew && !lacksPublic)
     throw new Failure(2, `there is no private key for ${shownPath(context, file)}`, [
       `it would be ${shownPath(context, secret)}; without the public file, this command makes a new pair`,
     ])
-  const key = await makeIssuerKey(algorithms[0] ?? 'ES256')
+  const key = isNew
+    ? await makeIssuerKey(algorithms[0] ?? 'ES256')
+    : (JSON.parse(await readFile(secret, 'utf8')) as SigningKey)
   const write = (path: string, value: unknown, mode: number) =>
     writeFile(path, `${JSON.stringify(value, undefined, 2)}\n`, { mode, flag: 'wx' })
-  await write(secret, key, 0o600)
-  await write(file, keysOf(key), 0o644)
-  context.err.line(
-    `made ${shownPath(context, file)} and ${shownPath(context, secret)}; keep the second out of version control`,
-  )
+  if (isNew) await write(secret, key, 0o600)
+  if (lacksPublic) await write(file, keysOf(key), 0o644)
+  if (isNew)
+    context.err.line(
+      `made ${shownPath(context, file)} and ${shownPath(context, secret)}; keep the second out of version control`,
+    )
+  else if (lacksPublic) context.err.line(`made ${shownPath(context, file)} from ${shownPath(context, secret)}`)
   return key
 }

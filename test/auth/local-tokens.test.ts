@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs'
+import { readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { startApi } from '../support/api.js'
@@ -50,6 +50,18 @@ describe('`token`', () => {
     } finally {
       await api.close()
     }
+  })
+
+  test('makes a missing file of public keys from the private key', async () => {
+    await token('--subject', 'ann')
+    const path = join(project.folder, 'keys.json')
+    const before = readFileSync(path, 'utf8')
+    rmSync(path)
+    expect(await token('--subject', 'ann')).toMatchObject({
+      code: 0,
+      stderr: 'made keys.json from keys.private.json\n',
+    })
+    expect(readFileSync(path, 'utf8')).toBe(before)
   })
 
   test('serves as a signed assertion of a proxy, in the header of `jwt.header` alone', async () => {
