@@ -1,9 +1,12 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import type { Database } from '../../src/db/database.js'
 import { openDatabase } from '../../src/db/open.js'
+import { withReplica } from '../../src/db/pool/replica.js'
 import { type Api, startApi } from '../support/api.js'
 import type { Plugin } from '../../src/index.js'
 import { PLUGGED } from '../support/cli.js'
+import { openTestDatabase, watchDatabase } from '../support/database.js'
 import { hasReplicas, type Replicated, startReplicated } from '../support/replicated.js'
 
 const describeWithServers = hasReplicas ? describe : describe.skip
@@ -110,6 +113,17 @@ describeWithServers('with a replica', () => {
     await replicated.replica.start()
     await untilItReads()
   })
+})
+
+test('an overload does not reject the statements that measure the lag of the replica', async () => {
+  const primary = watchDatabase(await openTestDatabase())
+  const replica = watchDatabase(await openTestDatabase())
+  const database = withReplica({ primary: primary.watched, replica: replica.watched, bound: LAG })
+  await database.reads?.query({ text: 'select 1', values: [], retry: true })
+  while (replica.sent.length === 0) await delay(5)
+  expect(primary.sent).toContainEqual(expect.objectContaining({ name: 'replica_position', follows: true }))
+  expect(replica.sent).toEqual([expect.objectContaining({ name: 'replica_replayed', follows: true })])
+  await database.close()
 })
 
 test('the embedded database cannot have a replica', async () => {

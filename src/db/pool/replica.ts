@@ -8,6 +8,8 @@ const POSITION: Statement = {
   name: 'replica_position',
   retry: true,
   quick: true,
+  // A replica is most needed while the primary is overloaded.
+  follows: true,
 }
 const REPLAYED = 'select pg_last_wal_replay_lsn() >= $1::text::pg_lsn'
 
@@ -75,6 +77,7 @@ function watchFreshness({ primary, replica, bound }: ReplicaOptions): Freshness 
         values: [position],
         name: 'replica_replayed',
         retry: true,
+        follows: true,
       })
       if (rows[0]?.[0] === 't') asOf = begun
     } catch {
