@@ -255,7 +255,8 @@ export function createListener(parts: ListenerParts): {
 
   const passOn = (exchange: Exchange, next: Next | undefined): void => {
     const { request, response, requestId, path, search } = exchange
-    if (request.method === 'TRACE') return rejectMethod(exchange, METHODS)
+    const isForServer = request.method === 'OPTIONS' && path === '*'
+    if (request.method === 'TRACE' || isForServer) return rejectMethod(exchange, METHODS)
     const nowhere = () =>
       fail(exchange, checkOrigin(request, true) ?? new Problem('not_found', 'there is nothing at this path'))
     if (!fallback || !path.startsWith('/')) return nowhere()
