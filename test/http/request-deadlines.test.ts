@@ -167,6 +167,22 @@ const create = (title: string) => api.send('POST', '/api/books/', { title })
 const titles = async () =>
   (await api.database.query({ text: 'select title from books order by 1', values: [] })).rows.flat()
 
+test('a request whose client leaves is carried out', async () => {
+  const { held, release } = hold()
+  const gone = new AbortController()
+  afterCreate.mockImplementationOnce(() => {
+    gone.abort()
+    return held
+  })
+  const body = JSON.stringify({ title: 'one' })
+  const headers = { 'content-type': 'application/json' }
+  await expect(api.fetch('/api/books/', { method: 'POST', body, headers, signal: gone.signal })).rejects.toThrow()
+  // The service notices that the client has gone.
+  await delay(50)
+  release()
+  while ((await titles()).length === 0) await delay(5)
+})
+
 describe('a request that timed out with 504', () => {
   test('rolls back its open transaction', async () => {
     const { held, release } = hold()
