@@ -51,10 +51,10 @@ const DOCKERIGNORE = `# Ignores every file, and then allows the files of the ima
 const compose = ({
   name,
 }: ProjectSettings): string => `# Copy .env.example to .env and set POSTGRES_PASSWORD there. Then:  docker compose up --build
-name: ${name}
+name: ${JSON.stringify(name.replaceAll('.', '-'))}
 
 x-service: &service
-  image: ${name}
+  image: ${JSON.stringify(name)}
   build: .
   environment:
     DATABASE_URL: postgres://app:\${POSTGRES_PASSWORD:?a password of letters and digits}@database:5432/app

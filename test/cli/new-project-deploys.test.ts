@@ -130,6 +130,15 @@ describe('compose.yaml of a new project', () => {
       })
   })
 
+  test.each([
+    ['my.app', 'my-app'],
+    ['2026', '2026'],
+  ])('has a name that Docker accepts for `%s`', async (name, expected) => {
+    expect(await runCli(['new', name], { cwd: place.folder })).toMatchObject({ code: 0 })
+    const [compose] = documentsOf(join(place.folder, name, 'compose.yaml'))
+    expect(compose).toMatchObject({ name: expected, services: { service: { image: name } } })
+  })
+
   test('reads its password from .env, which .env.example names and git ignores', () => {
     const text = textOf('compose.yaml')
     const named = [...text.matchAll(/\$\{([A-Z_]+)/g)].map(([, name]) => name)
