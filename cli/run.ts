@@ -1,5 +1,5 @@
 import { CommanderError } from 'commander'
-import { DatabaseRejected, MigrationError } from '../src/internal.js'
+import { DatabaseRejected, MigrationError, Problem } from '../src/internal.js'
 import { type CliContext, createContext, type Lifecycle, type Surroundings } from './context.js'
 import { type ExitCode, Failure, Finished } from './failure.js'
 import { createProgram } from './program.js'
@@ -40,7 +40,13 @@ const EXPECTED: readonly ((error: unknown) => Explained | undefined)[] = [
   (error) => (error instanceof Failure ? { messages: [error.message], help: error.help, code: error.code } : undefined),
   (error) => (error instanceof DatabaseRejected ? { messages: [error.message], help: error.help, code: 2 } : undefined),
   (error) => (error instanceof MigrationError ? { messages: error.errors, help: error.help, code: 2 } : undefined),
+  (error) =>
+    error instanceof Problem && DATABASE_FAILURES.has(error.type)
+      ? { messages: [error.message], help: ['see the state of the database: snippetctl doctor'], code: 2 }
+      : undefined,
 ]
+
+const DATABASE_FAILURES: ReadonlySet<string> = new Set(['unavailable', 'timeout', 'outcome_unknown'])
 
 function unexpected({ debug }: CliContext, error: unknown): Explained {
   const help = debug ? [] : ['run it again with --debug for the stack, and report it']
