@@ -30,19 +30,18 @@ export function readCaller(auth: NonNullable<AppSpec['auth']>, options: CallerOp
   if (!isSubject(subject)) throw new Failure(2, '--subject must have 1 to 255 characters that PostgreSQL can store')
   for (const role of roles) if (!auth.roles.includes(role)) throw unknown('role', role, auth.roles)
   const known = new Map(auth.claims.map((claim) => [claim.name, claim]))
-  const claims = given.map((text): readonly [string, Json] => {
+  const values = new Map<string, Json>()
+  for (const text of given) {
     const at = text.indexOf('=')
     if (at < 0) throw new Failure(2, `--claim must be name=value; got \`${text}\``)
     const [name, value] = [text.slice(0, at), text.slice(at + 1)]
     const claim = known.get(name)
     if (!claim) throw unknown('claim', name, [...known.keys()])
-    return [name, claim.type === 'string' && !value.startsWith('[') ? value : readJson(text, value)]
-  })
-  const values = new Map(claims)
-  const twice = claims.find(([name], index) => claims.findIndex(([each]) => each === name) !== index)
-  if (twice) throw new Failure(2, `--claim ${twice[0]} is given twice; write several values as a JSON list`)
+    if (values.has(name)) throw new Failure(2, `--claim ${name} is given twice; write several values as a JSON list`)
+    values.set(name, claim.type === 'string' && !value.startsWith('[') ? value : readJson(text, value))
+  }
   const typed = typedClaims(auth, ({ name }) => values.get(name))
-  for (const [name] of claims)
+  for (const name of values.keys())
     if (!Object.hasOwn(typed, name))
       throw new Failure(
         2,

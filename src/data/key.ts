@@ -13,7 +13,7 @@ export function readKey(model: ModelSpec, names: readonly string[] | undefined, 
     const keys = keysOf(model)
     const help =
       keys.length > 0
-        ? `give --key with one of: ${keys.join(' | ')}`
+        ? `name unique fields under \`key\` in the file, or by --key: ${keys.join(' | ')}`
         : 'none of its fields are unique, so nothing can be seeded'
     throw new UnreadableData(line, `${model.name} has no primary key that identifies existing records; ${help}`)
   }

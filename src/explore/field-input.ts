@@ -142,5 +142,7 @@ function lookup(explored: Explored, { target }: FieldSpec): Html | undefined {
     : undefined
 }
 
-/** How many records a relation proposes, and in how many of a list without a search it looks for them. */
-const [PROPOSALS, MAX_LOOKED_AT] = [10, 100]
+/** How many records are proposed for a relation; `picker-script.ts` has the same number. */
+const PROPOSALS = 10
+/** The number of records in which the script looks for words, if the list has no search. */
+const MAX_LOOKED_AT = 100

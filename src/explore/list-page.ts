@@ -1,3 +1,5 @@
+import { formatValue } from '../config/edit/format-value.js'
+import type { FieldSpec } from '../config/spec.js'
 import { EXPORT_FORMATS } from '../features/export.js'
 import type { ApiResponse } from './ask.js'
 import { bulkBar, bulkOf } from './bulk.js'
@@ -32,11 +34,12 @@ ${chips(spec, asked)}`
 /** How to declare a search, filters and orders, for developers. */
 function additions({ resource }: Seen): Html | undefined {
   const { spec, shown } = resource
-  const label = labelOf(resource)?.name
-  const filter = shown.find(({ target }) => target)?.name ?? label
+  const label = labelOf(resource)
+  const line = (key: string, field: FieldSpec | undefined) => (field ? [`${key}: ${formatValue([field.name])}`] : [])
   const lines = [
-    ...(label === undefined ? [] : [`search: [${label}]`, `orderable: [${label}]`]),
-    ...(filter === undefined ? [] : [`filterable: [${filter}]`]),
+    ...line('search', label?.type.comparisons.includes('text') ? label : undefined),
+    ...line('orderable', label?.type.orderable ? label : undefined),
+    ...line('filterable', shown.find(({ target }) => target) ?? label),
   ]
   if (lines.length === 0 || spec.dialect || spec.mounted !== undefined) return undefined
   return html`<details><summary>How to search, sort and filter</summary><p>Write lines like these in the resource <code>${spec.name}</code>, and save the file. <code>npx snippetctl check</code> says which indexes they need.</p>

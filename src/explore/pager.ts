@@ -1,5 +1,5 @@
 import type { ResourceSpec } from '../config/spec.js'
-import type { ApiResponse } from './ask.js'
+import { type ApiResponse, totalOf } from './ask.js'
 import { grouped } from './grouped.js'
 import { type Html, html } from './html.js'
 import { isSelective, keptInputs, listUrl, pageParameters, sizeParameter } from './list-query.js'
@@ -57,11 +57,11 @@ export function pager(spec: ResourceSpec | undefined, page: Page): Html {
       ? []
       : [html`<li><a class="button small" rel="${rel}" href="${ROOT + url}">${WORDS[rel]}</a></li>`]
   })
-  return html`<nav class="pager" aria-label="Pages"><p class="dim">${range(at, page.length)}</p>${spec && jump(spec, at, page)}<ul>${steps}</ul>${spec && sizes(spec, at, page)}</nav>`
+  return html`<nav class="pager" aria-label="Pages"><p class="dim">${range(at, page)}</p>${spec && jump(spec, at, page)}<ul>${steps}</ul>${spec && sizes(spec, at, page)}</nav>`
 }
 
-function range({ offset, total, isEstimate }: Position, length: number): string {
-  const all = total === undefined ? undefined : `${isEstimate ? 'about ' : ''}${grouped(total)}`
+function range({ offset, total }: Position, { answer, length }: Page): string {
+  const all = totalOf(answer)
   const records =
     all === undefined
       ? `${grouped(length)} ${length === 1 ? 'record' : 'records'} on this page`
@@ -97,7 +97,7 @@ export function emptyPage(spec: ResourceSpec | undefined, { answer, search }: Pa
   if (total > 0 && spec) {
     const first = new URLSearchParams(search)
     for (const name of pageParameters(spec)) first.delete(name)
-    const count = `${answer.headers.has('x-total-count-estimated') ? 'about ' : ''}${grouped(total)}`
+    const count = totalOf(answer)
     return html`<p class="empty">This page is past the end: the list has ${count} ${total === 1 ? 'record' : 'records'}. <a href="${listUrl(spec, first)}">First page</a></p>`
   }
   return html`<p class="empty">No records${isSelective(spec, search) ? ' that match' : ' yet'}.</p>`

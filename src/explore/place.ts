@@ -19,7 +19,7 @@ export interface Explored {
   readonly profiles: Profiles | undefined
   /** Undefined where nobody has to sign in. */
   readonly auth: AuthSpec | undefined
-  /** Whether callers can sign in by name, as `auth.development` says. */
+  /** Whether `NODE_ENV` is not `production`. Pages then show tables, lines to add to the file, and the names of `auth.development`. */
   readonly development: boolean
   /** Who reads the page; undefined for a caller who has not signed in. */
   readonly caller?: Identity | undefined

@@ -109,7 +109,7 @@ export function actionRoute(
       const find = method === 'GET' ? store.retrieve : store.lock
       const record = id === undefined ? undefined : ((await find(id)) ?? notFound())
       if (id !== undefined && !(await store.mayRun(name, id)))
-        throw new Problem('forbidden', 'no grant allows this on the record to the caller')
+        throw new Problem('forbidden', 'no grant allows this caller to run the action on this record')
       return run(await handle({ context, id, record, input: given } as AnyCall), context, id)
     },
     reply,

@@ -75,7 +75,7 @@ function nullableUnion({ anyOf: _, ...rest }: JsonPart, choices: readonly JsonPa
   const named = choices.filter((choice) => choice['type'] !== 'null')
   if (named.length === choices.length) return { ...rest, anyOf: choices }
   const [only] = named
-  // Members beside a reference, such as `nullable`, are ignored. The schema of null is converted like any other.
+  // In 3.0, members beside a reference are ignored, so `nullable` cannot stand there: the schema of null stays a choice.
   if (named.every((choice) => choice['$ref'] !== undefined)) return { ...rest, anyOf: choices }
   if (only !== undefined && named.length === 1) return { ...only, ...rest, nullable: true }
   // `nullable` requires a type.

@@ -169,7 +169,7 @@ describe('actions that act for the service', () => {
 
   test('change nothing without it', async () => {
     expect((await tasks.as('ann', 'POST', '/api/tasks/2/nudge/')).json).toMatchObject({
-      detail: 'no grant allows this on the record to the caller',
+      detail: 'no grant allows this caller to run the action on this record',
     })
     const { rows } = await tasks.database.query({ text: 'select title from tasks where id = 2', values: [] })
     expect(rows).toEqual([['sow']])

@@ -80,7 +80,7 @@ describe('`app.authenticate`', () => {
 
   test('that returns no subject is 500, and nobody is signed in', async () => {
     expect(await statusOf({ 'x-session': 'odd' })).toBe(500)
-    expect(inspect(api.logged, { depth: 5 })).toContain("authenticate('session') returned a subject that is not a text")
+    expect(inspect(api.logged, { depth: 5 })).toContain("authenticate('session') returned an invalid subject")
   })
 })
 

@@ -39,7 +39,7 @@ test('records of a table without a key are found by a unique field, or rejected'
   expect([rejected.code, rejected.stderr + rejected.stdout]).toEqual([
     1,
     expect.stringContaining(
-      'reading has no primary key that identifies existing records; give --key with one of: code',
+      'reading has no primary key that identifies existing records; name unique fields under `key` in the file, or by --key: code',
     ),
   ])
   expect(await seed('reading:\n  key: code\n  records:\n    - { place: A, code: x }\n')).toMatchObject({ code: 0 })

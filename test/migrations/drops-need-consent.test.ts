@@ -45,6 +45,7 @@ describe('data loss in a migration', () => {
       /deletes from the table books: 2/,
     ],
     ['do $$ begin delete from books; end $$;', 'books', /deletes from the table books: 2/],
+    ["do $$ begin -- it's time\n delete from books where id = '1'; end $$;", 'books', /deletes from the table books/],
     ['alter table books rename size to pages; alter table books drop pages;', 'books.pages', /drops .* books\.pages/],
     ["do $$ begin execute 'alter table books drop si' || 'ze'; end $$;", 'books.size', /drops the column books\.size$/],
     ['create schema s; alter table books set schema s; drop schema s cascade;', 'books', /drops the table books$/],
@@ -118,6 +119,8 @@ test.each<[sql: string, objects: readonly string[]]>([
   ['drop table if exists a, "B b", public.c cascade', ['a', 'B b', 'c']],
   ['merge into a using b on true when matched then delete', ['a']],
   ["with x as (select 'delete from a') merge into b using x on true when matched then do nothing", []],
+  [`with x as (select "it's" from b) delete from a where c = 'd'`, ['a']],
+  [String.raw`with x as (select E'\'' from b) delete /* now */ from a where c = 'd'`, ['a']],
   ['alter table a add if not exists b int; alter table a drop b', ['a.b']],
   ["comment on table a is 'drop table a'; drop index a; drop view a", []],
 ])('`%s` destroys %j', (sql, objects) => {

@@ -49,7 +49,8 @@ export function constraintErrorsOf(
   const { fields, table } = model
   const own = bareName(table)
   const tables = tablesOf(models)
-  // A combination with a private field gets no message: one about its public fields alone would be wrong.
+  // A combination with a private field gets no message: one about its public fields alone would be wrong. A field that is hidden from this caller, such as
+  // its tenant, is only left out: the caller must learn which of its own values is taken.
   const allShown = (guarded: readonly FieldSpec[]) =>
     guarded.some((field) => field.private) ? [] : guarded.filter((field) => !isHidden(field))
   const namesOf = (names: readonly string[]) => allShown(fields.filter(({ name }) => names.includes(name)))

@@ -110,9 +110,9 @@ export function recordsOn<Item, Items>({
     lock: async (bounds, id) => readOne(await sender.change(statements.lock(bounds, key.write(id)), bounds)),
 
     async mayRun(bounds, action, id) {
-      const grants = bounds?.granted?.access.action(action)
-      if (!bounds || !grants || grants.some(({ rows }) => rows === undefined)) return true
-      const { rows } = await sender.read(follow(statements.runs(bounds, key.write(id), action)))
+      const granted = bounds?.granted
+      if (!granted || granted.access.action(action).some(({ rows }) => rows === undefined)) return true
+      const { rows } = await sender.read(follow(statements.runs(granted, key.write(id), action)))
       return rows[0]?.[0] === 'true'
     },
 

@@ -5,7 +5,7 @@ import { identifier } from '../../fields/sql-literal.js'
 import type { Row } from '../../resource/plan.js'
 import type { Statement } from '../database.js'
 import { boundChecks, type Bounds, boundProjection, type Granted, visibleClause, writtenSelect } from './bounds.js'
-import { coveredAfter, coveredBefore, demand, writtenSql } from './covering-sql.js'
+import { coveredAfter, coversStored, demand, writtenSql } from './covering-sql.js'
 import { grantedWrite, type GrantedWrite, notGranted } from './granted-writes.js'
 import { filledByScope } from './scope.js'
 import { keyTexts } from './columns.js'
@@ -56,8 +56,7 @@ export function compileBulkStatements(model: ModelSpec, projection: Projection<u
   }
   const destroyable = (granted: Granted | undefined, params: Parameters): string => {
     if (!granted) return ''
-    const coverings = granted.access.destroy.map((grant) => ({ grant, unchanged: [] }))
-    const covered = coveredBefore(model, coverings, {}, { ...granted, params })
+    const covered = coversStored(model, granted.access.destroy, { ...granted, params })
     return ` and ${covered} returning ${keyTexts(model).join(', ')}`
   }
   const written = (granted: Granted | undefined, row: Row): Pick<GrantedWrite, 'row'> & Partial<GrantedWrite> =>

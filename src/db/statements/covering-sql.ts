@@ -27,6 +27,12 @@ export function coveredBefore(model: ModelSpec, coverings: readonly Covering[], 
   return anyOf(coverings.map((each) => coversBefore(model, each, row, asking)))
 }
 
+/** The condition under which one of several grants covers a record as it is stored. */
+export function coversStored(model: ModelSpec, grants: readonly GrantSpec[], asking: Writing): string {
+  const coverings = grants.map((grant) => ({ grant, unchanged: [] }))
+  return coveredBefore(model, coverings, {}, asking)
+}
+
 /** Whether a grant covers every record before a change. */
 function isUnlimited({ grant, unchanged }: Covering): boolean {
   return grant.rows === undefined && unchanged.length === 0

@@ -172,8 +172,8 @@ function cutRows(plan: ListPlan, source: Source, params: Parameters): string {
 }
 
 /**
- * A constant number of rows that a page and one more row never exceed; undefined for pages that are larger than usual. PostgreSQL takes a `limit` in a
- * parameter for a tenth of the rows before it: of a whole table, that would look so expensive that it plans each execution of a prepared statement anew.
+ * A constant limit of the inner query: at least the page and one more row; undefined for unusually large pages. The generic plan of a prepared statement
+ * assumes that a `limit` in a parameter returns a tenth of the rows. For a large table, that looks so expensive that PostgreSQL would plan every execution.
  */
 const mostRows = ({ limit = 0 }: ListPlan): number | undefined => [101, 1_001].find((most) => limit < most)
 

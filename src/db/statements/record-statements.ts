@@ -15,7 +15,7 @@ import {
   writtenSelect,
 } from './bounds.js'
 import { assignmentsOf, grantedChangeSql } from './granted-changes.js'
-import { coveredBefore, unchangedBy } from './covering-sql.js'
+import { coveredBefore, coversStored, unchangedBy } from './covering-sql.js'
 import { grantedWrite, unnamedFields } from './granted-writes.js'
 import { type Projection, projectionFor } from './projections.js'
 import { meets } from './preconditions.js'
@@ -41,7 +41,7 @@ export interface RecordStatements {
    */
   covers(bounds: Bounds | undefined, id: readonly string[], row?: Row): Statement
   /** Selects whether a grant for an action covers a record. */
-  runs(bounds: Bounds, id: readonly string[], action: string): Statement
+  runs(granted: Granted, id: readonly string[], action: string): Statement
   /** Deletes a record and returns it. */
   take(bounds: Bounds | undefined, id: readonly string[], only?: readonly Precondition[]): Statement
 }
@@ -88,8 +88,7 @@ export function compileRecordStatements({
     return `select ${selected} from ${table} where ${found(bounds, only, params)}`
   }
   const destroyable = (granted: Granted, params: Parameters): string => {
-    const coverings = granted.access.destroy.map((grant) => ({ grant, unchanged: [] }))
-    return coveredBefore(model, coverings, {}, { ...granted, params })
+    return coversStored(model, granted.access.destroy, { ...granted, params })
   }
   const removal = (
     bounds: Bounds | undefined,
@@ -176,10 +175,9 @@ export function compileRecordStatements({
       prepared.serve(removing({ bounds, id, only }, (params) => removal(bounds, only ?? ANYWAY, false, params))),
     take: (bounds, id, only) =>
       prepared.serve(taking({ bounds, id, only }, (params) => removal(bounds, only ?? ANYWAY, true, params))),
-    runs(bounds, id, action) {
+    runs(granted, id, action) {
       const params = parameters(...id)
-      const coverings = (bounds.granted?.access.action(action) ?? []).map((grant) => ({ grant, unchanged: [] }))
-      const covered = bounds.granted ? coveredBefore(model, coverings, {}, { ...bounds.granted, params }) : 'true'
+      const covered = coversStored(model, granted.access.action(action), { ...granted, params })
       const text = `select (${covered})::text from ${table} where ${matched}`
       return prepared.serve({ text, values: params.values, kind: QUICK })
     },

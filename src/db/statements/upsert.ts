@@ -64,7 +64,7 @@ function upsertText({ model, fields, key, types }: Shape): string {
   const own = ({ column }: FieldSpec) => `${table}.${identifier(column)}`
   const same = key.map((field) => `${own(field)} = "@given".c${fields.indexOf(field)}`).join(' and ')
   const columns = fields.map(({ column }) => identifier(column)).join(', ')
-  // No table has such a name, and the columns of the table are always qualified.
+  // The table itself must not be hidden by one of these queries, so their names are unusual; the columns of the table are always qualified.
   return `with "@given" as (
       select n, ${fields.map(cast).join(', ')} from json_array_elements($1::json) with ordinality as g(r, n)
     ), "@repeated" as (

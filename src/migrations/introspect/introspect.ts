@@ -213,23 +213,19 @@ async function rejectAbsentSchemas(database: Database, wanted: readonly string[]
   if (wanted.length === 0) return
   const text = `select nspname::text from pg_namespace where nspname !~ '^pg_' and nspname <> 'information_schema' order by 1`
   const { rows } = await database.query({ text, values: [] })
-  const there = rows.map(([name]) => name ?? '')
-  const absent = wanted.filter((name) => !there.includes(name))
-  if (absent.length === 0) return
-  throw new MigrationError(
-    absent.map((name) => `there is no schema ${name}`),
-    [`There is: ${there.join(', ')}`],
-  )
+  const schemas = rows.map(([name]) => name ?? '')
+  rejectUnknown(wanted, schemas, (name) => `there is no schema ${name}`)
 }
 
 /** @throws MigrationError naming the tables that do not exist */
 function rejectAbsent({ tables, schema }: SchemaInspection, wanted: readonly string[] = []): void {
-  const absent = wanted.filter((name) => !tables.some((table) => table.name === name))
-  if (absent.length === 0) return
-  throw new MigrationError(
-    absent.map((name) => `there is no table ${name} in the schema ${schema}`),
-    [`There is: ${tables.map(({ name }) => name).join(', ')}`],
-  )
+  const names = tables.map(({ name }) => name)
+  rejectUnknown(wanted, names, (name) => `there is no table ${name} in the schema ${schema}`)
+}
+
+function rejectUnknown(wanted: readonly string[], known: readonly string[], describe: (name: string) => string): void {
+  const unknown = wanted.filter((name) => !known.includes(name))
+  if (unknown.length > 0) throw new MigrationError(unknown.map(describe), [`There is: ${known.join(', ')}`])
 }
 
 /** All files must be applied; otherwise the new file would not be the next one. */

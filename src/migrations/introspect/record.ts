@@ -112,13 +112,13 @@ function planTable(table: InspectedTable, made: ReadonlySet<string>): TablePlan 
   }
 }
 
-/** @param absent the columns of a foreign type */
-function reasonAgainstColumn(column: InspectedColumn, absent: readonly string[]): string | undefined {
+/** Why a column is not recorded; undefined if it is. */
+function reasonAgainstColumn(column: InspectedColumn, ofForeignTypes: readonly string[]): string | undefined {
   const { type, foreign, generated, foreignDefault } = column
   if (foreign) return `${type} is a type that only this database has`
   if (generated === null) return undefined
   if (foreignDefault) return 'it is computed by objects that only this database has'
-  const source = namedIn(generated, absent)
+  const source = namedIn(generated, ofForeignTypes)
   return source === undefined ? undefined : `it is computed from ${source}, which is not recorded`
 }
 

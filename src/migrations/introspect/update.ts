@@ -35,19 +35,22 @@ interface Updated {
  * comments, and settings that do not fit their column are replaced. A change that would break the configuration is not made, and is reported.
  */
 export async function updateModels(database: Database, current: Current): Promise<Updated> {
-  let pass = makeEdits(current, await editsFor(database, current))
-  const changes = [...pass.changes]
+  const changes: string[] = []
+  let now = current
+  let reasons: readonly string[] = []
   // A relation may no longer fit once the key that it refers to has followed its column.
-  for (let left = MAX_PASSES; pass.changes.length > 0 && left > 1; left -= 1) {
-    const next = { ...current, text: pass.text, spec: specOfText(pass.text, current.file) }
-    pass = makeEdits(next, await editsFor(database, next))
+  for (let passes = 0; passes < MAX_PASSES; passes += 1) {
+    const pass = makeEdits(now, await editsFor(database, now))
+    reasons = pass.reasons
+    if (pass.changes.length === 0) break
     changes.push(...pass.changes)
+    now = { ...now, text: pass.text, spec: specOfText(pass.text, now.file) }
   }
-  const after = selected(specOfText(pass.text, current.file), current.tables)
-  const differences = await differencesOfOthers(after, database)
-  return { text: pass.text, changes, remaining: [...pass.reasons, ...differences.map(({ message }) => message)] }
+  const differences = await differencesOfOthers(selected(now.spec, now.tables), database)
+  return { text: now.text, changes, remaining: [...reasons, ...differences.map(({ message }) => message)] }
 }
 
+/** Enough for keys that are relations to keys that are relations. */
 const MAX_PASSES = 4
 
 interface Pass {

@@ -95,7 +95,8 @@ export async function lossesOfFiles(
     const migration = owners.get(object) ?? ''
     losses.push({ migration, object, kind, count: await countOf(connection, was) })
     for (const referrer of cascade ? await referrersOf(connection, was, cascade) : [])
-      losses.push({ migration, object: referrer, kind, count: await countOf(connection, referrer) })
+      if (![...destroyed, ...losses].some((each) => each.object === referrer))
+        losses.push({ migration, object: referrer, kind, count: await countOf(connection, referrer) })
   }
   return part === 'up' ? losses : [...losses, ...adoptedIn(files, losses)]
 }

@@ -61,10 +61,13 @@ const DELETED = new RegExp(
   'giu',
 )
 
+/** Comments, string literals, and quoted identifiers, in which an apostrophe may stand alone. */
+const OPAQUE = /--[^\n]*|\/\*[^]*?\*\/|"(?:[^"]|"")*"|\bE'(?:[^'\\]|''|\\[^])*'|'(?:[^']|'')*'/gi
+
 /** Finds the tables of which a statement deletes rows. */
 function readDeletes(text: string, ledger: Ledger): readonly Destroyed[] {
   if (!DELETES.test(text)) return []
-  const code = text.replaceAll(/'(?:[^']|'')*'/g, "''")
+  const code = text.replaceAll(OPAQUE, (part) => (part.startsWith('"') ? part : ' '))
   const merges = /\bthen\s+delete\b/i.test(code)
   const truncated = /\bcascade\b/i.test(code) ? 'all foreign keys' : undefined
   return [...code.matchAll(DELETED)].flatMap(([, verb = '', tables = '']) => {

@@ -39,10 +39,10 @@ export interface Watch {
 const INTERVAL_MS = 200
 
 const OBSERVED = `
-  select a.pid::text, a.application_name, a.state, extract(epoch from now() - a.query_start)::int::text, null, null
+  select a.pid::text, a.application_name, a.state, extract(epoch from now() - a.query_start)::int::text, null, null, null
   from pg_stat_activity a where a.pid = any(pg_blocking_pids($1::int))
   union all
-  select null, null, null, null, phase,
+  select null, null, null, null, command, phase,
     (case when blocks_total > 0 then blocks_done::float8 / blocks_total when tuples_total > 0 then tuples_done::float8 / tuples_total else 0 end)::text
   from pg_stat_progress_create_index where pid = $1::int`
 
@@ -55,12 +55,14 @@ const PHASES = [
   'index validation: sorting tuples',
   'index validation: scanning table',
 ]
+const BUILDING = PHASES.slice(0, 3)
 
 /** The part of an index that is done. PostgreSQL counts each phase from 0 to 1; other phases wait for sessions, or belong to another kind of index. */
-export function partOfIndex(phase: string, ofPhase: number): number {
+export function partOfIndex(command: string, phase: string, ofPhase: number): number {
+  const { length } = command.endsWith(' CONCURRENTLY') ? PHASES : BUILDING
   const place = PHASES.indexOf(phase)
-  if (place >= 0) return (place + Math.min(1, ofPhase)) / PHASES.length
-  return phase.startsWith('building index') ? Math.min(1, ofPhase) / 2 : 0
+  if (place >= 0) return (place + Math.min(1, ofPhase)) / length
+  return phase.startsWith('building index') ? (BUILDING.length * Math.min(1, ofPhase)) / length : 0
 }
 
 /** Observes migrations on a database with several connections; on others, only the statements are reported. */
@@ -75,6 +77,7 @@ export function startWatch(database: Database, { onBlocked, onProgress }: WatchR
     if (pid === undefined || isAsking) return
     isAsking = true
     try {
+      const observed = current
       const { rows } = await database.query({ text: OBSERVED, values: [pid] })
       const found = rows.flatMap(([id, application, state, seconds]) =>
         id
@@ -89,11 +92,12 @@ export function startWatch(database: Database, { onBlocked, onProgress }: WatchR
           : [],
       )
       if (found.length > 0) blockers = found
-      const building = rows.find(([, , , , phase]) => phase)
-      const phase = building?.[4] ?? undefined
+      const [command, phase, ofPhase] = rows.find(([, , , , each]) => each)?.slice(4) ?? []
+      // The answer is about an earlier statement.
+      if (current !== observed) return
       // While the build waits for sessions, the part stays.
-      if (phase !== undefined) part = Math.max(part, partOfIndex(phase, Number(building?.[5])))
-      onProgress?.({ ...current, index: phase === undefined ? undefined : { phase, part } })
+      if (command && phase) part = Math.max(part, partOfIndex(command, phase, Number(ofPhase)))
+      onProgress?.({ ...current, index: phase ? { phase, part } : undefined })
     } catch {
       // The migration itself reports a lost or busy database.
     } finally {
