@@ -147,7 +147,7 @@ describe('a rejected request gets an explanation', () => {
       'the request did not arrive in time',
     ],
     ['an unknown path', request('GET', '/x/'), 'not-found', 'there is nothing at this path'],
-    ['OPTIONS *', request('OPTIONS', '*'), 'not-found', 'there is nothing at this path'],
+    ['GET *', request('GET', '*'), 'not-found', 'there is nothing at this path'],
     [
       'a path with a letter that is not ASCII',
       'GET /api/books/?search=caf\xe9 HTTP/1.1\r\nHost: localhost\r\n\r\n',
