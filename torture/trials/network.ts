@@ -83,6 +83,8 @@ export const network = trial<Amount>({
   id: 'T6',
   title: 'every network fault at every stage of a statement gets the correct response, and no write is repeated',
   stores: ['postgres'],
+  // Each response has a time limit.
+  alone: true,
   tiers: { commit: { rounds: 1 }, nightly: { rounds: 5 }, release: { rounds: 100 } },
   run: async (arena, { rounds }) => {
     const url = await arena.database()
