@@ -30,7 +30,7 @@ function wrapLine(line: string, width: number): string {
       lines.push(current.trimEnd())
       current = indent
     }
-    // Where columns do not fit, their gaps are no wider than needed.
+    // In a table that is too wide, two blanks separate the columns of continued lines.
     current += lines.length > 0 && piece.startsWith('  ') ? '  ' : piece
   }
   return [...lines, current].join('\n')

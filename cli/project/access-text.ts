@@ -8,7 +8,7 @@ export function linesIn(document: ConfigDocument): LineOf {
   return (path) => document.locate(path, 'value').start.line
 }
 
-/** A route that belongs to no resource: who may request it, and the line of its entry in `auth.routes`, if it has one. */
+/** A route outside of resources, its callers, and the line of its entry in `auth.routes`, if any. */
 export interface RouteAccess {
   readonly name: string
   readonly to: readonly string[]

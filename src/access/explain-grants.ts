@@ -1,6 +1,6 @@
 import type { GrantSpec } from '../config/spec.js'
 import { type EvaluatedRule, evaluateRule, presetText, type StoredRecord } from './evaluate.js'
-import { grantsFor } from './restrict.js'
+import { allows } from './restrict.js'
 import { type AccessRequest, isTo, type Situation } from './situation.js'
 
 /** A grant of the requested operation, and why it covers the request or does not. */
@@ -30,7 +30,7 @@ export function explainGrants(
   const { operation, body = {} } = request
   const isChange = operation === 'update' || operation === 'partial_update'
   return (resource.access ?? []).flatMap((grant, index): readonly EvaluatedGrant[] => {
-    if (grantsFor([grant], operation).length === 0) return []
+    if (!allows(grant, operation)) return []
     const presets = grant.set.map(({ field, value }) => [field.name, presetText(field, value, known)] as const)
     const preset = Object.fromEntries(presets.filter(([, text]) => text !== 'none' && text !== undefined))
     const before = operation === 'create' ? { ...body, ...preset } : stored

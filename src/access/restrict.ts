@@ -25,9 +25,14 @@ export interface Restricted {
   readonly view: View
 }
 
+/** Whether a grant allows an operation or an action. */
+export function allows({ may }: GrantSpec, name: string): boolean {
+  return may.includes(name) || (may.includes('all') && !isOperation(name))
+}
+
 /** The grants that allow an operation or an action. */
 export function grantsFor(grants: readonly GrantSpec[], name: string): readonly GrantSpec[] {
-  return grants.filter(({ may }) => may.includes(name) || (may.includes('all') && !isOperation(name)))
+  return grants.filter((grant) => allows(grant, name))
 }
 
 const isOperation = (name: string): boolean => (OPERATIONS as readonly string[]).includes(name)

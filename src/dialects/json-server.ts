@@ -85,7 +85,7 @@ export const jsonServer: Dialect = {
   bare: true,
 }
 
-/** The number of a neighbouring page; null if there is none. */
+/** The number of a neighbouring page, or null before the first page and after the last. */
 const PAGE: JsonSchema = { ...COUNT, type: ['integer', 'null'] }
 
 function interpret(name: string, { key, isField }: Vocabulary): Pick<Comparison, 'field' | 'lookups'> {

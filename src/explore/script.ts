@@ -120,10 +120,13 @@ export const SCRIPT = String.raw`'use strict'
     }
     const count = wrong.length === 1 ? '1 field to correct' : wrong.length + ' fields to correct'
     const { boxes = [] } = form
-    const others = [...errors].map(([name, message]) => (boxes[parseInt(name)] ? boxes[parseInt(name)].dataset.name : name) + ': ' + message)
-    const isNamed = errors.size === 0 ? wrong.length > 0 : boxes.length > 0
-    const lines = isNamed ? wrong.length ? [count] : [] : [problem.detail || problem.error || text.slice(0, 500)]
-    showAlert(form, [response.status + ' ' + (problem.title || response.statusText), ...lines, ...new Set(others)].join('\n'))
+    const nameOf = (place) => { const box = boxes[parseInt(place)]; return box ? box.dataset.name : place }
+    const others = [...errors].map(([place, message]) => nameOf(place) + ': ' + message)
+    const lines = [response.status + ' ' + (problem.title || response.statusText)]
+    if (errors.size === 0 && wrong.length > 0) lines.push(count)
+    // The lines of the records say it all.
+    else if (errors.size === 0 || boxes.length === 0) lines.push(problem.detail || problem.error || text.slice(0, 500))
+    showAlert(form, [...lines, ...new Set(others)].join('\n'))
     if (wrong[0]) wrong[0].focus()
   }
 

@@ -1,6 +1,6 @@
 /**
  * The script of pages where callers sign in. Browsers request a page without a credential and get the public version; this script requests the same
- * page with the credential of the tab, and replaces the document. There is no cookie, so no other site can act for the caller.
+ * page with the credential of the tab, and replaces the document. The service sets no cookies, so other sites cannot act for the caller.
  */
 export const SIGN_IN_SCRIPT = String.raw`;(() => {
   const KEY = 'explore-credential'

@@ -37,6 +37,26 @@ export type Comparison =
   | { readonly as: 'bytes' | 'list' }
   | { readonly as: 'number'; readonly decimals: number | 'any' | undefined }
 
+const KEEPING = {
+  text: ['text', 'character varying'],
+  bytes: [],
+  list: ['text[]'],
+  integers: ['integer', 'bigint', 'numeric'],
+  decimals: ['numeric'],
+  floats: ['double precision'],
+} as const satisfies Readonly<Record<string, readonly string[]>>
+
+/** Whether a cast of the column to a type keeps each value and the order of values, so that a check can be read without it. */
+export function keepsValues(comparison: Comparison, type: string): boolean {
+  const types: readonly string[] = KEEPING[comparison.as === 'number' ? numbersOf(comparison.decimals) : comparison.as]
+  return types.includes(type)
+}
+
+function numbersOf(decimals: number | 'any' | undefined): 'integers' | 'decimals' | 'floats' {
+  if (decimals === undefined) return 'floats'
+  return decimals === 0 ? 'integers' : 'decimals'
+}
+
 /** How a field of one type describes an existing column. */
 export interface ColumnForm {
   /** The limits that the type of the column has but the type of the field does not, such as those of `smallint`. */

@@ -47,7 +47,7 @@ export function isKnown(headers: Headers, tag: string): boolean {
 }
 
 /**
- * Parses the preconditions of a write; undefined if there are none. With `required`, a write without `If-Match` is rejected.
+ * Parses the preconditions of a write. A write without preconditions gives undefined. With `required`, a write without `If-Match` is rejected.
  * @throws Problem `malformed_request` for malformed headers, `precondition_required`
  */
 export function readPreconditions(headers: Headers, required: boolean): readonly Precondition[] | undefined {

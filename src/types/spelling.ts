@@ -28,7 +28,7 @@ export function formatRules({ type, options, message }: FieldSpec): string {
   return message ?? [...new Set(type.rules(options).map((rule) => rule.message))].join(', ')
 }
 
-/** The type of any of these names; `never` if there are none. */
+/** The type of any of these names. An empty list gives `never`. */
 export function formatNames(names: readonly string[]): string {
   return names.length === 0 ? 'never' : names.map((name) => JSON.stringify(name)).join(' | ')
 }

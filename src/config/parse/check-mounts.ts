@@ -48,20 +48,16 @@ const checkIdentity = (root: Json, { name, path, model, has, yaml }: ResourceDra
   if (model === undefined || model.keyNames.size === 1) return
   const isTaken = model.keyNames.size > 1 && hasMember(model, JOINED_ID)
   if (model.keyNames.size > 1 && !isTaken) return
-  const mounts = itemsOf(findValue(root, ['mounts'])).map(
-    (mount, index) => [findValue(mount, ['dialect']), index] as const,
-  )
-  const own = `set \`dialect: plain\` for ${show(name)}`
-  const places = [
-    has('dialect')
-      ? { dialect: yaml.dialect, at: [...path, 'dialect'], help: own }
-      : { dialect: isTaken && findValue(root, ['api', 'dialect']), at: ['api', 'dialect'], help: own },
-    ...(isTaken ? mounts : []).map(([dialect, index]) => ({
-      dialect,
-      at: ['mounts', index, 'dialect'],
-      help: 'leave `dialect` out of the mount, which then has the dialect of each resource',
-    })),
-  ]
+  const help = `set \`dialect: plain\` for ${show(name)}`
+  const own = has('dialect') ? [{ dialect: yaml.dialect, at: [...path, 'dialect'], help }] : []
+  const ofApi = { dialect: findValue(root, ['api', 'dialect']), at: ['api', 'dialect'], help }
+  const ofMounts = itemsOf(findValue(root, ['mounts'])).map((mount, index) => ({
+    dialect: findValue(mount, ['dialect']),
+    at: ['mounts', index, 'dialect'],
+    help: 'leave `dialect` out of the mount, which then has the dialect of each resource',
+  }))
+  const inherited = own.length > 0 ? ofMounts : [ofApi, ...ofMounts]
+  const places = [...own, ...(isTaken ? inherited : [])]
   for (const { dialect, at, help } of places) {
     if (typeof dialect !== 'string' || dialect === PLAIN || report.isInvalid(at)) continue
     const message = isTaken

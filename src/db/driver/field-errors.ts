@@ -93,7 +93,7 @@ export function isStillReferredTo({ code, detail }: DriverError): boolean {
   return STILL_REFERRED_TO.has(code) && / is (?:still )?referenced from table/.test(String(detail))
 }
 
-/** Parses the key in the details of an error; undefined if there is none, or if they are not in English. */
+/** Parses the key in the English details of an error. Returns undefined for other details. */
 export function namedKey(detail: unknown): NamedKey | undefined {
   const [, columns, texts] =
     /^Key \((.*)\)=\((.*)\) (?:already exists|is (?:still )?referenced from table)/s.exec(String(detail)) ?? []

@@ -158,7 +158,7 @@ function cutRows(plan: ListPlan, source: Source, params: Parameters): string {
   const passed = offsetOf(plan) > 0 ? params.add(String(offsetOf(plan))) : undefined
   if (parts.length < 2) {
     const ordered = orderClause(plain, table)
-    const most = passed === undefined && limit !== '' ? mostRows(plan) : undefined
+    const most = passed === undefined ? mostRows(plan) : undefined
     if (most !== undefined)
       return `(select ${source.columns} from ${rowsOf(parts[0])}${ordered} limit ${most}) ${table}${ordered}${limit}`
     return `${rowsOf(parts[0])}${ordered}${limit}${passed === undefined ? '' : ` offset ${passed}`}`
@@ -172,10 +172,11 @@ function cutRows(plan: ListPlan, source: Source, params: Parameters): string {
 }
 
 /**
- * A constant limit of the inner query: at least the page and one more row; undefined for unusually large pages. The generic plan of a prepared statement
+ * A constant limit of the inner query: at least the page and one more row; undefined for unlimited lists and unusually large pages. The generic plan of a prepared statement
  * assumes that a `limit` in a parameter returns a tenth of the rows. For a large table, that looks so expensive that PostgreSQL would plan every execution.
  */
-const mostRows = ({ limit = 0 }: ListPlan): number | undefined => [101, 1_001].find((most) => limit < most)
+const mostRows = ({ limit }: ListPlan): number | undefined =>
+  limit === undefined ? undefined : [101, 1_001].find((most) => limit < most)
 
 /** The conditions of two parts that are read one after the other; empty if one part suffices. */
 function partsOf(start: PageStart, { order, limit }: Source, params: Parameters): readonly string[] {

@@ -87,9 +87,8 @@ export function compileRecordStatements({
     const selected = bounds === undefined ? unbound : boundTo(bounds, params).select.join(', ')
     return `select ${selected} from ${table} where ${found(bounds, only, params)}`
   }
-  const destroyable = (granted: Granted, params: Parameters): string => {
-    return coversStored(model, granted.access.destroy, { ...granted, params })
-  }
+  const destroyable = (granted: Granted, params: Parameters): string =>
+    coversStored(model, granted.access.destroy, { ...granted, params })
   const removal = (
     bounds: Bounds | undefined,
     only: readonly Precondition[],

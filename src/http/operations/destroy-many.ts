@@ -59,8 +59,10 @@ function readIds(resource: Resource, search: string): readonly Id[] {
   const canonical = ids.map(([each, id]) => (id === undefined ? each : resource.key.text(id)))
   const twice = texts.find((_, place) => canonical.indexOf(canonical[place] ?? '') !== place)
   if (twice !== undefined) reject(`the parameter ids names ${quote(twice)} twice`)
-  const none = [...ids.entries()].flatMap(([place, [each, id]]) => (id === undefined ? [[place, each] as const] : []))
-  return none.length > 0
-    ? notFoundAt(resource, none)
+  const missing = [...ids.entries()].flatMap(([place, [each, id]]) =>
+    id === undefined ? [[place, each] as const] : [],
+  )
+  return missing.length > 0
+    ? notFoundAt(resource, missing)
     : ids.flatMap(([, id]): readonly Id[] => (id === undefined ? [] : [id]))
 }

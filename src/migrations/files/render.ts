@@ -1,6 +1,7 @@
 import { NO_TRANSACTION } from './concurrent.js'
 import type { Migration } from './files.js'
 import { formatOwned } from '../plan/ownership.js'
+import { QUOTED } from './statements.js'
 import { partsOf, type Step } from './steps.js'
 
 /** Renders a file with these steps, comments on its losses, and the list of objects that it owns. */
@@ -29,12 +30,11 @@ const renderStatements = (statements: readonly string[]): string => statements.m
 
 const INDEX = /^(?:create (?:unique )?|drop )index concurrently /
 
-/** Quoted identifiers, string literals with escapes (`E'…'`), and plain string literals, in which a backslash has no meaning. */
-const QUOTED = /"(?:[^"]|"")*"|E'(?:[^'\\]|''|\\[^])*'|'(?:[^']|'')*'/g
+const QUOTES = new RegExp(QUOTED, 'g')
 
 /** Renders a statement for a file. Reading a file normalises its line ends, so a carriage return in a string literal is written as an escape. */
 export function renderStatement(statement: string): string {
-  return `${statement.replaceAll(QUOTED, escapeReturns)};\n`
+  return `${statement.replaceAll(QUOTES, escapeReturns)};\n`
 }
 
 function escapeReturns(quoted: string): string {

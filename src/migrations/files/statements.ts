@@ -29,6 +29,9 @@ export interface FileStatement {
 /** A name in SQL, quoted or not, as part of a pattern with the flags `iu`. */
 export const NAME = String.raw`(?:"(?:[^"]|"")+"|[\p{L}_][\p{L}\w$]*)`
 
+/** A quoted identifier, a string literal with escapes (`E'…'`), or a plain one, in which a backslash has no meaning; as part of a pattern. */
+export const QUOTED = String.raw`"(?:[^"]|"")*"|\bE'(?:[^'\\]|''|\\[^])*'|'(?:[^']|'')*'`
+
 /** Tokens of PostgreSQL's scanner, as far as finding the semicolons that end statements requires. */
 const TOKENS = [
   /--[^\n]*/y,

@@ -3,7 +3,7 @@ import { brokenRule, createValidator } from '../../config/parse/check-fields.js'
 import { areChoices } from '../../fields/choice.js'
 import { formOf, formsOf } from '../../fields/columns.js'
 import { compareDecimals, fromSteps, toSteps } from '../../fields/exact-number.js'
-import type { Comparison, ExistingColumn, Limits } from '../../fields/existing-column.js'
+import { type Comparison, type ExistingColumn, keepsValues, type Limits } from '../../fields/existing-column.js'
 import type { FieldType } from '../../fields/field-type.js'
 import { DECIMAL } from '../../fields/formats.js'
 import type { CatalogColumn } from './catalog.js'
@@ -42,21 +42,7 @@ interface Subject {
 /** Whether an expression is the column, perhaps cast to a type that keeps each value and the order of values. */
 function isSubject(expression: Expression, { name, comparison }: Subject): boolean {
   if (expression.kind !== 'column' || expression.name !== name) return false
-  const kept = TYPES_THAT_KEEP[comparison.as === 'number' ? numbersOf(comparison) : comparison.as]
-  return expression.casts.every((type) => kept?.includes(type))
-}
-
-const TYPES_THAT_KEEP: Readonly<Record<string, readonly string[]>> = {
-  text: ['text', 'character varying'],
-  list: ['text[]'],
-  integers: ['integer', 'bigint', 'numeric'],
-  decimals: ['numeric'],
-  floats: ['double precision'],
-}
-
-function numbersOf({ decimals }: Extract<Comparison, { as: 'number' }>): 'integers' | 'decimals' | 'floats' {
-  if (decimals === undefined) return 'floats'
-  return decimals === 0 ? 'integers' : 'decimals'
+  return expression.casts.every((type) => keepsValues(comparison, type))
 }
 
 function limitsOf(part: Expression, subject: Subject): Limits | undefined {

@@ -1,3 +1,4 @@
+import { keyTypeOf } from '../../fields/columns.js'
 import { identifier, literal } from '../../fields/sql-literal.js'
 import { collationSql } from './collation.js'
 import type { SchemaInspection, InspectedColumn, InspectedPart, InspectedSequence, InspectedTable } from './inspect.js'
@@ -139,7 +140,8 @@ function createTable({ table, columns, inside }: TablePlan): string {
 /** The default to record for a default that only this database has: keys that are random UUIDs stay so. */
 function standIn({ constraints }: InspectedTable, { name, type }: InspectedColumn): string | null {
   const isKey = constraints.some(({ kind, columns }) => kind === 'primary_key' && columns.includes(name))
-  return isKey && type === 'uuid' ? 'gen_random_uuid()' : null
+  const keyType = isKey ? keyTypeOf({ type, collation: null, labels: null }) : undefined
+  return keyType?.functions?.uuid ?? null
 }
 
 function defineColumn(table: InspectedTable, column: InspectedColumn): string {

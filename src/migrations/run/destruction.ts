@@ -1,4 +1,4 @@
-import { type FileStatement, NAME } from '../files/statements.js'
+import { type FileStatement, NAME, QUOTED } from '../files/statements.js'
 
 /** An object that a statement destroys: a column, a table with all its rows, or rows of a table. */
 export interface Destroyed {
@@ -32,7 +32,7 @@ const ACTIONS: readonly Reading[] = [
     ledger.drop(`${table}.${column}`, 'column'),
   ),
   reading(String.raw`^add\s+constraint\b`, () => []),
-  // What exists already is not made by the file.
+  // The column may have existed before the file.
   reading(String.raw`^add\s+(?:column\s+)?if\s+not\s+exists\b`, () => []),
   reading(String.raw`^add\s+(?:column\s+)?(${NAME})`, ([column = ''], ledger, table) =>
     ledger.make(`${table}.${column}`),
@@ -62,7 +62,7 @@ const DELETED = new RegExp(
 )
 
 /** Comments, string literals, and quoted identifiers, in which an apostrophe may stand alone. */
-const OPAQUE = /--[^\n]*|\/\*[^]*?\*\/|"(?:[^"]|"")*"|\bE'(?:[^'\\]|''|\\[^])*'|'(?:[^']|'')*'/gi
+const OPAQUE = new RegExp(String.raw`--[^\n]*|/\*[^]*?\*/|${QUOTED}`, 'gi')
 
 /** Finds the tables of which a statement deletes rows. */
 function readDeletes(text: string, ledger: Ledger): readonly Destroyed[] {
