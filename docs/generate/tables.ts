@@ -25,7 +25,7 @@ const OCCASIONS: Readonly<Record<keyof typeof PROBLEMS, string>> = {
   request_in_progress:
     'A request with the same `Idempotency-Key` is in progress; `Retry-After` says when to try again.',
   precondition_failed:
-    'The record has changed since the version in `If-Match`, or `If-None-Match` lists its version; nothing was changed.',
+    'The record has changed since the version in `If-Match`, or a change lists its version in `If-None-Match`; nothing was changed.',
   precondition_required: 'The resource has `concurrency: required`, and the request has no `If-Match`.',
   idempotency_key_reused:
     'The `Idempotency-Key` was used before for a request with another method, path, query or body.',

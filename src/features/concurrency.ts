@@ -35,10 +35,14 @@ export const concurrency: Feature<ConcurrencySpec> = {
     if (operation === 'retrieve')
       return {
         requestHeaders: {
+          'If-Match': versions(
+            'The versions that are wanted, or `*` for any; if the record has none of them, the status is 412.',
+          ),
           'If-None-Match': versions('Versions that the client has; if the record has one of them, the status is 304.'),
         },
         headers: ['ETag'],
         answers: { 304: { description: 'The client has this version.', headers: ['ETag'] } },
+        problems: ['malformed_request', 'precondition_failed'],
       }
     const isRequired = mode === 'required'
     return {

@@ -24,8 +24,15 @@ export function entityTag(document: string): string {
   return `"${hash('sha256', document, 'base64url')}"`
 }
 
-/** Returns the document with its tag; only the tag, as 304, if the client has the document already. */
+/**
+ * Returns the document with its tag; only the tag, as 304, if the client has the document already.
+ * @throws Problem `malformed_request` for a malformed `If-Match`, `precondition_failed` if it does not list the tag (RFC 9110, 13.1.1)
+ */
 export function taggedReply({ headers }: Pick<Context, 'headers'>, document: string, tag: string): Reply {
+  const match = headers['if-match']
+  if (match !== undefined && !isMet(precondition('If-Match', String(match), true), tag)) {
+    throw new Problem('precondition_failed', 'the record no longer has the version in If-Match')
+  }
   const known = knownTag(headers, tag)
   return known === undefined
     ? { status: 200, headers: { ETag: tag }, text: document }
@@ -71,7 +78,15 @@ function precondition(name: string, value: string, wanted: boolean): Preconditio
   }
   // If-Match never matches a weak tag (RFC 9110, 13.1.1), and a tag that we did not make matches no record.
   const hashes = tags.flatMap(({ weak, content }) => (wanted && weak ? [] : (OURS.exec(content)?.[1] ?? [])))
-  return { tags: hashes.map((each) => Buffer.from(each, 'base64url').toString('hex')), wanted }
+  return { tags: hashes.map(toHex), wanted }
+}
+
+function isMet({ tags, wanted }: Precondition, tag: string): boolean {
+  return (tags === 'any' || tags.includes(toHex(tag.slice(1, -1)))) === wanted
+}
+
+function toHex(content: string): string {
+  return Buffer.from(content, 'base64url').toString('hex')
 }
 
 /** Returns undefined if the header is malformed. */

@@ -65,6 +65,30 @@ describe('entity tags (promise 19)', () => {
   })
 })
 
+describe('If-Match of a GET', () => {
+  test.each([
+    ['the tag', () => tag, 200],
+    ['any', () => '*', 200],
+    ['one of several', () => `"x", ${tag}`, 200],
+    ['another', () => `"${'A'.repeat(43)}"`, 412],
+    ['its weak form', () => `W/${tag}`, 412],
+    ['an invalid tag', () => tag.slice(1), 400],
+  ])('with %s gets the correct response', async (_, value, status) => {
+    const answer = await read({ 'if-match': value() })
+    expect(answer.status).toBe(status)
+    expect(tagOf(answer)).toBe(status === 200 ? tag : 'none')
+    const head = await api.fetch(`/api/books/${id}/`, { method: 'HEAD', headers: { 'if-match': value() } })
+    expect(head.status).toBe(status)
+  })
+
+  test('is evaluated before If-None-Match, and not for a missing record', async () => {
+    const other = `"${'A'.repeat(43)}"`
+    expect((await read({ 'if-match': other, 'if-none-match': tag })).status).toBe(412)
+    expect((await read({ 'if-match': tag, 'if-none-match': tag })).status).toBe(304)
+    expect((await api.fetch('/api/books/999999/', { headers: { 'if-match': '"x"' } })).status).toBe(404)
+  })
+})
+
 const CHANGES: readonly (readonly [string, unknown])[] = [
   ['PUT', { title: 'New', extra: null, pages: 2 }],
   ['PATCH', { title: 'New' }],

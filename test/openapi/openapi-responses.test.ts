@@ -38,7 +38,10 @@ const conditional = (asked: readonly Asked[]): readonly Asked[] =>
     ...(method === 'DELETE' ? [] : [[method, path, 406, body, type, { accept: 'text/html' }] as const]),
     ...(/^(PUT|PATCH|DELETE)$/.test(method) ? [[method, path, 412, body, type, { 'if-match': '"x"' }] as const] : []),
     ...(method === 'GET' && path.endsWith('/1/')
-      ? [[method, path, 304, body, type, { 'if-none-match': '*' }] as const]
+      ? [
+          [method, path, 304, body, type, { 'if-none-match': '*' }] as const,
+          [method, path, 412, body, type, { 'if-match': '"x"' }] as const,
+        ]
       : []),
   ])
 
@@ -111,6 +114,7 @@ const BAD: readonly Asked[] = [
     ['PATCH', `${L}/${path}/99/`, 404, {}] as const,
     ['DELETE', `${L}/${path}/99/`, 404] as const,
   ]),
+  ['GET', `${L}/books/shelf/1/`, 400, undefined, undefined, { 'if-match': 'x' }],
   ['PUT', `${L}/authors/99/`, 404, author],
   ['PUT', `${L}/books/99/`, 404, book],
   ['PUT', `${L}/subjects/99/`, 404, { ...subject, name: 'New' }],
