@@ -113,7 +113,7 @@ export const BUGS: readonly PlantedBug[] = [
     name: 'three in ten successful creates get 503',
     file: 'src/http/operations/create.ts',
     search: '      if (isHidden(resource, item)) return { status: 201, headers: at }',
-    replace: '      if (Math.random() < 0.3) return { status: 503 }',
+    replace: '      if (Math.random() < 0.3 || isHidden(resource, item)) return { status: 503 }',
     caughtBy: { file: 'test/snippets/spec-set-b', test: 'has 10 items per page by default', database: 'local' },
   },
   {

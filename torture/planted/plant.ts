@@ -36,7 +36,7 @@ async function plant(folder: string, { file, search, replace, caughtBy }: Plante
     text.replace(search, () => replace),
   )
   try {
-    const mistakes = compile(folder)
+    const mistakes = build(folder)
     if (mistakes !== '') return `the sources do not compile with it: ${mistakes}`
     const env = { SNIPPETCTL_TEST_DB: caughtBy.database }
     const name = caughtBy.test.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')
@@ -47,12 +47,11 @@ async function plant(folder: string, { file, search, replace, caughtBy }: Plante
   }
 }
 
-/** Tests that start the command would all fail if it did not compile, and that would say nothing about them. */
-function compile(folder: string): string {
-  const compiler = join(folder, 'node_modules/typescript-7/bin/tsc')
-  const options = ['--noEmit', '--incremental', '--tsBuildInfoFile', join(folder, 'planted.tsbuildinfo')]
-  const { status, stdout } = spawnSync(process.execPath, [compiler, '-p', folder, ...options], { encoding: 'utf8' })
-  return status === 0 ? '' : stdout.trimEnd()
+/** Tests run the command as it was built, and would all fail if it did not compile, and that would say nothing about them. */
+function build(folder: string): string {
+  const script = join(folder, 'scripts/build-when-stale.mjs')
+  const { status, stderr } = spawnSync(process.execPath, [script], { encoding: 'utf8' })
+  return status === 0 ? '' : stderr.trimEnd()
 }
 
 /**
