@@ -70,14 +70,17 @@ function helpOf({ accesses, advice }: Explanation, { name, table, indexes }: Mod
   const own = accesses.filter((access) => access.table === '' || access.table === table)
   const wasteful = own.filter(({ index, removed }) => index === undefined || removed > 0)
   if (advice === undefined || wasteful.length === 0) return []
-  const { served, fields, unserved, ignoreCase } = advice
+  const { served, fields, unserved, ignoreCase, gin } = advice
   const unhelped = unserved.map((lookup) => `no index that the file can declare serves \`${lookup}\``)
   const addition = (index: string) =>
     indexes.length > 0
       ? `add under \`models.${name}.indexes\`: \`- ${index}\``
       : `add under \`models.${name}\`: \`indexes: [${index}]\``
-  const [caseless] = ignoreCase
-  if (caseless !== undefined) return [...unhelped, addition(`{ fields: [${caseless}], ignore_case: true }`)]
+  const special = [
+    ...ignoreCase.map((field) => `{ fields: [${field}], ignore_case: true }`),
+    ...gin.map((field) => `{ fields: [${field}], using: gin }`),
+  ]
+  if (special.length > 0) return [...unhelped, ...special.map(addition)]
   if (!served) return [...unhelped, addition(`[${fields.join(', ')}]`)]
   if (unhelped.length > 0 || wasteful.every(({ counts, index }) => counts || index !== undefined)) return unhelped
   return ['an index serves this list; PostgreSQL reads a table as a whole where it has few rows']

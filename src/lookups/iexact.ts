@@ -7,8 +7,7 @@ export const iexact: Lookup<string> = {
   operand: TEXT,
   // Written so that an index with `ignore_case` serves it.
   sql: (column, { bind }) => `lower(${column}) = lower(${bind((text) => text)})`,
-  // No ordinary index helps; `index-advice.ts` advises one with `ignore_case`.
-  index: () => 'none',
+  index: () => 'ignore_case',
   meaning: 'is the text, ignoring case as `icontains` does',
   description: 'is this, in upper or lower case',
 }

@@ -4,9 +4,9 @@ import type { Operand } from './operands.js'
 
 /**
  * What an index does for a lookup. `needed`: without an index, the filter reads the whole table. `useful`: the filter uses an index, but finds
- * a page without it. `none`: no index that the configuration can declare helps.
+ * a page without it. `ignore_case` and `gin`: only an index of this kind helps. `none`: no index that the configuration can declare helps.
  */
-export type IndexHelp = 'needed' | 'useful' | 'none'
+export type IndexHelp = 'needed' | 'useful' | 'ignore_case' | 'gin' | 'none'
 
 /** The right side of a comparison, for the SQL of a lookup. */
 export interface Bound<Value> {

@@ -4,13 +4,14 @@ import {
   partialIndexes,
   serves,
   servesIgnoringCase,
+  servesItems,
   uniformStart,
 } from '../config/indexes/coverage.js'
 import type { FieldSpec, ModelSpec } from '../config/spec.js'
 import { type FeaturePlans, unservedParameters } from '../features/index.js'
 import { parameterOf } from '../lookups/index.js'
+import type { IndexHelp } from '../lookups/lookup.js'
 import { exact } from '../lookups/exact.js'
-import { iexact } from '../lookups/iexact.js'
 import type { ListPlan } from './plan.js'
 
 /** How an index can help a list. */
@@ -19,10 +20,12 @@ export interface IndexAdvice {
   readonly served: boolean
   /** The fields of an index to declare; empty if one is declared or none would help. */
   readonly fields: readonly string[]
-  /** The comparisons that no declarable index serves: `title__contains`. */
+  /** The comparisons that no declarable index serves, such as `title__contains` of a text. */
   readonly unserved: readonly string[]
   /** The fields that need an index with `ignore_case`. */
   readonly ignoreCase: readonly string[]
+  /** The fields that need an index with `using: gin`. */
+  readonly gin: readonly string[]
 }
 
 /** Recommends an index with which PostgreSQL finds the first row of a list immediately: the fields compared for equality, then a range or the order. */
@@ -38,13 +41,19 @@ export function adviseIndex(
     isCovered(model, needs) ||
     partialIndexes(model, where).some(({ index, rest }) => serves(index, needsOf(rest, order)))
   const fields: readonly FieldSpec[] = [...new Set([...needs.equal, ...needs.order.map(({ field }) => field)])]
-  const unserved = where.filter(({ field, lookup }) => lookup.index(field) === 'none' && lookup !== iexact)
-  const caseless = where.filter(({ field, lookup }) => lookup === iexact && !servesIgnoringCase(model, field))
+  const neededBy = (help: IndexHelp) => where.filter(({ field, lookup }) => lookup.index(field) === help)
+  const namesOf = (help: IndexHelp, isServed: (model: ModelSpec, field: FieldSpec) => boolean) => [
+    ...new Set(neededBy(help).flatMap(({ field }) => (isServed(model, field) ? [] : [field.name]))),
+  ]
   return {
     served,
     fields: served ? [] : fields.map(({ name }) => name),
-    unserved: [...unserved.map(({ field, lookup }) => parameterOf(field.name, lookup)), ...unservedParameters(plan)],
-    ignoreCase: caseless.map(({ field }) => field.name),
+    unserved: [
+      ...neededBy('none').map(({ field, lookup }) => parameterOf(field.name, lookup)),
+      ...unservedParameters(plan),
+    ],
+    ignoreCase: namesOf('ignore_case', servesIgnoringCase),
+    gin: namesOf('gin', servesItems),
   }
 }
 

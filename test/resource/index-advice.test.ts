@@ -16,16 +16,19 @@ models:
       email: { type: string, max: 80 }
       status: { type: string, max: 9 }
       deleted_at: { type: timestamp, nullable: true }
+      tags: { type: array, items: { type: string, max: 9 }, max: 5 }
+      marks: { type: array, items: { type: string, max: 9 }, max: 5 }
     indexes:
       - { fields: [name, id], where: { status: open } }
       - { fields: [email, id], where: { deleted_at: null, status__in: [open, done] } }
       - { fields: [name], ignore_case: true }
       - { fields: [email], ignore_case: true, where: { status: open } }
+      - { fields: [tags], using: gin }
 resources:
   person:
     model: person
     path: /people/
-    filterable: { name: [exact, iexact], email: [exact, iexact], status: [exact, in], deleted_at: [isnull] }
+    filterable: { name: [exact, iexact], email: [exact, iexact], status: [exact, in], deleted_at: [isnull], tags: [has, overlaps], marks: [has, contains] }
     orderable: [name]
 `
 
@@ -71,4 +74,11 @@ test.each([
   ['email__iexact=ada', ['email']],
 ])('an index over all rows that ignores case serves `iexact`: %s', async (query, ignoreCase) => {
   expect(await adviceOf(query)).toMatchObject({ unserved: [], ignoreCase })
+})
+
+test.each([
+  ['tags__has=a&tags__overlaps=a,b', []],
+  ['marks__has=a&marks__contains=a,b', ['marks']],
+])('a GIN index serves comparisons of items: %s', async (query, gin) => {
+  expect(await adviceOf(query)).toMatchObject({ unserved: [], gin })
 })

@@ -47,6 +47,13 @@ export function servesIgnoringCase({ indexes }: ModelSpec, field: FieldSpec): bo
   )
 }
 
+/** Whether a GIN index finds all rows by the items of a field. */
+export function servesItems({ indexes }: ModelSpec, field: FieldSpec): boolean {
+  return indexes.some(
+    ({ columns, method, where }) => method === 'gin' && columns.includes(field.column) && where.length === 0,
+  )
+}
+
 /**
  * Whether an index starts with the compared columns, in any order, and continues with the columns of the list's order, all in one
  * direction. Columns after a unique combination no longer matter. Nulls may have any place in the first field of the order, because
