@@ -56,7 +56,7 @@ export async function placePage(
   }
   const { resource } = place
   const caller = resource && seenBy(all, resource, identity)
-  const record = isRecord(place) && answer?.status === 200 ? recordOf(value) : undefined
+  const record = isRecord(place) && answer?.status === 200 ? recordOf(value, resource) : undefined
   const explored = {
     ...all,
     near: resource?.spec.path,
@@ -116,9 +116,9 @@ function partsOf(explored: Explored, place: ApiPath, seen: Answered): Parts {
   if (!resource) return pluginParts(explored, place, seen)
   const caller = seenBy(explored, resource, identity)
   if (isRecord(place)) {
-    const record = recordOf(value)
+    const record = recordOf(value, resource)
     if (rejected || !record) return { body: answer ? rejection(answer, value) : html`` }
-    const stored = whole?.status === 200 ? recordOf(readExact(whole.text)) : undefined
+    const stored = whole?.status === 200 ? recordOf(readExact(whole.text), resource) : undefined
     const version = whole?.headers.get('etag')
     const actions = actionsOf(explored, place, identity)
     const { buttons, dialogs } = stored

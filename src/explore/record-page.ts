@@ -10,11 +10,12 @@ import { nameOf } from './names.js'
 import { collectionOf, type Explored, type ApiPath } from './place.js'
 import { consequences, type Referrer } from './referrers.js'
 
-/** Returns the record in a response: an object, or the only member of an object. */
-export function recordOf(value: Exact | undefined): Members | undefined {
+/** Returns the record in a response: an object, or the only member of an object if it is no field of the resource. */
+export function recordOf(value: Exact | undefined, resource?: Resource): Members | undefined {
   if (!isMembers(value)) return undefined
-  const [only, ...more] = value.values()
-  return more.length === 0 && isMembers(only) ? only : value
+  const [[name, only] = [], ...more] = value
+  const isField = resource?.shown.some((field) => field.name === name)
+  return more.length === 0 && isMembers(only) && !isField ? only : value
 }
 
 /** All members of a record, complete. */
@@ -36,7 +37,7 @@ interface Changed {
   readonly referrers: readonly Referrer[]
 }
 
-/** The buttons and dialogs that run actions on a record, change it and delete it. The latter two fail if somebody else has changed it since. */
+/** The buttons and dialogs that run actions on a record, change it and delete it. Changes and deletions fail if somebody else has changed the record since. */
 export function changes(explored: Explored, place: ApiPath, { caller, record, version, actions, referrers }: Changed) {
   const { resource } = caller
   const { name } = resource.spec

@@ -70,7 +70,7 @@ resources:
 /** A list of more than a page reads. */
 async function* long(): AsyncGenerator<string> {
   yield '[{"id":0,"text":"first"}'
-  for (let id = 1; id < 5_000; id += 1) yield `,{"id":${id},"text":"${'x'.repeat(100)}, ]}"}`
+  for (let id = 1; id < 5_000; id += 1) yield `,{"id":${id},"text":"${'x, ]}'.repeat(20)}"}`
   yield ']'
 }
 const plugin: Plugin = (app) => {

@@ -27,7 +27,11 @@ models:
       shelf: { type: string, max: 10 }
       place: { type: integer }
       label: { type: string, max: 20, nullable: true }
+  tag:
+    table: tags
+    fields: { id: { type: bigint, primary_key: true }, extra: { type: json } }
 resources:
+  tag: { model: tag, path: /tags/, sparse_fields: true, access: [{ to: editor, may: all }] }
   book:
     model: book
     path: /books/
@@ -47,7 +51,11 @@ const ANN = { authorization: 'Dev ann' }
 let api: Api
 beforeAll(async () => {
   api = await startApi(YAML, { env: { NODE_ENV: 'development' }, checkResponses: false })
-  await api.database.query({ text: `insert into books (title, secret) values ('Always', 'hush')`, values: [] })
+  await api.database.query({
+    text: `insert into books (title, secret) values ('Always', 'hush')`,
+    values: [],
+  })
+  await api.database.query({ text: `insert into tags (extra) values ('{"size":"large"}')`, values: [] })
   await api.database.query({ text: `insert into parts values ('a/b', 1, 'one')`, values: [] })
 })
 afterAll(() => api.close())
@@ -61,6 +69,12 @@ const formsOf = (html: string) =>
       version: version.replaceAll('&quot;', '"'),
     }),
   )
+
+test('a record of which only a JSON object is shown has the name of the field', async () => {
+  const html = await page('/tags/1/?fields=extra')
+  expect(html).toContain('<dt>extra</dt>')
+  expect(html).not.toContain('<dt>size</dt>')
+})
 
 describe('the forms of a record', () => {
   test.each([
