@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join, parse } from 'node:path'
 import { type Command, Option } from 'commander'
 import { type AppSpec, keysOf, makeIssuerKey, type SigningKey, signToken } from '../../src/internal.js'
@@ -18,7 +18,7 @@ Examples:
   $ curl -H "Authorization: Bearer $(snippetctl token --subject ann)" http://127.0.0.1:8000/api/tasks/
 
 The first call makes a key pair: its public half is the file of \`auth.jwt.keys\`, and its private half is next to it. Whoever
-reads that one can sign tokens; keep it out of version control and of images.`
+reads the private key can sign tokens; keep it out of version control and container images.`
 
 /** `token`: signs a token as the issuer of `auth.jwt`, for tests and for work without a network. */
 export function addToken(program: Command, context: CliContext): void {
@@ -29,14 +29,16 @@ export function addToken(program: Command, context: CliContext): void {
     .action(async (options: TokenOptions) => context.finish(await printToken(context, options)))
 }
 
-/** @throws Failure 2 if the keys of the project are not its own, or the flags name what the configuration does not have */
+/** @throws Failure 2 if the project cannot sign tokens, or a flag is invalid or names an unknown role or claim */
 async function printToken(context: CliContext, options: TokenOptions): Promise<ExitCode> {
   const { auth } = await requireSpec(context, options)
   const jwt = auth?.jwt
   if (!auth || !jwt?.keys)
     throw new Failure(
       2,
-      'tokens of this project come from another issuer, whose private key this project does not have',
+      jwt
+        ? 'tokens of this project come from another issuer, whose private key this project does not have'
+        : 'this project accepts no tokens: it has no `auth.jwt`',
       [
         'give `auth.jwt` a file of its own, such as `keys: ./keys.json`; this command creates it',
         'in development, `auth.development` lists callers who need no token',
@@ -69,10 +71,13 @@ async function signingKey(
     ])
   const key = isNew
     ? await makeIssuerKey(algorithms[0] ?? 'ES256')
-    : (JSON.parse(await readFile(secret, 'utf8')) as SigningKey)
+    : readKey(await readFile(secret, 'utf8'), shownPath(context, secret))
   const write = (path: string, value: unknown, mode: number) =>
     writeFile(path, `${JSON.stringify(value, undefined, 2)}\n`, { mode, flag: 'wx' })
-  if (isNew) await write(secret, key, 0o600)
+  if (isNew) {
+    await mkdir(dir, { recursive: true })
+    await write(secret, key, 0o600)
+  }
   if (lacksPublic) await write(file, keysOf(key), 0o644)
   if (isNew)
     context.err.line(
@@ -80,4 +85,17 @@ async function signingKey(
     )
   else if (lacksPublic) context.err.line(`made ${shownPath(context, file)} from ${shownPath(context, secret)}`)
   return key
+}
+
+function readKey(text: string, shown: string): SigningKey {
+  try {
+    return JSON.parse(text) as SigningKey
+  } catch (cause) {
+    throw new Failure(
+      2,
+      `${shown} is not a private key in JSON: ${(cause as Error).message}`,
+      ['restore it, or delete it and the file of the public keys to make a new pair'],
+      cause,
+    )
+  }
 }

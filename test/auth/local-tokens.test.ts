@@ -92,6 +92,29 @@ describe('`token`', () => {
     expect(fetched).toMatchObject({ code: 2, stderr: expect.stringContaining('come from another issuer') })
   })
 
+  test('makes the folder of the keys, and says which file has no key', async () => {
+    const other = await makeProject({ 'resources.yaml': YAML.replace('./keys.json', './secrets/keys.json') })
+    const sign = () => runInHost(['token', '--subject', 'ann'], { cwd: other.folder })
+    const made = await sign()
+    await other.write('secrets/keys.private.json', '{')
+    const damaged = await sign()
+    await other.remove()
+    expect(made).toMatchObject({ code: 0, stderr: expect.stringContaining('made secrets/keys.json') })
+    expect(damaged).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('error: secrets/keys.private.json is not a private key in JSON: '),
+    })
+  })
+
+  test('says that a project without tokens accepts none', async () => {
+    const other = await makeProject({
+      'resources.yaml': YAML.replace(/ {2}jwt: .*\n/, '  keys: true\n').replace(/from: \[realm, \w+\]/g, ''),
+    })
+    const outcome = await runInHost(['token', '--subject', 'ann'], { cwd: other.folder })
+    await other.remove()
+    expect(outcome).toMatchObject({ code: 2, stderr: expect.stringContaining('it has no `auth.jwt`') })
+  })
+
   test('rejects a role that the configuration does not have', async () => {
     expect(await token('--subject', 'ann', '--role', 'root')).toMatchObject({
       code: 2,
