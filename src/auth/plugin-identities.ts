@@ -8,7 +8,7 @@ import { isSubject } from './subject.js'
 /** The head of a request, by which a plugin finds out who sent it. */
 export interface RequestHead {
   readonly method: string
-  /** The path and the query, as they were sent. */
+  /** The request target as it was sent: the path and the query, or a whole URL if the client sent one. */
   readonly url: string
   readonly headers: IncomingHttpHeaders
   /** The address of the connected client, or of the proxy in front of the service. */
@@ -33,7 +33,7 @@ export interface Authenticator {
 
 /**
  * Asks plugins in order of registration, until one knows the caller.
- * @throws the error of a plugin; TypeError for an invalid subject
+ * @throws the error of a plugin; TypeError for an invalid subject or roles
  */
 export function askPlugins(
   auth: AuthSpec,
@@ -48,6 +48,7 @@ export function askPlugins(
         throw new TypeError(
           `authenticate('${name}') returned an invalid subject; it must have 1 to 255 characters that PostgreSQL can store`,
         )
+      if (!Array.isArray(roles)) throw new TypeError(`authenticate('${name}') returned roles that are not a list`)
       return Object.freeze({
         subject,
         roles: auth.roles.filter((role) => roles.includes(role)),

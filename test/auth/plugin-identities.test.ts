@@ -33,6 +33,8 @@ const plugin: Plugin = (app) => {
     if (headers['x-session'] === 'good') return { subject: 'eve', roles: ['member', 'other'], claims: { tenant: 7 } }
     if (headers['x-session'] === 'stale') throw new Problem('unauthorized', 'the session is over')
     if (headers['x-session'] === 'odd') return { subject: '' }
+    // Without a compiler, a plugin may return a text.
+    if (headers['x-session'] === 'text') return { subject: 'eve', roles: 'nonmembers' as never }
     return scheme === 'Bearer' && name ? { subject: name } : undefined
   })
   app.authenticate('second', async ({ headers }) =>
@@ -81,6 +83,11 @@ describe('`app.authenticate`', () => {
   test('that returns no subject is 500, and nobody is signed in', async () => {
     expect(await statusOf({ 'x-session': 'odd' })).toBe(500)
     expect(inspect(api.logged, { depth: 5 })).toContain("authenticate('session') returned an invalid subject")
+  })
+
+  test('that returns roles in a text is 500, and has none of them', async () => {
+    expect(await statusOf({ 'x-session': 'text' })).toBe(500)
+    expect(inspect(api.logged, { depth: 5 })).toContain("authenticate('session') returned roles that are not a list")
   })
 })
 
