@@ -26,12 +26,25 @@ const RESOURCE = ['properties', 'resources', 'additionalProperties'] as const
 const fieldSchemas = (): readonly JsonSchema[] =>
   at(configSchema(), ...MODEL, 'properties', 'fields', 'additionalProperties')['oneOf'] as readonly JsonSchema[]
 
+/** The mappings under `auth`. */
+const AUTH: readonly (readonly Step[])[] = [
+  [],
+  ['jwt'],
+  ['proxy'],
+  ['roles'],
+  ['claims', ANY],
+  ['development', ANY],
+  ['user'],
+  ['sets', ANY],
+]
+
 function places(): readonly Place[] {
   const top = configSchema()
   return [
     { heading: 'The top of the file', steps: [], schema: top },
     { heading: '`api`', steps: ['api'], schema: at(top, 'properties', 'api') },
     { heading: '`api.cors`', steps: ['api', 'cors'], schema: at(top, 'properties', 'api', 'properties', 'cors') },
+    ...AUTH.map((within) => placeIn(top, ['auth', ...within])),
     { heading: '`models.<name>`', steps: ['models', ANY], schema: at(top, ...MODEL) },
     { heading: '`models.<name>.fields.<name>`', steps: ['models', ANY, 'fields', ANY], schema: commonKeys() },
     {
@@ -45,9 +58,24 @@ function places(): readonly Place[] {
       schema: at(top, ...MODEL, 'properties', 'indexes', 'items', 'else'),
     },
     { heading: '`resources.<name>`', steps: ['resources', ANY], schema: at(top, ...RESOURCE) },
+    {
+      heading: '`resources.<name>.access`: a grant',
+      steps: ['resources', ANY, 'access'],
+      schema: at(top, ...RESOURCE, 'properties', 'access', 'items'),
+    },
     ...propertiesOf(at(top, ...RESOURCE)).flatMap(([key, schema]) => placesWithin(key, schema)),
     { heading: '`mounts`: an item', steps: ['mounts'], schema: at(top, 'properties', 'mounts', 'items') },
   ]
+}
+
+/** The mapping at the end of these steps; `ANY` is any name. */
+function placeIn(top: JsonSchema, steps: readonly Step[]): Place {
+  const path = steps.map((step) => (step === ANY ? '<name>' : step)).join('.')
+  const schema = steps.reduce<JsonSchema>(
+    (inside, step) => (step === ANY ? at(inside, 'additionalProperties') : at(inside, 'properties', step)),
+    top,
+  )
+  return { heading: `\`${path}\``, steps, schema }
 }
 
 /** The mapping under a key of a resource: its value, each of its values, or each item in its long form. */
@@ -112,8 +140,12 @@ function defaultOf(schema: JsonSchema): string {
   return given === undefined ? '' : code(flow(given))
 }
 
+/** The keys that replace discovery by the issuer, which the example file uses. */
+const REPLACEMENTS = ['jwks', 'keys']
+
 /** @throws Error for a key that the example file does not show */
 function exampleOf(key: string, value: Json | undefined): string {
+  if (value === undefined && REPLACEMENTS.includes(key)) return ''
   if (value === undefined) throw new Error(`the example file shows no \`${key}\``)
   const text = `${key}: ${flow(value)}`
   return text.length > WIDEST_EXAMPLE ? '' : code(text)
