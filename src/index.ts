@@ -82,7 +82,7 @@ export { PluginProblem as Problem } from './problem.js'
 export type { ProblemType } from './problem.js'
 
 /**
- * An error of one field of a body. The message is a whole sentence that begins with the field's label.
+ * An error of one field of a body. The message is a whole sentence; by convention, it begins with the field's label.
  * @example
  * const empty: FieldError = { field: 'title', message: 'Title must not be empty' }
  */

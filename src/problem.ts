@@ -32,7 +32,7 @@ export const PROBLEMS = {
 
 export type ProblemType = keyof typeof PROBLEMS
 
-/** An error of one field. `message` is a complete sentence that starts with the field's label. */
+/** An error of one field. `message` is a whole sentence; by convention, it begins with the field's label. */
 export interface FieldError {
   readonly field: string
   readonly message: string

@@ -1,6 +1,13 @@
 import { extname, resolve } from 'node:path'
 import { type Command, Option } from 'commander'
-import { dump as write, DUMP_FORMATS, type DumpFormatName, modelOf, UnreadableData } from '../../src/internal.js'
+import {
+  type AppSpec,
+  dump as write,
+  DUMP_FORMATS,
+  type DumpFormatName,
+  modelOf,
+  UnreadableData,
+} from '../../src/internal.js'
 import { type CliContext, type CommonOptions, requireSpec, shownPath } from '../context.js'
 import { onExistingDatabase } from '../database/database.js'
 import { type ExitCode, Failure } from '../failure.js'
@@ -39,7 +46,7 @@ export function addDump(program: Command, context: CliContext): void {
 /** @throws Failure 2 if the name is unknown, or the database does not have the schema of the configuration */
 async function dump(context: CliContext, name: string, options: DumpOptions): Promise<ExitCode> {
   const spec = await requireSpec(context, options)
-  const model = findModel(() => modelOf(spec, name))
+  const model = findModel(spec, name)
   const format = options.format ?? formatOf(options.output)
   const sink = await openSink(context, options.output)
   try {
@@ -60,9 +67,9 @@ async function dump(context: CliContext, name: string, options: DumpOptions): Pr
   }
 }
 
-function findModel<T>(find: () => T): T {
+function findModel(spec: AppSpec, name: string) {
   try {
-    return find()
+    return modelOf(spec, name)
   } catch (error) {
     if (error instanceof UnreadableData) throw new Failure(2, error.message)
     throw error

@@ -21,7 +21,7 @@ Examples:
 export function addRoutes(program: Command, context: CliContext): void {
   program
     .command('routes')
-    .description('list every route: its name, method, path and origin')
+    .description('list every route: its name, method, path and source')
     .option('-g, --grep <text>', 'only routes with this text in any column')
     .option('--method <method>', 'only routes of this method')
     .option('--json', 'print one JSON document')

@@ -253,5 +253,5 @@ function wordsOf({ holds, stored, wanted }: EvaluatedCondition): string {
   if (wanted === undefined && holds === false) return 'fails: the caller has no such value'
   if (holds === undefined) return 'depends on the record'
   if (stored === undefined) return 'fails: the relation leads to no record'
-  return `fails: the record has ${stored ?? 'null'}`
+  return `fails: the value is ${stored ?? 'null'}`
 }

@@ -42,7 +42,7 @@ export function addAddResource(add: Command, context: CliContext): void {
     .description('add a model and its resource to the configuration')
     .argument('<name>', 'the name of both: singular, in lower case')
     .argument('[name:type...]', 'a field; `id` is always there')
-    .option('--path <path>', 'its path, below the prefix; by default made of the name')
+    .option('--path <path>', 'its path, below the prefix; by default, the plural of the name')
     .option('--dry-run', 'print the lines, and write nothing')
     .option('--json', 'print one JSON document')
     .addHelpText('after', EXAMPLES)
@@ -58,14 +58,14 @@ interface NewResource {
 }
 
 async function addResource(context: CliContext, { name, fields, options }: NewResource): Promise<ExitCode> {
-  const resource = understand(name, fields, options)
+  const resource = parseResource(name, fields, options)
   const spec = await requireSpec(context, options)
   rejectTaken(spec, name)
   const text = await readFile(spec.file, 'utf8')
   const file = shownPath(context, spec.file)
   const edited = declareResource(text, file, resource)
   if (edited === undefined) throw byHand(file, resource)
-  requireRight(context, file, edited)
+  requireValid(context, file, edited)
   if (!options.dryRun) await writeFile(spec.file, edited)
   report(context, options, {
     file,
@@ -75,7 +75,7 @@ async function addResource(context: CliContext, { name, fields, options }: NewRe
   return 0
 }
 
-function understand(name: string, fields: readonly string[], { path }: AddOptions): UndeclaredResource {
+function parseResource(name: string, fields: readonly string[], { path }: AddOptions): UndeclaredResource {
   requireName('resource', name)
   const read = fields.map(readField)
   const twice = read.find((field, at) => read.findIndex((other) => other.name === field.name) < at)
@@ -110,7 +110,7 @@ function byHand(file: string, resource: UndeclaredResource): Failure {
 }
 
 /** @throws Finished 2 if the new file would have errors, after printing them; then nothing is written */
-function requireRight(context: CliContext, file: string, edited: string): void {
+function requireValid(context: CliContext, file: string, edited: string): void {
   const document = readConfig(new TextEncoder().encode(edited), file)
   const checked = isRejected(document) ? document : checkConfig(document)
   if (!isRejected(checked)) return

@@ -4,12 +4,12 @@ import { parameterOf } from '../lookups/index.js'
 import type { Lookup } from '../lookups/lookup.js'
 import { exact } from '../lookups/exact.js'
 
-/** The name of a condition, as the file has it. */
+/** The name of a condition, as written in the file. */
 export function formatName({ relations, field, lookup }: Omit<RuleCondition, 'value'>): string {
   return [...relations.map((each) => each.field.name), parameterOf(field.name, lookup)].join('.')
 }
 
-/** The value of a condition, as the file has it. */
+/** The value of a condition, as written in the file. */
 export function formatValue(value: RuleValue, field: FieldSpec, lookup: Lookup = exact): string {
   if ('literal' in value) return formatJson(writtenLiteral(value.literal, field, lookup))
   if ('subject' in value) return '$sub'
@@ -17,7 +17,7 @@ export function formatValue(value: RuleValue, field: FieldSpec, lookup: Lookup =
   return 'user' in value ? '$user' : `$${value.set.name}`
 }
 
-/** A literal as JSON has it. */
+/** The JSON form of a literal. */
 export function writtenLiteral(literal: unknown, { type, options }: FieldSpec, lookup: Lookup): Json {
   return literal == null ? null : lookup.operand.write(literal, (item) => type.write(item, options))
 }

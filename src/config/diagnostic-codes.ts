@@ -178,7 +178,8 @@ export const DIAGNOSTICS = {
   },
   SC319: {
     title: 'Setting without effect',
-    explanation: 'Another key of the same mapping, or the dialect of the resource, disables this key.',
+    explanation:
+      'The key does nothing here, because of another key or a missing one, the operations, or the dialect of the resource.',
   },
   SC320: {
     title: 'Operation missing',

@@ -15,7 +15,7 @@ const { typescript, orderable, key, escapes, read, fromJson, write } = textType(
 export const char: FieldType<string, CharOptions> = {
   name: 'char',
   summary:
-    'Text in a column `character(n)`, as older schemas have it. PostgreSQL fills it up with spaces, which responses do not show; requests with ' +
+    'Text in a column of the type `character(n)`, which is common in older schemas. PostgreSQL pads it with spaces, which responses do not show; requests with ' +
     'spaces at the end are rejected. Use `string` for new columns.',
   options: {
     length: {

@@ -59,7 +59,7 @@ export const decimal: FieldType<string, DecimalOptions> = {
   synonyms: ['numeric', 'number'],
   summary:
     'An exact decimal number, such as an amount of money; a string in JSON. `precision` counts all digits, `scale` the digits after ' +
-    'the point. Responses have all of them: "12.5" is returned as "12.50". Without both, values have up to 1000 digits and are ' +
+    'the point. Responses have all of them: "12.5" is returned as "12.50". Without `precision` and `scale`, values have up to 1000 digits and are ' +
     'returned as they were sent.',
   options: {
     precision: { type: 'integer', minimum: 1, maximum: 1000 },

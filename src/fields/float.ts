@@ -56,8 +56,8 @@ export const float: FieldType<number, FloatOptions> = {
   name: 'float',
   synonyms: ['double', 'number'],
   summary:
-    'A floating-point number (IEEE 754), such as a measurement. Numbers of more than 15 digits may be rounded, with `bits: 32` those of more ' +
-    'than 6; `decimal` and `bigint` keep every digit.',
+    'A floating-point number (IEEE 754), such as a measurement. Digits after the 15th may be lost to rounding, with `bits: 32` after ' +
+    'the 6th; `decimal` and `bigint` keep every digit.',
   options: {
     bits: { enum: [64, 32], description: '32 for a column of the type `real`.' },
     minimum: { type: 'number' },

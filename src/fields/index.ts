@@ -23,7 +23,7 @@ import { timestamp } from './timestamp.js'
 import { url } from './url.js'
 import { uuid } from './uuid.js'
 
-/** The types whose values are neither lists nor objects. */
+/** The types that the items of an array can have. */
 const SCALARS: readonly FieldType[] = [
   string,
   text,

@@ -16,7 +16,7 @@ export interface Rejected {
 
 const MAX_LENGTH = 200
 
-/** The maximum number of steps that a pattern may need for one text, which take some tens of milliseconds. */
+/** The maximum number of steps that a pattern may need for one text. They take some tens of milliseconds. */
 const MAX_STEPS = 1_000_000
 
 /**

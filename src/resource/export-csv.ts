@@ -41,7 +41,7 @@ function columnsOf(members: readonly string[], { distinct, selection }: ListPlan
   return selection && selection.expand.length > 0 ? [...wanted, EXPANDED] : wanted
 }
 
-/** Exact numbers are strings in JSON; only text that clients choose can be a formula. */
+/** Whether a JSON string may be an exact number. A negative one starts like a formula but is harmless; text from clients is not. */
 function mayBeNumber(field: FieldSpec | undefined): boolean {
   return field !== undefined && !field.type.comparisons.includes('text')
 }

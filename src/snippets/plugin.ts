@@ -17,7 +17,7 @@ const BATCH = 500
 const TURN_CHARACTERS = 65_536
 const CACHE_BYTES = 4 * 1024 * 1024
 
-/** A body that is not a valid snippet. */
+/** The problems of a body that is not a valid snippet. */
 const BODY_PROBLEMS: ReadonlySet<string> = new Set(['malformed_body', 'unsupported_media_type', 'validation'])
 
 const renderProblem = ({ message, errors }: Problem) => {

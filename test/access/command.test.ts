@@ -184,7 +184,7 @@ describe('a request for a stored record', () => {
       '{"title":"x"}',
     )
     const line = lineOf('status: open }')
-    expect(stdout).toContain(`    line ${line}  rows  status: open  fails: the record has done`)
+    expect(stdout).toContain(`    line ${line}  rows  status: open  fails: the value is done`)
     expect(stdout).toContain(`    line ${line}  rows  project__in: $my_projects  holds`)
   })
 })

@@ -110,7 +110,7 @@ describe('a version of the project that is older than its database', () => {
     for (const file of [LATER, later]) await rm(join(project.folder, file))
     expect(await run('migrate', 'down')).toMatchObject({
       code: 2,
-      stderr: `error: 0002_size, 0003_more were applied by a later version of the project, so that this version cannot revert earlier migrations
+      stderr: `error: 0002_size, 0003_more were applied by a later version of the project, so this version cannot revert earlier migrations
   = help: Run the version of the project that has the files
 `,
     })

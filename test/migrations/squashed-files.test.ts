@@ -108,7 +108,7 @@ describe('migrate squash', () => {
     const rejected = await migrate('up')
     expect(rejected).toMatchObject({ code: 2 })
     expect(rejected.stderr).toContain(
-      '0002_squashed replaces migrations, of which this database has applied some, but not 0002_add_pages as they were',
+      '0002_squashed replaces several migrations, but this database has applied only some of them: 0002_add_pages not at all, or with another text',
     )
     expect(rejected.stderr).toContain(
       'with the version of the project that still has their files: snippetctl migrate up',

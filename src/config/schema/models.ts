@@ -200,7 +200,7 @@ const relationSchema = (): JsonSchema =>
       model: doc({ type: 'string', minLength: 1 }, 'The model of the related record.'),
       fields: doc(
         listOf({}, { minItems: 2, maxItems: 32 }),
-        'The fields that hold the key of the related record, in the order of that key.',
+        "The fields that hold the values of the other record's primary key, or of its fields under `references`, in the same order.",
         'fields: [order, position]',
       ),
       references: doc(

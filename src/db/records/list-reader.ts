@@ -38,5 +38,5 @@ export function compileListReader<Item>(model: ModelSpec, projection: Projection
   }
 }
 
-/** All rows are read, so a plan that returns the first rows fast has no advantage. While a client is slow, nothing is sent. */
+/** All rows are read, so a plan that returns the first rows fast has no advantage. While the reader waits for a slow client, the transaction is idle. */
 const PREPARING = `select set_config('cursor_tuple_fraction', '1', true), set_config('idle_in_transaction_session_timeout', '0', true)`

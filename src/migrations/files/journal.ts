@@ -13,7 +13,7 @@ export interface MigrationStatus {
    * others, and only some of them are applied.
    */
   readonly state: 'applied' | 'pending' | 'changed' | 'missing' | 'newer' | 'partial'
-  /** RFC 3339, UTC; undefined for pending migrations. */
+  /** RFC 3339, UTC; undefined for pending and partial migrations. */
   readonly appliedAt: string | undefined
   /** Undefined for missing and newer migrations. */
   readonly file: string | undefined
@@ -112,7 +112,7 @@ async function hasJournal(connection: Connection): Promise<boolean> {
   return rows[0]?.[0] != null
 }
 
-/** @throws MigrationError naming each applied migration that differs from its file */
+/** @throws MigrationError naming each migration that was changed since it was applied, has no file, or replaces migrations of which only some are applied */
 export function rejectDisagreement(statuses: readonly MigrationStatus[]): void {
   const changed = statuses.filter(({ state }) => state === 'changed')
   const missing = statuses.filter(({ state }) => state === 'missing')
@@ -124,7 +124,7 @@ export function rejectDisagreement(statuses: readonly MigrationStatus[]): void {
       ...missing.map(({ name }) => `${name} was applied to this database, and its file is missing`),
       ...partial.map(
         ({ name, lacks = [] }) =>
-          `${name} replaces migrations, of which this database has applied some, but not ${lacks.join(', ')} as they were`,
+          `${name} replaces several migrations, but this database has applied only some of them: ${lacks.join(', ')} not at all, or with another text`,
       ),
     ],
     [
@@ -157,7 +157,7 @@ export function rejectNewer(statuses: readonly MigrationStatus[], work: string):
   const newer = newerIn(statuses)
   if (newer.length === 0) return
   const { applied, version } = describeNewer(newer)
-  throw new MigrationError([`${applied}, so that this version cannot ${work}`], [`Run ${version}`])
+  throw new MigrationError([`${applied}, so this version cannot ${work}`], [`Run ${version}`])
 }
 
 /** @throws MigrationError if the journal and the files disagree, or a migration is pending or newer */

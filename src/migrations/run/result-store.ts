@@ -6,7 +6,7 @@ import { gunzip, gzip } from 'node:zlib'
 import type { ResultStore } from '../../db/database.js'
 import { writeWhole } from '../../write-whole.js'
 
-/** The number of results that are kept: those of a plan and of a status need five, for each state of the files. */
+/** The maximum number of kept results. `migrate plan` and `migrate status` together need five for each state of the files. */
 const MAX_RESULTS = 20
 
 const EXTENSION = '.json.gz'
@@ -14,8 +14,8 @@ const EXTENSION = '.json.gz'
 const DIGEST_LENGTH = 64
 
 /**
- * Keeps results as files in a folder, which may be deleted at any time. A file that is damaged counts as missing, and the results that were not used
- * for the longest time are removed. A folder that cannot be written to keeps nothing.
+ * Keeps results as files in a folder, which may be deleted at any time. A file that is damaged counts as missing, and the least recently used results
+ * are removed. A folder that cannot be written to keeps nothing.
  * @param program identifies the code that computes the results: other code finds none of them
  */
 export function openResultStore(folder: string, program: string): ResultStore {
@@ -28,7 +28,7 @@ export function openResultStore(folder: string, program: string): ResultStore {
       return value
     },
     async write(key, value) {
-      // Without the folder, for example because it is read-only, the next command computes the result again.
+      // If the folder cannot be written to, the next command computes the result again.
       await writeResult(folder, fileOf(key), value).catch(() => {})
     },
   }
