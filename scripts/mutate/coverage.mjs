@@ -1,14 +1,12 @@
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, sep } from 'node:path'
 import { runWork } from './jest.mjs'
 
-/**
- * Not asked: these start processes, which run no mutants, or test the tree, the database or migrations, or take long. Who judges is fewer for
- * it, so more survive.
- */
-const NOT_ASKED =
-  /^(admin-port|architecture|cli-|completion|consent|database-|db-|deploy|diff-empty|docs-commands|drops-|embedded-first|existing-database|faulted-|field-conformance|highlight|indexes-built|introspect-|json-bodies|killed-|launcher|linearizability|migrate-(files|measure|run|typescript|verify)|new-project|package|plan-|reload|rename-|migration-round|serve-|settings|concurrent-migrators|unmanaged-tables|pipelined-statements)/
+/** The folders of the tests that run: the others start processes, which run no mutants, or test the tree, the database or migrations. */
+const ASKED = /^(?:access|auth|config|dialects|explore|fields|http|openapi|plugins|resource|snippets)\//
+/** These take long. Fewer tests run for it, so more mutants survive. */
+const NOT_ASKED = /\/(?:admin-port|field-conformance|highlight|json-bodies|plugin-changes|random-rules|settings)/
 /** A file that takes longer to load and run, in seconds, judges nothing. */
 const SLOW = 45
 
@@ -21,10 +19,12 @@ export async function coverage(planted, say) {
   const { folder, place, print, mutants } = planted
   const known = join(place, 'reached', print)
   mkdirSync(known, { recursive: true })
-  const files = readdirSync(join(folder, 'test')).filter((name) => name.endsWith('.test.ts') && !NOT_ASKED.test(name))
+  const files = readdirSync(join(folder, 'test'), { recursive: true })
+    .map((name) => name.replaceAll(sep, '/'))
+    .filter((name) => name.endsWith('.test.ts') && ASKED.test(name) && !NOT_ASKED.test(name))
   const states = files.map((name) => ({
     name,
-    kept: join(known, `${name}.${printOf(folder, name)}.json`),
+    kept: join(known, `${name.replaceAll('/', '.')}.${printOf(folder, name)}.json`),
   }))
   const missing = states.filter(({ kept }) => !existsSync(kept))
   if (missing.length > 0) say(`recording what ${missing.length} test files reach`)
