@@ -26,6 +26,26 @@ describe('a folder of migrations', () => {
     expect(others).toEqual([])
   })
 
+  test('has the marks of a file only where a comment begins a line', async () => {
+    const inside = [
+      'insert into notes values (\'\n-- down\n-- owns: "a"\n\');',
+      'do $$ begin\n-- up\n-- owns: "b"\nend $$;',
+      '/*\n-- down\n/* */\n-- owns: "c"\n*/',
+      'create table "x\n-- down\n" (id int);',
+    ].join('\n')
+    const folder = await makeFolder({
+      '0001_notes.sql': `/*\n-- up\n-- transaction: none\n-- known: a.b\n*/\n-- it's known\n-- up\n${inside}\n-- down\nselect '\n-- down\n';\n-- owns: "d"\n`,
+    })
+    expect(await readMigrations(folder.path)).toMatchObject([
+      {
+        up: [{ line: 8 }, { line: 12 }, { line: 21 }],
+        down: [{ text: "select '\n-- down\n'", line: 25 }],
+        owns: ['d'],
+        known: [],
+      },
+    ])
+  })
+
   test('may not exist', async () => {
     const folder = await makeFolder()
     expect(await readMigrations(`${folder.path}/none`)).toEqual([])

@@ -81,6 +81,23 @@ drop table "authors";
 `)
   })
 
+  test('writes values whose lines look like the marks of a file', async () => {
+    const note = 'first\n-- up\n-- down\n-- owns: "by_hand"\n'
+    const models = book({ note: { type: 'text', default: note } })
+    const folder = await folderOf(models)
+    expect(await plan(models, folder.path)).toMatchObject({ steps: [], rejections: [] })
+    const database = await openTestDatabase()
+    try {
+      await migrateUp(database, folder.path)
+      await database.query({ text: `insert into books (title) values ('a')`, values: [] })
+      expect((await database.query({ text: 'select note from books', values: [] })).rows).toEqual([[note]])
+      await migrateDown(database, folder.path, { allows: () => true })
+      expect(await tablesOf(database)).toEqual([])
+    } finally {
+      await database.close()
+    }
+  })
+
   test('creates tables that refer to each other and to themselves', async () => {
     const models = {
       book: {

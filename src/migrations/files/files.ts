@@ -4,7 +4,7 @@ import { basename, join } from 'node:path'
 import { mixtureErrors, NO_TRANSACTION, readConcurrent, readRepeatable, repeatErrors } from './concurrent.js'
 import { MigrationError } from './error.js'
 import { readOwned } from '../plan/ownership.js'
-import { type FileStatement, splitStatements } from './statements.js'
+import { type FileStatement, readLineComments, splitStatements } from './statements.js'
 
 /** A migration file. */
 export interface Migration {
@@ -156,9 +156,9 @@ export function parseMigration(
 ): Migration | { readonly errors: readonly string[] } {
   const text = decode(bytes)
   if (text === undefined) return { errors: [`${file} is not UTF-8 text`] }
-  const lines = text.split('\n')
-  const marks = lines.flatMap((line, index) =>
-    /^-- (?:up|down)\s*$/.test(line) ? [{ part: line.trim().slice(3), index }] : [],
+  const comments = readLineComments(text)
+  const marks = comments.flatMap(({ text: comment, line }) =>
+    /^-- (?:up|down)\s*$/.test(comment) ? [{ part: comment.trim().slice(3), line }] : [],
   )
   const order = marks.map((mark) => mark.part).join(' ')
   if (order !== 'up' && order !== 'up down') {
@@ -168,14 +168,16 @@ export function parseMigration(
       ],
     }
   }
-  const heading = lines.slice(0, marks[0]?.index)
+  const lines = text.split('\n')
+  const [{ line: start } = { line: 1 }] = marks
+  const heading = comments.filter(({ line }) => line < start).map((comment) => comment.text)
   const isAlone = heading.some((line) => line.trimEnd() === NO_TRANSACTION)
-  const [up, down] = marks.map(({ index }, position) => {
-    const end = marks[position + 1]?.index ?? lines.length
-    const part = splitStatements(lines.slice(index + 1, end).join('\n'), index + 2).map(readConcurrent)
+  const [up, down] = marks.map(({ line }, position) => {
+    const end = marks[position + 1]?.line ?? lines.length + 1
+    const part = splitStatements(lines.slice(line, end - 1).join('\n'), line + 1).map(readConcurrent)
     return isAlone ? part.map(readRepeatable) : part
   })
-  const before = splitStatements(heading.join('\n'))
+  const before = splitStatements(lines.slice(0, start - 1).join('\n'))
   const errors = [
     ...before.map(({ line }) => `${file}:${line}: this statement comes before the line \`-- up\``),
     ...[...(up ?? []), ...(down ?? [])]
@@ -191,7 +193,7 @@ export function parseMigration(
   // A file that only lists known objects has nothing to revert.
   const reverts = down !== undefined && (down.length > 0 || known.length > 0)
   const common = {
-    owns: readOwned(lines),
+    owns: readOwned(comments.map((comment) => comment.text)),
     adopted,
     known,
     replaces: replacedIn(heading),

@@ -65,8 +65,7 @@ export function splitStatements(sql: string, firstLine = 1): readonly FileStatem
     words = []
     routine = false
   }
-  for (let at = 0; at < sql.length; ) {
-    const token = readToken(sql, at)
+  for (const { token, at } of tokensOf(sql)) {
     if (token === ';' && parentheses <= 0 && blocks <= 0) close(at)
     else if (!SPACE.test(token)) {
       start ??= at
@@ -77,16 +76,37 @@ export function splitStatements(sql: string, firstLine = 1): readonly FileStatem
       }
       if (routine) blocks += blockStep(token.toLowerCase())
     }
-    at += token.length
   }
   close(sql.length)
   return statements
+}
+
+/** A comment, and its line from 1. */
+export interface LineComment {
+  readonly text: string
+  readonly line: number
+}
+
+/** Finds the comments `-- …` that begin a line: not inside quotes, or comments of the other kind. */
+export function readLineComments(sql: string): readonly LineComment[] {
+  const lineAt = lineCounter(sql, 1)
+  return [...tokensOf(sql)]
+    .filter(({ token, at }) => token.startsWith('--') && (at === 0 || sql[at - 1] === '\n'))
+    .map(({ token, at }) => ({ text: token, line: lineAt(at) }))
 }
 
 const isRoutine = (words: readonly string[]): boolean =>
   /^create (?:or replace )?(?:function|procedure)\b/.test(words.join(' '))
 
 const blockStep = (word: string): number => (word === 'begin' || word === 'case' ? 1 : word === 'end' ? -1 : 0)
+
+function* tokensOf(sql: string): Generator<{ readonly token: string; readonly at: number }> {
+  for (let at = 0; at < sql.length; ) {
+    const token = readToken(sql, at)
+    yield { token, at }
+    at += token.length
+  }
+}
 
 function readToken(sql: string, at: number): string {
   if (sql.startsWith('/*', at)) return readComment(sql, at)

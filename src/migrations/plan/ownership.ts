@@ -27,9 +27,9 @@ export function formatOwned(names: readonly string[]): string {
   return lines.length === 0 ? `${START}nothing\n` : `${lines.join('\n')}\n`
 }
 
-/** The list in a file; undefined if it has none. */
-export function readOwned(lines: readonly string[]): readonly string[] | undefined {
-  const said = lines.filter((line) => line.startsWith(START))
+/** The list in the comments of a file; undefined if they have none. */
+export function readOwned(comments: readonly string[]): readonly string[] | undefined {
+  const said = comments.filter((comment) => comment.startsWith(START))
   if (said.length === 0) return undefined
   return said.flatMap((line) =>
     [...line.matchAll(/"((?:[^"]|"")+)"/g)].map(([, name = '']) => name.replaceAll('""', '"')),
