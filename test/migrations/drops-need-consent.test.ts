@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
-import { destroyedBy } from '../../src/migrations/run/destruction.js'
+import { destroyedBy, formatNamed } from '../../src/migrations/run/destruction.js'
 import { migrateDown, migrateUp, migrationStatus } from '../../src/migrations/run/run.js'
 import { splitStatements } from '../../src/migrations/files/statements.js'
 import { BOOKS, makeProject, type Outcome, type Project, runInHost } from '../support/cli.js'
@@ -79,6 +79,54 @@ describe('data loss in a migration', () => {
     expect((await migrateUp(database, folder.path, { allows })).at(-1)).toMatchObject({ name: '0003_less' })
   })
 
+  test.each<[sql: string, object: string, says: string]>([
+    ['delete from app.books;', 'app.books', 'deletes from the table app.books: 1 row is in it'],
+    ['drop table "app"."books";', 'app.books', 'drops the table app.books: 1 row is lost with it'],
+    ['drop table app."b.c";', 'app."b.c"', 'drops the table app."b.c": 0 rows are lost with it'],
+    ['alter table app.books drop size;', 'app.books.size', 'drops the column app.books.size: 1 value is lost with it'],
+    [
+      'alter table app.books rename to old; delete from app.old;',
+      'app.old',
+      'deletes from the table app.old: 1 row is in it',
+    ],
+    [
+      'alter table app.notes set schema public; delete from notes;',
+      'notes',
+      'deletes from the table notes: 1 row is in it',
+    ],
+    [
+      'set local search_path = app; delete from notes;',
+      'app.notes',
+      'deletes from the table app.notes: 1 row is in it',
+    ],
+    [
+      'delete from app.books; create table books_2 (id int); delete from books_2;',
+      'app.books',
+      'app.books: 1 row is in it',
+    ],
+    ['do $$ begin delete from app.books; end $$;', 'app.books', 'app.books: 1 row is in it'],
+  ])('in another schema must be named with it: %s', async (sql, object, says) => {
+    const others =
+      'create schema app; create table app.books (size int); create table app.notes (id int); create table app."b.c" (id int); ' +
+      'insert into app.books values (3); insert into app.notes values (1);'
+    const folder = await makeFolder({ '0001_books.sql': MADE, '0002_others.sql': `-- up\n${others}\n` })
+    await migrateUp(database, folder.path)
+    await folder.write('0003_less.sql', `-- up\n${sql}\n`)
+    expect(await failureOf(migrateUp(database, folder.path, { allows: (name) => name === 'books' }))).toContain(says)
+    const allows = (name: string) => name === object
+    expect((await migrateUp(database, folder.path, { allows })).at(-1)).toMatchObject({ name: '0003_less' })
+  })
+
+  test('names tables of other schemas that lose rows by foreign keys', async () => {
+    const referring = 'create schema app; create table app.lines (book int references books on delete cascade);'
+    const folder = await makeFolder({ '0001_books.sql': MADE, '0002_referring.sql': `-- up\n${referring}\n` })
+    await migrateUp(database, folder.path)
+    await folder.write('0003_less.sql', '-- up\ndelete from books;\n')
+    expect(await failureOf(migrateUp(database, folder.path, { allows: (name) => name === 'books' }))).toBe(
+      '0003_less deletes from the table app.lines: 0 rows are in it',
+    )
+  })
+
   test('is rejected before anything is applied, even the safe part', async () => {
     const folder = await makeFolder({ '0001_books.sql': MADE })
     await migrateUp(database, folder.path)
@@ -122,9 +170,11 @@ test.each<[sql: string, objects: readonly string[]]>([
   [`with x as (select "it's" from b) delete from a where c = 'd'`, ['a']],
   [String.raw`with x as (select E'\'' from b) delete /* now */ from a where c = 'd'`, ['a']],
   ['alter table a add if not exists b int; alter table a drop b', ['a.b']],
+  ['create table app (b int); delete from app.b', ['app.b']],
+  ['create table s.a (b int); delete from s.a; delete from a', ['a']],
   ["comment on table a is 'drop table a'; drop index a; drop view a", []],
 ])('`%s` destroys %j', (sql, objects) => {
-  expect(destroyedBy(splitStatements(sql)).map(({ object }) => object)).toEqual(objects)
+  expect(destroyedBy(splitStatements(sql), 'public').map(({ object }) => formatNamed(object))).toEqual(objects)
 })
 
 describe('the command', () => {

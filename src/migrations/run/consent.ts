@@ -1,17 +1,16 @@
-import { tableSql } from '../../fields/table-name.js'
+import { bareName, formattedTable, tableSql } from '../../fields/table-name.js'
 import type { Connection } from '../../db/database.js'
 import { identifier } from '../../fields/sql-literal.js'
 import { shellWord } from '../../shell-word.js'
-import { destroyedBy } from './destruction.js'
+import { type Destroyed, destroyedBy, formatNamed, type Named } from './destruction.js'
 import { MigrationError } from '../files/error.js'
 import type { Migration } from '../files/files.js'
 import { JOURNAL } from '../files/journal.js'
-import { partsOf } from '../files/steps.js'
 
 /** A table or column with values that a migration destroys. */
 export interface Loss {
   readonly migration: string
-  /** `books` or `books.title`: the name to pass to `--allow-destructive`. */
+  /** `books`, `sales.books` or `books.title`: the name to pass to `--allow-destructive`. */
   readonly object: string
   readonly kind: 'column' | 'table' | 'rows' | 'adopted'
   /** The number of lost values or rows; undefined if unknown. */
@@ -54,25 +53,33 @@ export function describeLoss({ migration, object, kind, count }: Loss): string {
 /** Whether an object may be destroyed. */
 export type Allows = (object: string) => boolean
 
-/** The tables and columns of a database by their identity, which survives renames. */
-export type Inventory = ReadonlyMap<string, string>
+/** The tables and columns of a database. */
+export interface Inventory {
+  /** The current schema, which names of tables leave out. */
+  readonly schema: string
+  /** Their names by their identity, which survives renames. */
+  readonly objects: ReadonlyMap<string, string>
+}
+
+const TABLES = `
+  pg_class c join pg_namespace n on n.oid = c.relnamespace and n.nspname !~ '^pg_' and n.nspname <> 'information_schema'
+  where c.relkind in ('r', 'p') and c.relpersistence <> 't' and c.relname !~ '^${JOURNAL}'`
 
 const OBJECTS = `
-  select o.id, o.name from (
-    select c.oid::text id, c.relname::text name, n.nspname schema
-    from pg_class c join pg_namespace n on n.oid = c.relnamespace
-    where c.relkind in ('r', 'p') and c.relpersistence <> 't'
-    union all
-    select c.oid || '.' || a.attnum, c.relname || '.' || a.attname, n.nspname
-    from pg_class c join pg_namespace n on n.oid = c.relnamespace
-    join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
-    where c.relkind in ('r', 'p') and c.relpersistence <> 't'
-  ) o
-  where o.schema !~ '^pg_' and o.schema <> 'information_schema' and o.name !~ '^${JOURNAL}'`
+  with tables as materialized (select c.oid, ${formattedTable('c', 'n')} as name from ${TABLES})
+  select oid::text, name from tables
+  union all
+  select oid || '.' || attnum, name || '.' || attname from tables join pg_attribute on attrelid = oid and attnum > 0 and not attisdropped`
 
 export async function takeInventory(connection: Connection): Promise<Inventory> {
+  const schema = await currentSchema(connection)
   const { rows } = await connection.query({ text: OBJECTS, values: [] })
-  return new Map(rows.map(([id, name]) => [id ?? '', name ?? '']))
+  return { schema, objects: new Map(rows.map(([id, name]) => [id ?? '', name ?? ''])) }
+}
+
+async function currentSchema(connection: Connection): Promise<string> {
+  const { rows } = await connection.query({ text: 'select current_schema()', values: [] })
+  return rows[0]?.[0] ?? ''
 }
 
 /**
@@ -83,22 +90,58 @@ export async function lossesOfFiles(
   files: readonly Migration[],
   part: 'up' | 'down',
 ): Promise<readonly Loss[]> {
-  const there = new Set((await takeInventory(connection)).values())
-  const marked = files.flatMap((file) => (file[part] ?? []).map((statement) => ({ statement, file })))
-  const destroyed = destroyedBy(marked.map(({ statement }) => statement))
+  const schema = await currentSchema(connection)
+  const statements = files.flatMap((file) => file[part] ?? [])
   const owners = new Map(
-    files.flatMap((file) => destroyedBy(file[part] ?? []).map(({ object }) => [object, file.name] as const)),
+    files.flatMap((file) =>
+      destroyedBy(file[part] ?? [], schema).map(({ object }) => [formatNamed(object), file.name] as const),
+    ),
   )
+  const found: (Existing & Pick<Destroyed, 'kind' | 'cascade'> & { readonly migration: string })[] = []
+  for (const { object, was, kind, cascade } of destroyedBy(statements, schema)) {
+    const text = formatNamed(object)
+    const renamed = text === formatNamed(was) ? {} : { name: text }
+    for (const existing of await findObjects(connection, was))
+      found.push({ ...existing, ...renamed, kind, cascade, migration: owners.get(text) ?? '' })
+  }
   const losses: Loss[] = []
-  for (const { object, was, kind, cascade } of destroyed) {
-    if (!there.has(was)) continue
-    const migration = owners.get(object) ?? ''
-    losses.push({ migration, object, kind, count: await countOf(connection, was) })
-    for (const referrer of cascade ? await referrersOf(connection, was, cascade) : [])
-      if (![...destroyed, ...losses].some((each) => each.object === referrer))
-        losses.push({ migration, object: referrer, kind, count: await countOf(connection, referrer) })
+  const named = new Set(found.map(({ name }) => name))
+  for (const { name, table, column, kind, cascade, migration } of found) {
+    losses.push({ migration, object: name, kind, count: await countOf(connection, table, column) })
+    for (const referrer of cascade ? await referrersOf(connection, table, cascade) : []) {
+      if (named.has(referrer.name)) continue
+      named.add(referrer.name)
+      losses.push({ migration, object: referrer.name, kind, count: await countOf(connection, referrer.table) })
+    }
   }
   return part === 'up' ? losses : [...losses, ...adoptedIn(files, losses)]
+}
+
+/** An existing table or column. */
+interface Existing {
+  readonly name: string
+  /** The table as SQL. */
+  readonly table: string
+  readonly column?: string | undefined
+}
+
+/** A table without a schema that the connection does not find may be in a schema that the file sets. */
+const FIND = `
+  select ${formattedTable('c', 'n')}, c.oid::regclass::text from ${TABLES}
+  and (c.oid = to_regclass($1) or (to_regclass($1) is null and c.relname = $2))
+  and ($3::text is null or exists (select from pg_attribute where attrelid = c.oid and attname = $3 and attnum > 0 and not attisdropped))
+  order by 1`
+
+async function findObjects(connection: Connection, { table, column }: Named): Promise<readonly Existing[]> {
+  const sql = tableSql(table)
+  const bare = bareName(table)
+  const values = [sql, sql === identifier(bare) ? bare : null, column ?? null]
+  const { rows } = await connection.query({ text: FIND, values })
+  return rows.map(([found, regclass]) => ({
+    name: formatNamed({ table: found ?? '', column }),
+    table: regclass ?? '',
+    column,
+  }))
 }
 
 const REFERRERS = `
@@ -109,12 +152,14 @@ const REFERRERS = `
     select conrelid from pg_constraint join referrers on confrelid = id
     where contype = 'f' and ($2 = 'all foreign keys' or confdeltype = 'c')
   )
-  select relname::text from referrers join pg_class on oid = id where id <> to_regclass($1) order by 1`
+  select ${formattedTable('c', 'n')}, id::regclass::text
+  from referrers join pg_class c on c.oid = id join pg_namespace n on n.oid = c.relnamespace
+  where id <> to_regclass($1) order by 1`
 
 /** The tables whose rows are deleted with those of a table, because they refer to it. */
-async function referrersOf(connection: Connection, table: string, cascade: string): Promise<readonly string[]> {
-  const { rows } = await connection.query({ text: REFERRERS, values: [tableSql(table), cascade] })
-  return rows.map(([name]) => String(name))
+async function referrersOf(connection: Connection, table: string, cascade: string): Promise<readonly Existing[]> {
+  const { rows } = await connection.query({ text: REFERRERS, values: [table, cascade] })
+  return rows.map(([name, regclass]) => ({ name: name ?? '', table: regclass ?? '' }))
 }
 
 /** Objects that existed before the files that adopted them. */
@@ -136,11 +181,10 @@ function adoptedBy({ name, adopted, down = [] }: Migration): readonly string[] {
 }
 
 /** Counts within the statement timeout; a table with many millions of rows is not worth the wait. */
-async function countOf(connection: Connection, object: string): Promise<string | undefined> {
-  const [table = '', column] = partsOf(object)
+async function countOf(connection: Connection, table: string, column?: string): Promise<string | undefined> {
   try {
     const what = column === undefined ? '*' : identifier(column)
-    const counted = await connection.query({ text: `select count(${what}) from ${tableSql(table)}`, values: [] })
+    const counted = await connection.query({ text: `select count(${what}) from ${table}`, values: [] })
     return Number(counted.rows[0]?.[0]).toLocaleString('en-US')
   } catch {
     return undefined
@@ -148,8 +192,15 @@ async function countOf(connection: Connection, object: string): Promise<string |
 }
 
 /** Whether a loss is allowed, by its own name or by a name that the file gave it earlier. */
-export function isAllowed({ object }: Loss, statements: Migration['up'], allows: Allows): boolean {
-  return allows(object) || destroyedBy(statements).some((each) => each.was === object && allows(each.object))
+export function isAllowed(
+  { object }: Loss,
+  statements: Migration['up'],
+  { allows, schema }: { readonly allows: Allows; readonly schema: string },
+): boolean {
+  return (
+    allows(object) ||
+    destroyedBy(statements, schema).some((each) => formatNamed(each.was) === object && allows(formatNamed(each.object)))
+  )
 }
 
 /**
@@ -161,7 +212,7 @@ export function lossesBetween(
   inventories: { readonly start: Inventory; readonly before: Inventory; readonly after: Inventory },
 ): readonly Loss[] {
   const { start, before, after } = inventories
-  const gone = [...before].filter(([id]) => start.has(id) && !after.has(id))
+  const gone = [...before.objects].filter(([id]) => start.objects.has(id) && !after.objects.has(id))
   const tables = new Set(gone.flatMap(([id]) => (id.includes('.') ? [] : [id])))
   return gone
     .filter(([id]) => !id.includes('.') || !tables.has(id.split('.')[0] ?? ''))

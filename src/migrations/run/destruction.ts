@@ -1,14 +1,24 @@
+import { bareName, formatTableName, readTableName, type TableName } from '../../fields/table-name.js'
 import { type FileStatement, NAME, QUOTED } from '../files/statements.js'
+
+/** A table in its canonical spelling, or a column of one. */
+export interface Named {
+  readonly table: string
+  readonly column?: string | undefined
+}
+
+/** `books`, `sales.books`, `books.title`. */
+export const formatNamed = ({ table, column }: Named): string => (column === undefined ? table : `${table}.${column}`)
 
 /** An object that a statement destroys: a column, a table with all its rows, or rows of a table. */
 export interface Destroyed {
-  /** `books` or `books.title`, as in the statement. */
-  readonly object: string
+  /** The object, as in the statement. */
+  readonly object: Named
   /** The same under the names before the first parsed statement. */
-  readonly was: string
+  readonly was: Named
   readonly kind: 'column' | 'table' | 'rows'
   /** The foreign keys by which rows that refer to these are destroyed with them. */
-  readonly cascade?: 'all foreign keys' | 'on delete cascade'
+  readonly cascade?: 'all foreign keys' | 'on delete cascade' | undefined
 }
 
 const QUALIFIED = String.raw`${NAME}(?:\s*\.\s*${NAME})?`
@@ -20,7 +30,7 @@ const ALTER = new RegExp(
 /** The effects of statements and `alter table` actions on names. The first match counts. */
 interface Reading {
   readonly pattern: RegExp
-  /** @param names the captures of the pattern, without quotes */
+  /** @param names the captures of the pattern, as SQL */
   readonly read: (names: readonly string[], ledger: Ledger, table: string) => readonly Destroyed[]
 }
 
@@ -29,28 +39,34 @@ const reading = (pattern: string, read: Reading['read']): Reading => ({ pattern:
 const ACTIONS: readonly Reading[] = [
   reading(String.raw`^drop\s+constraint\b`, () => []),
   reading(String.raw`^drop\s+(?:column\s+)?(?:if\s+exists\s+)?(${NAME})`, ([column = ''], ledger, table) =>
-    ledger.drop(`${table}.${column}`, 'column'),
+    ledger.drop({ table, column: unquote(column) }, 'column'),
   ),
   reading(String.raw`^add\s+constraint\b`, () => []),
   // The column may have existed before the file.
   reading(String.raw`^add\s+(?:column\s+)?if\s+not\s+exists\b`, () => []),
   reading(String.raw`^add\s+(?:column\s+)?(${NAME})`, ([column = ''], ledger, table) =>
-    ledger.make(`${table}.${column}`),
+    ledger.make({ table, column: unquote(column) }),
   ),
   reading(String.raw`^rename\s+constraint\b`, () => []),
-  reading(String.raw`^rename\s+to\s+(${NAME})`, ([to = ''], ledger, table) => ledger.rename(table, to)),
+  reading(String.raw`^rename\s+to\s+(${NAME})`, ([to = ''], ledger, table) =>
+    ledger.rename({ table }, { table: ledger.nameIn(readTableName(table)?.schema, unquote(to)) }),
+  ),
+  reading(String.raw`^set\s+schema\s+(${NAME})`, ([schema = ''], ledger, table) =>
+    ledger.rename({ table }, { table: ledger.nameIn(unquote(schema), bareName(table)) }),
+  ),
   reading(String.raw`^rename\s+(?:column\s+)?(${NAME})\s+to\s+(${NAME})`, ([from = '', to = ''], ledger, table) =>
-    ledger.rename(`${table}.${from}`, `${table}.${to}`),
+    ledger.rename({ table, column: unquote(from) }, { table, column: unquote(to) }),
   ),
 ]
 
 const STATEMENTS: readonly Reading[] = [
   reading(String.raw`^create\s+(?:unlogged\s+|temp\s+|temporary\s+)?table\s+if\s+not\s+exists\b`, () => []),
-  reading(String.raw`^create\s+(?:unlogged\s+|temp\s+|temporary\s+)?table\s+(${QUALIFIED})`, ([table = ''], ledger) =>
-    ledger.make(table),
+  reading(String.raw`^create\s+(?:unlogged\s+|temp\s+|temporary\s+)?table\s+(${QUALIFIED})`, ([made = ''], ledger) =>
+    ledger.tablesIn(made).flatMap((table) => ledger.make({ table })),
   ),
-  reading(String.raw`^drop\s+table\s+(?:if\s+exists\s+)?(${QUALIFIED}(?:\s*,\s*${QUALIFIED})*)`, (tables, ledger) =>
-    tables.flatMap((table) => ledger.drop(table, 'table')),
+  reading(
+    String.raw`^drop\s+table\s+(?:if\s+exists\s+)?(${QUALIFIED}(?:\s*,\s*${QUALIFIED})*)`,
+    ([dropped = ''], ledger) => ledger.tablesIn(dropped).flatMap((table) => ledger.drop({ table }, 'table')),
   ),
 ]
 
@@ -73,28 +89,36 @@ function readDeletes(text: string, ledger: Ledger): readonly Destroyed[] {
   return [...code.matchAll(DELETED)].flatMap(([, verb = '', tables = '']) => {
     if (/^merge/i.test(verb) && !merges) return []
     const cascade = /^truncate/i.test(verb) ? truncated : 'on delete cascade'
-    return namesIn(tables).flatMap((table) => ledger.lose(table, cascade))
+    return ledger.tablesIn(tables).flatMap((table) => ledger.lose(table, cascade))
   })
 }
 
 /** The original names of objects, and the objects created since. */
 interface Ledger {
-  make(object: string): readonly Destroyed[]
-  rename(from: string, to: string): readonly Destroyed[]
-  drop(object: string, kind: Destroyed['kind']): readonly Destroyed[]
+  /** The tables in a list of SQL. */
+  tablesIn(list: string): readonly string[]
+  /** The table of this name in a schema. */
+  nameIn(schema: string | undefined, name: string): string
+  make(object: Named): readonly Destroyed[]
+  rename(from: Named, to: Named): readonly Destroyed[]
+  drop(object: Named, kind: Destroyed['kind']): readonly Destroyed[]
   lose(table: string, cascade: Destroyed['cascade']): readonly Destroyed[]
 }
 
-/** Finds the objects that statements destroy, of those that existed before the first statement. */
-export function destroyedBy(statements: readonly FileStatement[]): readonly Destroyed[] {
-  const ledger = openLedger()
+/**
+ * Finds the objects that statements destroy, of those that existed before the first statement.
+ * @param schema the current schema, which names of tables leave out
+ */
+export function destroyedBy(statements: readonly FileStatement[], schema: string): readonly Destroyed[] {
+  const ledger = openLedger(schema)
   return statements.flatMap(({ text }) => readStatement(withoutComments(text), ledger))
 }
 
 function readStatement(text: string, ledger: Ledger): readonly Destroyed[] {
   const [, target, actions] = ALTER.exec(text) ?? []
   if (target !== undefined && actions !== undefined) {
-    const [table = ''] = namesIn(target)
+    const [table] = ledger.tablesIn(target)
+    if (table === undefined) return []
     return splitActions(actions).flatMap((action) => readBy(ACTIONS, action, { ledger, table }))
   }
   return [...readBy(STATEMENTS, text, { ledger, table: '' }), ...readDeletes(text, ledger)]
@@ -107,49 +131,55 @@ function readBy(
 ): readonly Destroyed[] {
   for (const { pattern, read } of readings) {
     const found = pattern.exec(text)
-    if (found) return read(found.slice(1).flatMap(namesIn), ledger, table)
+    if (found) return read(found.slice(1), ledger, table)
   }
   return []
 }
 
-function openLedger(): Ledger {
+function openLedger(current: string): Ledger {
   const fresh = new Set<string>()
-  const names = new Map<string, string>()
-  const tableOf = (object: string) => object.slice(0, Math.max(0, object.lastIndexOf('.')))
-  const before = (object: string): string => {
-    const known = names.get(object)
-    if (known !== undefined) return known
-    const table = tableOf(object)
-    return names.has(table) ? `${names.get(table)}${object.slice(table.length)}` : object
+  const names = new Map<string, Named>()
+  const keyOf = ({ table, column }: Named) => JSON.stringify([table, column])
+  const before = (object: Named): Named => {
+    const known = names.get(keyOf(object))
+    if (known !== undefined || object.column === undefined) return known ?? object
+    return { ...before({ table: object.table }), column: object.column }
   }
-  const destroyed = (object: string, kind: Destroyed['kind']) =>
-    fresh.has(object) || fresh.has(tableOf(object)) ? [] : [{ object, was: before(object), kind }]
+  const nameIn = (schema: string | undefined, name: string) =>
+    formatTableName({ schema: schema === current ? undefined : schema, name })
+  const isFresh = (object: Named) => fresh.has(keyOf(object)) || fresh.has(keyOf({ table: object.table }))
+  const destroyed = (object: Named, kind: Destroyed['kind']) =>
+    isFresh(object) ? [] : [{ object, was: before(object), kind }]
   return {
+    tablesIn: (list) => tableNamesIn(list).map(({ schema, name }) => nameIn(schema, name)),
+    nameIn,
     make(object) {
-      fresh.add(object)
+      fresh.add(keyOf(object))
       return []
     },
     rename(from, to) {
       const was = before(from)
-      if (fresh.has(from)) fresh.add(to)
-      names.set(to, was)
+      if (fresh.has(keyOf(from))) fresh.add(keyOf(to))
+      names.set(keyOf(to), was)
       return []
     },
     drop: destroyed,
-    lose: (table, cascade) => destroyed(table, 'rows').map((rows) => (cascade ? { ...rows, cascade } : rows)),
+    lose: (table, cascade) => destroyed({ table }, 'rows').map((rows) => ({ ...rows, cascade })),
   }
 }
 
-/** Splits a list of names, spelled as in the catalogue, without the schema `public`. */
-function namesIn(list: string): readonly string[] {
+const unquote = (part: string): string =>
+  part.startsWith('"') ? part.slice(1, -1).replaceAll('""', '"') : part.toLowerCase()
+
+function tableNamesIn(list: string): readonly TableName[] {
   return [...list.matchAll(new RegExp(QUALIFIED, 'gu'))]
-    .map(([name]) =>
-      [...name.matchAll(new RegExp(NAME, 'gu'))]
-        .map(([part]) => (part.startsWith('"') ? part.slice(1, -1).replaceAll('""', '"') : part.toLowerCase()))
-        .join('.')
-        .replace(/^public\./, ''),
-    )
-    .filter((name) => name !== 'only')
+    .filter(([name]) => name.toLowerCase() !== 'only')
+    .map(([qualified]) => {
+      const [name = '', schema] = [...qualified.matchAll(new RegExp(NAME, 'gu'))]
+        .map(([part]) => unquote(part))
+        .reverse()
+      return { schema, name }
+    })
 }
 
 /** Splits the actions of one `alter table` at commas outside parentheses and quotes. */

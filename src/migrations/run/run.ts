@@ -211,7 +211,7 @@ async function step(
   await MIGRATE[direction](watched, outside ? { ...file, [direction]: [] } : file, files)
   // Compares the database before and after, because a file can destroy objects in ways that its text does not show.
   const losses = lossesBetween(file.name, { start, before, after: await takeInventory(session) })
-  const unconfirmed = losses.filter((loss) => !isAllowed(loss, file[direction] ?? [], allows))
+  const unconfirmed = losses.filter((loss) => !isAllowed(loss, file[direction] ?? [], { allows, schema: start.schema }))
   if (unconfirmed.length > 0) throw new ConsentNeeded(unconfirmed)
   return { file, recorded: true }
 }
