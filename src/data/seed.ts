@@ -5,7 +5,7 @@ import { inDependencyOrder } from '../dependency-order.js'
 import { analyzeTables } from '../db/records/analyze.js'
 import { isForbidden } from '../db/driver/errors.js'
 import { deferForeignKeys } from '../db/records/deferral.js'
-import { advanceCounters, compileUpsert, readColumnTypes } from '../db/statements/upsert.js'
+import { advanceCounters, compileUpsert, type ExistingTable, readExistingTable } from '../db/statements/upsert.js'
 import { Problem } from '../problem.js'
 import { type Batch, batchesOf } from './batches.js'
 import { readData } from './file.js'
@@ -143,16 +143,18 @@ function createRun(seeding: Seeding, { careful, deferred }: Way) {
     for (const { resource } of planned) resources.set(resource, { created: 0, updated: 0, unchanged: 0 })
     const tables = planned.map(({ model }) => model.table)
     const deferral = deferred && (await deferForeignKeys(connection, tables))
+    // The errors of a constraint that is initially deferred would come with the commit, for no record.
+    if (!deferred) await connection.query({ text: 'set constraints all immediate', values: [] })
     for (const section of inOrder(planned)) await load(connection, section)
     await deferral?.settle()
   }
 
   async function load(connection: Connection, { model, key, resource, records }: Planned): Promise<void> {
-    const types = await readColumnTypes(connection, model.table)
+    const table = await readExistingTable(connection, model.table, key)
     let counts = resources.get(resource) ?? { created: 0, updated: 0, unchanged: 0 }
     for await (const batch of batchesOf(records(), { model, key, reject })) {
       const place = state.batches++
-      const work = { connection, model, models: seeding.spec.models, key, types, batch }
+      const work = { connection, model, models: seeding.spec.models, key, table, batch }
       if (careful !== undefined && place >= careful) {
         if (state.errorCount < MAX_ERRORS) reject(await errorsOfEach(work))
         if (place === careful && state.errorCount === 0) reject([conflictError(batch)])
@@ -181,18 +183,21 @@ interface SeededBatch {
   readonly model: ModelSpec
   readonly models: readonly ModelSpec[]
   readonly key: readonly FieldSpec[]
-  readonly types: ReadonlyMap<string, string>
+  readonly table: ExistingTable
   readonly batch: Batch
 }
 
 async function write(
-  { connection, model, models, key, types, batch }: SeededBatch,
+  { connection, model, models, key, table, batch }: SeededBatch,
   place: number,
   reject: (errors: readonly DataError[]) => void,
 ): Promise<SeedCounts> {
   const { rows, fields, lines } = batch
   try {
-    const { created, updated, repeated } = await compileUpsert({ model, models, fields, key, types })(connection, rows)
+    const { created, updated, repeated } = await compileUpsert({ model, models, fields, key, ...table })(
+      connection,
+      rows,
+    )
     if (repeated !== undefined) reject([repeatedError(lines[repeated] ?? 0)])
     return { created, updated, unchanged: rows.length - created - updated }
   } catch (error) {
@@ -207,16 +212,17 @@ async function errorsOfEach({
   model,
   models,
   key,
-  types,
+  table,
   batch,
 }: SeededBatch): Promise<readonly DataError[]> {
-  const upsert = compileUpsert({ model, models, fields: batch.fields, key, types })
+  const upsert = compileUpsert({ model, models, fields: batch.fields, key, ...table })
   const found: DataError[] = []
   for (const [index, row] of batch.rows.entries()) {
     const line = batch.lines[index] ?? 0
     await connection.query({ text: 'savepoint record', values: [] })
     try {
-      await upsert(connection, [row])
+      const { repeated } = await upsert(connection, [row])
+      if (repeated !== undefined) found.push(repeatedError(line))
       await connection.query({ text: 'release savepoint record', values: [] })
     } catch (error) {
       if (!isAboutData(error)) throw error

@@ -30,6 +30,7 @@ export async function deferForeignKeys(connection: Connection, tables: readonly 
       })
   }
   await alterAll('deferrable initially deferred')
+  await connection.query({ text: 'set constraints all deferred', values: [] })
   return {
     async settle() {
       await connection.query({ text: 'set constraints all immediate', values: [] })

@@ -11,7 +11,7 @@ import { constraintErrorsOf } from '../records/guards.js'
 export interface Upserted {
   readonly created: number
   readonly updated: number
-  /** The index of the first row whose record this transaction has already written; if set, nothing was done. */
+  /** The index of the first row whose record this transaction has already written, or an earlier row has; if set, nothing was done. */
   readonly repeated: number | undefined
 }
 
@@ -23,9 +23,15 @@ interface Columns {
   readonly key: readonly FieldSpec[]
 }
 
-interface Shape extends Columns {
-  /** The type of each column in the database, as `readColumnTypes` reads it: an existing column can have another type than its field. */
+/** What an upsert must know about a table of the database. */
+export interface ExistingTable {
+  /** The type and collation of each column: an existing column can have others than its field. */
   readonly types: ReadonlyMap<string, string>
+  /** Whether `on conflict` accepts the key: it must be unique in the database, at the end of each statement. */
+  readonly takesConflicts: boolean
+}
+
+interface Shape extends Columns, ExistingTable {
   /** All models of the configuration. */
   readonly models: readonly ModelSpec[]
 }
@@ -57,49 +63,98 @@ export function compileUpsert(shape: Shape): (connection: Connection, rows: read
   }
 }
 
-function upsertText({ model, fields, key, types }: Shape): string {
+function upsertText(shape: Shape): string {
+  const { model, fields, key, types, takesConflicts } = shape
   const table = tableSql(model.table)
   const cast = ({ column, type, options }: FieldSpec, index: number) =>
     `(r ->> ${index})::${types.get(column) ?? type.column(options)} as c${index}`
-  const own = ({ column }: FieldSpec) => `${table}.${identifier(column)}`
-  const same = key.map((field) => `${own(field)} = "@given".c${fields.indexOf(field)}`).join(' and ')
-  const columns = fields.map(({ column }) => identifier(column)).join(', ')
+  const cellOf = (field: FieldSpec) => `c${fields.indexOf(field)}`
+  const same = key.map((field) => `${table}.${identifier(field.column)} = "@given".${cellOf(field)}`).join(' and ')
   // The table itself must not be hidden by one of these queries, so their names are unusual; the columns of the table are always qualified.
   return `with "@given" as (
       select n, ${fields.map(cast).join(', ')} from json_array_elements($1::json) with ordinality as g(r, n)
     ), "@repeated" as (
-      select min("@given".n) as n from "@given" join ${table} on ${same} where ${table}.xmin::text = ${OWN}
-    ), "@written" as (
-      insert into ${table} (${columns}) overriding system value
-      select ${fields.map((_, index) => `c${index}`).join(', ')} from "@given" where (select n from "@repeated") is null order by n
-      on conflict (${key.map(({ column }) => identifier(column)).join(', ')}) do ${conflictAction({ model, fields, key })}
-      returning ${table}.xmax = 0 as created
-    )
+      select min(n) as n from (
+        select n from (select n, row_number() over (partition by ${key.map(cellOf).join(', ')} order by n) from "@given") as g(n, copy) where copy > 1
+        union all select "@given".n from "@given" join ${table} on ${same} where ${table}.xmin::text = ${OWN}
+      ) as g
+    ), ${takesConflicts ? writtenOnConflict(shape) : writtenSeparately(shape, same)}
     select (select n from "@repeated")::text, count(*) filter (where created)::text, count(*) filter (where not created)::text
     from "@written"`
 }
 
-function conflictAction({ model, fields, key }: Columns): string {
-  const changing = fields.filter((field) => !key.includes(field))
-  if (changing.length === 0) return 'nothing'
-  const touched = model.fields.filter((field) => field.auto === 'on_update' && !fields.includes(field))
-  const table = tableSql(model.table)
-  const changes = [
-    ...changing.map(({ column }) => `${identifier(column)} = excluded.${identifier(column)}`),
-    ...touched.map(({ column }) => `${identifier(column)} = now()`),
-  ]
-  const texts = (of: string) => changing.map(({ column }) => `${of}.${identifier(column)}::text`).join(', ')
-  return `update set ${changes.join(', ')} where (${texts(table)}) is distinct from (${texts('excluded')})`
+function writtenOnConflict({ model, fields, key }: Shape): string {
+  const changes = changesOf({ model, fields, key }, ({ column }) => `excluded.${identifier(column)}`)
+  return `"@written" as (
+      ${insertOf({ model, fields, key })} order by n
+      on conflict (${key.map(({ column }) => identifier(column)).join(', ')}) do ${changes ? `update ${changes.set} where ${changes.where}` : 'nothing'}
+      returning ${tableSql(model.table)}.xmax = 0 as created
+    )`
 }
 
-/** Reads the type of each column of a table. */
-export async function readColumnTypes(connection: Connection, table: string): Promise<ReadonlyMap<string, string>> {
-  const { rows } = await connection.query({
-    text: `select attname, format_type(atttypid, atttypmod) from pg_attribute
-      where attrelid = $1::regclass and attnum > 0 and not attisdropped`,
-    values: [tableSql(table)],
-  })
-  return new Map(rows.map(([name, type]) => [name ?? '', type ?? '']))
+/** Updates the existing records, and inserts the others. */
+function writtenSeparately(columns: Columns, same: string): string {
+  const { model, fields } = columns
+  const table = tableSql(model.table)
+  const changes = changesOf(columns, (field) => `"@given".c${fields.indexOf(field)}`)
+  const updated = `update ${table} ${changes?.set} from "@given" where (select n from "@repeated") is null and ${same} and ${changes?.where} returning false as created`
+  return `"@inserted" as (
+      ${insertOf(columns)} and not exists (select from ${table} where ${same}) order by n returning true as created
+    ), ${changes ? `"@updated" as (${updated}), ` : ''}"@written" as (
+      select created from "@inserted"${changes ? ' union all select created from "@updated"' : ''}
+    )`
+}
+
+function insertOf({ model, fields }: Columns): string {
+  const columns = fields.map(({ column }) => identifier(column)).join(', ')
+  return `insert into ${tableSql(model.table)} (${columns}) overriding system value
+      select ${fields.map((_, index) => `c${index}`).join(', ')} from "@given" where (select n from "@repeated") is null`
+}
+
+/**
+ * The assignments of an update, and the condition that a value differs; undefined if the key has all fields.
+ * @param given the SQL of a given value
+ */
+function changesOf({ model, fields, key }: Columns, given: (field: FieldSpec) => string) {
+  const changing = fields.filter((field) => !key.includes(field))
+  if (changing.length === 0) return undefined
+  const touched = model.fields.filter((field) => field.auto === 'on_update' && !fields.includes(field))
+  const own = ({ column }: FieldSpec) => `${tableSql(model.table)}.${identifier(column)}`
+  const changes = [
+    ...changing.map((field) => `${identifier(field.column)} = ${given(field)}`),
+    ...touched.map(({ column }) => `${identifier(column)} = now()`),
+  ]
+  const texts = (of: (field: FieldSpec) => string) => changing.map((field) => `${of(field)}::text`).join(', ')
+  return { set: `set ${changes.join(', ')}`, where: `(${texts(own)}) is distinct from (${texts(given)})` }
+}
+
+const COLUMNS = `
+  select a.attname, format_type(a.atttypid, a.atttypmod) || coalesce(
+    (select format(' collate %I.%I', n.nspname, c.collname) from pg_collation c join pg_namespace n on n.oid = c.collnamespace
+      where c.oid = a.attcollation and c.oid <> t.typcollation), '')
+  from pg_attribute a join pg_type t on t.oid = a.atttypid
+  where a.attrelid = $1::regclass and a.attnum > 0 and not a.attisdropped`
+
+const TAKES_CONFLICTS = `
+  select bool_and(i.indimmediate)::text from pg_index i
+  where i.indrelid = $1::regclass and i.indisunique and i.indisvalid and i.indpred is null
+    and (select jsonb_agg(a.attname order by a.attname) from pg_attribute a
+      where a.attrelid = i.indrelid and a.attnum = any ((i.indkey::int2[])[0:i.indnkeyatts - 1]))
+      = (select jsonb_agg(name order by name) from jsonb_array_elements_text($2) name)`
+
+/** @param key the fields by which rows find their records */
+export async function readExistingTable(
+  connection: Connection,
+  table: string,
+  key: readonly FieldSpec[],
+): Promise<ExistingTable> {
+  const columns = await connection.query({ text: COLUMNS, values: [tableSql(table)] })
+  const names = JSON.stringify(key.map(({ column }) => column))
+  const conflicts = await connection.query({ text: TAKES_CONFLICTS, values: [tableSql(table), names] })
+  return {
+    types: new Map(columns.rows.map(([name, type]) => [name ?? '', type ?? ''])),
+    takesConflicts: conflicts.rows[0]?.[0] === 'true',
+  }
 }
 
 /** Moves a column's counter past every existing number, so that the next record gets a free one. Does nothing for columns without a counter. */
