@@ -15,7 +15,13 @@ models:
       opens: { type: time }
       weight: { type: float }
       price: { type: decimal, precision: 6, scale: 2 }
+  opening:
+    table: openings
+    fields:
+      opens: { type: time, primary_key: true }
+      note: { type: string, max: 9 }
 resources:
+  opening: { model: opening, path: /openings/, bulk: [partial_update, destroy] }
   event:
     model: event
     path: /events/
@@ -132,4 +138,22 @@ test('cannot be sent in a body', async () => {
     const wrong = FIELDS.filter((field) => !['price', 'opens'].includes(field) || id === 8)
     expect(Object.keys(answer.errors)).toEqual(wrong)
   }
+})
+
+test('in a key are found by the path, and bodies leave them out', async () => {
+  await api.database.query({ text: `insert into openings values ('24:00:00', 'late')`, values: [] })
+  const path = '/openings/24%3A00%3A00/'
+  const late = { opens: '24:00:00', note: 'late' }
+  expect(await (await api.fetch(path)).json()).toEqual(late)
+  const wrong = { opens: 'Opens must be a time of day such as 09:30:00' }
+  const repeated = await api.send('PUT', path, late)
+  expect([repeated.status, await repeated.json()]).toMatchObject([400, { errors: wrong }])
+  for (const method of ['PUT', 'PATCH']) {
+    const changed = await api.send(method, path, { note: method })
+    expect([changed.status, await changed.json()]).toEqual([200, { opens: '24:00:00', note: method }])
+  }
+  const inBulk = await api.send('PATCH', '/openings/', [late])
+  expect([inBulk.status, await inBulk.json()]).toMatchObject([400, { errors: { '0.opens': wrong.opens } }])
+  const ids = new URLSearchParams({ ids: '24%3A00%3A00' })
+  expect((await api.fetch(`/openings/?${ids}`, { method: 'DELETE' })).status).toBe(204)
 })
