@@ -1,12 +1,14 @@
 import type { FieldSpec, GrantSpec, ModelSpec } from '../config/spec.js'
 import type { Json } from '../json.js'
 import type { StoredText, Verdict } from './compare.js'
+import { decideDestroy, isHeld } from './decide-destroy.js'
 import {
   type AccessRequest,
   type Decision,
   findRecord,
   grantsOf,
   isSeen,
+  isUnchanged,
   showsSome,
   shownPart,
   type Situation,
@@ -77,33 +79,6 @@ function decideNoChange(situation: Situation, request: AccessRequest, before: St
   if (shown === 'unknown') return { status: undefined }
   if (before === undefined || shown === undefined) return { status: 404 }
   return isUnchanged(request, shown) ? { status: 200, stored: before, records: [shown] } : { status: 412 }
-}
-
-function decideDestroy(situation: Situation, request: AccessRequest): Decision {
-  const { resource, asker, known, spec } = situation
-  const before = findRecord(situation, request.id ?? [])
-  const shown = before && shownPart(situation, 'retrieve', before)
-  if (shown === 'unknown') return { status: undefined }
-  if (before === undefined || shown === undefined) return { status: 404 }
-  const grants = grantsOf(resource, 'destroy', asker)
-  const covered = some(grants.map(({ rows }) => evaluateRule(rows, before, known).holds))
-  if (covered !== true) return { status: covered === false ? 403 : undefined }
-  if (!isUnchanged(request, shown)) return { status: 412 }
-  const { table } = resource.model
-  const isHeld = spec.models.some((model) =>
-    model.fields.some(
-      ({ name, target }) =>
-        target?.table === table &&
-        target.onDelete === 'restrict' &&
-        (known.records(model.table) ?? []).some((each) => each !== before && each[name] === before[target.field]),
-    ),
-  )
-  return { status: isHeld ? 409 : 204 }
-}
-
-/** Whether a record is still as the caller saw it. */
-function isUnchanged({ seen }: AccessRequest, shown: StoredRecord): boolean {
-  return seen === undefined || JSON.stringify(seen) === JSON.stringify(shown)
 }
 
 /** The fields that a body sets; undefined if it is not valid for this caller. */
@@ -218,6 +193,8 @@ function rejection(situation: Situation, write: Write): number | 'none' | undefi
   })
   const covered = some(covers)
   if (covered !== true || reached.includes(undefined)) return covered === false ? 403 : undefined
+  // The value that other records refer to cannot change.
+  if (before && isHeld(situation, before, ({ field }) => before[field] !== after[field])) return 409
   const exists = every(references.map((field) => isThere(situation, field, after)))
   return exists === true ? 'none' : exists === false ? 409 : undefined
 }
@@ -230,7 +207,10 @@ function isThere({ resource: { model }, known }: Situation, { name, target }: Fi
   return found === false && target.table === model.table && after[target.field] === undefined ? undefined : found
 }
 
-/** Whether the caller may retrieve the record that a relation names; true if the caller may retrieve all records, even if it does not exist. */
+/**
+ * Whether the caller may retrieve the record that a relation names, and sees the field by which it does; true if this holds for all records, even if
+ * the record does not exist.
+ */
 function isReachable(
   { spec, asker, known }: Situation,
   { target }: FieldSpec,
@@ -241,6 +221,7 @@ function isReachable(
   const grants = spec.resources
     .filter(({ model }) => model.table === target.table)
     .flatMap((resource) => grantsOf(resource, 'retrieve', asker))
+    .filter(({ fields }) => target.isKey || fields.includes(target.field))
   if (grants.some(({ rows }) => rows === undefined)) return true
   const related = known.records(target.table)?.find((each) => each[target.field] === reference)
   return related === undefined ? false : some(grants.map(({ rows }) => evaluateRule(rows, related, known).holds))

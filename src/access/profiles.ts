@@ -2,13 +2,13 @@ import {
   ANYONE,
   type AppSpec,
   type GrantSpec,
+  type ModelRelation,
   type Operation,
   type ResourceSpec,
-  type Rule,
   SIGNED_IN,
 } from '../config/spec.js'
 import { remember, rememberByText } from '../remember.js'
-import { type Caller, type Membership, NONE, readingOf, visibleRule } from '../resource/access.js'
+import { type Caller, type Membership, type Reading, readingOf, showingAll, visibleRule } from '../resource/access.js'
 import type { Identity } from '../resource/identity.js'
 import type { Links } from '../resource/links.js'
 import { compileResource, type Resource } from '../resource/resource.js'
@@ -58,6 +58,9 @@ export function callerOf(identity: Identity | undefined): Caller {
 
 const NOBODY: Caller = { subject: undefined, claims: {} }
 
+/** The reading of records that no resource shows. */
+const NOTHING: Reading = { parts: [] }
+
 function compileProfile(
   all: readonly ResourceSpec[],
   names: readonly string[],
@@ -66,15 +69,19 @@ function compileProfile(
   const grants = remember((spec: ResourceSpec): readonly GrantSpec[] =>
     (spec.access ?? []).filter(({ to }) => names.includes(to)),
   )
-  const retrieved = new Map<string, Rule | undefined>()
+  const readings = new Map<string, Reading>()
   for (const { model } of all) {
     const exposing = all.filter(({ model: { table }, mounted }) => table === model.table && mounted === undefined)
-    retrieved.set(model.table, visibleRule(readingOf(exposing.flatMap((spec) => grantsFor(grants(spec), 'retrieve')))))
+    readings.set(model.table, readingOf(exposing.flatMap((spec) => grantsFor(grants(spec), 'retrieve'))))
   }
+  const readingAt = (table: string): Reading => readings.get(table) ?? NOTHING
   const applicable: Applicable = {
     grants,
-    // No resource shows records of other tables.
-    retrievable: (table) => (retrieved.has(table) ? retrieved.get(table) : NONE),
+    retrievable: (table) => visibleRule(readingAt(table)),
+    // Retrieving a record tells its key, and nothing else that is hidden.
+    nameable: remember(({ target, parts }: ModelRelation) =>
+      showingAll(readingAt(target.table), target.isKey ? [] : parts.map(({ to }) => to.name)),
+    ),
     resource: (name) => all.find((each) => each.name === name),
   }
   const own = new WeakSet<Resource>()

@@ -1,21 +1,12 @@
 import { featuresFor } from '../features/index.js'
-import {
-  type ExpansionSpec,
-  type GrantSpec,
-  type Operation,
-  OPERATIONS,
-  type ResourceSpec,
-  type Rule,
-} from '../config/spec.js'
+import { type ExpansionSpec, type GrantSpec, type Operation, OPERATIONS, type ResourceSpec } from '../config/spec.js'
 import { type Reading, readingOf, type ResourceAccess, visibleRule } from '../resource/access.js'
 import type { View } from '../resource/resource.js'
 
 /** The grants that apply to one kind of caller. */
-export interface Applicable {
+export interface Applicable extends Pick<ResourceAccess, 'retrievable' | 'nameable'> {
   /** The grants of a resource. */
   grants(spec: ResourceSpec): readonly GrantSpec[]
-  /** The records of a table that these callers may retrieve, by any resource; undefined for all. */
-  retrievable(table: string): Rule | undefined
   resource(name: string): ResourceSpec | undefined
 }
 
@@ -55,6 +46,7 @@ export function restrict(
     destroy: grantsFor(grants, 'destroy'),
     action: (name) => grantsFor(grants, name),
     retrievable: applicable.retrievable,
+    nameable: applicable.nameable,
   }
   const readings = [access.list, access.retrieve]
   const shows = (name: string) => readings.some((reading) => showsSome(reading, name))

@@ -111,6 +111,11 @@ export function shownPart(
   return Object.fromEntries(shown.map(({ name }) => [name, record[name] ?? null]))
 }
 
+/** Whether a record is still as the caller saw it. */
+export function isUnchanged({ seen }: AccessRequest, shown: StoredRecord): boolean {
+  return seen === undefined || JSON.stringify(seen) === JSON.stringify(shown)
+}
+
 /** Whether a record shows a field, by itself or in lists; undefined if that is not known. */
 export function isSeen(situation: Situation, record: StoredRecord, field: string): Verdict {
   const parts = (['retrieve', 'list'] as const).map((reading) => shownPart(situation, reading, record))

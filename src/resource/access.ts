@@ -1,4 +1,4 @@
-import type { FieldSpec, GrantSpec, Rule, RuleCondition, RuleValue, UserSpec } from '../config/spec.js'
+import type { FieldSpec, GrantSpec, ModelRelation, Rule, RuleCondition, RuleValue, UserSpec } from '../config/spec.js'
 import type { Json } from '../json.js'
 import type { Row } from './plan.js'
 import { isStorable } from '../fields/formats.js'
@@ -26,6 +26,8 @@ export interface ResourceAccess {
   readonly action: (name: string) => readonly GrantSpec[]
   /** The records of each table that the caller may retrieve, through any resource; undefined for all of them. */
   readonly retrievable: (table: string) => Rule | undefined
+  /** The records that the caller may name by a relation; undefined for all of them. */
+  readonly nameable: (relation: ModelRelation) => Rule | undefined
 }
 
 /** The records that grants show, and the fields that they show of each. */
@@ -56,6 +58,11 @@ export function eitherRule(one: Rule | undefined, other: Rule | undefined): Rule
   return one && other && [...one, ...other]
 }
 
+/** The records for which both of two rules hold. */
+function bothRules(one: Rule, other: Rule): Rule {
+  return one.flatMap((all) => other.map((each) => [...all, ...each]))
+}
+
 /** The records that grants for reading show; undefined for all. */
 export function visibleRule({ parts }: Reading): Rule | undefined {
   return unionOf(parts)
@@ -65,6 +72,12 @@ export function visibleRule({ parts }: Reading): Rule | undefined {
 export function showingRule({ parts }: Reading, field: string): Rule | undefined {
   const some = parts.filter(({ fields }) => fields.has(field))
   return some.length === parts.length ? undefined : unionOf(some)
+}
+
+/** The visible records that show all of some fields; undefined for all. */
+export function showingAll(reading: Reading, names: readonly string[]): Rule | undefined {
+  const rules = names.map((name) => showingRule(reading, name)).filter((rule) => rule !== undefined)
+  return rules.length === 0 ? visibleRule(reading) : rules.reduce(bothRules)
 }
 
 /** The visible records that show a field to the caller, one by one or in lists; undefined if all do. */
@@ -78,7 +91,7 @@ function unionOf(parts: readonly ReadingPart[]): Rule | undefined {
 }
 
 /** A rule that holds for no record. */
-export const NONE: Rule = []
+const NONE: Rule = []
 
 /** A value that a caller may have; undefined if it has none. */
 export type CallerValue = (caller: Caller) => unknown

@@ -6,11 +6,14 @@ import { startTasks, type Tasks } from '../support/tasks.js'
 const YAML = `version: 1
 plugins: [./plugin.mjs]
 api: { prefix: "", explore: true }
-auth: { development: { ann: {} }, routes: { explore: signed_in } }
+auth: { roles: { names: [boss] }, development: { ann: {}, root: { roles: [boss] } }, routes: { explore: signed_in } }
 models:
   author:
     table: authors
-    fields: { id: { type: bigint, primary_key: true }, owner: { type: string, max: 9 } }
+    fields:
+      id: { type: bigint, primary_key: true }
+      owner: { type: string, max: 9 }
+      mail: { type: string, max: 9, unique: true, nullable: true }
   post:
     table: posts
     fields:
@@ -23,6 +26,11 @@ models:
       author: { type: belongs_to, model: author, nullable: true }
       tenant: { type: integer, default: 1 }
     indexes: [{ fields: [tenant, title], unique: true }]
+  card:
+    table: cards
+    fields:
+      id: { type: bigint, primary_key: true }
+      author: { type: belongs_to, model: author, references: mail, nullable: true }
   vote:
     table: votes
     fields: { id: { type: bigint, primary_key: true }, post: { type: belongs_to, model: post } }
@@ -37,7 +45,14 @@ resources:
   author:
     model: author
     path: /authors/
-    access: [{ to: signed_in, may: read, rows: { owner: $sub } }]
+    access:
+      - { to: signed_in, may: read, rows: { owner: $sub }, fields: { except: [mail] } }
+      - { to: boss, may: read }
+  card:
+    model: card
+    path: /cards/
+    bulk: [create, partial_update]
+    access: [{ to: signed_in, may: all }]
   post:
     model: post
     path: /posts/
@@ -86,8 +101,9 @@ beforeAll(async () => {
 afterAll(() => posts.close())
 beforeEach(async () => {
   for (const text of [
-    'truncate authors, posts, votes, lines restart identity cascade',
-    "insert into authors (owner) values ('ann'), ('bob'), ('bob')",
+    'truncate authors, cards, posts, votes, lines restart identity cascade',
+    "insert into authors (owner, mail) values ('ann', 'a@b.c'), ('bob', null), ('bob', null)",
+    'insert into cards default values',
     `insert into posts (title, draft, owner, cost, code, author_id)
        values ('a', true, 'ann', 7, 8, 2), ('b', false, 'ann', 7, 8, 2)`,
     "insert into lines (post_id, number, text) values (1, 41, 'x'), (1, 42, 'y')",
@@ -123,6 +139,29 @@ describe.each([
     expect((await change({ author: 1 })).status).toBe(200)
   })
 })
+
+test.each([
+  ['POST', '/cards/', (author: string) => ({ author })],
+  ['POST', '/more/cards/', (author: string) => ({ author })],
+  ['POST', '/crud/cards', (author: string) => ({ author })],
+  ['POST', '/cards/', (author: string) => [{ author }]],
+  ['PATCH', '/cards/1/', (author: string) => ({ author })],
+  ['PATCH', '/crud/cards/1', (author: string) => ({ author })],
+  ['PATCH', '/more/cards/', (author: string) => [{ id: 1, author }]],
+])(
+  '40: a relation by a field that its record hides tells nothing of its values: %s %s',
+  async (method, path, bodyOf) => {
+    const name = async (who: string, author: string) => {
+      const { status, json } = await posts.as(who, method, path, bodyOf(author))
+      const { request_id: _, ...problem } = json as Readonly<Record<string, unknown>>
+      return { status, ...problem }
+    }
+    const answer = await name('ann', 'a@b.c')
+    expect(answer.status).toBe(409)
+    expect(await name('ann', 'x@y.z')).toEqual(answer)
+    expect((await name('root', 'a@b.c')).status).toBe(method === 'POST' ? 201 : 200)
+  },
+)
 
 test('a shown field may be sent back unchanged', async () => {
   const change = async (cost: number) => (await posts.as('ann', 'PATCH', '/posts/2/', { title: 'x', cost })).status

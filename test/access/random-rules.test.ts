@@ -93,8 +93,9 @@ const partsOf = (text: string, total: string | null): Pick<Sent, 'body' | 'total
 const jsonOf = (spec: AppSpec, model: string, record: StoredRecord): Record<string, Json> =>
   Object.fromEntries(
     Object.entries(record).map(([name, text]) => {
-      const type = spec.models.find((each) => each.name === model)?.fields.find((each) => each.name === name)?.type.name
-      const isNumber = ['integer', 'bigint', 'belongs_to'].includes(type ?? '')
+      const field = spec.models.find((each) => each.name === model)?.fields.find((each) => each.name === name)
+      const type = field?.type.name ?? ''
+      const isNumber = ['integer', 'bigint'].includes(type) || field?.target?.isKey === true
       return [name, text === null ? null : isNumber ? Number(text) : type === 'boolean' ? text === 'true' : text]
     }),
   )

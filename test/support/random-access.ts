@@ -39,6 +39,7 @@ const MODELS: Readonly<Record<string, Mapping>> = {
       public: { type: 'boolean', default: false },
       next: { type: 'belongs_to', model: 'note', nullable: true },
       code: { type: 'string', max: 20, nullable: true, unique: true },
+      reviewer: { type: 'belongs_to', model: 'user', references: 'subject', nullable: true },
     },
   },
 }
@@ -59,6 +60,7 @@ const FILTERS: Readonly<Record<string, Json>> = {
     owner: ['exact'],
     team: ['exact', 'in'],
     public: ['exact'],
+    reviewer: ['exact'],
     'team.name': ['exact', 'contains'],
     'team.owner.subject': ['exact'],
     'next.state': ['exact', 'in'],
@@ -91,6 +93,8 @@ const NOTE = condition(
   ['next.state', 'open'],
   ['next.team.tenant', '$tenant'],
   ['next__isnull', true],
+  ['reviewer', '$sub'],
+  ['reviewer.subject', '$sub'],
 )
 const TEAM = condition(
   ['id__in', '$my_teams'],
@@ -113,7 +117,7 @@ const SETS: Readonly<Record<string, readonly Mapping[]>> = {
   user: [{ subject: 'made' }],
   team: [{ owner: '$user' }, { tenant: '$tenant' }],
   membership: [{ user: '$user' }],
-  note: [{ owner: '$sub' }, { cost: 5 }, { owner: '$sub', state: 'done' }, { team: 1 }],
+  note: [{ owner: '$sub' }, { cost: 5 }, { owner: '$sub', state: 'done' }, { team: 1 }, { reviewer: '$sub' }],
 }
 
 /** The grants of one resource. */
@@ -197,7 +201,10 @@ const note = fc.record({
   public: fc.boolean(),
   next: orNull(small),
   code: orNull(fc.constantFrom('k', 'l', 'm', 'n')),
+  reviewer: orNull(fc.constantFrom('ann', 'bob')),
 })
+/** Eve is not a user. */
+const sentNote = note.chain((values) => orNull(fc.constantFrom(...NAMES)).map((reviewer) => ({ ...values, reviewer })))
 const team = fc.record({
   tenant: orNull(fc.constantFrom(7, 8)),
   name: word,
@@ -205,7 +212,7 @@ const team = fc.record({
 })
 const membership = fc.record({ user: orNull(fc.constantFrom(1, 2)), team: orNull(small) })
 const user = fc.record({ subject: fc.constantFrom('ann', 'bob', 'zoe', 'made', 'kim') })
-const VALUES: Readonly<Record<string, fc.Arbitrary<Mapping>>> = { user, team, membership, note }
+const VALUES: Readonly<Record<string, fc.Arbitrary<Mapping>>> = { user, team, membership, note: sentNote }
 
 /** Rows of all tables but users, who are always Ann, Bob and Zoe. */
 export interface RandomRows {
@@ -275,7 +282,7 @@ const RELATIONS: Readonly<Record<string, readonly string[]>> = {
   user: [],
   team: ['owner'],
   membership: ['user', 'team'],
-  note: ['team', 'next'],
+  note: ['team', 'next', 'reviewer'],
 }
 
 const bodyOf = (resource: string): fc.Arbitrary<Mapping> =>

@@ -99,20 +99,19 @@ interface Written {
   readonly kept?: (relation: ModelRelation) => string
 }
 
-/** The relations among some fields whose records the caller may not all retrieve. */
+/** The relations among some fields by which the caller may not name every record. */
 export function limitedRelations(
   { relations }: ModelSpec,
   fields: readonly FieldSpec[],
   { access }: Granted,
 ): readonly ModelRelation[] {
   return relations.filter(
-    ({ parts, target }) =>
-      parts.some(({ field }) => fields.includes(field)) && access.retrievable(target.table) !== undefined,
+    (relation) => relation.parts.some(({ field }) => fields.includes(field)) && access.nameable(relation) !== undefined,
   )
 }
 
 /**
- * Additions to `returning` that make a write fail: of a record outside the scope, and of a relation to a record that the request may not see.
+ * Additions to `returning` that make a write fail: of a record outside the scope, and of a relation to a record that the request may not name.
  * @param fields the fields that are written
  */
 export function boundChecks(
@@ -127,7 +126,7 @@ export function boundChecks(
   if (granted === undefined) return scoped
   const table = tableAlias(model.table)
   const related = limitedRelations(model, sent, granted).map((relation) => {
-    const visible = ruleSql(granted.access.retrievable(relation.target.table), RELATED, { ...granted, params })
+    const visible = ruleSql(granted.access.nameable(relation), RELATED, { ...granted, params })
     const refers = refersTo(table, relation, ` and ${visible}`)
     return insideCheck(relation.name, kept ? `${kept(relation)} or ${refers}` : refers)
   })
