@@ -213,13 +213,13 @@ function bindRecords(app: App, database: Database, { gate, statements, budget, l
   const inside = (connection: Connection): Records => {
     let written = false
     const noting: Connection = {
+      ...connection,
       query: (statement) => {
         written ||= statement.retry !== true
         return connection.query(statement)
       },
     }
-    const parts = on(noting, (work) => work(records), unbounded)
-    const records: Records = { ...parts, hasWritten: () => written }
+    const records: Records = { ...on(noting, (work) => work(records), unbounded), hasWritten: () => written }
     return records
   }
   const transaction = guardTransactions(database, app.spec.models)

@@ -1,5 +1,5 @@
 import { decide } from './decide.js'
-import { coveringGrants, hasValidBody } from './decide-write.js'
+import { creatingGrants, hasValidBody } from './decide-write.js'
 import type { StoredRecord } from './evaluate.js'
 import { type AccessRequest, type Decision, findRecord, grantsOf, shownPart, type Situation } from './situation.js'
 
@@ -19,11 +19,29 @@ export function decideMany(situation: Situation, requests: readonly AccessReques
   const [{ operation } = { operation: 'create' as const }] = requests
   if (grantsOf(situation.resource, operation, situation.asker).length === 0)
     return rejectedBy([situation.asker ? 403 : 401])
+  if (!requests.every((request) => hasValidBody(situation, request))) return rejectedBy([400])
+  if (operation !== 'create') return decideTogether(situation, requests)
+  const ways = sharedGrants(situation, requests)
+  let outcome = rejectedBy([403])
+  for (const [place, among] of ways.entries()) {
+    outcome = decideTogether(
+      situation,
+      requests.map((request) => ({ ...request, among })),
+    )
+    if (!outcome.statuses?.includes(403)) return outcome
+    // The failure that the database meets first decides whether it tries other grants.
+    if (place < ways.length - 1 && outcome.statuses.some((status) => status !== 403)) return unknown()
+  }
+  return outcome
+}
+
+/** Decides the requests by the grants of each, or by those among which the request says that they are. */
+function decideTogether(situation: Situation, requests: readonly AccessRequest[]): DecisionOnMany {
+  const [{ operation } = { operation: 'create' as const }] = requests
   const decisions = requests.map((request) => decide(situation, request))
   const later = decideInTurn(situation, requests)
   if (JSON.stringify(decisions) !== JSON.stringify(later)) return { statuses: undefined, decisions: [] }
   const { isKnown, failed } = failuresOf(decisions)
-  if (!requests.every((request) => hasValidBody(situation, request))) return rejectedBy([400])
   const visible = requests.map(({ id }) => id === undefined || isVisible(situation, id))
   if (visible.includes('unknown')) return unknown()
   // All records are locked before the first one is changed.
@@ -31,19 +49,19 @@ export function decideMany(situation: Situation, requests: readonly AccessReques
   // Records that are deleted together do not hold each other.
   if (operation === 'destroy' && failed.includes(409) && !decideApart(situation, requests).includes(409))
     return unknown()
-  const together = operation === 'create' ? failuresTogether(situation, requests) : { isKnown: true, failed: [] }
-  if (!isKnown || !together.isKnown) return unknown()
+  if (!isKnown) return unknown()
   // Each failure is a right response: which one the database meets first is not known.
-  if (failed.length + together.failed.length > 0) return rejectedBy([...failed, ...together.failed])
+  if (failed.length > 0) return rejectedBy(failed)
   if (operation === 'create') return { statuses: [201], decisions }
   return { statuses: [decisions.some(({ status }) => status === 204) ? 204 : 200], decisions }
 }
 
-/** The failures of new records under the grants that can cover all of them. */
-function failuresTogether(situation: Situation, requests: readonly AccessRequest[]) {
-  const covering = requests.map((request) => coveringGrants(situation, request))
-  const among = covering[0]?.filter((grant) => covering.every((grants) => grants.includes(grant))) ?? []
-  return failuresOf(requests.map((request) => decide(situation, { ...request, among })))
+/** The grants that can cover all of several new records, in the order in which they are tried. */
+function sharedGrants(situation: Situation, requests: readonly AccessRequest[]) {
+  const [first = [], ...others] = requests.map((request) => creatingGrants(situation, request))
+  return first
+    .map((way) => way.filter((grant) => others.every((ways) => ways.flat().includes(grant))))
+    .filter((among) => among.length > 0)
 }
 
 /** Whether the caller may retrieve the record. */

@@ -29,19 +29,29 @@ interface Candidate {
 /** Decides a request that writes one record. */
 export function decideWrite(situation: Situation, request: AccessRequest): Decision {
   if (request.operation === 'destroy') return decideDestroy(situation, request)
-  const { resource, asker } = situation
-  const { model } = resource
   const kind = request.operation === 'create' ? 'create' : 'change'
-  const grants = grantsOf(resource, request.operation, asker)
-  const sent = readBody(situation, request, grants)
+  const sent = readBody(situation, request)
   if (sent === undefined) return { status: 400 }
-  const before = kind === 'change' ? findRecord(situation, request.id ?? []) : undefined
-  if (kind === 'change' && Object.keys(sent).length === 0) return decideNoChange(situation, request, before)
+  if (kind === 'change' && Object.keys(sent).length === 0) return decideNoChange(situation, request)
   const { among } = request
-  const all = chosenFrom(candidatesFor(situation, kind, grants, sent), sent)
-  const chosen = among ? all.filter(({ grant }) => among.includes(grant)) : all
+  for (const way of waysTo(situation, request, kind, sent)) {
+    const chosen = among ? way.filter(({ grant }) => among.includes(grant)) : way
+    const decision = decideBy(situation, request, { kind, sent, chosen })
+    if (decision.status !== 403) return decision
+  }
+  return { status: 403 }
+}
+
+/** Decides a write by grants that set the same values. */
+function decideBy(
+  situation: Situation,
+  request: AccessRequest,
+  { kind, sent, chosen }: Pick<Write, 'kind' | 'sent' | 'chosen'>,
+): Decision {
+  const { resource, asker } = situation
   const [first] = chosen
   if (first === undefined) return { status: 403 }
+  const before = kind === 'change' ? findRecord(situation, request.id ?? []) : undefined
   if (kind === 'change') {
     const shown = before && shownPart(situation, 'retrieve', before)
     if (shown === 'unknown') return { status: undefined }
@@ -50,7 +60,7 @@ export function decideWrite(situation: Situation, request: AccessRequest): Decis
     if (covered !== true) return { status: covered === false ? 403 : undefined }
     if (!isUnchanged(request, shown)) return { status: 412 }
   }
-  const after = afterWrite(model, before, { ...sent, ...first.preset })
+  const after = afterWrite(resource.model, before, { ...sent, ...first.preset })
   const rejected = rejection(situation, { kind, before, after, sent, chosen })
   if (rejected !== 'none') return { status: rejected }
   const seen = grantsOf(resource, 'retrieve', asker).length > 0 ? shownPart(situation, 'retrieve', after) : undefined
@@ -61,20 +71,19 @@ export function decideWrite(situation: Situation, request: AccessRequest): Decis
 
 /** Whether the body of a request is valid for its caller, before it is known which grant covers it. */
 export function hasValidBody(situation: Situation, request: AccessRequest): boolean {
-  return readBody(situation, request, grantsOf(situation.resource, request.operation, situation.asker)) !== undefined
+  return readBody(situation, request) !== undefined
 }
 
-/** The grants that can cover a new record, as far as its fields tell. */
-export function coveringGrants(situation: Situation, request: AccessRequest): readonly GrantSpec[] {
-  const grants = grantsOf(situation.resource, request.operation, situation.asker)
-  const sent = readBody(situation, request, grants)
-  return sent === undefined
-    ? []
-    : chosenFrom(candidatesFor(situation, 'create', grants, sent), sent).map(({ grant }) => grant)
+/** The grants that can cover a new record, as far as its fields tell: those that set the same values together, in the order in which they are tried. */
+export function creatingGrants(situation: Situation, request: AccessRequest): readonly (readonly GrantSpec[])[] {
+  const sent = readBody(situation, request)
+  if (sent === undefined) return []
+  return waysTo(situation, request, 'create', sent).map((way) => way.map(({ grant }) => grant))
 }
 
 /** A change without fields only reads. */
-function decideNoChange(situation: Situation, request: AccessRequest, before: StoredRecord | undefined): Decision {
+function decideNoChange(situation: Situation, request: AccessRequest): Decision {
+  const before = findRecord(situation, request.id ?? [])
   const shown = before && shownPart(situation, 'retrieve', before)
   if (shown === 'unknown') return { status: undefined }
   if (before === undefined || shown === undefined) return { status: 404 }
@@ -82,13 +91,9 @@ function decideNoChange(situation: Situation, request: AccessRequest, before: St
 }
 
 /** The fields that a body sets; undefined if it is not valid for this caller. */
-function readBody(
-  situation: Situation,
-  request: AccessRequest,
-  grants: readonly GrantSpec[],
-): StoredRecord | undefined {
-  const { body = {}, operation } = request
-  const { resource } = situation
+function readBody(situation: Situation, { body = {}, operation }: AccessRequest): StoredRecord | undefined {
+  const { resource, asker } = situation
+  const grants = grantsOf(resource, operation, asker)
   const isPreset = (name: string) => grants.some(({ set }) => set.some(({ field }) => field.name === name))
   const isGranted = (name: string) => grants.some(({ fields }) => fields.includes(name))
   const isShown = (name: string) => showsSome(situation, 'list', name) || showsSome(situation, 'retrieve', name)
@@ -126,13 +131,27 @@ function candidatesFor(
   })
 }
 
-/** The candidates that set the same values as the preferred one. */
-function chosenFrom(candidates: readonly Candidate[], sent: StoredRecord): readonly Candidate[] {
-  const first = candidates.toSorted((one, other) => rankOf(one, sent) - rankOf(other, sent))[0]
-  return first === undefined ? [] : candidates.filter(({ preset }) => isSame(preset, first.preset))
+/** The grants that can cover a write: those that set the same values together, in the order in which they are tried. */
+function waysTo(
+  situation: Situation,
+  { operation }: AccessRequest,
+  kind: 'create' | 'change',
+  sent: StoredRecord,
+): readonly (readonly Candidate[])[] {
+  const grants = grantsOf(situation.resource, operation, situation.asker)
+  const ways: Candidate[][] = []
+  const ranked = candidatesFor(situation, kind, grants, sent).toSorted(
+    (one, other) => rankOf(one, sent) - rankOf(other, sent),
+  )
+  for (const each of ranked) {
+    const same = ways.find(([first]) => first && isSame(first.preset, each.preset))
+    if (same) same.push(each)
+    else ways.push([each])
+  }
+  return ways
 }
 
-/** If grants set different values, prefers a grant that ignores no sent field, then one for all records, then the first. */
+/** If grants set different values, grants that ignore no sent field are tried first, and among them grants for all records. */
 function rankOf({ preset, grant }: Candidate, sent: StoredRecord): number {
   return (Object.keys(sent).some((name) => name in preset) ? 2 : 0) + (grant.rows === undefined ? 0 : 1)
 }

@@ -57,6 +57,8 @@ export interface Connection {
    * transaction; the driver's own error for a bug of ours
    */
   query(statement: Statement): Promise<Result>
+  /** Undoes the changes of failed work, so that the transaction can go on. Undefined outside of transactions, where each statement stands alone. */
+  readonly attempt?: <T>(work: () => Promise<T>) => Promise<T>
 }
 
 /** How busy the connections to a database are. */

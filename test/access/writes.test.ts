@@ -267,25 +267,123 @@ models:
   team: { table: teams, fields: { id: { type: bigint, primary_key: true } } }
   note:
     table: notes
-    fields: { id: { type: bigint, primary_key: true }, team: { type: belongs_to, model: team, nullable: true } }
+    fields:
+      id: { type: bigint, primary_key: true }
+      kind: { type: string, max: 9, nullable: true }
+      team: { type: belongs_to, model: team, nullable: true }
 resources:
   note:
     model: note
     path: /notes/
     bulk: [create]
     access:
-      - { to: signed_in, may: create, set: { team: 1 } }
-      - { to: signed_in, may: create, rows: { team__isnull: true } }
+      - { to: signed_in, may: create, fields: [kind] }
+      - { to: signed_in, may: create, fields: [team] }
 `
   const other = await startTasks({ yaml, checkResponses: false })
   try {
-    expect(await other.as('ann', 'POST', '/notes/', [{}, { team: null }])).toMatchObject({
+    expect(await other.as('ann', 'POST', '/notes/', [{ kind: 'a' }, { team: 99 }])).toMatchObject({
       status: 403,
       json: { detail: 'no grant allows this change to this caller' },
     })
   } finally {
     await other.close()
   }
+})
+
+const IN_TURN_GRANTS = `[
+      { to: signed_in, may: read },
+      { to: signed_in, may: [create, change], rows: { kind: a }, fields: [kind], set: { owner: $sub } },
+      { to: signed_in, may: [create, change], rows: { kind: b }, fields: [kind], set: { owner: shared, tenant: $tenant } },
+      { to: signed_in, may: [create, change], rows: { kind: c }, fields: [kind], set: { owner: nobody } }
+    ]`
+const IN_TURN = `version: 1
+plugins: [./plugin.mjs]
+api: { prefix: "" }
+auth: { claims: { tenant: { type: integer } }, development: { ann: {}, root: { claims: { tenant: 7 } } } }
+models:
+  note:
+    table: notes
+    fields:
+      id: { type: bigint, primary_key: true }
+      kind: { type: string, max: 9 }
+      owner: { type: string, max: 9, nullable: true }
+      tenant: { type: integer, nullable: true }
+resources:
+  note:
+    model: note
+    path: /notes/
+    bulk: [create, partial_update]
+    access: ${IN_TURN_GRANTS}
+  hooked: { model: note, path: /hooked/, bulk: [create, partial_update], access: ${IN_TURN_GRANTS} }
+mounts:
+  - { path: /more }
+  - { path: /crud, dialect: crud }
+`
+
+describe('of grants that set different values, the first that covers the write applies', () => {
+  let notes: Tasks
+  const hooked: unknown[] = []
+  beforeAll(async () => {
+    const plugin: Plugin = (app) =>
+      app.hooks('hooked', {
+        afterCreate: ({ id }) => void hooked.push(id),
+        afterUpdate: ({ id }) => void hooked.push(id),
+      })
+    notes = await startTasks({ yaml: IN_TURN, plugin, checkResponses: false })
+  })
+  afterAll(() => notes.close())
+  beforeEach(async () => {
+    hooked.length = 0
+    await notes.database.query({ text: 'truncate notes restart identity', values: [] })
+  })
+  const owners = async () =>
+    (await notes.database.query({ text: 'select owner, tenant from notes order by id', values: [] })).rows
+  const send = async (who: string, method: string, path: string, body: unknown) =>
+    (await notes.as(who, method, path, body)).status
+
+  test.each(['/notes/', '/more/notes/', '/crud/notes', '/hooked/'])('to a new record at %s', async (path) => {
+    for (const kind of ['a', 'b', 'c']) expect(await send('root', 'POST', path, { kind })).toBe(201)
+    expect(await owners()).toEqual([
+      ['root', null],
+      ['shared', '7'],
+      ['nobody', null],
+    ])
+    expect(await send('root', 'POST', path, { kind: 'd' })).toBe(403)
+    // She has no tenant, so that grant does not apply to her.
+    expect(await send('ann', 'POST', path, { kind: 'b' })).toBe(403)
+    expect(await owners()).toHaveLength(3)
+    expect(hooked).toHaveLength(path === '/hooked/' ? 3 : 0)
+  })
+
+  test.each(['/notes/', '/more/notes/', '/crud/notes/', '/hooked/'])('to a change at %s', async (path) => {
+    await notes.database.query({ text: "insert into notes (kind) values ('a'), ('b'), ('c'), ('d')", values: [] })
+    const at = (id: number) => `${path}${id}${path.startsWith('/crud') ? '' : '/'}`
+    for (const [place, kind] of ['a', 'b', 'c'].entries())
+      expect(await send('root', 'PATCH', at(place + 1), { kind })).toBe(200)
+    const changed = [
+      ['root', null],
+      ['shared', '7'],
+      ['nobody', null],
+      [null, null],
+    ]
+    expect(await owners()).toEqual(changed)
+    // Each grant covers the record before the change or after it, and none covers both.
+    expect(await send('root', 'PATCH', at(1), { kind: 'c' })).toBe(403)
+    expect(await send('root', 'PATCH', at(4), { kind: 'a' })).toBe(403)
+    expect(await send('root', 'PATCH', at(5), { kind: 'a' })).toBe(404)
+    expect(await owners()).toEqual(changed)
+  })
+
+  test.each(['/notes/', '/more/notes/', '/hooked/'])('to several records at %s', async (path) => {
+    const several = (...kinds: readonly string[]) => kinds.map((kind) => ({ kind }))
+    const made = await notes.as('root', 'POST', path, several('c', 'c'))
+    expect(made).toMatchObject({ status: 201, json: [{ owner: 'nobody' }, { owner: 'nobody' }] })
+    const changes = (made.json as readonly { readonly id: number }[]).map(({ id }) => ({ id, kind: 'c' }))
+    expect(await send('root', 'PATCH', path, changes)).toBe(200)
+    expect(await send('root', 'POST', path, several('c', 'd'))).toBe(403)
+    expect(await owners()).toHaveLength(2)
+  })
 })
 
 const CLOSING = `version: 1

@@ -38,6 +38,7 @@ export async function openTestDatabase(ddl?: string): Promise<TestDatabase> {
 export function watchDatabase(database: Database): { readonly watched: Database; readonly sent: Statement[] } {
   const sent: Statement[] = []
   const watch = (connection: Connection): Connection => ({
+    ...connection,
     query(statement) {
       sent.push(statement)
       return connection.query(statement)

@@ -69,6 +69,20 @@ export function runTransaction<T>(
       throw toProblem(error)
     }
   }
+  const attempt = async <T>(work: () => Promise<T>): Promise<T> => {
+    const earlier = failure
+    const run = (text: string) => query({ text, values: [] })
+    await run('savepoint attempt')
+    try {
+      const result = await work()
+      await run('release savepoint attempt')
+      return result
+    } catch (error) {
+      await run('rollback to savepoint attempt')
+      failure = earlier
+      throw error
+    }
+  }
 
   const commit = async (): Promise<void> => {
     phase = 'closing'
@@ -81,7 +95,7 @@ export function runTransaction<T>(
   const run = async (): Promise<T> => {
     try {
       for (const text of opening) await query({ text, values: [] })
-      const result = await work({ query })
+      const result = await work({ query, attempt })
       if (isOver()) throw ended
       await commit()
       return result

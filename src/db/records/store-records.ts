@@ -39,7 +39,7 @@ export function createsOn<Item, Items>({
   const read = readStored(model, projection)
   return {
     async create(bounds, row) {
-      const [made] = (await sender.change(statements.create(bounds, row), bounds)).rows.map(read)
+      const [made] = (await sender.changeInTurn(statements.create(bounds, row), bounds)).rows.map(read)
       return made ?? fail('an insert returned no row')
     },
 
@@ -48,7 +48,7 @@ export function createsOn<Item, Items>({
       for (let start = 0; start < rows.length; start += most) {
         const some = rows.slice(start, start + most)
         const { rows: answered } = await sender
-          .change(statements.createMany(bounds, some), bounds)
+          .changeInTurn(statements.createMany(bounds, some), bounds)
           .catch((error: unknown) => {
             const filled = some.map((row) => filledByScope(model, row, bounds?.scopes))
             const place = placeOfTaken(model, filled, error)
@@ -144,7 +144,7 @@ export function recordsOn<Item, Items>({
       const row = key.without(id, given)
       const found = await (Object.keys(row).length === 0
         ? sender.read(statements.retrieve(bounds, written, only))
-        : sender.change(statements.update(bounds, written, row, only), bounds))
+        : sender.changeInTurn(statements.update(bounds, written, row, only), bounds))
       const item = readOne(found)
       if (item === undefined && mayBeRejected(bounds, only)) await rejectIfThere(bounds, written, row, only)
       return item

@@ -15,6 +15,8 @@ export interface Sender {
   read(statement: Statement): Promise<Result>
   /** @param bounds those of the request, whose error must not mention rows outside of them */
   change(statement: Statement, bounds: Bounds | undefined): Promise<Result>
+  /** Sends statements that write the same record in different ways, until grants cover one of them. */
+  changeInTurn(statements: readonly Statement[], bounds: Bounds | undefined): Promise<Result>
   remove(statement: Statement, bounds: Bounds | undefined): Promise<Result>
 }
 
@@ -26,6 +28,31 @@ interface Explained {
 }
 
 export function senderOn(connection: Connection, { model, constraintErrors, referrers }: Explained): Sender {
+  const change: Sender['change'] = async (statement, bounds) => {
+    try {
+      return await connection.query(statement)
+    } catch (error) {
+      const problem = toOutside(error, model, constraintErrors) ?? toProblem(error, constraintErrors)
+      // Other records may refer to the value that a unique field had.
+      const isUnexplained = problem instanceof Problem && problem.errors.length === 0
+      throw isUnexplained ? toReferred(problem, referrers(bounds)) : problem
+    }
+  }
+  const { attempt = (work) => work() } = connection
+  const changeInTurn: Sender['changeInTurn'] = async (statements, bounds) => {
+    let denied: Problem | undefined
+    for (const [place, statement] of statements.entries()) {
+      try {
+        const result = await attempt(() => change({ ...statement, follows: place > 0 }, bounds))
+        if (result.rows.length > 0) return result
+      } catch (error) {
+        if (!(error instanceof Problem) || error.type !== 'forbidden') throw error
+        denied = error
+      }
+    }
+    if (denied) throw denied
+    return { rows: [], columns: [], count: 0 }
+  }
   return {
     async read(statement) {
       try {
@@ -34,15 +61,10 @@ export function senderOn(connection: Connection, { model, constraintErrors, refe
         throw toReadFailure(error)
       }
     },
-    async change(statement, bounds) {
-      try {
-        return await connection.query(statement)
-      } catch (error) {
-        const problem = toOutside(error, model, constraintErrors) ?? toProblem(error, constraintErrors)
-        // Other records may refer to the value that a unique field had.
-        const isUnexplained = problem instanceof Problem && problem.errors.length === 0
-        throw isUnexplained ? toReferred(problem, referrers(bounds)) : problem
-      }
+    change,
+    changeInTurn(statements, bounds) {
+      const [first] = statements
+      return first && statements.length === 1 ? change(first, bounds) : changeInTurn(statements, bounds)
     },
     async remove(statement, bounds) {
       try {

@@ -6,7 +6,7 @@ import type { Row } from '../../resource/plan.js'
 import type { Statement } from '../database.js'
 import { boundChecks, type Bounds, boundProjection, type Granted, visibleClause, writtenSelect } from './bounds.js'
 import { coveredAfter, coversStored, demand, writtenSql } from './covering-sql.js'
-import { grantedWrite, type GrantedWrite, notGranted } from './granted-writes.js'
+import { grantedWrites, type GrantedWrites, type GrantedWrite, notGranted } from './granted-writes.js'
 import { filledByScope } from './scope.js'
 import { keyTexts } from './columns.js'
 import { type Projection } from './projections.js'
@@ -15,10 +15,10 @@ import { type Parameters, parameters } from './parameters.js'
 /** Statements about several records. Almost every request has its own text, so none is cached. */
 export interface BulkStatements {
   /**
-   * One insert for all rows. A field that only some rows name has its default in the others.
+   * One insert for all rows, for each way to write them, see `grantedWrites`. A field that only some rows name has its default in the others.
    * @throws Problem `forbidden` if no grant can cover all rows
    */
-  createMany(bounds: Bounds | undefined, rows: readonly Row[]): Statement
+  createMany(bounds: Bounds | undefined, rows: readonly Row[]): readonly Statement[]
   /** Selects the existing records in the order of their ids: the id, then what `retrieve` selects. */
   retrieveMany(bounds: Bounds | undefined, ids: readonly (readonly string[])[]): Statement
   /** Locks the existing records until the transaction ends, and selects their ids in order. */
@@ -59,32 +59,35 @@ export function compileBulkStatements(model: ModelSpec, projection: Projection<u
     const covered = coversStored(model, granted.access.destroy, { ...granted, params })
     return ` and ${covered} returning ${keyTexts(model).join(', ')}`
   }
-  const written = (granted: Granted | undefined, row: Row): Pick<GrantedWrite, 'row'> & Partial<GrantedWrite> =>
-    granted ? grantedWrite(model, 'create', row, granted) : { row }
+  const insertion = (bounds: Bounds | undefined, { writes, coverings }: WriteOfAll): Statement => {
+    const rows = writes.map(({ row }) => row)
+    const named = new Set(rows.flatMap((row) => Object.keys(row)))
+    const fields = model.fields.filter((field) => named.has(field.name))
+    // Without any value, the server sets all of them.
+    const columns = fields.length === 0 ? model.fields.slice(0, 1) : fields
+    const params = parameters()
+    const place = (row: Row) => (field: FieldSpec) =>
+      Object.hasOwn(row, field.name) ? writtenSql(field, row, params) : 'default'
+    const tuples = rows.map((row) => `(${columns.map(place(row)).join(', ')})`)
+    const names = columns.map((field) => identifier(field.column)).join(', ')
+    const sent = fields.filter(({ name }) => writes.some((write) => write.sent?.has(name) ?? true))
+    const granted = bounds?.granted
+    const after = granted && coveredAfter(model, coverings, 'create', { ...granted, params })
+    const checks = `${boundChecks(model, fields, bounds, { params, sent })}${after === undefined ? '' : demand(after)}`
+    const seen = writtenSelect(model, boundProjection(projection, bounds, params), bounds, params)
+    const returning = `${[...keyTexts(model), ...seen].join(', ')}${checks}`
+    const text = `insert into ${table} (${names}) values ${tuples.join(', ')} returning ${returning}`
+    return { text, values: params.values, resource }
+  }
 
   return {
     createMany(bounds, given) {
+      const rows = given.map((row) => filledByScope(model, row, bounds?.scopes))
       const granted = bounds?.granted
-      const writes = given.map((row) => written(granted, filledByScope(model, row, bounds?.scopes)))
-      const coverings = commonCoverings(writes)
-      if (granted && coverings.length === 0) throw notGranted()
-      const rows = writes.map(({ row }) => row)
-      const named = new Set(rows.flatMap((row) => Object.keys(row)))
-      const fields = model.fields.filter((field) => named.has(field.name))
-      // Without any value, the server sets all of them.
-      const columns = fields.length === 0 ? model.fields.slice(0, 1) : fields
-      const params = parameters()
-      const place = (row: Row) => (field: FieldSpec) =>
-        Object.hasOwn(row, field.name) ? writtenSql(field, row, params) : 'default'
-      const tuples = rows.map((row) => `(${columns.map(place(row)).join(', ')})`)
-      const names = columns.map((field) => identifier(field.column)).join(', ')
-      const sent = fields.filter(({ name }) => writes.some((write) => write.sent?.has(name) ?? true))
-      const after = granted && coveredAfter(model, coverings, 'create', { ...granted, params })
-      const checks = `${boundChecks(model, fields, bounds, { params, sent })}${after === undefined ? '' : demand(after)}`
-      const seen = writtenSelect(model, boundProjection(projection, bounds, params), bounds, params)
-      const returning = `${[...keyTexts(model), ...seen].join(', ')}${checks}`
-      const text = `insert into ${table} (${names}) values ${tuples.join(', ')} returning ${returning}`
-      return { text, values: params.values, resource }
+      if (!granted) return [insertion(bounds, { writes: rows.map((row) => ({ row })), coverings: [] })]
+      const ways = waysOfAll(rows.map((row) => grantedWrites(model, 'create', row, granted)))
+      if (ways.length === 0) throw notGranted()
+      return ways.map((way) => insertion(bounds, way))
     },
     retrieveMany: (bounds, ids) =>
       among(
@@ -119,9 +122,21 @@ function isAmong(keys: readonly string[], ids: readonly (readonly string[])[], p
   return rows.length === 0 ? 'false' : `(${keys.join(', ')}) in (${rows.join(', ')})`
 }
 
-/** The grants that can cover every one of several rows. */
-function commonCoverings([first, ...others]: readonly Partial<GrantedWrite>[]): GrantedWrite['coverings'] {
-  const covers = (grant: unknown) =>
-    others.every(({ coverings = [] }) => coverings.some((each) => each.grant === grant))
-  return (first?.coverings ?? []).filter(({ grant }) => covers(grant))
+/** A way to write several rows. */
+interface WriteOfAll {
+  readonly writes: readonly (Pick<GrantedWrite, 'row'> & Partial<GrantedWrite>)[]
+  /** The grants that can cover every row. */
+  readonly coverings: GrantedWrite['coverings']
+}
+
+/** The ways to write several rows under the same grants, in the order of the first row. */
+function waysOfAll([first, ...others]: readonly GrantedWrites[]): readonly WriteOfAll[] {
+  const isIn = ({ coverings }: GrantedWrite, grant: unknown) => coverings.some((each) => each.grant === grant)
+  return (first ?? []).flatMap((write) => {
+    const rest = others.flatMap(
+      (ways) => ways.find((way) => write.coverings.some(({ grant }) => isIn(way, grant))) ?? [],
+    )
+    const coverings = write.coverings.filter(({ grant }) => rest.every((each) => isIn(each, grant)))
+    return rest.length < others.length || coverings.length === 0 ? [] : [{ writes: [write, ...rest], coverings }]
+  })
 }

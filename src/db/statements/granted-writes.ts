@@ -6,7 +6,7 @@ import { CallerKey, isSent, isSentWhole, presetValue } from '../../resource/acce
 import type { Row } from '../../resource/plan.js'
 import type { Granted } from './bounds.js'
 
-/** A row to write, with the values that the server sets, and the grants; one of them must cover the whole row. */
+/** A row to write, with the values that some grants set; one of these grants must cover the whole row. */
 export interface GrantedWrite {
   readonly row: Row
   /** The names of fields whose values the client has sent. */
@@ -22,19 +22,22 @@ export interface Covering {
   readonly unchanged: readonly FieldSpec[]
 }
 
+/** The ways to write a row, in the order in which they are tried: grants that set different values write different rows. */
+export type GrantedWrites = readonly [GrantedWrite, ...GrantedWrite[]]
+
 /**
  * Finds the grants that can cover a row, as far as its fields tell.
  * @throws Problem `forbidden` naming the fields that no grant names
  */
-export function grantedWrite(
+export function grantedWrites(
   model: ModelSpec,
   kind: 'create' | 'change',
   given: Row,
   { caller, access }: Granted,
-): GrantedWrite {
+): GrantedWrites {
   const grants = access[kind]
   const { write } = isSentWhole(given) ? writesByNames(grants)(Object.keys(given).join()) : DEPENDS
-  if (write) return { row: given, sent: write.sent, coverings: write.coverings, form: write.form }
+  if (write) return [{ row: given, sent: write.sent, coverings: write.coverings, form: write.form }]
   const sent = Object.keys(given).filter((name) => isSent(given, name))
   const byCode = (name: string) => Object.hasOwn(given, name) && !isSent(given, name)
   const found = grants.flatMap((grant): readonly Candidate[] => {
@@ -46,25 +49,25 @@ export function grantedWrite(
     const outside = sent.filter((name) => !preset.has(name) && !grant.fields.includes(name))
     const unchanged = outside.length === 0 ? [] : model.fields.filter(({ name }) => outside.includes(name))
     if (kind === 'create' && unchanged.some((field) => !isDefault(field, given[field.name]))) return []
-    return [{ grant, unchanged, preset, ignores: sent.some((name) => preset.has(name)) }]
+    const ignores = sent.some((name) => preset.has(name))
+    return [{ grant, unchanged, preset, signature: signatureOf(preset), ignores }]
   })
-  const [first] = found.toSorted((one, other) => rankOf(one) - rankOf(other))
-  if (first === undefined)
-    throw forbiddenFields(
-      model,
-      given,
-      sent.filter((name) => !isNamed(grants, name)),
-      kind,
-    )
-  if (found.every(({ preset }) => preset.size === 0))
-    return withForm({ row: given, sent: new Set(sent), coverings: found }, grants)
-  const signature = signatureOf(first.preset)
-  const preset = {
-    row: { ...given, ...Object.fromEntries(first.preset) },
-    sent: new Set(sent.filter((name) => !first.preset.has(name))),
-    coverings: found.filter(({ preset }) => signatureOf(preset) === signature),
-  }
-  return withForm(preset, grants)
+  const ranked = found.toSorted((one, other) => rankOf(one) - rankOf(other))
+  const alike = [...new Set(ranked.map(({ signature }) => signature))].map((signature) =>
+    ranked.filter((each) => each.signature === signature),
+  )
+  const [first, ...others] = alike.map((coverings) => {
+    const preset = new Map(coverings[0]?.preset)
+    const row = preset.size === 0 ? given : { ...given, ...Object.fromEntries(preset) }
+    return withForm({ row, sent: new Set(sent.filter((name) => !preset.has(name))), coverings }, grants)
+  })
+  if (first) return [first, ...others]
+  throw forbiddenFields(
+    model,
+    given,
+    sent.filter((name) => !isNamed(grants, name)),
+    kind,
+  )
 }
 
 /** The parts of a write that are the same for all rows with the same fields; undefined if they depend on values too. */
@@ -101,15 +104,16 @@ function withForm(write: Omit<GrantedWrite, 'form'>, grants: readonly GrantSpec[
 
 interface Candidate extends Covering {
   readonly preset: ReadonlyMap<string, unknown>
+  /** Equal for grants that set the same values. */
+  readonly signature: string
   readonly ignores: boolean
 }
 
-/** The grant that decides which values the server sets: it must ignore nothing that the client sends, and grants for all records come first. */
+/** Grants that ignore nothing that the client sends come first, and among them grants for all records. */
 function rankOf({ ignores, grant }: Candidate): number {
   return (ignores ? 2 : 0) + (grant.rows === undefined ? 0 : 1)
 }
 
-/** Rows with equal signatures are equal. */
 function signatureOf(preset: ReadonlyMap<string, unknown>): string {
   const parts = [...preset].map(
     ([name, value]) => [name, value instanceof CallerKey ? 'caller' : String(value)] as const,

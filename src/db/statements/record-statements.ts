@@ -16,7 +16,7 @@ import {
 } from './bounds.js'
 import { assignmentsOf, grantedChangeSql } from './granted-changes.js'
 import { coveredBefore, coversStored, unchangedBy } from './covering-sql.js'
-import { grantedWrite, unnamedFields } from './granted-writes.js'
+import { grantedWrites, unnamedFields } from './granted-writes.js'
 import { type Projection, projectionFor } from './projections.js'
 import { meets } from './preconditions.js'
 import type { PreparedStatements, Rendered } from './prepared-statements.js'
@@ -33,7 +33,13 @@ export interface RecordStatements {
   look(bounds: Bounds | undefined, id: readonly string[], selection: Selection): Statement
   /** Like `retrieve`, and locks the record until the transaction ends. */
   lock(bounds: Bounds | undefined, id: readonly string[]): Statement
-  update(bounds: Bounds | undefined, id: readonly string[], row: Row, only?: readonly Precondition[]): Statement
+  /** One statement for each way to write the row, see `grantedWrites`. */
+  update(
+    bounds: Bounds | undefined,
+    id: readonly string[],
+    row: Row,
+    only?: readonly Precondition[],
+  ): readonly Statement[]
   destroy(bounds: Bounds | undefined, id: readonly string[], only?: readonly Precondition[]): Statement
   /**
    * Selects whether a grant covers a change of a record that the request may see, or its deletion if there is no row; then for each field that no
@@ -121,27 +127,29 @@ export function compileRecordStatements({
   const taking = rendering(WRITE)
   const looking = remember((_selection: Selection) => rendering(QUICK))
   const grantedChanging = createWriteTemplates(MAX_UPDATES)
-  const grantedChange = (
+  const grantedChanges = (
     { bounds, id, only = ANYWAY }: About & { readonly bounds: Bounds },
     granted: Granted,
     given: Row,
-  ): Rendered => {
-    const write = grantedWrite(model, 'change', given, granted)
-    const render = (params: Parameters) => ({
-      text: grantedChangeSql(write, {
-        model,
-        writeColumns,
-        bounds,
-        granted,
-        params,
-        found: found(bounds, only, params),
-        returned: () => returnedBy(bounds, params),
-      }),
-      kind: WRITE,
-    })
+  ): readonly Rendered[] => {
     const caller = only.length === 0 && !hasPatch(given) ? onlyCaller(bounds) : undefined
-    const rendered = caller ? grantedChanging(write)({ caller, id, row: write.row }, render) : renderedAlone(render, id)
-    return { ...rendered, record: id.join('/') }
+    return grantedWrites(model, 'change', given, granted).map((write) => {
+      const render = (params: Parameters) => ({
+        text: grantedChangeSql(write, {
+          model,
+          writeColumns,
+          bounds,
+          granted,
+          params,
+          found: found(bounds, only, params),
+          returned: () => returnedBy(bounds, params),
+        }),
+        kind: WRITE,
+      })
+      const { row } = write
+      const rendered = caller ? grantedChanging(write)({ caller, id, row }, render) : renderedAlone(render, id)
+      return { ...rendered, record: id.join('/') }
+    })
   }
 
   return {
@@ -161,14 +169,11 @@ export function compileRecordStatements({
     lock: (bounds, id) =>
       prepared.serve(locking({ bounds, id }, (params) => `${retrieval(bounds, ANYWAY, params)} for no key update`)),
     update(bounds, id, row, only) {
-      const rendered = bounds?.granted
-        ? grantedChange({ bounds, id, only }, bounds.granted, row)
-        : {
-            ...renderedAlone((params) => ({ text: change(bounds, row, only ?? ANYWAY, params), kind: WRITE }), id),
-            record: id.join('/'),
-          }
       // The SQL depends on the patch, so no other request would reuse it.
-      return hasPatch(row) ? prepared.once(rendered) : prepared.serve(rendered)
+      const serve = hasPatch(row) ? prepared.once : prepared.serve
+      if (bounds?.granted) return grantedChanges({ bounds, id, only }, bounds.granted, row).map(serve)
+      const render = (params: Parameters) => ({ text: change(bounds, row, only ?? ANYWAY, params), kind: WRITE })
+      return [serve({ ...renderedAlone(render, id), record: id.join('/') })]
     },
     destroy: (bounds, id, only) =>
       prepared.serve(removing({ bounds, id, only }, (params) => removal(bounds, only ?? ANYWAY, false, params))),
@@ -186,8 +191,8 @@ export function compileRecordStatements({
       const covered = () => {
         if (!granted) return 'true'
         if (given === undefined) return destroyable(granted, params)
-        const { row, coverings } = grantedWrite(model, 'change', given, granted)
-        return coveredBefore(model, coverings, row, { ...granted, params })
+        const coverings = grantedWrites(model, 'change', given, granted).flatMap((write) => write.coverings)
+        return coveredBefore(model, coverings, given, { ...granted, params })
       }
       const same =
         granted && given

@@ -11,7 +11,7 @@ import { compileListStatements, type ListStatements } from './list-statements.js
 import { compileRecordStatements, type RecordStatements } from './record-statements.js'
 import { boundChecks, type Bounds, boundProjection, type Granted, writtenSelect } from './bounds.js'
 import { coveredAfter, demand, writtenSql } from './covering-sql.js'
-import { type GrantedWrite, grantedWrite } from './granted-writes.js'
+import { type GrantedWrite, grantedWrites } from './granted-writes.js'
 import { filledByScope } from './scope.js'
 import { createPreparedStatements, type Rendered, type StatementCounts } from './prepared-statements.js'
 import type { Parameters } from './parameters.js'
@@ -21,7 +21,8 @@ import { createWriteTemplates } from './write-templates.js'
 
 /** Every statement of a resource in one projection. All SQL for records is generated here. */
 export interface Statements extends ListStatements, RecordStatements, BulkStatements {
-  create(bounds: Bounds | undefined, row: Row): Statement
+  /** One statement for each way to write the row, see `grantedWrites`. */
+  create(bounds: Bounds | undefined, row: Row): readonly Statement[]
 }
 
 interface Projections {
@@ -60,7 +61,7 @@ export function compileStatements(
     ...compileListStatements({ ...parts, projection: listed }),
     ...compileRecordStatements(parts),
     ...compileBulkStatements(model, projection),
-    create: (bounds, row) => prepared.serve(creation(bounds, row)),
+    create: (bounds, row) => creation(bounds, row).map(prepared.serve),
   }
 }
 
@@ -73,19 +74,22 @@ interface Creating {
 
 const CREATION = { retry: false, quick: false } as const
 
-function compileCreation(creating: Creating): (bounds: Bounds | undefined, row: Row) => Rendered {
+function compileCreation(creating: Creating): (bounds: Bounds | undefined, row: Row) => readonly Rendered[] {
   const { model } = creating
   const templates = createWriteTemplates(MAX_TEXTS)
   return (bounds, given) => {
     const filled = filledByScope(model, given, bounds?.scopes)
-    const granted = bounds?.granted
-    const write = granted && grantedWrite(model, 'create', filled, granted)
-    const render = (params: Parameters) => ({
-      text: creationSql(creating, { bounds, row: write?.row ?? filled, write }, params),
+    const rendering = (row: Row, write?: GrantedWrite) => (params: Parameters) => ({
+      text: creationSql(creating, { bounds, row, write }, params),
       kind: CREATION,
     })
+    const granted = bounds?.granted
+    if (!granted) return [renderedAlone(rendering(filled))]
     const caller = onlyCaller(bounds)
-    return granted && write && caller ? templates(write)({ caller, row: write.row }, render) : renderedAlone(render)
+    return grantedWrites(model, 'create', filled, granted).map((write) => {
+      const render = rendering(write.row, write)
+      return caller ? templates(write)({ caller, row: write.row }, render) : renderedAlone(render)
+    })
   }
 }
 
