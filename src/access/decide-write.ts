@@ -32,7 +32,6 @@ export function decideWrite(situation: Situation, request: AccessRequest): Decis
   const kind = request.operation === 'create' ? 'create' : 'change'
   const sent = readBody(situation, request)
   if (sent === undefined) return { status: 400 }
-  if (kind === 'change' && Object.keys(sent).length === 0) return decideNoChange(situation, request)
   const { among } = request
   for (const way of waysTo(situation, request, kind, sent)) {
     const chosen = among ? way.filter(({ grant }) => among.includes(grant)) : way
@@ -59,6 +58,8 @@ function decideBy(
     const covered = some(chosen.map((each) => coversBefore(situation, each, before, sent)))
     if (covered !== true) return { status: covered === false ? 403 : undefined }
     if (!isUnchanged(request, shown)) return { status: 412 }
+    // A change without fields only reads.
+    if (Object.keys(sent).length === 0) return { status: 200, stored: before, records: [shown] }
   }
   const after = afterWrite(resource.model, before, { ...sent, ...first.preset })
   const rejected = rejection(situation, { kind, before, after, sent, chosen })
@@ -79,15 +80,6 @@ export function creatingGrants(situation: Situation, request: AccessRequest): re
   const sent = readBody(situation, request)
   if (sent === undefined) return []
   return waysTo(situation, request, 'create', sent).map((way) => way.map(({ grant }) => grant))
-}
-
-/** A change without fields only reads. */
-function decideNoChange(situation: Situation, request: AccessRequest): Decision {
-  const before = findRecord(situation, request.id ?? [])
-  const shown = before && shownPart(situation, 'retrieve', before)
-  if (shown === 'unknown') return { status: undefined }
-  if (before === undefined || shown === undefined) return { status: 404 }
-  return isUnchanged(request, shown) ? { status: 200, stored: before, records: [shown] } : { status: 412 }
 }
 
 /** The fields that a body sets; undefined if it is not valid for this caller. */

@@ -106,6 +106,29 @@ describe('changing', () => {
     expect((await stored())[2]?.[3]).toBe('open')
   })
 
+  test.each([
+    ['/api/tasks/2/', {}],
+    ['/crud/tasks/2', {}],
+    ['/api/tasks/', [{ id: 2 }]],
+  ])('no field is 403 if no grant covers the record: %s', async (path, body) => {
+    expect((await tasks.as('ann', 'PATCH', path, body)).status).toBe(403)
+    expect((await tasks.as('chief', 'PATCH', path, body)).status).toBe(200)
+    const covered = JSON.parse(JSON.stringify(body).replace('2', '1')) as object
+    expect((await tasks.as('ann', 'PATCH', path.replace('2', '1'), covered)).status).toBe(200)
+    const hidden = JSON.parse(JSON.stringify(body).replace('2', '4')) as object
+    expect((await tasks.as('ann', 'PATCH', path.replace('2', '4'), hidden)).status).toBe(404)
+  })
+
+  test('no field meets its preconditions after its grants', async () => {
+    const change = async (id: number, match: string) =>
+      (await tasks.as('ann', 'PATCH', `/api/tasks/${id}/`, {}, { 'if-match': match })).status
+    const { headers } = await tasks.as('ann', 'GET', '/api/tasks/1/')
+    expect(await change(1, headers.get('etag') ?? '')).toBe(200)
+    expect(await change(1, '"0"')).toBe(412)
+    expect(await change(2, '"0"')).toBe(403)
+    expect(await change(4, '"0"')).toBe(404)
+  })
+
   test('a visible field that is not granted may be sent back as it is, and another value names it', async () => {
     const { json } = await tasks.as('ann', 'GET', '/api/tasks/3/')
     expect((await tasks.as('ann', 'PUT', '/api/tasks/3/', { ...(json as object), title: 'paint it' })).status).toBe(200)

@@ -92,7 +92,7 @@ function within<Item, Items>(operations: Bounded<Store<Item, Items>>, bounds: Bo
     list: (plan) => operations.list(bounds, plan),
     batches: (size) => operations.batches(bounds, size),
     retrieve: (id, selection) => operations.retrieve(bounds, id, selection),
-    lock: (id) => operations.lock(bounds, id),
+    lock: (id, only) => operations.lock(bounds, id, only),
     mayRun: (action, id) => operations.mayRun(bounds, action, id),
     create: (row) => operations.create(bounds, row),
     createMany: (rows) => operations.createMany(bounds, rows),

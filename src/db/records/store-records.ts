@@ -73,30 +73,42 @@ export function recordsOn<Item, Items>({
   const readOne = ({ rows: [cells] }: Result, as = projection): Item | undefined => cells && as.read(cells)
 
   /**
-   * Throws if the request may see the record: then no grant covers the change, or the preconditions were not met.
-   * @param row the change, which reads if it is empty; undefined for a deletion
+   * Throws if the request may see the record, but no grant covers the change.
+   * @param row the change; undefined for a deletion
    */
+  const rejectUncovered = async (
+    bounds: Bounds | undefined,
+    id: readonly string[],
+    row: Row | undefined,
+  ): Promise<void> => {
+    if (!bounds?.granted) return
+    const [coverage] = (await sender.read(follow(statements.covers(bounds, id, row)))).rows
+    if (!coverage) return
+    const [covered, ...same] = coverage
+    const unnamed = row ? unnamedFields(model, row, bounds.granted).map(({ name }) => name) : []
+    const changed = unnamed.filter((_, index) => same[index] !== 'true')
+    if (changed.length > 0) throw forbiddenFields(model, row ?? {}, changed, 'change')
+    // A comparison with null is neither true nor false.
+    if (covered !== 'true') throw notGranted()
+  }
+  /** Throws if the request may see the record, which does not meet the preconditions then. */
+  const rejectUnmet = async (
+    bounds: Bounds | undefined,
+    id: readonly string[],
+    only: readonly Precondition[] | undefined,
+  ): Promise<void> => {
+    if (!only || (await sender.read(follow(statements.retrieve(bounds, id)))).rows.length === 0) return
+    throw new Problem('precondition_failed', unmet(only))
+  }
   const rejectIfThere = async (
     bounds: Bounds | undefined,
     id: readonly string[],
     row: Row | undefined,
     only: readonly Precondition[] | undefined,
   ): Promise<void> => {
-    const isRead = row !== undefined && Object.keys(row).length === 0
-    if (bounds?.granted && !isRead) {
-      const [coverage] = (await sender.read(follow(statements.covers(bounds, id, row)))).rows
-      const [covered, ...same] = coverage ?? []
-      const unnamed = row ? unnamedFields(model, row, bounds.granted).map(({ name }) => name) : []
-      const changed = unnamed.filter((_, index) => same[index] !== 'true')
-      if (coverage && changed.length > 0) throw forbiddenFields(model, row ?? {}, changed, 'change')
-      // A comparison with null is neither true nor false.
-      if (coverage && covered !== 'true') throw notGranted()
-    }
-    if (!only || (await sender.read(follow(statements.retrieve(bounds, id)))).rows.length === 0) return
-    throw new Problem('precondition_failed', unmet(only))
+    await rejectUncovered(bounds, id, row)
+    await rejectUnmet(bounds, id, only)
   }
-  const mayBeRejected = (bounds: Bounds | undefined, only: unknown) =>
-    only !== undefined || bounds?.granted !== undefined
 
   return {
     async retrieve(bounds, id, selection) {
@@ -107,7 +119,12 @@ export function recordsOn<Item, Items>({
       )
     },
 
-    lock: async (bounds, id) => readOne(await sender.change(statements.lock(bounds, key.write(id)), bounds)),
+    async lock(bounds, id, only) {
+      const written = key.write(id)
+      const item = readOne(await sender.change(statements.lock(bounds, written, only), bounds))
+      if (item === undefined) await rejectUnmet(bounds, written, only)
+      return item
+    },
 
     async mayRun(bounds, action, id) {
       const granted = bounds?.granted
@@ -142,25 +159,29 @@ export function recordsOn<Item, Items>({
     async update(bounds, id, given, only) {
       const written = key.write(id)
       const row = key.without(id, given)
-      const found = await (Object.keys(row).length === 0
-        ? sender.read(statements.retrieve(bounds, written, only))
-        : sender.changeInTurn(statements.update(bounds, written, row, only), bounds))
-      const item = readOne(found)
-      if (item === undefined && mayBeRejected(bounds, only)) await rejectIfThere(bounds, written, row, only)
+      if (Object.keys(row).length === 0) {
+        // Nothing is written, but a grant must cover the record.
+        await rejectUncovered(bounds, written, row)
+        const item = readOne(await sender.read(statements.retrieve(bounds, written, only)))
+        if (item === undefined) await rejectUnmet(bounds, written, only)
+        return item
+      }
+      const item = readOne(await sender.changeInTurn(statements.update(bounds, written, row, only), bounds))
+      if (item === undefined) await rejectIfThere(bounds, written, row, only)
       return item
     },
 
     async destroy(bounds, id, only) {
       const written = key.write(id)
       const { count } = await sender.remove(statements.destroy(bounds, written, only), bounds)
-      if (count === 0 && mayBeRejected(bounds, only)) await rejectIfThere(bounds, written, undefined, only)
+      if (count === 0) await rejectIfThere(bounds, written, undefined, only)
       return count > 0
     },
 
     async take(bounds, id, only) {
       const written = key.write(id)
       const item = readOne(await sender.remove(statements.take(bounds, written, only), bounds))
-      if (item === undefined && mayBeRejected(bounds, only)) await rejectIfThere(bounds, written, undefined, only)
+      if (item === undefined) await rejectIfThere(bounds, written, undefined, only)
       return item
     },
   }

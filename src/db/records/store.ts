@@ -16,8 +16,11 @@ export interface Store<Item, Items = readonly Item[], Key = Id, Insert = Row, Ch
   batches(size: number): AsyncIterable<Items>
   /** `selection` applies to documents; rows are always complete. */
   retrieve(id: Key, selection?: Selection): Promise<Item | undefined>
-  /** Retrieves the record and locks it until the transaction ends. Outside a transaction it only retrieves. */
-  lock(id: Key): Promise<Item | undefined>
+  /**
+   * Retrieves the record and locks it until the transaction ends. Outside a transaction it only retrieves. Only documents support preconditions.
+   * @throws Problem `precondition_failed`
+   */
+  lock(id: Key, only?: readonly Precondition[]): Promise<Item | undefined>
   /** Whether a grant allows the caller an action on a record. */
   mayRun(action: string, id: Key): Promise<boolean>
   create(row: Insert): Promise<Stored<Item, Key>>

@@ -32,7 +32,7 @@ export interface RecordStatements {
   /** Selects the fields that a client requests. */
   look(bounds: Bounds | undefined, id: readonly string[], selection: Selection): Statement
   /** Like `retrieve`, and locks the record until the transaction ends. */
-  lock(bounds: Bounds | undefined, id: readonly string[]): Statement
+  lock(bounds: Bounds | undefined, id: readonly string[], only?: readonly Precondition[]): Statement
   /** One statement for each way to write the row, see `grantedWrites`. */
   update(
     bounds: Bounds | undefined,
@@ -166,8 +166,10 @@ export function compileRecordStatements({
           return `select ${select.join(', ')} from ${table} where ${matched}${visibleClause(model, bounds, params)}`
         }),
       ),
-    lock: (bounds, id) =>
-      prepared.serve(locking({ bounds, id }, (params) => `${retrieval(bounds, ANYWAY, params)} for no key update`)),
+    lock: (bounds, id, only) =>
+      prepared.serve(
+        locking({ bounds, id, only }, (params) => `${retrieval(bounds, only ?? ANYWAY, params)} for no key update`),
+      ),
     update(bounds, id, row, only) {
       // The SQL depends on the patch, so no other request would reuse it.
       const serve = hasPatch(row) ? prepared.once : prepared.serve

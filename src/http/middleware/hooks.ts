@@ -62,10 +62,10 @@ function hookedStore(context: Transaction, { resource, hooks, operation }: Hooke
     commit({ operation: 'create', id, record, previous: undefined })
   }
 
-  /** Checks that a grant covers a locked record, and the preconditions by an update that changes no field. */
+  /** Checks that a grant covers a locked record, and that the record meets the preconditions. */
   const check = async (id: Id, only: Only): Promise<void> => {
     if (!(await context.store(resource).mayRun(operation, id))) throw notGranted()
-    if (only) await context.documents(resource).update(id, {}, only)
+    if (only) await context.documents(resource).lock(id, only)
   }
 
   const destroy = async (id: Id, only: Only): Promise<boolean> => {
