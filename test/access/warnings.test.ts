@@ -8,7 +8,10 @@ const folders: string[] = []
 afterAll(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true }))))
 
 /** What `check` says about the grants of tasks. */
-const saidOf = async (grant: string, { task = '', indexes = '[]', note = '' } = {}): Promise<readonly string[]> => {
+const saidOf = async (
+  grant: string,
+  { task = '', indexes = '[]', note = '', more = '' } = {},
+): Promise<readonly string[]> => {
   const folder = await mkdtemp(join(tmpdir(), 'snippetctl-'))
   folders.push(folder)
   const file = join(folder, 'resources.yaml')
@@ -25,6 +28,7 @@ models:
       done: { type: boolean, default: false }
       code: { type: string, max: 9, ${task} }
       made: { type: timestamp }
+      ${more}
     indexes: ${indexes}
   note:
     table: notes
@@ -71,6 +75,21 @@ test('a deletion that reaches records of other resources is a warning', async ()
     'SC412: deleting a `task` record also deletes its `note` records, which `member` may not delete (grant it `destroy` there, or write `on_delete: restrict` in the model `note`)',
   ])
   expect(await saidOf(grant, { indexes: `[${MADE}]`, note: '{ to: signed_in, may: destroy }' })).toEqual([])
+})
+
+test('a deletion that reaches records that the rows of no grant cover is a warning', async () => {
+  const own = 'rows: { tenant: $tenant }'
+  const said = (note: string, more = '') =>
+    saidOf(`{ to: member, may: destroy, ${own} }`, { indexes: `[${MADE}]`, note, more })
+  const reach = (name: string) => [
+    `SC412: deleting a \`task\` record also deletes its \`${name}\` records, some of which \`member\` may not delete (grant it \`destroy\` there, or write \`on_delete: restrict\` in the model \`${name}\`)`,
+  ]
+  expect(await said('{ to: member, may: destroy, rows: { id__gt: 5 } }')).toEqual(reach('note'))
+  expect(await said('{ to: member, may: destroy, rows: { task.tenant: 5 } }')).toEqual(reach('note'))
+  expect(await said('{ to: member, may: destroy, rows: { task.tenant: $tenant } }')).toEqual([])
+  expect(await said('{ to: member, may: destroy, rows: [{ id__gt: 5 }, { task.tenant: $tenant }] }')).toEqual([])
+  const part = 'part_of: { type: belongs_to, model: task, nullable: true, on_delete: cascade }'
+  expect(await said('{ to: member, may: destroy }', part)).toEqual(reach('task'))
 })
 
 test('an action that no plugin has is an error with the nearest name', async () => {

@@ -1,7 +1,17 @@
+import { isDeepStrictEqual } from 'node:util'
 import { isIn } from '../../lookups/in.js'
 import { exact } from '../../lookups/exact.js'
 import type { Lookup } from '../../lookups/lookup.js'
-import { ANYONE, type AppSpec, type GrantSpec, type ModelSpec, type ResourceSpec, SIGNED_IN } from '../spec.js'
+import {
+  ANYONE,
+  type AppSpec,
+  type GrantSpec,
+  type ModelRelation,
+  type ResourceSpec,
+  type Rule,
+  type RuleCondition,
+  SIGNED_IN,
+} from '../spec.js'
 import { show } from '../words.js'
 import type { Rejection } from './rejection.js'
 
@@ -67,28 +77,38 @@ const isToAll = (one: string, other: string): boolean =>
 const reachOf = (
   { models, resources }: AppSpec,
   { name, model }: ResourceSpec,
-  { to, may }: GrantSpec,
+  { to, may, rows }: GrantSpec,
   place: number,
 ): readonly Rejection[] => {
   if (!may.includes('destroy')) return []
-  const mayDestroy = (other: ModelSpec) =>
-    resources.some(
-      (each) =>
-        each.model === other && each.access?.some((grant) => grant.may.includes('destroy') && isToAll(grant.to, to)),
+  return models.flatMap((other) => {
+    const cascading = other.relations.filter(
+      ({ target }) => target.table === model.table && target.onDelete === 'cascade',
     )
-  const reached = models.filter(
-    (other) =>
-      other !== model &&
-      other.relations.some(({ target }) => target.table === model.table && target.onDelete === 'cascade') &&
-      !mayDestroy(other),
-  )
-  return reached.map(
-    (other): Rejection => ({
-      code: 'SC412',
-      path: ['resources', name, 'access', place],
-      part: 'value',
-      message: `deleting a ${show(model.name)} record also deletes its ${show(other.name)} records, which ${show(to)} may not delete`,
-      help: [`grant it \`destroy\` there, or write \`on_delete: restrict\` in the model ${show(other.name)}`],
-    }),
+    const grants = resources
+      .filter((each) => each.model === other)
+      .flatMap(({ access = [] }) => access.filter((grant) => grant.may.includes('destroy') && isToAll(grant.to, to)))
+    if (cascading.every((relation) => grants.some((grant) => followsFrom(rows, grant.rows, relation)))) return []
+    const which = grants.length === 0 ? 'which' : 'some of which'
+    return [
+      {
+        code: 'SC412',
+        path: ['resources', name, 'access', place],
+        part: 'value',
+        message: `deleting a ${show(model.name)} record also deletes its ${show(other.name)} records, ${which} ${show(to)} may not delete`,
+        help: [`grant it \`destroy\` there, or write \`on_delete: restrict\` in the model ${show(other.name)}`],
+      } satisfies Rejection,
+    ]
+  })
+}
+
+/** Whether a rule holds for all records that refer, by a relation, to records for which another rule holds: it has the same conditions, over the relation. */
+const followsFrom = (from: Rule | undefined, rule: Rule | undefined, { parts }: ModelRelation): boolean => {
+  if (rule === undefined) return true
+  const isOver = ({ relations: [first] }: RuleCondition) => parts.length === 1 && first?.field === parts[0]?.field
+  const isSame = (one: RuleCondition, { relations, field, lookup, value }: RuleCondition) =>
+    isDeepStrictEqual([one.relations.slice(1), one.field, one.lookup, one.value], [relations, field, lookup, value])
+  return (from ?? [[]]).every((known) =>
+    rule.some((all) => all.every((one) => isOver(one) && known.some((each) => isSame(one, each)))),
   )
 }
