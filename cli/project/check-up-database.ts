@@ -54,7 +54,10 @@ const MIN_VERSION = 14
 
 async function findVersion(database: Database): Promise<Known> {
   const version = await read(database, `current_setting('server_version')`)
-  const message = `${database.description}: PostgreSQL ${version}`
+  const superuser = await read(database, 'select rolname from pg_roles where rolname = current_user and rolsuper')
+  // An embedded database has no other role.
+  const role = superuser === '' || database.pack ? '' : `, as the superuser ${superuser}`
+  const message = `${database.description}: PostgreSQL ${version}${role}`
   if (Number.parseInt(version, 10) >= MIN_VERSION) return { state: 'ok', message, help: [] }
   return { state: 'fail', message, help: [`use PostgreSQL ${MIN_VERSION} or newer`] }
 }

@@ -97,6 +97,9 @@ test('reports pending migrations', async () => {
   const { code, of } = await examine(envOf(database))
   await database?.close()
   expect(code).toBe(1)
+  expect(of('database')?.message).toMatch(
+    database ? /: PostgreSQL [\d.]+.*, as the superuser \w+$/ : /: PostgreSQL [\d.]+$/,
+  )
   expect(of('schema')).toMatchObject({ state: 'fail', help: expect.arrayContaining(['snippetctl migrate up']) })
   expect(of('schema')?.message).toMatch(/^\d migrations? not up to date: .*0002_more \(pending\)$/)
   expect(of('clock')).toMatchObject({ state: 'ok' })
