@@ -24,15 +24,19 @@ export async function schemaPage(explored: Explored, { resource, may, runs }: Se
   const filters = spec.filters.map(
     ({ field, lookups }) => html`<li><code>${field.name}</code>: ${lookups.map(({ name }) => name).join(', ')}</li>`,
   )
-  const order = spec.defaultOrder.map(({ field, descending }) => `${descending ? '-' : ''}${field.name}`)
+  const isShown = (field: FieldSpec) => resource.shown.includes(field)
+  const key = model.key.filter(isShown)
+  const order = spec.defaultOrder
+    .filter(({ field }) => isShown(field))
+    .map(({ field, descending }) => `${descending ? '-' : ''}${field.name}`)
   const { pagination } = spec
   const facts: readonly (readonly [string, Html | string])[] = [
     ['Filters', filters.length > 0 ? html`<ul class="plain">${filters}</ul>` : 'none'],
     ['Search', namesOf(spec.search)],
     ['Orders', namesOf(spec.orderable)],
-    ['Default order', [...order, ...model.key.map(({ name }) => name)].join(', ') || 'none'],
+    ['Default order', [...order, ...key.map(({ name }) => name)].join(', ') || 'none'],
     ['Pages', `${pagination.style.name}, ${pagination.pageSize} records, at most ${pagination.maxPageSize}`],
-    ['Primary key', namesOf(model.key)],
+    ['Primary key', namesOf(key)],
     ['Table', explored.development ? model.table : ''],
     ['Indexes', explored.development ? indexesOf(resource) : ''],
   ]

@@ -188,6 +188,13 @@ test('52: a page names no list that refers to its record if the caller may not s
   expect(page).not.toContain('vote')
 })
 
+test('52: the page about a schema names no hidden field', async () => {
+  const response = await posts.api.fetch('/explore/~schema/title', { headers: { authorization: 'Dev ann' } })
+  const text = await response.text()
+  for (const name of ['Default order', 'Primary key']) expect(text).toContain(`<dt>${name}</dt><dd>none</dd>`)
+  expect(text).not.toMatch(/>(?:cost|code|draft|owner|tenant)</)
+})
+
 test('37: a record that its writer may not see has no computed fields', async () => {
   const send = async (method: string, path: string, body: unknown) => {
     const { status, json } = await posts.as('ann', method, path, body)
