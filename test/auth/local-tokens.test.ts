@@ -108,7 +108,10 @@ describe('`token`', () => {
 
   test('says that a project without tokens accepts none', async () => {
     const other = await makeProject({
-      'resources.yaml': YAML.replace(/ {2}jwt: .*\n/, '  keys: true\n').replace(/from: \[realm, \w+\]/g, ''),
+      'resources.yaml': YAML.replace(/ {2}jwt: .*\n/, '  keys: true\n').replace(
+        /(?:, )?from: \[realm, \w+\](?:, )?/g,
+        '',
+      ),
     })
     const outcome = await runInHost(['token', '--subject', 'ann'], { cwd: other.folder })
     await other.remove()
