@@ -232,6 +232,11 @@ describe('notes of tenants', () => {
       expect(status).toBe(409)
       expect(JSON.stringify(json)).not.toContain('letter')
     }
+    await notes.api.replace(NOTES.replace('may: read, rows: { id__lt: 0 }', 'may: read'))
+    expect((await notes.as('ann', 'DELETE', '/notes/1/')).json).toMatchObject({
+      detail: 'A record of letter still refers to it, by note',
+    })
+    await notes.api.replace(NOTES)
     expect(await kinds()).toHaveLength(2)
   })
 })
@@ -255,6 +260,8 @@ describe('43: an idempotency key', () => {
     }
     expect(new Set(made).size).toBe(3)
     expect(made[3]).toBe(made[0])
+    const { rows } = await tasks.database.query({ text: 'select key from snippetctl_answers', values: [] })
+    expect(rows.flat()).toEqual(Array(3).fill(expect.stringMatching(/^ [\w-]{43}$/)))
     await tasks.database.query({ text: 'delete from snippetctl_answers', values: [] })
   })
 })

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import express from 'express'
 import { type Api, startApi } from '../support/api.js'
+import { talk } from '../support/wire.js'
 
 const YAML = `version: 1
 api: { title: Notes, cors: { origins: ["https://app.example"] } }
@@ -56,6 +57,53 @@ describe('the metadata of RFC 9728', () => {
     const { status, headers } = await get('/api/notes/', sent)
     expect([status, headers.get('www-authenticate')]).toEqual([401, expect.not.stringContaining('evil')])
   })
+})
+
+describe('before anything else of a request is read', () => {
+  const DENIED = [
+    [undefined, 401],
+    ['Dev eve', 403],
+  ] as const
+
+  test.each(DENIED)('the grants are checked: of %s', async (authorization, expected) => {
+    const statusOf = async (path: string, init: RequestInit = {}) =>
+      (await api.fetch(path, { ...init, headers: { ...(authorization && { authorization }), ...init.headers } })).status
+    expect(await statusOf('/api/notes/?nothing=1')).toBe(expected)
+    expect(await statusOf('/api/notes/', { headers: { accept: 'image/png' } })).toBe(expected)
+    const post = { method: 'POST', body: '{' }
+    expect(await statusOf('/api/notes/', { ...post, headers: { 'content-type': 'text/plain' } })).toBe(expected)
+    expect(await statusOf('/api/notes/', { ...post, headers: { 'content-type': 'application/json' } })).toBe(expected)
+    // Routes are found before callers.
+    expect(await statusOf('/api/notes/', { method: 'PUT' })).toBe(405)
+    expect(await statusOf('/api/nowhere/')).toBe(404)
+  })
+
+  test.each(DENIED)('no body is asked for: of %s', async (authorization, expected) => {
+    const head = [
+      'POST /api/notes/ HTTP/1.1',
+      `host: ${new URL(api.url).host}`,
+      ...(authorization ? [`authorization: ${authorization}`] : []),
+      'content-type: application/json',
+      'content-length: 1000',
+      'expect: 100-continue',
+      '',
+      '',
+    ]
+    const { answers } = await talk(api.url, head.join('\r\n'))
+    expect(answers.map(({ status }) => status)).toEqual([expected])
+  })
+})
+
+test('documents belong to their caller, and no record is stored by caches', async () => {
+  const ask = (path: string, headers = {}) => get(path, headers)
+  const ann = { authorization: 'Dev ann' }
+  const [own, other] = [await ask('/openapi.json', ann), await ask('/openapi.json')]
+  for (const { headers } of [own, other]) expect(headers.get('cache-control')).toBe('private, no-cache')
+  const [tag, otherTag] = [own, other].map(({ headers }) => headers.get('etag') ?? '')
+  expect(tag).not.toBe(otherTag)
+  expect((await ask('/openapi.json', { ...ann, 'if-none-match': tag })).status).toBe(304)
+  expect((await ask('/openapi.json', { ...ann, 'if-none-match': otherTag })).status).toBe(200)
+  expect((await ask('/api/notes/', ann)).headers.get('cache-control')).toBe('no-store')
 })
 
 test('the log has the subject, the way it signed in and the grants or the reason, and no credential', async () => {

@@ -76,12 +76,31 @@ describe('a mistake in a grant is reported with the file', () => {
       ])
   })
 
+  test('a condition over four relations is rejected', () => {
+    expect(helpOf('{ to: member, may: list, rows: { user.a.b.c.d: x } }')).toEqual([
+      [expect.stringContaining('`relation.field` with up to three relations')],
+    ])
+  })
+
   test('valid ones are not', () => {
     expect(
       grant('{ to: member, may: all, rows: [{ owner: $sub }, { level__in: [1, 2], user.name__startswith: $sub }] }'),
     ).toEqual([])
     expect(grant('{ to: anyone, may: list, rows: { owner: $$sub, done: false } }')).toEqual([])
   })
+})
+
+test('every mistake in grants is reported at once, in the order of the file, with its line and column', () => {
+  const access = '{ to: membr, may: destroy, rows: { ownr: $sub }, fields: [nothing] }'
+  const second = '{ to: member, may: list, rows: { owner: $tenant } }'
+  const found = mistakesIn(AUTH, `${access}\n      - ${second}`)
+  expect(found.map(({ code, file, range }) => `${file}:${range.start.line}:${range.start.column} ${code}`)).toEqual([
+    'resources.yaml:23:15 SC333',
+    'resources.yaml:23:27 SC333',
+    'resources.yaml:23:44 SC305',
+    'resources.yaml:23:67 SC305',
+    'resources.yaml:24:49 SC331',
+  ])
 })
 
 describe('mistakes around grants', () => {

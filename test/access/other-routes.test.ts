@@ -283,6 +283,18 @@ describe('what describes the API', () => {
   })
 })
 
+test('OpenAPI has members that only some records show as optional', async () => {
+  const shownTo = async (name: string) => {
+    const { components } = (await tasks.as(name, 'GET', '/openapi.json')).json as OpenApi
+    return Object.values(components.schemas).find(
+      ({ properties = {}, required = [] }) => 'creator' in properties && required.includes('id'),
+    )?.required
+  }
+  expect(await shownTo('root')).toContain('cost')
+  expect(await shownTo('both')).toEqual(expect.arrayContaining(['title', 'status']))
+  expect(await shownTo('both')).not.toContain('cost')
+})
+
 test.each(['/openapi.json', '/explore/', '/docs/'])('OPTIONS of %s names its methods', async (path) => {
   for (const name of [undefined, 'ann']) {
     const answer = await tasks.as(name, 'OPTIONS', path)
@@ -302,6 +314,9 @@ test('52: a preflight request without a credential describes no resource', async
 
 interface OpenApi {
   readonly paths: Readonly<Record<string, object>>
+  readonly components: {
+    readonly schemas: Readonly<Record<string, { readonly properties?: object; readonly required?: readonly string[] }>>
+  }
 }
 
 describe('idempotency keys', () => {

@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { startTasks, type Tasks } from '../support/tasks.js'
+import { startApi } from '../support/api.js'
+import { ddlOf, specOf } from '../support/config.js'
+import { openTestDatabase, watchDatabase } from '../support/database.js'
+import { startTasks, TASK_ROWS, type Tasks, TASKS_YAML } from '../support/tasks.js'
 
 let tasks: Tasks
 beforeAll(async () => {
@@ -75,6 +78,31 @@ describe('reading', () => {
     expect((await tasks.as('lost', 'GET', '/api/tasks/1/')).status).toBe(404)
     expect((await tasks.as('odd', 'GET', '/api/tasks/')).json).toEqual([])
   })
+})
+
+test('rules are part of the one statement that reads or writes', async () => {
+  const { watched, sent } = watchDatabase(await openTestDatabase(ddlOf(specOf(TASKS_YAML))))
+  const api = await startApi(TASKS_YAML, { database: watched, checkResponses: false })
+  try {
+    for (const text of TASK_ROWS) await watched.query({ text, values: [] })
+    const requests = [
+      ['GET', '/api/tasks/', 200],
+      ['GET', '/api/tasks/1/', 200],
+      ['GET', '/api/tasks/4/', 404],
+      ['GET', '/crud/tasks', 200],
+      ['POST', '/api/tasks/', 201, { project: 1, title: 'a' }],
+      ['PATCH', '/api/tasks/1/', 200, { title: 'b', next: null }],
+      ['DELETE', '/api/tasks/1/', 204],
+    ] as const
+    for (const [method, path, expected, body] of requests) {
+      sent.length = 0
+      const { status } = await api.send(method, path, body, { authorization: 'Dev ann' })
+      expect([method, path, status, sent.length]).toEqual([method, path, expected, 1])
+    }
+  } finally {
+    await api.close()
+    await watched.close()
+  }
 })
 
 test('lists do not show what only single records show, nor the reverse', async () => {

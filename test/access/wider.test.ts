@@ -81,6 +81,21 @@ describe('a change of the configuration', () => {
     expect(widened(TASKS_YAML, change(from, to))).toEqual([])
   })
 
+  test.each([
+    ['another issuer', 'id.example', 'other.example'],
+    ['another audience', 'audience: a', 'audience: b'],
+    ['an algorithm', '[RS256]', '[RS256, ES256]'],
+  ])('%s widens', (_name, from, to) => {
+    const jwt = 'auth:\n  jwt: { issuer: https://id.example, audience: a, algorithms: [RS256] }'
+    const old = change('auth:', jwt)
+    expect(widened(old, old.replace(from, to))).toEqual(['auth.jwt'])
+  })
+
+  test('a resource widens', () => {
+    const user = '  user: { model: user, path: /users/, access: [{ to: boss, may: list }] }'
+    expect(widened(TASKS_YAML, change('resources:\n', `resources:\n${user}\n`))).toEqual(['user.list:boss'])
+  })
+
   test('without `auth` everything is wider, and with it nothing', () => {
     const open = `version: 1\nmodels:\n  a:\n    table: a\n    fields: { id: { type: bigint, primary_key: true } }\nresources:\n  a: { model: a, path: /a/ }\n`
     const closed = open.replace('version: 1', 'version: 1\nauth: {}')

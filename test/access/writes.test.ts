@@ -451,6 +451,32 @@ test('an action whose caller may not see the record afterwards has no body', asy
   }
 })
 
+test('hooks, also those after the commit, act as the caller', async () => {
+  const seen: unknown[] = []
+  const plugin: Plugin = (app) => {
+    addClose(app)
+    const notes = app.resource('note')
+    const look = async (context: Parameters<Parameters<typeof app.route>[3]>[0]) => {
+      const { items } = await context.store(notes).list(notes.parseList('').plan)
+      seen.push([context.identity?.subject, items.length])
+    }
+    app.hooks('note', { afterCreate: ({ context }) => look(context), afterCommit: ({ context }) => look(context) })
+  }
+  const other = await startTasks({ yaml: CLOSING, plugin, checkResponses: false })
+  try {
+    for (const title of ['shut', 'open']) expect((await other.as('ann', 'POST', '/notes/', { title })).status).toBe(201)
+    for (let n = 0; n < 100 && seen.length < 4; n++) await new Promise((resolve) => setTimeout(resolve, 10))
+    expect(seen.toSorted()).toEqual([
+      ['ann', 0],
+      ['ann', 0],
+      ['ann', 1],
+      ['ann', 1],
+    ])
+  } finally {
+    await other.close()
+  }
+})
+
 test('hooks get the key of a record that its writer may not see', async () => {
   const records: unknown[] = []
   const keep = ({ record }: { readonly record: object }) => void records.push(record)

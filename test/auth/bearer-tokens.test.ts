@@ -1,3 +1,4 @@
+import { networkInterfaces } from 'node:os'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { exportJWK, exportSPKI, generateKeyPair, type JWK, SignJWT } from 'jose'
 import { type Api, startApi } from '../support/api.js'
@@ -88,7 +89,20 @@ describe('a valid token', () => {
   })
 })
 
-describe('a token that is not valid is 401, on every route', () => {
+test('`from` names members whose names have dots', async () => {
+  const yaml = yamlFor(issuer.url).replace('[realm_access, roles]', '["https://app.example/roles"]')
+  const service = await startApi(yaml, { checkResponses: false })
+  try {
+    const payload = { sub: 'eve', 'https://app.example/roles': ['member'], org: { id: 7 } }
+    await service.database.query({ text: "insert into notes (tenant, owner) values (7, 'ann')", values: [] })
+    const headers = { authorization: `Bearer ${await signed(payload)}` }
+    expect(await (await service.fetch('/api/notes/', { headers })).json()).toHaveLength(1)
+  } finally {
+    await service.close()
+  }
+})
+
+describe('a token that is not valid is 401', () => {
   const ATTACKS: Readonly<Record<string, () => Promise<string>>> = {
     '1: alg none': () => forged({ alg: 'none' }),
     '2: HS256 keyed with the public key': async () =>
@@ -233,6 +247,23 @@ describe('25: `Dev`', () => {
     const response = await api.fetch('/api/notes/', { headers })
     expect(response.status).toBe(401)
     await response.text()
+  })
+
+  const [address] = Object.values(networkInterfaces())
+    .flat()
+    .filter((each) => each?.internal === false && each.family === 'IPv4')
+  ;(address ? test : test.skip)('does not exist for callers from other machines', async () => {
+    const service = await startApi(yamlFor(issuer.url), { checkResponses: false, host: '0.0.0.0' })
+    try {
+      const { port } = new URL(service.url)
+      const statusAt = async (host: string) => {
+        const headers = { authorization: 'Dev ann' }
+        return (await fetch(`http://${host}:${port}/api/notes/`, { headers })).status
+      }
+      expect([await statusAt('127.0.0.1'), await statusAt(address?.address ?? '')]).toEqual([200, 401])
+    } finally {
+      await service.close()
+    }
   })
 
   test('does not exist in production', async () => {

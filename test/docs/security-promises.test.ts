@@ -26,10 +26,8 @@ const PROOFS: Readonly<Record<string, readonly string[]>> = {
   'cli/cli-serve-outage': ['responds with 503 until it is back, then applies the migrations and serves'],
   'cli/cli-serve-drain': ['still accepts requests for the drain delay'],
   'cli/cli-serve-workers': ['finishes the requests in progress in every worker before it stops'],
-  'auth/bearer-tokens': [
-    'a token that is not valid is 401, on every route',
-    '6: nothing that a token names is fetched',
-  ],
+  'auth/bearer-tokens': ['a token that is not valid is 401', '6: nothing that a token names is fetched'],
+  'auth/every-route': ['with a credential that is wrong is 401, although anybody may'],
   'auth/api-keys': [
     'is compared by its hash; the table and the log do not have it',
     'is 401, after ten seconds also where it was believed',

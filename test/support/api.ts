@@ -36,6 +36,7 @@ interface ApiOptions {
   /** Whether responses are compared with the OpenAPI document; false if the database contains invalid values. */
   readonly checkResponses?: boolean
   readonly limits?: Partial<Limits>
+  readonly host?: string
 }
 
 /** The repository's own application. */
@@ -44,7 +45,7 @@ export const SNIPPETS_FILE = resolve('resources.yaml')
 /** Starts the application of a file or a YAML text, with empty tables. */
 export async function startApi(
   yaml: string,
-  { database, env = {}, plugin, checkResponses = true, limits = {} }: ApiOptions = {},
+  { database, env = {}, plugin, checkResponses = true, limits = {}, host = '127.0.0.1' }: ApiOptions = {},
 ): Promise<Api> {
   const load = async (file: string) => {
     const found = await loadApplication({
@@ -65,7 +66,7 @@ export async function startApi(
   }
   const service = createService(loaded.app, opened, { log, limits })
   const comparison = checkResponses ? compareResponses(service.server, loaded.app) : undefined
-  const { url } = await service.listen({ port: 0, host: '127.0.0.1' })
+  const { url } = await service.listen({ port: 0, host })
   const request = (path: string, init?: RequestInit) => fetch(url + path, init)
   return {
     url,
