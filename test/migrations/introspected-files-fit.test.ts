@@ -52,6 +52,13 @@ const TABLES: Readonly<Record<string, string>> = {
     create index on books (lower(isbn)) where title <> '';
     create index on books (title) where isbn <> '';
     create index on books (title)`,
+  'indexes that have a whole order': `
+    create table spares (id integer primary key, code varchar(20) not null unique, made date not null, note text not null unique, size integer not null, twin integer unique);
+    create index on spares (made, id);
+    create index on spares (size);
+    create table places (hall integer, rack smallint, level time not null, spare integer references spares, primary key (hall, rack));
+    create index on places (level, hall, rack);
+    create index on places (spare, hall, rack)`,
 }
 
 describe(`introspect describes ${Object.keys(TABLES).join(', ')}`, () => {
@@ -93,6 +100,12 @@ test('a domain of domains has the field of its base type, and is required if one
     'many: { type: array, items: { type: choice, choices: [sad, ok], nullable: true }, nullable: true }',
   )
   expect(stdout).toContain('rank: { type: integer, nullable: true }')
+})
+
+test('lists can be ordered by the fields for which an index has the whole order', async () => {
+  await project.sql(TABLES['indexes that have a whole order'] ?? '')
+  const { stdout } = await project.run('introspect', '--print')
+  expect(stdout.match(/orderable: .*/g)).toEqual(['orderable: [level]', 'orderable: [code, made]'])
 })
 
 test('a schema that does not exist is an error that names the existing ones', async () => {

@@ -4,9 +4,11 @@ import { containsItems } from '../../lookups/contains-items.js'
 import { exact } from '../../lookups/exact.js'
 import { has } from '../../lookups/has.js'
 import { overlaps } from '../../lookups/overlaps.js'
+import { fieldType } from '../../fields/index.js'
 import { find } from '../plan/pair.js'
 import type { CatalogTable } from './catalog.js'
 import type { ChosenField } from './field-of-column.js'
+import type { IndexSettings } from './read-index.js'
 
 /** A field that lists can be filtered by, and the lookups that its index helps. */
 export interface ChosenFilter {
@@ -61,4 +63,35 @@ export function chooseFilters(
           `${live.name}.${column}: no filter: lists use the parameter ${name}; rename the field to have one`,
       ),
   }
+}
+
+/** Texts without a bound make links to pages too long. */
+const LONGEST_ORDERED = 300
+
+/**
+ * Chooses the fields that lists can be ordered by: those for which an index has the whole order. The order of lists begins with the key, so its first
+ * field needs no choice.
+ * @param key the fields of the primary key
+ */
+export function chooseOrders(
+  fields: readonly ChosenField[],
+  { key, indexes }: { readonly key: readonly string[]; readonly indexes: readonly IndexSettings[] },
+): readonly string[] {
+  const hasOrder = (order: readonly string[]) =>
+    indexes.some(
+      ({ fields: names, ignore_case, where, using }) =>
+        (ignore_case ?? where ?? using) === undefined && names.join() === order.join(),
+    )
+  const isBounded = ({ type: name, ...options }: Readonly<Record<string, unknown>>) => {
+    const type = fieldType(String(name))
+    const isOrdered = type?.orderable === true && name !== 'belongs_to'
+    return isOrdered && (type.longest(options) ?? Number.POSITIVE_INFINITY) <= LONGEST_ORDERED
+  }
+  return fields.flatMap(({ name, words }) => {
+    const said = Object.fromEntries(words)
+    if (key.length === 0 || key[0] === name || !isBounded(said)) return []
+    const isUnique = said['unique'] === true && said['nullable'] !== true
+    const rest = key.filter((part) => part !== name)
+    return isUnique || hasOrder([name, ...rest]) ? [name] : []
+  })
 }

@@ -1,7 +1,7 @@
 import { asBase, type Catalog, type CatalogColumn, type CatalogTable } from './catalog.js'
 import { chooseField, type ChosenField } from './field-of-column.js'
 import { find } from '../plan/pair.js'
-import { type ChosenFilter, chooseFilters } from './choose-filters.js'
+import { type ChosenFilter, chooseFilters, chooseOrders } from './choose-filters.js'
 import { chooseIndexes } from './choose-indexes.js'
 import type { IndexSettings } from './read-index.js'
 import { chooseRelation, type Related, type RelationContext } from './choose-relation.js'
@@ -27,6 +27,8 @@ export interface ChosenModel {
   readonly key: readonly string[]
   /** The fields that lists can be filtered by with the existing indexes. */
   readonly filterable: readonly ChosenFilter[]
+  /** The fields that lists can be ordered by with the existing indexes. */
+  readonly orderable: readonly string[]
   /** The operations of its resource. */
   readonly operations: readonly Operation[]
   /** The number of rows, as PostgreSQL estimates it; null if it does not know. */
@@ -261,6 +263,7 @@ function chooseModel({ table, chosenKey, columns, fieldless, related, fields }: 
   const { filterable, left: leftOfFilters } = chooseFilters(table.live, chosen, key)
   const { indexes, left: leftOfIndexes } = chooseIndexes(table, new Map(chosen.map((field) => [field.column, field])))
   const { operations, left: leftOfOperations } = operationsOf(table, key, columns)
+  const keyFields = key.flatMap((column) => byColumn.get(column) ?? [])
   return {
     name: context.names.get(live.name) ?? live.name,
     table: live.name,
@@ -269,8 +272,9 @@ function chooseModel({ table, chosenKey, columns, fieldless, related, fields }: 
     fields: chosen,
     operations,
     filterable,
+    orderable: chooseOrders(chosen, { key: keyFields, indexes }),
     rows: inspected.rows,
-    key: key.flatMap((column) => byColumn.get(column) ?? []),
+    key: keyFields,
     indexes,
     relations: [],
     left: [

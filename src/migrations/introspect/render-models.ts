@@ -24,10 +24,10 @@ export function renderModel(model: ChosenModel): string {
 }
 
 /** Renders a resource for a model, with every operation that its table supports, or only with the reading ones. */
-export function renderResource({ name, operations, filterable }: ChosenModel, readOnly: boolean): string {
+export function renderResource({ name, operations, filterable, orderable }: ChosenModel, readOnly: boolean): string {
   const given = readOnly ? operations.filter(isReading) : operations
   const said = formatOperations(given)
-  const settings = [...(said === undefined ? [] : [said]), ...formatFilters(filterable)]
+  const settings = [...(said === undefined ? [] : [said]), ...formatFilters(filterable), ...formatOrders(orderable)]
   const key = formatValue(name)
   return [`${key}:`, `  model: ${key}`, `  path: /${name}/`, ...settings.map((each) => `  ${each}`), ''].join('\n')
 }
@@ -38,6 +38,9 @@ function formatFilters(filters: ChosenModel['filterable']): readonly string[] {
     return [`filterable: [${filters.map(({ field }) => formatValue(field)).join(', ')}]`]
   return ['filterable:', ...filters.map(({ field, lookups }) => `  ${formatValue(field)}: [${lookups.join(', ')}]`)]
 }
+
+const formatOrders = (fields: readonly string[]): readonly string[] =>
+  fields.length === 0 ? [] : [`orderable: [${fields.map(formatValue).join(', ')}]`]
 
 function formatOperations(operations: readonly Operation[]): string | undefined {
   if (operations.length === OPERATIONS.length) return undefined
