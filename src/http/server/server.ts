@@ -238,9 +238,13 @@ function rejectGarbage(server: Server, { rendererAt, connections, limits, log }:
     const render = target === undefined ? undefined : rendererAt(splitTarget(target).path)
     breakOff(connection, socket, { problem: toProblem(error.code), render }, limits)
   })
-  server.on('connect', (_request, socket) => {
-    const problem = new Problem('malformed_request', 'this server is not a proxy')
-    reject(socket, { problem, render: undefined }, limits)
+  server.on('connect', (_request, socket: Socket) => {
+    // Node has removed its own listener. Without one, a reset would end the process.
+    socket.on('error', () => socket.destroy())
+    const rejection = { problem: new Problem('malformed_request', 'this server is not a proxy'), render: undefined }
+    const connection = connections.get(socket)
+    if (connection) breakOff(connection, socket, rejection, limits)
+    else reject(socket, rejection, limits)
   })
 }
 
