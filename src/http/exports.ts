@@ -8,6 +8,7 @@ import type { ListPlan } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
 import type { Exchange } from './server/exchange.js'
 import type { Limits } from './server/limits.js'
+import { cutOff } from './server/reply.js'
 import { readAhead } from './read-ahead.js'
 
 /** Lists of any length, each read from one snapshot. */
@@ -112,7 +113,7 @@ export async function* exportList(
   const abort = (reason: Problem) => {
     ending.abort(reason)
     // Ends waiting for a client that does not read.
-    if (response.headersSent) response.destroy()
+    if (response.headersSent) cutOff(exchange)
   }
   const leave = () => abort(new Problem('unavailable', 'the client has left'))
   const expire = () =>

@@ -4,6 +4,7 @@ import {
   request as httpRequest,
   type ServerResponse,
 } from 'node:http'
+import { once } from 'node:events'
 import { createServer as createNetServer, type AddressInfo } from 'node:net'
 import { afterEach, describe, expect, test } from '@jest/globals'
 import express from 'express'
@@ -175,6 +176,22 @@ describe('a stream', () => {
     arrived()
     await expect(response.text()).rejects.toThrow()
     expect(errors).toMatchObject([{ event: 'failure', type: 'internal' }])
+  })
+
+  test('that fails midway resets the connection of a client with HTTP/1.0, which knows no incomplete body', async () => {
+    let arrived = () => {}
+    const head = new Promise<void>((resolve) => (arrived = resolve))
+    async function* cut() {
+      yield* pieces(large, large)
+      await head
+      throw new Error('canary')
+    }
+    const { url } = await serveHandler(() => ({ status: 200, stream: cut() }))
+    const socket = dial(url)
+    socket.once('data', arrived)
+    socket.write('GET /api/test/ HTTP/1.0\r\n\r\n')
+    const [error] = await once(socket, 'error')
+    expect(error).toMatchObject({ code: 'ECONNRESET' })
   })
 
   test('is read as fast as the client reads, and ends when the client leaves', async () => {

@@ -6,7 +6,7 @@ import { codeUnderWay, type Exchange, isSettled, statementUnderWay } from './exc
 import type { Log } from '../log.js'
 import { answeredBefore } from '../outcomes.js'
 import { toReply } from './problem-document.js'
-import { type Situation, sendReply, type WrittenReply } from './reply.js'
+import { cutOff, type Situation, sendReply, type WrittenReply } from './reply.js'
 import type { RouteTable } from '../route-table.js'
 import type { Traffic } from './traffic.js'
 import type { Uses } from './usage-count.js'
@@ -67,8 +67,7 @@ export function createAnswering(parts: AnsweringParts): Answering {
       exchange.denied = problem.message
     if (isMismatch(problem)) parts.onMismatch?.()
     if (isGap(problem)) reportGap(exchange, problem)
-    // A truncated response is the only way to report that it is incomplete.
-    if (response.headersSent && !response.writableEnded) response.destroy()
+    if (response.headersSent && !response.writableEnded) cutOff(exchange)
     if (isSettled(exchange)) return
     try {
       // Not a stream, so there is nothing to wait for.

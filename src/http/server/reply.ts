@@ -176,6 +176,14 @@ async function sendStream(
   response.end()
 }
 
+/** Ends a response that has begun, so that its client sees that it is incomplete: a missing last chunk, or, in HTTP/1.0, a reset connection. */
+export function cutOff({ request, response }: Exchange): void {
+  const { socket } = response
+  // A router behind TLS shows it by the missing end of TLS.
+  if (request.httpVersion === '1.0' && socket && !('encrypted' in socket)) socket.resetAndDestroy()
+  response.destroy()
+}
+
 async function drained({ response }: Exchange): Promise<void> {
   if (response.destroyed) return
   const over = new AbortController()
