@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { type BookServer, LIMIT, startBooks } from '../support/books.js'
 import { expectCleanPrototype } from '../support/leaks.js'
+import type { Socket } from 'node:net'
 import { dial, receive, talk } from '../support/wire.js'
 
 let books: BookServer
@@ -152,6 +153,14 @@ describe('request heads', () => {
     ['a bare CR', request('GET', '/api/books/', ['X-A: a\rb']), 400],
     ['a folded header', request('GET', '/api/books/', ['X-A: a\r\n b']), 400],
     ['a space before the colon', request('GET', '/api/books/', ['X-A : a']), 400],
+    [
+      'Transfer-Encoding in HTTP/1.0',
+      raw(
+        'POST /api/books/ HTTP/1.0\nTransfer-Encoding: chunked\nContent-Type: application/json',
+        '2\r\n{}\r\n0\r\n\r\n',
+      ),
+      400,
+    ],
     ['Content-Length and Transfer-Encoding', post(['Transfer-Encoding: chunked', JSON_TYPE]), 400],
     ['two Content-Length headers', post(['Content-Length: 5', JSON_TYPE]), 400],
     ['a Content-Length with a sign', request('POST', '/api/books/', ['Content-Length: +5', JSON_TYPE], '12345'), 400],
@@ -440,6 +449,29 @@ describe('connections', () => {
     )
     while (books.logged.length === before) await talk(books.url, 'x')
     expect(books.errors).toEqual([])
+  })
+
+  test('survives a CONNECT whose connection is reset', async () => {
+    const connect = request('CONNECT', 'b.example:80')
+    const resets = [
+      (socket: Socket) => socket.write(connect, () => socket.resetAndDestroy()),
+      (socket: Socket) => {
+        socket.write(connect)
+        socket.once('data', () => socket.resetAndDestroy())
+      },
+    ]
+    for (const reset of resets) {
+      const socket = dial(books.url)
+      reset(socket)
+      await new Promise<void>((resolve) => socket.on('error', () => {}).on('close', () => resolve()))
+      expect((await talk(books.url, get('/api/books/7/'), { answers: 1 })).answers).toMatchObject([{ status: 200 }])
+    }
+  })
+
+  test('answers the requests before a CONNECT, and then closes the connection', async () => {
+    const { answers, closed } = await talk(books.url, post([JSON_TYPE]) + request('CONNECT', 'b.example:80'))
+    expect(answers).toMatchObject([{ status: 201, headers: { connection: 'close' } }])
+    expect(closed).toBe(true)
   })
 
   test('survives connections that are reset immediately', async () => {

@@ -55,6 +55,9 @@ export function findHeadProblem(request: IncomingMessage, maxHeaders: number): P
   if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
     return new Problem('unsupported_transfer', 'the only supported transfer coding is chunked')
   }
+  // RFC 9112, 6.1: such a message was framed for a proxy that does not know the coding.
+  if (coding !== undefined && request.httpVersion === '1.0')
+    return new Problem('malformed_request', 'a request in HTTP/1.0 cannot have Transfer-Encoding')
   const { expect } = headers
   if (expect === undefined || expect.toLowerCase() === '100-continue' || request.httpVersion === '1.0') return undefined
   return new Problem('expectation_failed', 'the only supported expectation is 100-continue')
