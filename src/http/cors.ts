@@ -13,8 +13,10 @@ export interface Cors {
 
 const ALLOWED = ['Authorization', 'Content-Type', 'If-Match', 'If-None-Match', 'Range', 'Prefer', 'Idempotency-Key']
 const TRACED = ['X-Request-Id', 'traceparent', 'tracestate']
+/** With credentials, `*` names no header but itself. */
 const EXPOSED = [
   ...['Content-Range', 'X-Total-Count', 'X-Total-Count-Estimated', 'Link', 'Location', 'ETag', 'Retry-After'],
+  ...['Allow', 'WWW-Authenticate', 'Accept-Post', 'Accept-Patch', 'Content-Disposition', 'Server-Timing'],
   ...['Deprecation', 'Sunset', 'RateLimit', 'RateLimit-Policy', 'Idempotency-Replayed', 'X-Request-Id'],
 ].join(', ')
 
@@ -28,7 +30,7 @@ export function compileCors({ origins, credentials, maxAge, headers }: CorsSpec)
     origin,
     ...(credentials ? ['Access-Control-Allow-Credentials', 'true'] : []),
     'Access-Control-Expose-Headers',
-    EXPOSED,
+    credentials ? EXPOSED : '*',
   ]
   const known = new Map(origins.map((origin) => [origin, granted(origin)]))
   const grantOf = ({ headers: { origin } }: IncomingMessage) =>

@@ -330,7 +330,7 @@ test('scripts of other origins may send and read these headers', () => {
     'Access-Control-Allow-Credentials',
     'true',
     'Access-Control-Expose-Headers',
-    'Content-Range, X-Total-Count, X-Total-Count-Estimated, Link, Location, ETag, Retry-After, Deprecation, Sunset, RateLimit, RateLimit-Policy, Idempotency-Replayed, X-Request-Id',
+    'Content-Range, X-Total-Count, X-Total-Count-Estimated, Link, Location, ETag, Retry-After, Allow, WWW-Authenticate, Accept-Post, Accept-Patch, Content-Disposition, Server-Timing, Deprecation, Sunset, RateLimit, RateLimit-Policy, Idempotency-Replayed, X-Request-Id',
   ])
   expect(cors.preflight(asking('https://a.example'), 'GET, PUT')).toEqual({
     'Access-Control-Allow-Methods': 'GET, PUT',
