@@ -177,12 +177,17 @@ describe('with `api.compression`', () => {
   })
 
   test('the length before compression is known, by which large lists give way', async () => {
+    const length = Buffer.byteLength(JSON.stringify({ LONG }))
+    const held: number[] = []
     const { text, uncodedLength } = await compressReply(
       { status: 200, body: { LONG } },
       { method: 'GET', headers: { 'accept-encoding': 'gzip' } },
+      { hold: (bytes) => void held.push(bytes), release: (bytes) => void held.push(-bytes) },
     )
-    expect(uncodedLength).toBe(Buffer.byteLength(JSON.stringify({ LONG })))
+    expect(uncodedLength).toBe(length)
     expect(text?.length).toBeLessThan(1000)
+    // It counts as unread while it is compressed.
+    expect(held).toEqual([length, -length])
   })
 })
 

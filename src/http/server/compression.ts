@@ -6,6 +6,7 @@ import { compress, MIN_LENGTH, QUALITY } from '../encodings.js'
 import { valueOf, varied, withHeader } from '../reply-headers.js'
 import type { Reply } from '../route.js'
 import { textOf, type WrittenReply } from './reply.js'
+import type { SendBudget } from './send-budget.js'
 
 type Headers = Readonly<Record<string, string>>
 
@@ -19,6 +20,7 @@ const COMPRESSIBLE = /^(?:text\/(?!event-stream\b)|application\/(?:[^;]*[+-])?(?
 export async function compressReply(
   reply: Reply,
   { method, headers: asked }: Pick<IncomingMessage, 'method' | 'headers'>,
+  budget: Pick<SendBudget, 'hold' | 'release'>,
 ): Promise<WrittenReply> {
   const { status, headers = {}, stream } = reply
   if (status === 304) return { status, headers: varied(headers) }
@@ -30,7 +32,14 @@ export async function compressReply(
   const text = textOf(reply)
   if (text === undefined || text.length < MIN_LENGTH) return reply
   if (coding === undefined) return { ...coded, text }
-  return { ...coded, text: await compress(text, coding, QUALITY.response), uncodedLength: Buffer.byteLength(text) }
+  const uncodedLength = Buffer.byteLength(text)
+  // It waits in memory for a thread that compresses it.
+  budget.hold(uncodedLength)
+  try {
+    return { ...coded, text: await compress(text, coding, QUALITY.response), uncodedLength }
+  } finally {
+    budget.release(uncodedLength)
+  }
 }
 
 function isCompressible(headers: Headers): boolean {

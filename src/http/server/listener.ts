@@ -221,7 +221,7 @@ export function createListener(parts: ListenerParts): {
   }
 
   const compressed = async ({ request }: Exchange, handled: ReturnType<Handler>) =>
-    compressReply(await handled, request)
+    compressReply(await handled, request, parts.budget)
 
   const trace = (exchange: Exchange, { route, params }: Found, spans: Spans): ReturnType<Handler> => {
     const span = spans.begin(exchange.request, route, exchange.requestId)

@@ -20,7 +20,7 @@ type AccessOutcome = 'allowed' | 'unauthenticated' | 'forbidden'
 
 /** The requests of one route; undefined for requests without a route. */
 export interface RouteTraffic {
-  readonly route: Route | undefined
+  readonly route: Pick<Route, 'method' | 'name'> | undefined
   readonly tallies: readonly (Tally | undefined)[]
   /** Requests by the result of authorization; zeros without `auth`. */
   readonly access: Readonly<Record<AccessOutcome, number>>
@@ -42,22 +42,29 @@ export interface Traffic {
 }
 
 export function createTraffic(): Traffic {
-  const routes = new Map<Route | undefined, RouteTraffic>()
+  const named = new Map<string, RouteTraffic>()
+  // Weak, because a reload replaces all routes, and each refers to the whole version that it belongs to.
+  const known = new WeakMap<Route, RouteTraffic>()
+  const take = (name: string, route: RouteTraffic['route']): RouteTraffic => {
+    const found = named.get(name) ?? routeTraffic(route)
+    named.set(name, found)
+    return found
+  }
   return {
     open: 0,
     gaps: 0,
     of(route) {
-      const known = routes.get(route)
-      if (known) return known
-      const made = routeTraffic(route)
-      routes.set(route, made)
-      return made
+      if (route === undefined) return take('', undefined)
+      const { method, name } = route
+      const found = known.get(route) ?? take(`${method} ${name}`, { method, name })
+      known.set(route, found)
+      return found
     },
-    routes: () => routes.values(),
+    routes: () => named.values(),
   }
 }
 
-function routeTraffic(route: Route | undefined): RouteTraffic {
+function routeTraffic(route: RouteTraffic['route']): RouteTraffic {
   const tallies: (Tally | undefined)[] = [undefined, undefined, undefined, undefined, undefined, undefined]
   const access = { allowed: 0, unauthenticated: 0, forbidden: 0 }
   return {
