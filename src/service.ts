@@ -7,6 +7,7 @@ import { suggest } from './config/words.js'
 import type { Connection, Database } from './db/database.js'
 import { documentProjection, rowProjection } from './db/statements/projections.js'
 import { guardTransactions } from './db/records/guards.js'
+import { observed } from './db/wrap.js'
 import type { Bounds } from './db/statements/bounds.js'
 import { membershipStatement } from './db/statements/memberships.js'
 import { varying, varyingColumns } from './db/statements/varied-documents.js'
@@ -212,13 +213,9 @@ function bindRecords(app: App, database: Database, { gate, statements, budget, l
   })
   const inside = (connection: Connection): Records => {
     let written = false
-    const noting: Connection = {
-      ...connection,
-      query: (statement) => {
-        written ||= statement.retry !== true
-        return connection.query(statement)
-      },
-    }
+    const noting = observed(connection, ({ retry }) => {
+      written ||= retry !== true
+    })
     const records: Records = { ...on(noting, (work) => work(records), unbounded), hasWritten: () => written }
     return records
   }

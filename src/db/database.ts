@@ -57,8 +57,8 @@ export interface Connection {
    * transaction; the driver's own error for a bug of ours
    */
   query(statement: Statement): Promise<Result>
-  /** Undoes the changes of failed work, so that the transaction can go on. Undefined outside of transactions, where each statement stands alone. */
-  readonly attempt?: <T>(work: () => Promise<T>) => Promise<T>
+  /** Like `query`, but the transaction goes on if the statement fails. Undefined outside of transactions, where each statement stands alone. */
+  readonly attempt?: (statement: Statement) => Promise<Result>
 }
 
 /** How busy the connections to a database are. */

@@ -1,4 +1,4 @@
-import type { Database } from './database.js'
+import type { Connection, Database, Statement } from './database.js'
 
 /** The members that `withParts` may replace. Calls that reach the database are wrapped only by `wrapDatabase`, which passes every argument on. */
 type Parts = Partial<Omit<Database, 'query' | 'transaction' | 'probe'>>
@@ -25,4 +25,19 @@ export function wrapDatabase(database: Database, around: Around): Database {
     reads ? { reads: { query: (...given) => around(() => reads.query(...given)) } } : {},
   )
   return Object.defineProperties(wrapped, Object.getOwnPropertyDescriptors(calls))
+}
+
+/** Returns a connection that calls `before` with each statement. */
+export function observed(connection: Connection, before: (statement: Statement) => void): Connection {
+  const { attempt } = connection
+  const observing =
+    (send: Connection['query']): Connection['query'] =>
+    (statement) => {
+      before(statement)
+      return send(statement)
+    }
+  return {
+    query: observing((statement) => connection.query(statement)),
+    ...(attempt && { attempt: observing(attempt) }),
+  }
 }

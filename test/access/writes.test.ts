@@ -323,7 +323,7 @@ const IN_TURN_GRANTS = `[
 const IN_TURN = `version: 1
 plugins: [./plugin.mjs]
 api: { prefix: "" }
-auth: { claims: { tenant: { type: integer } }, development: { ann: {}, root: { claims: { tenant: 7 } } } }
+auth: { routes: { several: anyone }, claims: { tenant: { type: integer } }, development: { ann: {}, root: { claims: { tenant: 7 } } } }
 models:
   note:
     table: notes
@@ -348,11 +348,22 @@ describe('of grants that set different values, the first that covers the write a
   let notes: Tasks
   const hooked: unknown[] = []
   beforeAll(async () => {
-    const plugin: Plugin = (app) =>
+    const plugin: Plugin = (app) => {
       app.hooks('hooked', {
         afterCreate: ({ id }) => void hooked.push(id),
         afterUpdate: ({ id }) => void hooked.push(id),
       })
+      const note = app.resource('note')
+      app.route('POST', '/several/', 'several', ({ transaction }) =>
+        transaction(async ({ store, service }) => {
+          const creates = ['c', 'b', 'd', 'c'].map((kind) =>
+            (kind === 'd' ? service.store(note) : store(note)).create({ kind }),
+          )
+          await Promise.all(creates)
+          return { status: 204 }
+        }),
+      )
+    }
     notes = await startTasks({ yaml: IN_TURN, plugin, checkResponses: false })
   })
   afterAll(() => notes.close())
@@ -396,6 +407,11 @@ describe('of grants that set different values, the first that covers the write a
     expect(await send('root', 'PATCH', at(4), { kind: 'a' })).toBe(403)
     expect(await send('root', 'PATCH', at(5), { kind: 'a' })).toBe(404)
     expect(await owners()).toEqual(changed)
+  })
+
+  test('to records that are created at the same time in one transaction, and others stay', async () => {
+    expect(await send('root', 'POST', '/several/', undefined)).toBe(204)
+    expect((await owners()).map(([owner]) => owner).toSorted()).toEqual([null, 'nobody', 'nobody', 'shared'].toSorted())
   })
 
   test.each(['/notes/', '/more/notes/', '/hooked/'])('to several records at %s', async (path) => {

@@ -4,6 +4,7 @@ import { afterAll } from '@jest/globals'
 import pg from 'pg'
 import type { Connection, Database, Statement } from '../../src/db/database.js'
 import { openDatabase } from '../../src/db/open.js'
+import { observed } from '../../src/db/wrap.js'
 import { pgliteDatabase, pgliteSettings } from '../../src/db/embedded/pglite.js'
 
 /** A new, empty database that is dropped when it is closed. */
@@ -37,13 +38,7 @@ export async function openTestDatabase(ddl?: string): Promise<TestDatabase> {
 /** Records the statements sent to a database, including those in transactions, in order. */
 export function watchDatabase(database: Database): { readonly watched: Database; readonly sent: Statement[] } {
   const sent: Statement[] = []
-  const watch = (connection: Connection): Connection => ({
-    ...connection,
-    query(statement) {
-      sent.push(statement)
-      return connection.query(statement)
-    },
-  })
+  const watch = (connection: Connection): Connection => observed(connection, (statement) => void sent.push(statement))
   const transaction: Database['transaction'] = (work, options) =>
     database.transaction((connection) => work(watch(connection)), options)
   const watched = Object.create(database, {

@@ -638,7 +638,7 @@ export const BUGS: readonly PlantedBug[] = [
   {
     name: 'a write that one grant does not cover fails its transaction',
     file: 'src/db/driver/transaction.ts',
-    search: "      await run('rollback to savepoint attempt')\n",
+    search: "      await sendOpen({ text: 'rollback to savepoint attempt', values: [] })\n",
     replace: '',
     caughtBy: { file: 'test/access/writes', test: 'to a new record at', database: 'embedded' },
   },

@@ -58,7 +58,7 @@ export function runTransaction<T>(
         else reject(error)
       })
     })
-  const query = async (statement: Statement): Promise<StatementResult> => {
+  const sendOpen = async (statement: Statement): Promise<StatementResult> => {
     enforce?.()
     if (phase !== 'open') throw ended
     try {
@@ -69,16 +69,31 @@ export function runTransaction<T>(
       throw toProblem(error)
     }
   }
-  const attempt = async <T>(work: () => Promise<T>): Promise<T> => {
-    const earlier = failure
-    const run = (text: string) => query({ text, values: [] })
-    await run('savepoint attempt')
+  let attempting: Promise<unknown> | undefined
+  const query = async (statement: Statement): Promise<StatementResult> => {
+    // A failed attempt would also undo statements that run in the meantime.
+    while (attempting) await attempting
+    return sendOpen(statement)
+  }
+  const attempt = async (statement: Statement): Promise<StatementResult> => {
+    while (attempting) await attempting
+    const attempted = attemptAlone(statement)
+    attempting = attempted.catch(() => {})
     try {
-      const result = await work()
-      await run('release savepoint attempt')
+      return await attempted
+    } finally {
+      attempting = undefined
+    }
+  }
+  const attemptAlone = async (statement: Statement): Promise<StatementResult> => {
+    const earlier = failure
+    await sendOpen({ text: 'savepoint attempt', values: [] })
+    try {
+      const result = await sendOpen(statement)
+      await sendOpen({ text: 'release savepoint attempt', values: [] })
       return result
     } catch (error) {
-      await run('rollback to savepoint attempt')
+      await sendOpen({ text: 'rollback to savepoint attempt', values: [] })
       failure = earlier
       throw error
     }

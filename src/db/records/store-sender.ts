@@ -28,9 +28,13 @@ interface Explained {
 }
 
 export function senderOn(connection: Connection, { model, constraintErrors, referrers }: Explained): Sender {
-  const change: Sender['change'] = async (statement, bounds) => {
+  const changeBy = async (
+    send: Connection['query'],
+    statement: Statement,
+    bounds: Bounds | undefined,
+  ): Promise<Result> => {
     try {
-      return await connection.query(statement)
+      return await send(statement)
     } catch (error) {
       const problem = toOutside(error, model, constraintErrors) ?? toProblem(error, constraintErrors)
       // Other records may refer to the value that a unique field had.
@@ -38,12 +42,13 @@ export function senderOn(connection: Connection, { model, constraintErrors, refe
       throw isUnexplained ? toReferred(problem, referrers(bounds)) : problem
     }
   }
-  const { attempt = (work) => work() } = connection
+  const query: Connection['query'] = (statement) => connection.query(statement)
+  const change: Sender['change'] = (statement, bounds) => changeBy(query, statement, bounds)
   const changeInTurn: Sender['changeInTurn'] = async (statements, bounds) => {
     let denied: Problem | undefined
     for (const [place, statement] of statements.entries()) {
       try {
-        const result = await attempt(() => change({ ...statement, follows: place > 0 }, bounds))
+        const result = await changeBy(connection.attempt ?? query, { ...statement, follows: place > 0 }, bounds)
         if (result.rows.length > 0) return result
       } catch (error) {
         if (!(error instanceof Problem) || error.type !== 'forbidden') throw error
