@@ -477,7 +477,7 @@ describe('a request after its response', () => {
 describeOnServer('a query that does not finish', () => {
   const HEAVY = 'select count(*) from generate_series(1, 100000) a, generate_series(1, 1000000) b'
   const active = async (word: string): Promise<number> => {
-    const text = `select from pg_stat_activity where state = 'active' and query like '%${word}%' and pid <> pg_backend_pid()`
+    const text = `select from pg_stat_activity where datname = current_database() and state = 'active' and query like '%${word}%' and pid <> pg_backend_pid()`
     return (await database.query({ text, values: [] })).count
   }
 
