@@ -206,3 +206,30 @@ test('commands keep their results next to the configuration, and say the same wi
     await project.remove()
   }
 })
+
+test('the result for a view with a relation and a list is kept', async () => {
+  const models = {
+    member: {
+      fields: { id: { type: 'bigint', primary_key: true }, names: { type: 'array', items: { type: 'text' } } },
+    },
+    loan: { fields: { id: { type: 'bigint', primary_key: true }, member: { type: 'belongs_to', model: 'member' } } },
+    report: {
+      view: 'select m.id as member, m.names, count(*) as loans from member m join loan l on l.member_id = m.id group by m.id',
+      primary_key: ['member'],
+      fields: {
+        member: { type: 'belongs_to', model: 'member', column: 'member' },
+        names: { type: 'array', items: { type: 'text' } },
+        loans: { type: 'bigint', minimum: 1 },
+      },
+    },
+  }
+  const project = await makeProject({ 'resources.yaml': JSON.stringify({ version: 1, models }) })
+  try {
+    const plan = () => runInHost(['migrate', 'plan'], { cwd: project.folder })
+    const first = await plan()
+    expect(first).toMatchObject({ code: 0, stdout: expect.stringContaining('report') })
+    expect(await plan()).toEqual(first)
+  } finally {
+    await project.remove()
+  }
+})

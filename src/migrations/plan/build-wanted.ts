@@ -1,5 +1,7 @@
 import type { AppSpec } from '../../config/spec.js'
 import type { Connection } from '../../db/database.js'
+import type { Typed } from '../../fields/field-type.js'
+import type { RelationOptions } from '../../fields/relation.js'
 import { findLacks } from '../drift/verify.js'
 import { MigrationError } from '../files/error.js'
 import type { Migration } from '../files/files.js'
@@ -35,7 +37,13 @@ export function inputsOfWanted(spec: AppSpec, { wanted, files }: Wanted): unknow
 function fieldsOfViews({ models }: AppSpec): unknown {
   return models
     .filter(({ view }) => view !== undefined)
-    .map(({ fields }) => fields.map(({ name, type, options }) => [name, type.name, options]))
+    .map(({ fields }) => fields.map((field) => [field.name, inputsOfType(field)]))
+}
+
+/** A relation has the type of the field that it refers to among its options. */
+function inputsOfType({ type, options }: Typed): unknown {
+  const { key, ...others } = options as Partial<RelationOptions>
+  return [type.name, others, ...(key ? [inputsOfType(key)] : [])]
 }
 
 /** The tables of models that are views. */
