@@ -21,7 +21,9 @@ const TABLES: Readonly<Record<string, string>> = {
   'a varchar that an index reads as a text': `
     create table people (id serial primary key, email varchar not null default '', gone boolean not null default false);
     create index people_by_email on people (lower(email));
-    create unique index people_present on people (email) where email = 'x'`,
+    create unique index people_present on people (email) where email = 'x';
+    create table members (id serial primary key, email varchar not null);
+    create index members_email_lower_idx on members (lower(email))`,
   'a foreign key to a partitioned table': `
     create table measures (city integer, day date, peak integer, primary key (city, day)) partition by range (day);
     create table measures_2024 partition of measures for values from ('2024-01-01') to ('2025-01-01');

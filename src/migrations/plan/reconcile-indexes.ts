@@ -1,5 +1,5 @@
 import type { CatalogIndex } from '../introspect/catalog.js'
-import { has, nameless } from './pair.js'
+import { find, has, nameless } from './pair.js'
 import { isPlainIndex } from '../introspect/plain-parts.js'
 import type { IsLeft, ReconcilePair } from './reconcile-pair.js'
 
@@ -8,12 +8,11 @@ export function reconcileIndexes(pair: ReconcilePair, isLeft: IsLeft): Reconcile
   const { wanted, from, to, isOurs } = pair
   const spare = from.indexes.filter((index) => !has(to.indexes, index.name) && !isOurs(index))
   const names = new Map(
-    to.indexes
-      .filter(({ name }) => !has(from.indexes, name))
-      .flatMap((index) => {
-        const old = spare.find((each) => withoutCasts(each) === withoutCasts(index))
-        return old ? [[index.name, old] as const] : []
-      }),
+    to.indexes.flatMap((index) => {
+      const named = find(from.indexes, index.name)
+      const old = (named ? [named] : spare).find((each) => withoutCasts(each) === withoutCasts(index))
+      return old ? [[index.name, old] as const] : []
+    }),
   )
   const unasked = new Set(unaskedIndexes(pair).filter((name) => !names.has(name)))
   const indexes = to.indexes.filter(({ name }) => !unasked.has(name)).map((index) => names.get(index.name) ?? index)
