@@ -3,8 +3,10 @@ import type { ListNode } from '../../linked-list.js'
 import type { Problem } from '../../problem.js'
 import type { Identity } from '../../resource/identity.js'
 import type { Context, FindPlace, SourceLocation, ProblemRenderer, Route } from '../route.js'
+import { requestIdOf } from './headers.js'
 import type { Span } from './spans.js'
-import type { Trace } from './trace.js'
+import type { Target } from './target.js'
+import { readTrace, type Trace } from './trace.js'
 
 /** The state of a request in progress. */
 export interface Exchange {
@@ -58,6 +60,44 @@ export interface Exchange {
   statements: Set<{ readonly text: string }> | undefined
   /** The plugin code that is running inside a generated operation. */
   code: PluginCode | undefined
+}
+
+interface Begun extends Pick<Exchange, 'request' | 'response' | 'connection' | 'awaitsContinue'> {
+  readonly target: Target
+}
+
+/** The state of a request whose head has arrived. All properties are set, so that V8 sees one shape. */
+export function newExchange({ request, response, target, connection, awaitsContinue }: Begun): Exchange {
+  return {
+    request,
+    response,
+    requestId: requestIdOf(request),
+    path: target.path,
+    search: target.search,
+    started: performance.now(),
+    connection,
+    route: undefined,
+    trace: readTrace(request.headers),
+    identity: undefined,
+    span: undefined,
+    awaitsContinue,
+    mustClose: false,
+    failBody: undefined,
+    grants: undefined,
+    denied: undefined,
+    bodyEnded: 0,
+    unread: 0,
+    watched: undefined,
+    expired: false,
+    overdue: false,
+    transactions: 0,
+    writes: 0,
+    stored: false,
+    ending: undefined,
+    statements: undefined,
+    values: undefined,
+    code: undefined,
+  }
 }
 
 /** An exchange with a deadline, and the `performance.now()` at which its time started. */
