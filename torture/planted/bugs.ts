@@ -27,7 +27,7 @@ export const BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'a write with an unknown outcome is retried',
-    file: 'src/db/pool/pooled-database.ts',
+    file: 'src/db/pool/pooled-queries.ts',
     search: '(statement.retry && isLost(error))',
     replace: 'isLost(error)',
     caughtBy: { file: 'test/db/database-recovery', test: 'never repeats a write', database: 'local' },
@@ -58,7 +58,7 @@ export const BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'a connection that timed out is reused',
-    file: 'src/db/pool/pooled-database.ts',
+    file: 'src/db/pool/send-once.ts',
     search: 'client.release(isSpent)',
     replace: 'client.release(isSpent && error === null)',
     caughtBy: { file: 'test/db/database-recovery', test: 'freezes', database: 'local' },
