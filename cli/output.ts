@@ -1,5 +1,6 @@
 import type { Writable } from 'node:stream'
 import picocolors from 'picocolors'
+import { displayWidth } from '../src/internal.js'
 import { createLossyWriter, type LossyWriter } from './serve/lossy-writer.js'
 import { wrapText } from './wrap.js'
 
@@ -9,7 +10,7 @@ export type Colors = ReturnType<typeof picocolors.createColors>
 export interface Output {
   readonly terminal: boolean
   readonly colors: Colors
-  /** The width that `line` wraps to, in characters. */
+  /** The width that `line` wraps to, in columns. */
   readonly width: number
   /** Writes a line for people, wrapped to the width of a terminal, unless the stream is closed. */
   line(text?: string): void
@@ -74,11 +75,11 @@ export function alignColumns(rows: readonly (readonly string[])[]): readonly str
   const widths: number[] = []
   for (const row of rows)
     row.forEach((cell, at) => {
-      widths[at] = Math.max(widths[at] ?? 0, cell.length)
+      widths[at] = Math.max(widths[at] ?? 0, displayWidth(cell))
     })
   return rows.map((row) =>
     row
-      .map((cell, at) => cell.padEnd(widths[at] ?? 0))
+      .map((cell, at) => cell + ' '.repeat((widths[at] ?? 0) - displayWidth(cell)))
       .join('  ')
       .trimEnd(),
   )

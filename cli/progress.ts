@@ -1,3 +1,4 @@
+import { cutToWidth, displayWidth } from '../src/internal.js'
 import type { CliContext } from './context.js'
 import { count } from './output.js'
 
@@ -39,7 +40,7 @@ function barOf(part: number, detail: string, width: number): string {
   const length = Math.min(MAX_BAR, Math.floor(width / 4))
   const full = Math.round(part * length)
   const text = `[${'#'.repeat(full)}${'.'.repeat(length - full)}] ${Math.floor(part * 100)} %  ${detail}`
-  return text.length < width ? text : `${text.slice(0, width - 2)}…`
+  return displayWidth(text) < width ? text : `${cutToWidth(text, width - 2)}…`
 }
 
 /**

@@ -1,4 +1,5 @@
 import { stripVTControlCharacters } from 'node:util'
+import { displayWidth } from '../src/internal.js'
 
 /** The minimum width of continued lines, without their indent. */
 const MIN_ROOM = 24
@@ -9,7 +10,7 @@ const EXCERPT = /^\s*\d* *\|/
 /**
  * Wraps each line at spaces, never inside words; longer words stay whole. Continued lines are indented: under the last column if the line
  * has columns, else by two more spaces than the line.
- * @param width in characters
+ * @param width in columns
  */
 export function wrapText(text: string, width: number): string {
   return text
@@ -20,12 +21,12 @@ export function wrapText(text: string, width: number): string {
 
 function wrapLine(line: string, width: number): string {
   const plain = stripVTControlCharacters(line)
-  if (plain.length <= width || EXCERPT.test(plain)) return line
+  if (displayWidth(plain) <= width || EXCERPT.test(plain)) return line
   const indent = ' '.repeat(indentOf(plain, width))
   const lines: string[] = []
   let current = ''
   for (const piece of line.match(/ +|[^ ]+/g) ?? []) {
-    const isTooLong = lengthOf(current + piece) > width
+    const isTooLong = displayWidth(current + piece) > width
     if (isTooLong && !piece.startsWith(' ') && current.trim() !== '') {
       lines.push(current.trimEnd())
       current = indent
@@ -39,8 +40,7 @@ function wrapLine(line: string, width: number): string {
 /** Returns the indent of continued lines. */
 function indentOf(plain: string, width: number): number {
   const own = plain.length - plain.trimStart().length
-  const columns = [...plain.slice(own).matchAll(/ {2,}/g)].map(({ index, 0: gap }) => own + index + gap.length)
+  const gaps = [...plain.slice(own).matchAll(/ {2,}/g)]
+  const columns = gaps.map(({ index, 0: gap }) => displayWidth(plain.slice(0, own + index + gap.length)))
   return columns.findLast((column) => width - column >= MIN_ROOM) ?? own + 2
 }
-
-const lengthOf = (text: string): number => stripVTControlCharacters(text).length

@@ -24,6 +24,7 @@ export { type Diagnostic, DIAGNOSTICS, renderDiagnostics, type Style, toGithub, 
 export { type ConfigDocument, readConfig } from './config/yaml/document.js'
 export type { AppSpec, ModelSpec, ResourceSpec } from './config/spec.js'
 export { inDependencyOrder } from './dependency-order.js'
+export { cutToWidth, displayWidth } from './display-width.js'
 export { shellWord } from './shell-word.js'
 export { identifier, literal } from './fields/sql-literal.js'
 export { tableSql } from './fields/table-name.js'

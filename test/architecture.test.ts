@@ -47,6 +47,7 @@ const LAYERS: readonly (readonly string[])[] = [
   [
     'src/dependency-order.ts',
     'src/problem.ts',
+    'src/display-width.ts',
     'src/fail.ts',
     'src/json.ts',
     'src/json-body.ts',

@@ -1,3 +1,4 @@
+import { displayWidth } from '../display-width.js'
 import type { DiagnosticCode } from './diagnostic-codes.js'
 import { linesOf } from './yaml/lines.js'
 
@@ -55,8 +56,9 @@ const caretLine = (diagnostic: Diagnostic, line: string): { source: string; care
   const { text, shift } = excerpt(line, start.column - 1)
   const indent = start.column - 1 - shift
   const last = end.line === start.line ? end.column - 1 - shift : [...text.trimEnd()].length
-  const width = Math.max(1, Math.min(last, [...text].length) - indent)
-  return { source: text, carets: ' '.repeat(indent) + '^'.repeat(width) }
+  const characters = [...text.padEnd(indent)]
+  const widthOf = (from: number, to: number) => displayWidth(characters.slice(from, to).join(''))
+  return { source: text, carets: ' '.repeat(widthOf(0, indent)) + '^'.repeat(Math.max(1, widthOf(indent, last))) }
 }
 
 /**

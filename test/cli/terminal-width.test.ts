@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { alignColumns } from '../../cli/output.js'
 import { wrapText } from '../../cli/wrap.js'
 import { BOOKS, inherited, makeProject, type Project, runInHost } from '../support/cli.js'
 import { TERMINALS } from '../support/terminal.js'
@@ -79,8 +80,21 @@ test.each([
   ],
   ['a-word-that-is-longer-than-a-line and more', 20, 'a-word-that-is-longer-than-a-line\n  and more'],
   ['\u001b[1mbold words\u001b[22m count as they look', 20, '\u001b[1mbold words\u001b[22m count as\n  they look'],
+  ['日本語 and 한국어 take two columns each', 20, '日本語 and 한국어\n  take two columns\n  each'],
+  ['✅ e\u0301t\u00e9 👩‍👧 as they look', 15, '✅ e\u0301t\u00e9 👩‍👧 as\n  they look'],
+  ['名前   a text in a column of its own, wrapped', 32, '名前   a text in a column of its\n       own, wrapped'],
   ['12 |   an excerpt of a file stays as it is', 20, '12 |   an excerpt of a file stays as it is'],
   ['first line\nsecond line', 8, 'first\n  line\nsecond\n  line'],
 ])('wraps %j to %i columns', (text, width, wrapped) => {
   expect(wrapText(text, width)).toBe(wrapped)
+})
+
+test('columns are aligned as they look', () => {
+  expect(
+    alignColumns([
+      ['名前', '1'],
+      ['ab', '2'],
+      ['✅', '3'],
+    ]),
+  ).toEqual(['名前  1', 'ab    2', '✅    3'])
 })

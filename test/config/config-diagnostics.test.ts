@@ -253,6 +253,12 @@ describe('a diagnostic', () => {
     expect(renderDiagnostic(tab as Diagnostic, ['a:', '\tb\u001b[31m: 1', ''])).toContain('2 | →b␛[31m: 1\n  | ^')
   })
 
+  test('has its carets under the error where characters before it are wide', () => {
+    const [found] = diagnosticsOf('version: 1\n"x-日本 ✅": {a: &名前 b}\n')
+    const frame = renderDiagnostic(found as Diagnostic, ['version: 1', '"x-日本 ✅": {a: &名前 b}'])
+    expect(frame).toContain('2 | "x-日本 ✅": {a: &名前 b}\n  |                  ^^^^^\n')
+  })
+
   test('is shortened if its line is very long', () => {
     const [found] = diagnosticsOf(`version: 1\n"x-note": "${'a'.repeat(5000)}\n`)
     const frame = renderDiagnostic(found as Diagnostic, ['version: 1', `"x-note": "${'a'.repeat(5000)}`])
@@ -368,10 +374,10 @@ describe('a diagnostic for people', () => {
       ['error[SC201]: a␛����b', ' --> a.yaml:1:1', '  |', '1 | →x␀y�', '  | ^'],
     ],
     [
-      'a whole line of 120 characters',
+      'a whole line of 120 wide characters',
       { range: at(1, 120) },
       ['😀'.repeat(120)],
-      ['error[SC201]: no', ' --> a.yaml:1:120', '  |', `1 | ${'😀'.repeat(120)}`, `  | ${' '.repeat(119)}^`],
+      ['error[SC201]: no', ' --> a.yaml:1:120', '  |', `1 | ${'😀'.repeat(120)}`, `  | ${' '.repeat(238)}^^`],
     ],
     [
       'the start of a long line',
