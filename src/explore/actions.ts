@@ -1,7 +1,7 @@
 import type { ActionDescription } from '../http/action-description.js'
 import type { Method } from '../http/route.js'
 import type { Identity } from '../resource/identity.js'
-import { seenBy } from './caller.js'
+import { type Seen, seenBy } from './caller.js'
 import type { Members } from './exact-json.js'
 import { fieldInputs } from './field-input.js'
 import { buttonLink, dialog, opener } from './form.js'
@@ -26,15 +26,15 @@ export interface Offered {
 }
 
 /** The actions that the caller may run on the record or list of a page. */
-export function actionsOf(explored: Explored, place: ApiPath, identity: Identity | undefined): Offered {
+export function actionsOf(explored: Explored, place: ApiPath, { runs }: Seen): Offered {
   const { resource, path, template } = place
   const on = isRecord(place) ? 'record' : 'collection'
   const placed = [...explored.routes].flatMap(({ action, method, path: other }) =>
-    resource && action?.resource.spec.name === resource.spec.name && action.on === on
+    resource && action?.resource.spec.name === resource.spec.name && action.on === on && runs(action.name)
       ? [{ action, method, path: path + other.slice(template.length) }]
       : [],
   )
-  return offerAll(explored, placed, { identity, asked: undefined })
+  return offerAll(explored, placed, undefined)
 }
 
 /** The actions at the path of the page, for the caller of the request. Inputs are filled from its query string. */
@@ -43,28 +43,27 @@ export function actionsAt(
   place: ApiPath,
   given: { identity: Identity | undefined; search: string },
 ): Offered {
-  const placed = place.actions.map((each) => ({ ...each, path: place.path }))
-  return offerAll(explored, placed, { identity: given.identity, asked: new Map(new URLSearchParams(given.search)) })
+  const placed = place.actions
+    .filter(({ action }) => seenBy(explored, action.resource, given.identity).runs(action.name))
+    .map((each) => ({ ...each, path: place.path }))
+  return offerAll(explored, placed, new Map(new URLSearchParams(given.search)))
 }
 
-interface Asking {
-  readonly identity: Identity | undefined
-  /** The query of the request, if the page has the path of the actions; undefined on pages of a record or list. */
-  readonly asked: Members | undefined
-}
-
-/** The first action that the caller may run has the access key `a`. */
-function offerAll(explored: Explored, placed: readonly PlacedAction[], { identity, asked }: Asking): Offered {
-  const offered = placed
-    .filter(({ action }) => seenBy(explored, action.resource, identity).runs(action.name))
-    .map((each, index) => offer(explored, each, { asked, accessKey: index === 0 ? 'a' : undefined }))
+/**
+ * The first action has the access key `a`.
+ * @param asked the query of the request, if the page has the path of the actions; undefined on pages of a record or list
+ */
+function offerAll(explored: Explored, placed: readonly PlacedAction[], asked: Members | undefined): Offered {
+  const offered = placed.map((each, index) =>
+    offer(explored, each, { asked, accessKey: index === 0 ? 'a' : undefined }),
+  )
   return { buttons: offered.map(({ button }) => button), dialogs: offered.flatMap(({ form }) => form ?? []) }
 }
 
 function offer(
   explored: Explored,
   { action, method, path }: PlacedAction,
-  { asked, accessKey }: Pick<Asking, 'asked'> & { readonly accessKey: string | undefined },
+  { asked, accessKey }: { readonly asked: Members | undefined; readonly accessKey: string | undefined },
 ): { readonly button: Html; readonly form: Html | undefined } {
   const { name, summary, input = [], output, resource } = action
   const id = `action-${name}`

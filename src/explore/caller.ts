@@ -3,7 +3,7 @@ import type { Identity } from '../resource/identity.js'
 import type { Resource } from '../resource/resource.js'
 import { quoted } from '../shell-word.js'
 import { type Context, type Route, resourceAt } from '../http/route.js'
-import type { Explored } from './place.js'
+import type { ApiPath, Explored } from './place.js'
 
 /** A resource as the caller of a page sees it. */
 export interface Seen {
@@ -31,6 +31,36 @@ export function seenBy({ profiles }: Explored, given: Resource, identity: Identi
       if (method === 'PUT') return sendable.change.fields
       const { granted } = method === 'POST' ? sendable.create : sendable.change
       return spec.model.fields.filter(({ name }) => granted.has(name))
+    },
+  }
+}
+
+const CHANGES: readonly Operation[] = ['update', 'partial_update', 'destroy']
+
+/** The same on the page of a record: what the caller may do to this record. */
+export async function seenAt(
+  explored: Explored,
+  { resource: given, path }: ApiPath & { readonly resource: Resource },
+  context: Context,
+): Promise<Seen> {
+  const seen = seenBy(explored, given, context.identity)
+  const { access, key, spec } = seen.resource
+  const id = key.parse(path.slice(spec.path.length, -1))
+  if (!access || id === undefined) return seen
+  const actions = [...explored.routes].flatMap(({ action }) =>
+    action?.on === 'record' && action.resource.spec.name === spec.name ? [action.name] : [],
+  )
+  const grants = new Set([...CHANGES, ...actions].flatMap(access.action))
+  const covering = new Set(await context.documents(given).covering([...grants], id))
+  const coveringFor = (name: string) => access.action(name).filter((grant) => covering.has(grant))
+  return {
+    resource: seen.resource,
+    may: (operation) => seen.may(operation) && (!CHANGES.includes(operation) || coveringFor(operation).length > 0),
+    runs: (action) => seen.runs(action) && coveringFor(action).length > 0,
+    settable(method) {
+      const fields = seen.settable(method)
+      if (method !== 'PATCH') return fields
+      return fields.filter(({ name }) => coveringFor('partial_update').some((grant) => grant.fields.includes(name)))
     },
   }
 }

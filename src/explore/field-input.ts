@@ -131,14 +131,14 @@ function lookup(explored: Explored, { target }: FieldSpec): Html | undefined {
   const size = found && sizeParameter(found.spec)
   // Without pages, the list is the proposals. A dialect has parameters of its own.
   if (!found || (size === undefined && found.spec.dialect)) return undefined
-  const { resource } = seenBy(explored, found, explored.caller)
+  const { resource, may } = seenBy(explored, found, explored.caller)
   const finding = featureParameters(found.spec, 'list').filter(({ findsText }) => findsText)
   const search = finding.find((each) => !isFilter(each)) ?? finding[0]
   // Without a search, the script looks for words in the first records.
   const most = Math.min(search ? PROPOSALS : MAX_LOOKED_AT, found.spec.pagination.maxPageSize)
   const url = size === undefined ? found.spec.path : `${found.spec.path}?${size}=${most}`
   return resource.shown.some(({ name }) => name === target.field)
-    ? html`data-path="${url}" data-key="${target.field}" data-label="${labelOf(resource)?.name}" data-search="${search?.name}"${size !== undefined && html` data-most="${most}"`}`
+    ? html`data-path="${url}" data-key="${target.field}" data-label="${labelOf(resource)?.name}" data-search="${search?.name}"${size !== undefined && html` data-most="${most}"`}${target.isKey && may('retrieve') && html` data-record="${found.spec.path}"`}`
     : undefined
 }
 

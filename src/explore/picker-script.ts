@@ -5,10 +5,14 @@ export const PICKER_SCRIPT = String.raw`;(() => {
   for (const box of document.querySelectorAll('[data-picker]')) {
     const input = box.querySelector('input')
     const [list, name] = [box.querySelector('ul'), box.querySelector('.picked')]
-    const { path, key, label, search, most } = box.dataset
+    const { path, key, label, search, most, record } = box.dataset
     const shown = [input.value, name.textContent]
     let timer, asked, active = -1
 
+    const say = (words, isWrong) => {
+      name.textContent = words
+      name.classList.toggle('error', !!isWrong)
+    }
     const close = () => {
       clearTimeout(timer)
       asked = undefined
@@ -28,19 +32,29 @@ export const PICKER_SCRIPT = String.raw`;(() => {
     const pick = (option) => {
       input.value = option.dataset.value
       input.dispatchEvent(new Event('input', { bubbles: true }))
-      name.textContent = option.dataset.name
+      say(option.dataset.name)
       close()
     }
-    const optionOf = (row, index) => {
+    const nameOf = (row) => {
       const words = label ? row[label] : Object.entries(row).find(([member, value]) => typeof value === 'string' && member !== 'url' && member !== key)?.[1]
+      return words == null ? '' : String(words).slice(0, 80)
+    }
+    const optionOf = (row, index) => {
       const option = make('li', { id: list.id + '-' + index, role: 'option' })
       option.dataset.value = row[key]
-      option.dataset.name = words == null ? '' : String(words).slice(0, 80)
+      option.dataset.name = nameOf(row)
       option.setAttribute('aria-selected', 'false')
       option.append(make('span', { textContent: option.dataset.name, dir: 'auto' }), ' ', make('span', { textContent: row[key], className: 'dim' }))
       return option
     }
     const note = (words) => make('li', { role: 'option', ariaDisabled: 'true', className: 'dim', textContent: words })
+    // Shows the name of the record whose key was typed.
+    const check = async (typed) => {
+      if (!record || !NUMBER.test(typed)) return
+      const response = await fetch(record + typed + '/')
+      const words = response.ok ? nameOf(await response.json()) : response.status === 404 ? 'No record has this key' : ''
+      if (input.value.trim() === typed) say(words, !response.ok)
+    }
     const propose = async () => {
       const typed = input.value.trim()
       const url = path + (search && typed ? (path.includes('?') ? '&' : '?') + search + '=' + encodeURIComponent(typed) : '')
@@ -61,16 +75,20 @@ export const PICKER_SCRIPT = String.raw`;(() => {
       input.removeAttribute('aria-activedescendant')
       // Enter picks the first record for words, but leaves a typed key as it is.
       if (typed && !NUMBER.test(typed)) mark(0)
+      const same = known.find((row) => String(row[key]) === typed)
+      if (same) say(nameOf(same))
+      else await check(typed)
     }
     const ask = () => propose().catch(close)
 
     input.addEventListener('input', (event) => {
-      name.textContent = input.value === shown[0] ? shown[1] : ''
+      say(input.value === shown[0] ? shown[1] : '')
       clearTimeout(timer)
       if (event.isTrusted) timer = setTimeout(ask, 200)
     })
     input.addEventListener('click', () => { if (list.hidden) ask() })
     input.addEventListener('blur', close)
+    input.addEventListener('change', () => { if (!name.textContent) check(input.value.trim()).catch(() => {}) })
     input.addEventListener('keydown', (event) => {
       if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
         event.preventDefault()
@@ -88,7 +106,7 @@ export const PICKER_SCRIPT = String.raw`;(() => {
       const option = event.target.closest('[data-value]')
       if (option) pick(option)
     })
-    input.form.addEventListener('reset', () => { name.textContent = shown[1] })
+    input.form.addEventListener('reset', () => say(shown[1]))
   }
 })()
 `

@@ -4,7 +4,7 @@ import type { Resource } from '../resource/resource.js'
 import type { Identity } from '../resource/identity.js'
 import { actionsAt, actionsOf } from './actions.js'
 import { type ApiResponse, ask } from './ask.js'
-import { seenBy } from './caller.js'
+import { type Seen, seenAt, seenBy } from './caller.js'
 import { type Exact, type Members, printJson, readExact } from './exact-json.js'
 import { fieldInputs } from './field-input.js'
 import { bodyDialog, deletion, dialog, opener } from './form.js'
@@ -55,8 +55,9 @@ export async function placePage(
     whole: await wholeRecord(all, place, { context, search, answer }),
   }
   const { resource } = place
-  const caller = resource && seenBy(all, resource, identity)
   const record = isRecord(place) && answer?.status === 200 ? recordOf(value, resource) : undefined
+  const caller =
+    resource && (record ? await seenAt(all, { ...place, resource }, context) : seenBy(all, resource, identity))
   const explored = {
     ...all,
     near: resource?.spec.path,
@@ -66,7 +67,7 @@ export async function placePage(
     }),
   }
   const referrers = resource && record ? await referrersOf(explored, resource, { record, context }) : []
-  const { buttons, above, body, below } = partsOf(explored, place, { ...seen, referrers })
+  const { buttons, above, body, below } = partsOf(explored, place, { ...seen, caller, referrers })
   const plain = titleOf(place)
   const title = (record && caller && nameOf(caller.resource, record)) ?? plain
   const script = place.resource && isRecord(place) ? 'explore-record.js' : 'explore-list.js'
@@ -106,21 +107,22 @@ interface Answered {
   readonly answer: ApiResponse | undefined
   readonly value: Exact | undefined
   readonly identity: Identity | undefined
+  /** The resource as the caller sees it; undefined for routes of plugins. */
+  readonly caller: Seen | undefined
   readonly referrers: readonly Referrer[]
 }
 
 function partsOf(explored: Explored, place: ApiPath, seen: Answered): Parts {
-  const { search, answer, value, identity, whole, referrers } = seen
+  const { search, answer, value, caller, whole, referrers } = seen
   const { resource } = place
   const rejected = answer && answer.status >= 400
-  if (!resource) return pluginParts(explored, place, seen)
-  const caller = seenBy(explored, resource, identity)
+  if (!resource || !caller) return pluginParts(explored, place, seen)
   if (isRecord(place)) {
     const record = recordOf(value, resource)
     if (rejected || !record) return { body: answer ? rejection(answer, value) : html`` }
     const stored = whole?.status === 200 ? recordOf(readExact(whole.text), resource) : undefined
     const version = whole?.headers.get('etag')
-    const actions = actionsOf(explored, place, identity)
+    const actions = actionsOf(explored, place, caller)
     const { buttons, dialogs } = stored
       ? changes(explored, place, { caller, record: stored, version, actions, referrers })
       : {}
@@ -129,7 +131,7 @@ function partsOf(explored: Explored, place: ApiPath, seen: Answered): Parts {
   }
   const { name } = resource.spec
   const creates = caller.may('create')
-  const actions = actionsOf(explored, place, identity)
+  const actions = actionsOf(explored, place, caller)
   const asked = { search, answer, value, detail: rejected ? detailOf(value) : undefined }
   const listed = answer && (listBody(explored, place, caller, asked) ?? raw(answer, value))
   return {

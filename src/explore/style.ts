@@ -2,14 +2,14 @@
 export const STYLE = String.raw`:root {
   color-scheme: light dark;
   --bg: #f6f7f9; --card: #fff; --sunk: #f0f2f5; --line: #dde1e7; --text: #1b2130; --dim: #586174;
-  --accent: #3451d1; --on-accent: #fff; --focus: #3451d1; --red: #b3261e; --red-bg: #fdeceb; --green: #10693c; --green-bg: #e3f5ea;
+  --accent: #3451d1; --on-accent: #fff; --red: #b3261e; --red-bg: #fdeceb; --green: #10693c; --green-bg: #e3f5ea;
   --amber: #7d5200; --amber-bg: #fdf1d8; --blue-bg: #e9edfd; --shadow: 0 1px 2px #1b213014, 0 12px 40px #1b21302e;
   --mono: ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --bg: #0f1218; --card: #171b23; --sunk: #1e232d; --line: #2d3440; --text: #e7eaf0; --dim: #9fa8b8;
-    --accent: #9db2ff; --on-accent: #10162b; --focus: #9db2ff; --red: #ff9d95; --red-bg: #3a1a1a; --green: #7fdca6; --green-bg: #12301f;
+    --accent: #9db2ff; --on-accent: #10162b; --red: #ff9d95; --red-bg: #3a1a1a; --green: #7fdca6; --green-bg: #12301f;
     --amber: #f3c569; --amber-bg: #33270c; --blue-bg: #1d2647; --shadow: 0 1px 2px #0008, 0 12px 48px #000c;
   }
 }
@@ -19,7 +19,7 @@ body {
   display: grid; grid-template: "top top" auto "nav main" 1fr / 14rem minmax(0, 1fr); min-height: 100vh;
 }
 a { color: var(--accent); text-underline-offset: .15em; text-decoration-thickness: 1px; }
-:focus-visible { outline: 2px solid var(--focus); outline-offset: 2px; }
+:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 main:focus { outline: none; }
 code, pre, .code { font-family: var(--mono); font-size: 13px; }
 pre {
@@ -144,6 +144,7 @@ dialog footer { display: flex; justify-content: flex-end; gap: .5rem; padding: .
 }
 .picker { position: relative; }
 .picker .picked { font-size: 13px; color: var(--green); }
+.picker .error { color: var(--red); }
 [role=listbox] {
   position: absolute; z-index: 6; top: 2.5rem; left: 0; right: 0; margin: 0; padding: .3rem; list-style: none; max-height: 15rem; overflow: auto;
   background: var(--card); border: 1px solid var(--line); border-radius: 8px; box-shadow: var(--shadow);

@@ -69,6 +69,7 @@ export function boundStores<Items>(
       retrieve: store.retrieve,
       lock: store.lock,
       mayRun: store.mayRun,
+      covering: store.covering,
       create: store.create,
       createMany: store.createMany,
       retrieveMany: store.retrieveMany,

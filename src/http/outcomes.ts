@@ -135,6 +135,7 @@ function watchWrites<Item, Items, Key, Insert, Change extends object>(
     retrieveMany: store.retrieveMany,
     lock: store.lock,
     mayRun: store.mayRun,
+    covering: store.covering,
     lockMany: store.lockMany,
     create: (row) => watched(watch, () => store.create(row), isThere),
     createMany: (rows) =>

@@ -105,6 +105,23 @@ describeInChromium('a form in Chromium', () => {
     expect(await page.locator('[data-picker]:has([name=author]) .picked').textContent()).toBe('')
   })
 
+  test('shows the name of the record whose key is typed, or that there is none', async () => {
+    const name = page.locator('[data-picker]:has([name=author]) .picked')
+    await run(`update authors set name = 'Octavia E. Butler' where id = 4321`)
+    await open('/books/')
+    await button('New book').click()
+    await page.keyboard.type('4321')
+    await name.filter({ hasText: 'Octavia E. Butler' }).waitFor()
+    await page.keyboard.type('9')
+    await name.filter({ hasText: 'No record has this key' }).waitFor()
+    expect(await findFaults(page)).toEqual([])
+    await author().fill('')
+    await page.keyboard.type('4321')
+    await page.keyboard.press('Tab')
+    await name.filter({ hasText: 'Octavia E. Butler' }).waitFor()
+    await run(`update authors set name = 'Author 4321' where id = 4321`)
+  })
+
   test('looks for words in the first records of a list that cannot be searched', async () => {
     await open('/books/')
     await button('New book').click()

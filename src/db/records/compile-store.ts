@@ -94,6 +94,7 @@ function within<Item, Items>(operations: Bounded<Store<Item, Items>>, bounds: Bo
     retrieve: (id, selection) => operations.retrieve(bounds, id, selection),
     lock: (id, only) => operations.lock(bounds, id, only),
     mayRun: (action, id) => operations.mayRun(bounds, action, id),
+    covering: (grants, id) => operations.covering(bounds, grants, id),
     create: (row) => operations.create(bounds, row),
     createMany: (rows) => operations.createMany(bounds, rows),
     retrieveMany: (ids) => operations.retrieveMany(bounds, ids),

@@ -16,6 +16,7 @@ export function withoutKey<Item, Items>({ name }: ModelSpec): Omit<Store<Item, I
     retrieve: reject('retrieve'),
     lock: reject('lock'),
     mayRun: reject('mayRun'),
+    covering: reject('covering'),
     createMany: reject('createMany'),
     retrieveMany: reject('retrieveMany'),
     lockMany: reject('lockMany'),

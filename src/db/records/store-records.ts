@@ -1,13 +1,13 @@
 import { fail } from '../../fail.js'
-import type { ModelSpec } from '../../config/spec.js'
+import type { GrantSpec, ModelSpec } from '../../config/spec.js'
 import type { Cell } from '../../fields/cell.js'
 import { Problem } from '../../problem.js'
 import { withIndex } from '../../resource/items.js'
 import { recordKey } from '../../resource/record-key.js'
-import type { Precondition, Row } from '../../resource/plan.js'
+import type { Id, Precondition, Row } from '../../resource/plan.js'
 import type { Result } from '../database.js'
 import { type Projection, projectionFor } from '../statements/projections.js'
-import type { Bounds } from '../statements/bounds.js'
+import type { Bounds, Granted } from '../statements/bounds.js'
 import { forbiddenFields, notGranted, unnamedFields } from '../statements/granted-writes.js'
 import { filledByScope } from '../statements/scope.js'
 import type { Statements } from '../statements/statements.js'
@@ -109,6 +109,12 @@ export function recordsOn<Item, Items>({
     await rejectUncovered(bounds, id, row)
     await rejectUnmet(bounds, id, only)
   }
+  const coveringOf = async (granted: Granted, grants: readonly GrantSpec[], id: Id) => {
+    const limited = grants.filter(({ rows }) => rows !== undefined)
+    if (limited.length === 0) return grants
+    const [covered] = (await sender.read(follow(statements.covering(granted, key.write(id), limited)))).rows
+    return grants.filter((grant) => grant.rows === undefined || covered?.[limited.indexOf(grant)] === 'true')
+  }
 
   return {
     async retrieve(bounds, id, selection) {
@@ -128,10 +134,12 @@ export function recordsOn<Item, Items>({
 
     async mayRun(bounds, action, id) {
       const granted = bounds?.granted
-      if (!granted || granted.access.action(action).some(({ rows }) => rows === undefined)) return true
-      const { rows } = await sender.read(follow(statements.runs(granted, key.write(id), action)))
-      return rows[0]?.[0] === 'true'
+      const grants = granted?.access.action(action) ?? []
+      if (!granted || grants.some(({ rows }) => rows === undefined)) return true
+      return (await coveringOf(granted, grants, id)).length > 0
     },
+
+    covering: async (bounds, grants, id) => (bounds?.granted ? coveringOf(bounds.granted, grants, id) : grants),
 
     retrieveMany: async (bounds, ids) =>
       (await sender.read(statements.retrieveMany(bounds, ids.map(key.write)))).rows.map(read),

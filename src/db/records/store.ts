@@ -1,4 +1,4 @@
-import type { ModelSpec } from '../../config/spec.js'
+import type { GrantSpec, ModelSpec } from '../../config/spec.js'
 import type { Id, ListPage, ListPlan, Precondition, Row, Selection } from '../../resource/plan.js'
 import type { Bounds } from '../statements/bounds.js'
 import type { ChangeOf, IdOf, InsertOf, RecordOf } from '../../resource/typed.js'
@@ -23,6 +23,8 @@ export interface Store<Item, Items = readonly Item[], Key = Id, Insert = Row, Ch
   lock(id: Key, only?: readonly Precondition[]): Promise<Item | undefined>
   /** Whether a grant allows the caller an action on a record. */
   mayRun(action: string, id: Key): Promise<boolean>
+  /** Returns those of some grants of the caller that cover a record. */
+  covering(grants: readonly GrantSpec[], id: Key): Promise<readonly GrantSpec[]>
   create(row: Insert): Promise<Stored<Item, Key>>
   /** Creates all or none, in few statements and one transaction; returns them in the order of the rows. */
   createMany(rows: readonly Insert[]): Promise<readonly Stored<Item, Key>[]>

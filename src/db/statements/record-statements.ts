@@ -1,5 +1,5 @@
 import { tableSql } from '../../fields/table-name.js'
-import type { ModelSpec } from '../../config/spec.js'
+import type { GrantSpec, ModelSpec } from '../../config/spec.js'
 import { JsonMergePatch } from '../../fields/json-text.js'
 import { identifier } from '../../fields/sql-literal.js'
 import { remember, rememberByText } from '../../remember.js'
@@ -46,8 +46,8 @@ export interface RecordStatements {
    * grant names, whether the change leaves it as it is.
    */
   covers(bounds: Bounds | undefined, id: readonly string[], row?: Row): Statement
-  /** Selects whether a grant for an action covers a record. */
-  runs(granted: Granted, id: readonly string[], action: string): Statement
+  /** Selects for each of some grants whether it covers a record as it is stored. */
+  covering(granted: Granted, id: readonly string[], grants: readonly GrantSpec[]): Statement
   /** Deletes a record and returns it. */
   take(bounds: Bounds | undefined, id: readonly string[], only?: readonly Precondition[]): Statement
 }
@@ -181,10 +181,10 @@ export function compileRecordStatements({
       prepared.serve(removing({ bounds, id, only }, (params) => removal(bounds, only ?? ANYWAY, false, params))),
     take: (bounds, id, only) =>
       prepared.serve(taking({ bounds, id, only }, (params) => removal(bounds, only ?? ANYWAY, true, params))),
-    runs(granted, id, action) {
+    covering(granted, id, grants) {
       const params = parameters(...id)
-      const covered = coversStored(model, granted.access.action(action), { ...granted, params })
-      const text = `select (${covered})::text from ${table} where ${matched}`
+      const covered = grants.map((grant) => `(${coversStored(model, [grant], { ...granted, params })})::text`)
+      const text = `select ${covered.join(', ')} from ${table} where ${matched}`
       return prepared.serve({ text, values: params.values, kind: QUICK })
     },
     covers(bounds, id, given) {
