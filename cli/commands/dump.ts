@@ -12,6 +12,7 @@ import { type CliContext, type CommonOptions, requireSpec, shownPath } from '../
 import { onExistingDatabase } from '../database/database.js'
 import { type ExitCode, Failure } from '../failure.js'
 import { count } from '../output.js'
+import { createPace, createProgress, type Progress } from '../progress.js'
 import { requireSchema } from '../serve/schema.js'
 import { openWhole, type WholeFile } from '../project/whole-file.js'
 
@@ -49,11 +50,12 @@ async function dump(context: CliContext, name: string, options: DumpOptions): Pr
   const model = findModel(spec, name)
   const format = options.format ?? formatOf(options.output)
   const sink = await openSink(context, options.output)
+  const watch = watchDump(context, options)
   try {
     const records = await onExistingDatabase(context, spec, async (database, migrations) => {
       await requireSchema(spec, database, migrations)
-      return write(database, { model, format, write: sink.write })
-    })
+      return write(database, { model, format, write: sink.write, onProgress: watch?.onProgress })
+    }).finally(() => watch?.end())
     await sink.finish()
     if (options.output !== undefined)
       context.err.line(
@@ -64,6 +66,19 @@ async function dump(context: CliContext, name: string, options: DumpOptions): Pr
     await sink.discard()
     if (error instanceof ReaderGone) return 0
     throw error
+  }
+}
+
+/** A bar at the terminal, unless the records are shown there. */
+function watchDump(context: CliContext, { output }: DumpOptions) {
+  if (!context.err.terminal || (output === undefined && context.out.terminal)) return undefined
+  let bar: { readonly progress: Progress; readonly pace: ReturnType<typeof createPace> } | undefined
+  return {
+    onProgress(records: number, total: number) {
+      bar ??= { progress: createProgress(context, total), pace: createPace(total) }
+      bar.progress.at(records, bar.pace(records, records))
+    },
+    end: () => bar?.progress.end(),
   }
 }
 

@@ -4,6 +4,7 @@ import { resolve } from 'node:path'
 import { Option } from 'commander'
 import { type Database, openResultStore, openScratch, withParts } from '../../src/internal.js'
 import { type CliContext, type CommonOptions, projectFolders } from '../context.js'
+import { createStages } from '../progress.js'
 
 const VARIABLE = 'DATABASE_SCRATCH_URL'
 
@@ -41,8 +42,24 @@ export async function openScratchOf(
   return withParts(scratch, { results })
 }
 
-/** Runs `work` with that database, and closes it. */
+/** Runs `work` with that database, and closes it. A bar at the terminal shows work that takes long. */
 export async function withScratch<T>(
+  context: CliContext,
+  options: ScratchOptions & CommonOptions,
+  work: (scratch: Database) => Promise<T>,
+): Promise<T> {
+  const stages = createStages(context, SCRATCH_STAGES)
+  stages.next('opening a scratch database')
+  return withSilentScratch(context, options, (scratch) => {
+    stages.next('running the migrations in it')
+    return work(scratch)
+  }).finally(() => stages.end())
+}
+
+const SCRATCH_STAGES = 2
+
+/** The same without a bar, for a server, whose terminal has its log. */
+export async function withSilentScratch<T>(
   context: CliContext,
   options: ScratchOptions & CommonOptions,
   work: (scratch: Database) => Promise<T>,

@@ -1,7 +1,9 @@
 import { type AppSpec, type Asker, createService, type Database, exampleCallers } from '../../src/internal.js'
 import type { Application, CliContext } from '../context.js'
-import { type ScratchOptions, withScratch } from '../migrate/scratch.js'
+import { type ScratchOptions, withSilentScratch } from '../migrate/scratch.js'
 import type { ExitCode } from '../failure.js'
+import { count } from '../output.js'
+import { createProgress } from '../progress.js'
 import type { LineOf } from './access-text.js'
 import { type ExampleRecords, makeExamples } from './example-records.js'
 import { findIdle, type Idle } from './idle-conditions.js'
@@ -20,9 +22,9 @@ const HEADER = 'x-verify-caller'
  */
 export async function verifyAccess(context: CliContext, loaded: Application, request: Verification): Promise<ExitCode> {
   const { spec } = loaded
-  return withScratch(context, { ...request, config: spec.file }, async (scratch) => {
+  return withSilentScratch(context, { ...request, config: spec.file }, async (scratch) => {
     const examples = await makeExamples(spec, scratch)
-    const found = await compareAll(loaded, examples, scratch).finally(examples.remove)
+    const found = await compareAll(context, loaded, { examples, scratch }).finally(examples.remove)
     const idle = findIdle(loaded, examples, request.lineOf)
     const reported = { found, idle, empty: examples.empty }
     if (request.json) reportJson(context, reported)
@@ -32,9 +34,9 @@ export async function verifyAccess(context: CliContext, loaded: Application, req
 }
 
 async function compareAll(
+  context: CliContext,
   { spec, app }: Application,
-  examples: ExampleRecords,
-  scratch: Database,
+  { examples, scratch }: { readonly examples: ExampleRecords; readonly scratch: Database },
 ): Promise<Verifying['found']> {
   const log = { info: () => {}, error: () => {} }
   const find = ({ headers }: { readonly headers: Readonly<Record<string, unknown>> }) =>
@@ -42,12 +44,18 @@ async function compareAll(
   const service = createService({ ...app, authenticators: [{ name: 'verify', find }] }, scratch, { log })
   const { url } = await service.listen({ port: 0, host: '127.0.0.1' })
   const found = { differences: [], requests: 0, undecided: 0 }
+  const resources = spec.resources.filter((each) => each.access !== undefined)
+  const pairs = resources.flatMap((resource) => exampleCallers(spec).map((asker) => ({ resource, asker })))
+  const progress = createProgress(context, pairs.length)
   try {
     const verifying = { spec, examples, send: senderTo(url), found }
-    for (const resource of spec.resources.filter((each) => each.access !== undefined))
-      for (const asker of exampleCallers(spec)) await compareCaller(verifying, asker, resource)
+    for (const [at, { resource, asker }] of pairs.entries()) {
+      progress.at(at, `${count(found.requests, 'request')}, ${resource.name}`)
+      await compareCaller(verifying, asker, resource)
+    }
     return found
   } finally {
+    progress.end()
     await service.drain()
   }
 }

@@ -16,7 +16,7 @@ import { Failure } from '../failure.js'
 import type { Log } from './log.js'
 import { findOpen, growOpen, markOpen } from './open-migration.js'
 import { applyPending, prepareSchema } from './schema.js'
-import { scratchOf, withScratch } from '../migrate/scratch.js'
+import { scratchOf, withSilentScratch } from '../migrate/scratch.js'
 
 interface Fit {
   readonly spec: AppSpec
@@ -73,7 +73,7 @@ export async function fitSchema(context: CliContext, fit: Fit, serve: () => void
 async function add(context: CliContext, { spec, before, database, log }: Fit, lacks: readonly string[]) {
   const { migrations } = projectFolders(spec.file)
   const known = await readMigrations(migrations)
-  const { plan, open, growth } = await withScratch(
+  const { plan, open, growth } = await withSilentScratch(
     context,
     { ...scratchOf(context), config: spec.file },
     async (scratch) => {

@@ -22,6 +22,8 @@ interface Dumping {
   readonly format: DumpFormatName
   /** Writes a piece of text; the dump waits for it. */
   readonly write: (text: string) => Promise<void>
+  /** Called with the number of records so far, and of all. Without it, records are not counted before. */
+  readonly onProgress?: ((records: number, total: number) => void) | undefined
 }
 
 /**
@@ -29,12 +31,13 @@ interface Dumping {
  * @returns the number of records
  * @throws the errors of `write`, and a Problem if the database fails
  */
-export async function dump(database: Database, { model, format, write }: Dumping): Promise<number> {
+export async function dump(database: Database, { model, format, write, onProgress }: Dumping): Promise<number> {
   const { form, header, row } = FORMATS[format]
   let records = 0
   await write(header(model))
-  await dumpRecords(database, { model, form }, async (rows) => {
+  await dumpRecords(database, { model, form, isCounted: onProgress !== undefined }, async (rows, total) => {
     records += rows.length
+    onProgress?.(records, total)
     await write(rows.map(row).join(''))
   })
   return records

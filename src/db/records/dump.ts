@@ -1,4 +1,5 @@
 import type { ModelSpec } from '../../config/spec.js'
+import { tableSql } from '../../fields/table-name.js'
 import type { Cell } from '../../fields/cell.js'
 import type { Database } from '../database.js'
 import { cellColumn, wireColumn } from '../statements/columns.js'
@@ -15,19 +16,28 @@ const SELECT: Readonly<Record<DumpForm, (model: ModelSpec) => readonly string[]>
   cells: ({ fields }) => fields.map(cellColumn),
 }
 
+interface Dumped {
+  readonly model: ModelSpec
+  readonly form: DumpForm
+  /** Whether the records are counted before. */
+  readonly isCounted: boolean
+}
+
 /**
- * Passes every record of a model with all fields to `take`, in primary-key order, as of one snapshot.
+ * Passes every record of a model with all fields to `take`, in primary-key order, as of one snapshot, and the number of all records, if they are counted.
  * @throws the errors of `take`, and a Problem if the database fails
  */
 export function dumpRecords(
   database: Database,
-  { model, form }: { readonly model: ModelSpec; readonly form: DumpForm },
-  take: (rows: readonly (readonly Cell[])[]) => Promise<void>,
+  { model, form, isCounted }: Dumped,
+  take: (rows: readonly (readonly Cell[])[], total: number) => Promise<void>,
 ): Promise<void> {
   const select = SELECT[form](model)
   return database.transaction(
     async (connection) => {
-      for await (const rows of readTable(connection, { model, select })) await take(rows)
+      const text = `select count(*)::text from ${tableSql(model.table)}`
+      const counted = isCounted ? (await connection.query({ text, values: [] })).rows[0]?.[0] : undefined
+      for await (const rows of readTable(connection, { model, select })) await take(rows, Number(counted ?? 0))
     },
     { snapshot: true, unlimited: true },
   )
