@@ -260,7 +260,7 @@ test('reports what is missing afterwards', async () => {
 async function onOther(
   sql: string,
   work: (found: Introspected, other: TestDatabase) => Promise<void> | void,
-  options: { readonly manage?: boolean } = {},
+  options: { readonly manage?: boolean; readonly tables?: readonly string[] } = {},
 ): Promise<void> {
   const other = await openTestDatabase('')
   try {
@@ -330,4 +330,39 @@ test('reports a foreign key to a column without a field instead of making a rela
       )
     },
     { manage: true },
+  ))
+
+test('a view that PostgreSQL can write to takes changes once it has a key, and foreign keys to tables without a model name their field', () =>
+  onOther(
+    `create table cities (id bigint primary key);
+     create table people (id bigint generated always as identity primary key, city bigint references cities, name text not null);
+     create view residents as select id, city, name from people`,
+    async ({ text }, other) => {
+      const withKey = text
+        .replace('primary_key: none', 'primary_key: [id]')
+        .replace('id:   { type: bigint, nullable: true }', 'id:   { type: bigint, key: identity }')
+        .replace('operations: [list]', 'operations: [list, create, retrieve, partial_update, destroy]')
+      const residents = await startApi(withKey, { database: other })
+      try {
+        expect(await differencesOfOthers(specOf(withKey), other)).toEqual([])
+        const made = await residents.send('POST', '/api/residents/', { name: 'Ada' })
+        expect([made.status, made.headers.get('location'), await made.json()]).toEqual([
+          201,
+          '/api/residents/1/',
+          { id: 1, city: null, name: 'Ada' },
+        ])
+        const changed = await residents.send('PATCH', '/api/residents/1/', { name: 'Bo' })
+        expect([changed.status, await changed.json()]).toEqual([200, { id: 1, city: null, name: 'Bo' }])
+        const lost = await residents.send('PATCH', '/api/people/1/', { city: 9 })
+        expect([lost.status, await lost.json()]).toMatchObject([
+          409,
+          { errors: { city: 'City names a record that does not exist' } },
+        ])
+        expect((await residents.fetch('/api/residents/1/', { method: 'DELETE' })).status).toBe(204)
+        expect(await (await residents.fetch('/api/people/')).json()).toEqual([])
+      } finally {
+        await residents.close()
+      }
+    },
+    { tables: ['people', 'residents'] },
   ))
