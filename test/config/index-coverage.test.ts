@@ -102,6 +102,14 @@ describe('a missing index is reported', () => {
     expect(await additions(indexes, resource)).toEqual(lines)
   })
 
+  test('of an order beside an index that ignores case, which has another one', async () => {
+    const index = '\n      - { fields: [title, id], ignore_case: true }'
+    const warnings = await warningsOf(config(index, 'orderable: [title]'))
+    expect(warnings.map(({ message }) => message)).toContain(
+      'no index serves `ordering=title`: every page sorts the whole table',
+    )
+  })
+
   test('once for an order, a default order and a filter that it would serve', async () => {
     const warnings = await warningsOf(config('', 'filterable: [title], orderable: [title], default_order: [title]'))
     expect(warnings.map(({ message }) => message)).toEqual([
