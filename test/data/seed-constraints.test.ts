@@ -17,6 +17,11 @@ models:
     fields:
       name: { type: string, max: 9, primary_key: true }
       note: { type: string, max: 9 }
+  term:
+    managed: false
+    fields:
+      name: { type: string, max: 9, primary_key: true }
+      note: { type: string, max: 9 }
 resources: {}
 `
 
@@ -25,6 +30,9 @@ const BY_HAND = `-- up
 alter table slot drop constraint slot_place_key, add constraint slot_place_key unique (place) deferrable initially deferred;
 alter table seat alter constraint seat_beside_id_fkey deferrable initially deferred;
 create table tag (name varchar(9) primary key, note varchar(9) not null);
+create table term (name varchar(9) primary key, note varchar(9) not null);
+create table rare_term () inherits (term);
+insert into rare_term values ('old', 'a');
 `
 
 const ANY_CASE = `-- up
@@ -79,4 +87,11 @@ test('keys that are equal in their collation are reported as one record', async 
   expect(await seed('tag:\n  - { name: ada, note: a }\n')).toContain('created 1, updated 0, unchanged 0')
   expect(await seed('tag:\n  - { name: ADA, note: c }\n')).toContain('created 0, updated 1, unchanged 0')
   expect((await shelves.run('dump', 'tag')).stdout).toBe('{"name":"ada","note":"c"}\n')
+})
+
+test('records in tables that inherit from the one of the model are found', async () => {
+  const terms = 'term:\n  - { name: new, note: b }\n  - { name: old, note: c }\n'
+  expect(await seed(terms)).toContain('created 1, updated 1, unchanged 0')
+  expect(await seed(terms)).toContain('created 0, updated 0, unchanged 2')
+  expect((await shelves.run('dump', 'term')).stdout).toBe('{"name":"new","note":"b"}\n{"name":"old","note":"c"}\n')
 })

@@ -27,7 +27,7 @@ interface Columns {
 export interface ExistingTable {
   /** The type and collation of each column: an existing column can have others than its field. */
   readonly types: ReadonlyMap<string, string>
-  /** Whether `on conflict` accepts the key: it must be unique in the database, at the end of each statement. */
+  /** Whether `on conflict` finds every record by the key: it must be unique at the end of each statement, and no other table inherits from this one. */
   readonly takesConflicts: boolean
 }
 
@@ -63,6 +63,9 @@ export function compileUpsert(shape: Shape): (connection: Connection, rows: read
   }
 }
 
+/** Nothing is written if a record is repeated. */
+const UNREPEATED = `(select n from "@repeated") is null`
+
 function upsertText(shape: Shape): string {
   const { model, fields, key, types, takesConflicts } = shape
   const table = tableSql(model.table)
@@ -97,18 +100,21 @@ function writtenSeparately(columns: Columns, same: string): string {
   const { model, fields } = columns
   const table = tableSql(model.table)
   const changes = changesOf(columns, (field) => `"@given".c${fields.indexOf(field)}`)
-  const updated = `update ${table} ${changes?.set} from "@given" where (select n from "@repeated") is null and ${same} and ${changes?.where} returning false as created`
+  const updated =
+    changes &&
+    `update ${table} ${changes.set} from "@given"
+      where ${UNREPEATED} and ${same} and ${changes.where} returning false as created`
   return `"@inserted" as (
       ${insertOf(columns)} and not exists (select from ${table} where ${same}) order by n returning true as created
-    ), ${changes ? `"@updated" as (${updated}), ` : ''}"@written" as (
-      select created from "@inserted"${changes ? ' union all select created from "@updated"' : ''}
+    ), ${updated ? `"@updated" as (${updated}), ` : ''}"@written" as (
+      select created from "@inserted"${updated ? ' union all select created from "@updated"' : ''}
     )`
 }
 
 function insertOf({ model, fields }: Columns): string {
   const columns = fields.map(({ column }) => identifier(column)).join(', ')
   return `insert into ${tableSql(model.table)} (${columns}) overriding system value
-      select ${fields.map((_, index) => `c${index}`).join(', ')} from "@given" where (select n from "@repeated") is null`
+      select ${fields.map((_, index) => `c${index}`).join(', ')} from "@given" where ${UNREPEATED}`
 }
 
 /**
@@ -136,7 +142,7 @@ const COLUMNS = `
   where a.attrelid = $1::regclass and a.attnum > 0 and not a.attisdropped`
 
 const TAKES_CONFLICTS = `
-  select bool_and(i.indimmediate)::text from pg_index i
+  select bool_and(i.indimmediate and not (c.relkind = 'r' and c.relhassubclass))::text from pg_index i join pg_class c on c.oid = i.indrelid
   where i.indrelid = $1::regclass and i.indisunique and i.indisvalid and i.indpred is null
     and (select jsonb_agg(a.attname order by a.attname) from pg_attribute a
       where a.attrelid = i.indrelid and a.attnum = any ((i.indkey::int2[])[0:i.indnkeyatts - 1]))
