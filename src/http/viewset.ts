@@ -24,7 +24,8 @@ export interface Additions {
   readonly replacements: ReadonlyMap<OperationName, ReplacedBy>
 }
 
-interface ReplacedBy extends Pick<Route, 'source' | 'place'> {
+/** The replacement of an operation. */
+export interface ReplacedBy extends Pick<Route, 'source' | 'place'> {
   readonly replacement: AnyReplacement
 }
 
