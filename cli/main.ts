@@ -36,8 +36,14 @@ function watchShell(listener: () => void): void {
   }, SHELL_CHECK_INTERVAL_MS).unref()
 }
 
+/** Ctrl-C ends a command by an exit, so that its incomplete files and its progress bar are removed. */
+const INTERRUPTED = 130
+const interrupt = (): void => process.exit(INTERRUPTED)
+process.on('SIGINT', interrupt)
+
 const lifecycle: Lifecycle = {
   onStop: (listener) => {
+    process.off('SIGINT', interrupt)
     for (const signal of STOP_SIGNALS) process.on(signal, () => listener(signal))
     watchShell(() => listener('SIGTERM'))
   },

@@ -1,3 +1,4 @@
+import process from 'node:process'
 import { cutToWidth, displayWidth } from '../src/internal.js'
 import type { CliContext } from './context.js'
 import { count } from './output.js'
@@ -21,6 +22,11 @@ export function createProgress({ err, env }: CliContext, total: number): Progres
   let shownAt = performance.now() - REDRAW_INTERVAL_MS + SHOW_AFTER_MS
   let shown = false
   const draw = (text: string) => err.lossy.write(`${CLEAR}${text}`)
+  const end = () => {
+    if (shown) draw('')
+    process.off('exit', end)
+  }
+  process.on('exit', end)
   return {
     at(done, detail) {
       const now = performance.now()
@@ -29,9 +35,7 @@ export function createProgress({ err, env }: CliContext, total: number): Progres
       shown = true
       draw(barOf(total === 0 ? 1 : Math.min(1, done / total), detail, err.width))
     },
-    end() {
-      if (shown) draw('')
-    },
+    end,
   }
 }
 

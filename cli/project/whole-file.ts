@@ -1,5 +1,7 @@
-import { mkdir, open, rename, rm } from 'node:fs/promises'
+import { rmSync } from 'node:fs'
+import { mkdir, open, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import process from 'node:process'
 
 /** A file that is written next to its final path and renamed, so that it is never incomplete. Only its owner can read it. */
 export interface WholeFile {
@@ -13,16 +15,20 @@ export interface WholeFile {
 /** @param part the temporary path: an unused name in the folder of the file */
 export async function openWhole(file: string, part = `${file}.${process.pid}.part`): Promise<WholeFile> {
   const handle = await open(part, 'wx', 0o600)
+  const removePart = () => rmSync(part, { force: true })
+  process.on('exit', removePart)
   return {
     write: (data) => handle.writeFile(data),
     async finish() {
       await handle.sync()
       await handle.close()
       await rename(part, file)
+      process.off('exit', removePart)
     },
     async discard() {
       await handle.close().catch(() => undefined)
-      await rm(part, { force: true })
+      removePart()
+      process.off('exit', removePart)
     },
   }
 }
