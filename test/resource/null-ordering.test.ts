@@ -224,3 +224,21 @@ describe('a position for nulls', () => {
     expect(mistakesOf(text)).toEqual([])
   })
 })
+
+test('nulls have their position in lists that are filtered by the same field of a related record', async () => {
+  const nodes = await startApi(`version: 1
+api: { prefix: "" }
+models:
+  node: { fields: { id: { type: bigint, primary_key: true }, title: { type: string, nullable: true }, parent: { type: belongs_to, model: node, nullable: true } } }
+resources:
+  node: { model: node, path: /nodes/, filterable: { parent.title: [exact] }, orderable: [title], nulls: { title: first } }
+`)
+  await nodes.database.query({
+    text: `insert into node (title, parent_id) values ('root', null), ('b', 1), (null, 1), ('a', 1)`,
+    values: [],
+  })
+  const response = await nodes.fetch('/nodes/?ordering=title&parent.title=root')
+  const found = (await response.json()) as readonly { readonly title: string | null }[]
+  expect(found.map(({ title }) => title)).toEqual([null, 'a', 'b'])
+  await nodes.close()
+})

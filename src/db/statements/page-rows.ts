@@ -22,7 +22,9 @@ export function isFar(plan: Pick<ListPlan, 'start'>): boolean {
 export function neededOrder({ order, where }: Pick<ListPlan, 'order' | 'where'>): readonly OrderSpec[] {
   if (order.every(({ nulls }) => nulls === undefined)) return order
   // All other lookups match only nulls, or no nulls.
-  const compared = new Set(where.filter(({ lookup }) => !lookup.mixesNulls).map(({ field }) => field))
+  const compared = new Set(
+    where.filter(({ lookup, related }) => related === undefined && !lookup.mixesNulls).map(({ field }) => field),
+  )
   return order.map((each) => (compared.has(each.field) ? withoutPlace(each) : each))
 }
 
