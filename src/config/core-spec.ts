@@ -50,6 +50,8 @@ export interface FieldSpec {
   /** Whether the server assigns the value, as for most primary keys. */
   readonly assigned: boolean
   readonly nullable: boolean
+  /** Whether records can have a null: in views, and in tables of other programs, also where the file does not say so. */
+  readonly mayBeNull: boolean
   readonly unique: boolean
   readonly default: DefaultSpec | undefined
   readonly auto: 'on_create' | 'on_update' | undefined
@@ -115,7 +117,6 @@ export interface RelationPart {
 export const isOptional = ({ parts }: Pick<ModelRelation, 'parts'>): boolean =>
   parts.some(({ field }) => field.nullable)
 
-/** The columns of a relation. */
 export const columnsOf = ({ parts }: Pick<ModelRelation, 'parts'>): readonly string[] =>
   parts.map(({ field }) => field.column)
 
@@ -274,7 +275,6 @@ export interface RuleCondition {
 /** The right side of a condition. */
 export type RuleValue =
   | { readonly literal: unknown }
-  /** The subject of the caller. */
   | { readonly subject: true }
   /** The name of a claim of the caller. */
   | { readonly claim: string }

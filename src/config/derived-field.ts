@@ -6,6 +6,7 @@ export function derivedField(
 ): FieldSpec {
   return {
     ...own,
+    mayBeNull: own.nullable,
     column: '',
     renamedFrom: undefined,
     primaryKey: false,

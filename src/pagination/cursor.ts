@@ -96,7 +96,7 @@ export function decodeCursor(text: string, order: readonly Ordered[]): PageStart
   }
   const values = order.map(({ field }, index) => {
     const item = texts[index]
-    if (item === null && field.nullable) return null
+    if (item === null && field.mayBeNull) return null
     const value = typeof item === 'string' ? field.type.parse(item, field.options) : undefined
     return value ?? reject()
   })

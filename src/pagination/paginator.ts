@@ -56,7 +56,7 @@ export interface PageSizes {
 /** A field that a list can be ordered by. */
 export interface OrderedField {
   readonly name: string
-  readonly nullable: boolean
+  readonly mayBeNull: boolean
   readonly type: FieldType
   readonly options: object
 }

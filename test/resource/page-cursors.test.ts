@@ -131,3 +131,51 @@ describe('a page number beyond max_offset', () => {
     },
   )
 })
+
+describe('nulls in a field that is not declared nullable', () => {
+  const fields = `{ id: { type: bigint, primary_key: true }, shelf: { type: string, max: 20 }, pages: { type: bigint } }`
+  const VIEWS = `version: 1
+api: { prefix: "" }
+models:
+  book: { table: books, fields: { id: { type: bigint, primary_key: true }, shelf: { type: string, max: 20, nullable: true }, pages: { type: bigint, nullable: true } } }
+  ours: { table: book_report, view: "select id, shelf, pages from books", fields: ${fields} }
+  theirs: { table: their_books, managed: false, fields: ${fields} }
+resources:
+  ours: { model: ours, path: /ours/, read_only: true, orderable: [shelf, pages], pagination: { page_size: 2 } }
+  theirs: { model: theirs, path: /theirs/, orderable: [shelf, pages], pagination: { style: cursor, page_size: 2 } }
+`
+  let views: Api
+  beforeAll(async () => {
+    views = await startApi(VIEWS, { checkResponses: false })
+    await views.database.query({
+      text: `insert into books (shelf, pages) values ('a', 3), ('a', null), (null, null), (null, 5), ('b', 3), ('a', 9), (null, null)`,
+      values: [],
+    })
+    await views.database.query({ text: 'create table their_books as select * from books', values: [] })
+  })
+  afterAll(() => views.close())
+
+  const idsAlong = async (path: string, rel: 'next' | 'prev') => {
+    const pages: (readonly number[])[] = []
+    let last = path
+    for (let link: string | undefined = path; link !== undefined && pages.length < 9; ) {
+      const response = await views.fetch(link)
+      expect([link, response.status]).toEqual([link, 200])
+      pages.push(((await response.json()) as readonly { readonly id: number }[]).map(({ id }) => id))
+      last = link
+      link = linksOf(response)[rel]
+    }
+    return { pages, last }
+  }
+
+  test.each(
+    ['/ours/', '/theirs/'].flatMap((path) =>
+      ['pages', '-pages', 'shelf,pages', '-shelf,pages', 'pages,-shelf'].map((order) => `${path}?ordering=${order}`),
+    ),
+  )('hides no record from the links of %s', async (path) => {
+    const { pages, last } = await idsAlong(path, 'next')
+    expect(pages.flat().toSorted()).toEqual([1, 2, 3, 4, 5, 6, 7])
+    const back = await idsAlong(last, 'prev')
+    expect(back.pages.toReversed()).toEqual(pages)
+  })
+})

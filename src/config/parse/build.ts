@@ -192,6 +192,7 @@ const buildField = (draft: FieldDraft, model: ModelDraft, context: ModelContext)
     primaryKey,
     assigned,
     nullable,
+    mayBeNull: nullable || !(primaryKey || model.isManaged),
     unique,
     default: defaultOf(yaml),
     auto: yaml.auto,

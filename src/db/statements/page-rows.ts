@@ -63,7 +63,7 @@ function hasNullsFirst({ descending, nulls }: OrderSpec): boolean {
  */
 function afterClauses(order: readonly OrderSpec[], values: readonly unknown[], params: Parameters): readonly string[] {
   const [first] = order
-  if (!first?.field.nullable) return [afterValue(order, values, params)]
+  if (!first?.field.mayBeNull) return [afterValue(order, values, params)]
   const column = identifier(first.field.column)
   if (values[0] === null) {
     const others = `${column} is null and ${formattedOut(order, values, params, 1)}`
@@ -74,14 +74,14 @@ function afterClauses(order: readonly OrderSpec[], values: readonly unknown[], p
 }
 
 /**
- * The condition for the rows after a given row, if both have a value in the first field. If all fields have one direction and only the first is
- * nullable, it is a row comparison, which is a single index condition; otherwise the fields are compared one by one.
+ * The condition for the rows after a given row, if both have a value in the first field. If all fields have one direction and only the first may
+ * be null, it is a row comparison, which is a single index condition; otherwise the fields are compared one by one.
  */
 function afterValue(order: readonly OrderSpec[], values: readonly unknown[], params: Parameters): string {
   const [first, ...others] = order
   if (!first) return 'false'
   const { descending } = first
-  if (others.every(({ field, descending: same }) => same === descending && !field.nullable)) {
+  if (others.every(({ field, descending: same }) => same === descending && !field.mayBeNull)) {
     const columns = order.map(({ field }) => identifier(field.column))
     const bounds = order.map(({ field }, index) => params.add(writeCell(field, values[index])))
     return `(${columns.join(', ')}) ${descending ? '<' : '>'} (${bounds.join(', ')})`
@@ -118,7 +118,7 @@ function follows(column: string, bound: string | undefined, part: OrderSpec): st
   const nullsFollow = !hasNullsFirst(part)
   if (bound === undefined) return nullsFollow ? 'false' : `${column} is not null`
   const compared = `${column} ${part.descending ? '<' : '>'} ${bound}`
-  return part.field.nullable && nullsFollow ? `${compared} or ${column} is null` : compared
+  return part.field.mayBeNull && nullsFollow ? `${compared} or ${column} is null` : compared
 }
 
 /** The rows that a page is taken from. */
