@@ -5,7 +5,7 @@ import type { Deadlines } from './server/deadlines.js'
 import type { Exchange } from './server/exchange.js'
 
 /** The time limit of a transaction, and what its request must know about it. */
-interface Limit {
+export interface Limit {
   readonly signal: AbortSignal
   /** Aborts the signal if the deadline has passed. */
   enforce(): void

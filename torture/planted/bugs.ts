@@ -547,9 +547,9 @@ export const BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'callers share their idempotency keys',
-    file: 'src/http/context.ts',
-    search: 'formatOwner(scopes, identity)',
-    replace: 'formatOwner(scopes, undefined)',
+    file: 'src/http/transact.ts',
+    search: 'formatOwner(state.scopes, identity)',
+    replace: 'formatOwner(state.scopes, undefined)',
     caughtBy: {
       file: 'test/access/attacks-writes',
       test: 'that another caller sends is a new request',

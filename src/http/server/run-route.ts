@@ -1,5 +1,6 @@
 import type { AfterCommit } from '../after-commit.js'
-import { makeContext, type Surroundings } from '../context.js'
+import { makeContext } from '../context.js'
+import type { Surroundings } from '../context-state.js'
 import type { PublicUrl } from '../public-url.js'
 import type { Records } from '../records.js'
 import type { Handler } from '../route.js'

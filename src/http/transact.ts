@@ -1,0 +1,100 @@
+import type { KeyedRequest } from '../db/records/stored-responses.js'
+import type { Result, TransactionOptions } from '../db/database.js'
+import type { QueryOptions } from '../db/queries/compile-queries.js'
+import type { Query } from '../db/queries/query-knex.js'
+import type { Task } from './after-commit.js'
+import type { Acting } from './context-state.js'
+import { askedBy, fingerprintOf, formatOwner } from './key-owner.js'
+import { once } from './middleware/idempotency.js'
+import { isUnknown, type Limit, limitTransaction, rejectLate, withRequest } from './outcomes.js'
+import { deriveContext, namedInLog } from './queries.js'
+import { queueKeyOf } from './queue-key.js'
+import type { Records } from './records.js'
+import type { Reply, Transaction } from './route.js'
+
+type TransactionWork<T> = (context: Transaction, inside: Records) => Promise<T>
+
+/** Runs work in a transaction that ends with its request, and starts the after-commit tasks. */
+export async function transact<T>(acting: Acting, work: TransactionWork<T>, options?: TransactionOptions): Promise<T> {
+  const { exchange, params, surroundings, contextOf } = acting.state
+  let tasks: Task[] = []
+  let written = false
+  const limit = limitFor(acting)
+  try {
+    const result = await acting.records.transaction(
+      async (records) => {
+        // The transaction may be run again from its start.
+        tasks = []
+        limit.commits(false)
+        const result = await work(within({ ...acting, records, kind: 'inside' }, tasks, options), records)
+        written = records.hasWritten?.() ?? true
+        limit.commits(true)
+        return result
+      },
+      { ...options, queueKey: queueKeyOf(exchange.route, params), signal: limit.signal, enforce: limit.enforce },
+    )
+    if (written) limit.done()
+    if (tasks.length > 0) {
+      // After-commit tasks have no deadline. A replica may not have the transaction yet.
+      const later = contextOf({ ...acting, records: surroundings.records, kind: 'later' })
+      void surroundings.runAfterCommit(exchange, Object.freeze(tasks), later)
+    }
+    return result
+  } catch (error) {
+    if (isUnknown(error)) limit.done()
+    throw error
+  } finally {
+    limit.end()
+  }
+}
+
+/** A nested transaction is part of the outer one. */
+function within(acting: Acting, tasks: Task[], options: TransactionOptions | undefined): Transaction {
+  const { state, records } = acting
+  const { profile, exchange } = state
+  const { identity } = exchange
+  const transaction: Transaction = deriveContext(state.contextOf(acting), {
+    async transaction<T>(work: (context: Transaction) => Promise<T>, wanted?: TransactionOptions) {
+      if (wanted?.isolation !== undefined && wanted.isolation !== options?.isolation) {
+        throw new Error(
+          `a nested transaction cannot become ${wanted.isolation}; set the isolation of the outer transaction`,
+        )
+      }
+      return work(transaction)
+    },
+    afterCommit: (work: Task) => void tasks.push(work),
+    once: async (asked: KeyedRequest, work: () => Promise<Reply>) =>
+      once(
+        records.answers(),
+        async () => {
+          const owner = formatOwner(state.scopes, identity)
+          return askedBy(owner, asked, profile && (await fingerprintOf(profile, identity, records.memberships)))
+        },
+        work,
+      ),
+  })
+  return transaction
+}
+
+/** Runs a query of a plugin. Changes outside of a transaction have one of their own: it ends with the request, and its outcome is known. */
+export function runQuery(acting: Acting, query: Query, options: QueryOptions): Promise<Result> {
+  const { state, records, kind } = acting
+  const { exchange, params } = state
+  return namedInLog(exchange, query, async () => {
+    if (kind === 'inside') return records.queries.run(query, options)
+    if (options.kind === 'write') return transact(acting, (_, inside) => inside.queries.run(query, options))
+    const limit = limitFor(acting)
+    try {
+      const queueKey = queueKeyOf(exchange.route, params)
+      return await records.queries.run(query, { ...options, queueKey, signal: limit.signal })
+    } finally {
+      limit.end()
+    }
+  })
+}
+
+function limitFor({ kind, state: { exchange, surroundings } }: Acting): Limit {
+  if (kind === 'later') return limitTransaction(surroundings.handlerTimeout)
+  rejectLate(exchange, surroundings.enforce)
+  return withRequest(exchange, surroundings)
+}
