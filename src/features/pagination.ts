@@ -29,10 +29,12 @@ interface PaginationYaml {
   readonly envelope: 'none' | 'results'
 }
 
+/** The sizes of pages where the configuration names none. */
+export const PAGE_SIZES = { page_size: 10, max_page_size: 100 } as const
+
 const DEFAULTS = {
   style: 'page_number',
-  page_size: 10,
-  max_page_size: 100,
+  ...PAGE_SIZES,
   max_offset: 1_000_000,
   count: 'capped',
   envelope: 'none',

@@ -1,4 +1,5 @@
 import { reservedParameters } from '../../features/index.js'
+import { PAGE_SIZES } from '../../features/pagination.js'
 import { formOf } from '../../fields/columns.js'
 import { containsItems } from '../../lookups/contains-items.js'
 import { exact } from '../../lookups/exact.js'
@@ -94,4 +95,35 @@ export function chooseOrders(
     const rest = key.filter((part) => part !== name)
     return isUnique || hasOrder([name, ...rest]) ? [name] : []
   })
+}
+
+/**
+ * Chooses the fields that `search` looks in: texts with a trigram index over all rows. None if a field is named like the parameter.
+ * @param filterable the fields that lists can be filtered by
+ */
+export function chooseSearch(
+  live: CatalogTable,
+  fields: readonly ChosenField[],
+  filterable: readonly ChosenFilter[],
+): readonly string[] {
+  if (filterable.some(({ field }) => field === 'search')) return []
+  const indexed = new Set(
+    live.indexes
+      .filter(({ definition }) => / USING (?:gin|gist) \((?!.* WHERE ).*_trgm_ops/.test(definition))
+      .flatMap(({ columns }) => columns),
+  )
+  const isText = (column: string) => {
+    const found = find(live.columns, column)
+    return found !== undefined && formOf(found)?.type.comparisons.includes('text') === true
+  }
+  return fields.flatMap(({ name, column }) => (indexed.has(column) && isText(column) ? [name] : []))
+}
+
+/** A page of this many bytes is read and sent quickly. */
+const LARGEST_PAGE = 1024 * 1024
+
+/** Chooses a size for pages of wide rows, of this many bytes each; undefined where the default does. */
+export function choosePageSize(width: number | null): number | undefined {
+  if (width === null || width * PAGE_SIZES.max_page_size <= LARGEST_PAGE) return undefined
+  return Math.max(1, Math.floor(LARGEST_PAGE / width))
 }

@@ -1,7 +1,7 @@
 import { asBase, type Catalog, type CatalogColumn, type CatalogTable } from './catalog.js'
 import { chooseField, type ChosenField } from './field-of-column.js'
 import { find } from '../plan/pair.js'
-import { type ChosenFilter, chooseFilters, chooseOrders } from './choose-filters.js'
+import { type ChosenFilter, chooseFilters, chooseOrders, choosePageSize, chooseSearch } from './choose-filters.js'
 import { chooseIndexes } from './choose-indexes.js'
 import type { IndexSettings } from './read-index.js'
 import { chooseRelation, type Related, type RelationContext } from './choose-relation.js'
@@ -29,6 +29,10 @@ export interface ChosenModel {
   readonly filterable: readonly ChosenFilter[]
   /** The fields that lists can be ordered by with the existing indexes. */
   readonly orderable: readonly string[]
+  /** The fields that `search` looks in with the existing indexes. */
+  readonly search: readonly string[]
+  /** The maximum size of a page; undefined for the default. */
+  readonly pageSize: number | undefined
   /** The operations of its resource. */
   readonly operations: readonly Operation[]
   /** The number of rows, as PostgreSQL estimates it; null if it does not know. */
@@ -273,6 +277,8 @@ function chooseModel({ table, chosenKey, columns, fieldless, related, fields }: 
     operations,
     filterable,
     orderable: chooseOrders(chosen, { key: keyFields, indexes }),
+    search: chooseSearch(live, chosen, filterable),
+    pageSize: choosePageSize(inspected.width),
     rows: inspected.rows,
     key: keyFields,
     indexes,

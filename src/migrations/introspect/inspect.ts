@@ -27,6 +27,8 @@ export interface InspectedTable {
   readonly partition: boolean
   /** The number of rows, as PostgreSQL estimates it; null if it does not know. */
   readonly rows: number | null
+  /** The average size of a stored row in bytes; null for few rows, and if PostgreSQL does not know their number. */
+  readonly width: number | null
   readonly triggers: readonly WritingTrigger[]
   /** Whether policies decide which rows a role sees. */
   readonly rowSecurity: boolean
@@ -207,11 +209,15 @@ const TRIGGERS = `
   from pg_trigger t join pg_proc f on f.oid = t.tgfoid join pg_language l on l.oid = f.prolang
   where t.tgrelid = c.oid and not t.tgisinternal and t.tgtype & 3 = 3 and t.tgtype & 20 > 0 and t.tgenabled <> 'D'`
 
+/** Empty parts of blocks distort the average of fewer rows. */
+const FEWEST_ROWS = 100
+
 const TABLES = `
   select coalesce(jsonb_agg(jsonb_build_object(
     'name', ${formattedTable('c', 'n')},
     'partition', c.relispartition,
     'rows', case when c.relkind not in ('v', 'f') and c.reltuples >= 0 then c.reltuples::bigint end,
+    'width', case when c.reltuples >= ${FEWEST_ROWS} then (pg_table_size(c.oid) / c.reltuples)::bigint end,
     'writable', pg_relation_is_updatable(c.oid, false) & 28 = 28,
     'triggers', (${TRIGGERS}),
     'rowSecurity', c.relrowsecurity,

@@ -1,3 +1,4 @@
+import { PAGE_SIZES } from '../../features/pagination.js'
 import { formatValue } from '../../config/edit/format-value.js'
 import { isReading, type Operation, OPERATIONS, READS } from '../../config/core-spec.js'
 import { exact } from '../../lookups/exact.js'
@@ -24,10 +25,17 @@ export function renderModel(model: ChosenModel): string {
 }
 
 /** Renders a resource for a model, with every operation that its table supports, or only with the reading ones. */
-export function renderResource({ name, operations, filterable, orderable }: ChosenModel, readOnly: boolean): string {
+export function renderResource(model: ChosenModel, readOnly: boolean): string {
+  const { name, operations, filterable, orderable, search, pageSize } = model
   const given = readOnly ? operations.filter(isReading) : operations
   const said = formatOperations(given)
-  const settings = [...(said === undefined ? [] : [said]), ...formatFilters(filterable), ...formatOrders(orderable)]
+  const settings = [
+    ...(said === undefined ? [] : [said]),
+    ...formatFilters(filterable),
+    ...formatNames('orderable', orderable),
+    ...formatNames('search', search),
+    ...(pageSize === undefined ? [] : [formatPages(pageSize)]),
+  ]
   const key = formatValue(name)
   return [`${key}:`, `  model: ${key}`, `  path: /${name}/`, ...settings.map((each) => `  ${each}`), ''].join('\n')
 }
@@ -39,8 +47,14 @@ function formatFilters(filters: ChosenModel['filterable']): readonly string[] {
   return ['filterable:', ...filters.map(({ field, lookups }) => `  ${formatValue(field)}: [${lookups.join(', ')}]`)]
 }
 
-const formatOrders = (fields: readonly string[]): readonly string[] =>
-  fields.length === 0 ? [] : [`orderable: [${fields.map(formatValue).join(', ')}]`]
+function formatNames(key: string, fields: readonly string[]): readonly string[] {
+  return fields.length === 0 ? [] : [`${key}: [${fields.map(formatValue).join(', ')}]`]
+}
+
+function formatPages(size: number): string {
+  const usual = Math.min(size, PAGE_SIZES.page_size)
+  return `pagination: { page_size: ${usual}, max_page_size: ${size} }`
+}
 
 function formatOperations(operations: readonly Operation[]): string | undefined {
   if (operations.length === OPERATIONS.length) return undefined
