@@ -22,7 +22,7 @@ export async function schemaPage(explored: Explored, { resource, may, runs }: Se
       html`<div><dt><b>${field.name}</b> <span class="code">${field.type.name}</span></dt><dd>${aboutField(field)}</dd></div>\n`,
   )
   const filters = spec.filters.map(
-    ({ field, lookups }) => html`<li><code>${field.name}</code>: ${lookups.map(({ name }) => name).join(', ')}</li>`,
+    ({ name, lookups }) => html`<li><code>${name}</code>: ${lookups.map((lookup) => lookup.name).join(', ')}</li>`,
   )
   const isShown = (field: FieldSpec) => resource.shown.includes(field)
   const key = model.key.filter(isShown)

@@ -23,6 +23,7 @@ resources:
   book:
     model: book
     path: /books/
+    filterable: { author.name: [exact] }
     orderable: [status]
     pagination: { page_size: 7 }
   bare: { model: author, path: /bare/ }
@@ -133,6 +134,7 @@ describe('the schema page of a resource', () => {
     expect(html).not.toContain('<dt><b>secret')
     const books = await page('/explore/~schema/book')
     expect(books).toContain('<li>refers to author</li>')
+    expect(books).toContain('<li><code>author.name</code>: exact</li>')
     expect(books).toContain('default &quot;draft&quot;')
     expect(books).toContain('page_number, 7 records, at most 100')
   })
@@ -141,7 +143,7 @@ describe('the schema page of a resource', () => {
     const html = await page('/explore/~schema/book')
     expect(html).toContain('<h3><code>models.book</code> <span class="dim">lines 11–16</span></h3>')
     expect(html).toContain(
-      '<h3><code>resources.book</code> <span class="dim">lines 19–23</span></h3><pre tabindex="0">  book:\n    model: book',
+      '<h3><code>resources.book</code> <span class="dim">lines 19–24</span></h3><pre tabindex="0">  book:\n    model: book',
     )
     expect(await page('/explore/~schema/book', live)).not.toContain('models.book')
   })
