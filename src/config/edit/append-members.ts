@@ -1,6 +1,7 @@
-import { type ConfigDocument, readConfig } from '../yaml/document.js'
+import type { ConfigDocument } from '../yaml/document.js'
 import { findValue } from '../yaml/located.js'
 import { membersOf } from '../schema/yaml-shape.js'
+import { editConfig } from './edit.js'
 import { lineBefore, lineEndOf } from './lines.js'
 
 /** Members to write at the end of a mapping at the top of a configuration. */
@@ -16,8 +17,10 @@ interface Addition {
  * @returns undefined if the file is not a configuration, or writes one of the mappings on one line
  */
 export function appendMembers(text: string, file: string, additions: readonly Addition[]): string | undefined {
-  const document = readConfig(new TextEncoder().encode(text), file)
-  if (Array.isArray(document)) return undefined
+  return editConfig({ text, file }, (rest, document) => append(rest, document, additions))
+}
+
+function append(text: string, document: ConfigDocument, additions: readonly Addition[]): string | undefined {
   const isThere = ({ key }: Addition) => findValue(document.value, [key]) !== undefined
   const found = additions.filter(isThere).map((addition) => ({ addition, end: endOf(text, document, addition) }))
   if (!found.every(({ end }) => end !== undefined)) return undefined
@@ -51,12 +54,11 @@ interface MappingEnd {
 function endOf(text: string, document: ConfigDocument, { key }: Addition): MappingEnd | undefined {
   const last = membersOf(findValue(document.value, [key])).at(-1)?.[0]
   if (last === undefined) return undefined
-  const shift = text.startsWith('\ufeff') ? 1 : 0
-  if (text[document.locate([key], 'value').start.offset + shift] === '{') return undefined
-  const start = document.locate([key, last], 'key').start.offset + shift
+  if (text[document.locate([key], 'value').start.offset] === '{') return undefined
+  const start = document.locate([key, last], 'key').start.offset
   const indent = lineBefore(text, start)
   if (!/^ +$/.test(indent)) return undefined
-  const end = text.slice(0, document.locate([key, last], 'value').end.offset + shift).trimEnd().length
+  const end = text.slice(0, document.locate([key, last], 'value').end.offset).trimEnd().length
   const newline = text.indexOf('\n', end)
   return { at: newline < 0 ? text.length : newline + 1, indent, isOpen: newline < 0 }
 }
