@@ -111,11 +111,6 @@ export const QUERY_MEMBERS: QueryMembers = Object.freeze({
   get service() {
     return (this as unknown as WithService)[SERVICE]()
   },
-  graph: () => {
-    throw new Error(
-      "`context.graph` was removed; write `context.models.book.query().findByIds(ids).withGraphFetched('author')`",
-    )
-  },
 })
 
 function queriesOf(context: unknown): ContextQueries {

@@ -553,11 +553,6 @@ test('an unavailable database is a 503 that contains no SQL', async () => {
   await unavailable.close()
 })
 
-test('calling `context.graph` fails with the replacement to use', async () => {
-  const graph = (context: Context) => (context as unknown as { graph(): Promise<unknown> }).graph()
-  await expect(valueOf(graph)).rejects.toThrow('`context.graph` was removed; write `context.models.book.query()')
-})
-
 test('a request without queries creates no knex instance', async () => {
   const { status } = await run((context) => {
     const copy = { ...context }
