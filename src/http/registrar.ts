@@ -7,14 +7,7 @@ import type { CompileSchema } from '../resource/validator.js'
 import { actionRoute } from './action.js'
 import { type Use, type UseArguments, withTarget } from './middleware/use.js'
 import type { PluginApp } from './plugin.js'
-import {
-  checkAuthenticator,
-  checkPath,
-  rejectBulk,
-  rejectExport,
-  requireComputed,
-  requireOffered,
-} from './registration-checks.js'
+import { checkAuthenticator, rejectBulk, rejectExport, requireComputed, requireOffered } from './registration-checks.js'
 import type { AnyReplacement } from './replacement.js'
 import { createValue } from './request-value.js'
 import { type FindPlace, METHODS } from './route.js'
@@ -56,7 +49,7 @@ export function createRegistry(
 export function registrar(registry: Registry, origin: Origin): PluginApp {
   const { spec, routes } = registry
   const resource = (name: string) => resourceNamed(registry, name)
-  const inApi = (path: string) => checkPath(spec.api.prefix + path)
+  const inApi = (path: string) => spec.api.prefix + path
   return Object.freeze<PluginApp>({
     resource,
     setting: registry.setting,
@@ -94,7 +87,7 @@ export function registrar(registry: Registry, origin: Origin): PluginApp {
     },
     value: (name) => createValue(name),
     problems: (path, render, schema) => routes.renderProblems(inApi(path), render, schema),
-    mount: (path, listener, options) => void registry.mounts.push({ path: checkPath(path), listener, ...options }),
+    mount: (path, listener, options) => void registry.mounts.push({ path, listener, ...options }),
     onClose: (work) => void registry.closings.push({ ...origin, work }),
   })
 }

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import type { Rejection } from '../config/parse/rejection.js'
 import { type AppSpec, type AuthSpec, type ComputedSpec, type Operation, OPERATIONS } from '../config/spec.js'
 import { suggest } from '../config/words.js'
@@ -6,12 +7,13 @@ import { type Use, withoutRoutes } from './middleware/use.js'
 import type { Route } from './route.js'
 import type { RouteTable } from './route-table.js'
 
-const PATH = /^\/(?:(?:[A-Za-z0-9._~-]+|\{[A-Za-z][A-Za-z0-9_]*\})\/)*$/
+/** Clients resolve `.` and `..` before they send a path, so a path with such a segment could never be requested. */
+const PATH = /^\/(?:(?!\.\.?\/)(?:[A-Za-z0-9._~-]+|\{[A-Za-z][A-Za-z0-9_]*\})\/)*$/
 
-export function checkPath(path: string): string {
-  if (PATH.test(path)) return path
+export function requirePath(what: string, given: unknown): void {
+  if (typeof given === 'string' && PATH.test(given)) return
   throw new Error(
-    `the path ${path} is invalid: it must start and end with a slash, and each segment must be plain text or a {parameter}`,
+    `${what} is ${inspect(given)}; it must start and end with a slash, and each segment must be a {parameter}, or plain text except \`.\` and \`..\``,
   )
 }
 

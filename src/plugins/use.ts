@@ -1,7 +1,8 @@
 import { inspect } from 'node:util'
 import { suggest } from '../config/words.js'
+import { requirePath } from '../http/registration-checks.js'
 import { PROBLEMS } from '../problem.js'
-import { isMapping, requireFunction, requirePath } from './require.js'
+import { isMapping, requireFunction } from './require.js'
 
 /** @throws Error that explains a mistake in the arguments of `use` */
 export function requireUse(given: readonly unknown[]): void {

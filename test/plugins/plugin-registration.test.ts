@@ -131,6 +131,7 @@ describe('a plugin is rejected by name', () => {
     ['a double slash', (app) => app.route('GET', '//', 'a', handle), "is '//'; it must start"],
     ['a double slash inside', (app) => app.route('GET', '/a//b/', 'a', handle), "is '/a//b/'; it must start"],
     ['a dot', (app) => app.route('GET', '/./', 'a', handle), "is '/./'; it must start"],
+    ['one dot', (app) => app.use('/./', handle), "the path of use() is '/./'; it must start"],
     ['two dots', (app) => app.mount('/a/../', () => {}), "the path of mount() is '/a/../'; it must start"],
     [
       'a mount without a listener',
