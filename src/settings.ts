@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Ajv2020 } from 'ajv/dist/2020.js'
-import { loadAjv } from './config/schema/ajv.js'
+import { type Ajv2020, loadAjv } from './config/schema/ajv.js'
 import { PUBLIC_URL, PUBLIC_URL_HINT } from './config/schema/public-url.js'
 import type { Rejection } from './config/parse/rejection.js'
 import type { AppSpec } from './config/spec.js'

@@ -1,5 +1,7 @@
 import type { Knex } from 'knex'
 
+export type { Knex } from 'knex'
+
 /** Identifies work to the fair queue, which keeps a busy resource, statement or record from taking every connection. */
 export interface QueueKey {
   /** The table, or the route name of hand-written code. Work without a resource is not limited. */

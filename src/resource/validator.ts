@@ -1,5 +1,4 @@
-import type { Ajv2020, ErrorObject, ValidateFunction } from 'ajv/dist/2020.js'
-import { loadAjv } from '../config/schema/ajv.js'
+import { type Ajv2020, type ErrorObject, loadAjv, type ValidateFunction } from '../config/schema/ajv.js'
 import { FORMATS } from '../fields/formats.js'
 import type { JsonSchema } from '../json.js'
 

@@ -1,5 +1,4 @@
-import type { ValidateFunction } from 'ajv/dist/2020.js'
-import { loadAjv } from './ajv.js'
+import { loadAjv, type ValidateFunction } from './ajv.js'
 import { configSchema } from './schema.js'
 
 /** Strict mode rejects keywords for editors. `verbose` gives each error the schema it failed. */

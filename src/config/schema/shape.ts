@@ -1,4 +1,4 @@
-import type { ErrorObject } from 'ajv/dist/2020.js'
+import type { ErrorObject } from './ajv.js'
 import type { Json } from '../../json.js'
 import type { Path } from '../yaml/located.js'
 import type { Report } from '../parse/report.js'

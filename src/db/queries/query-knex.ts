@@ -3,8 +3,6 @@ import type { Knex, knex as KnexFactory } from 'knex'
 import type { Result } from '../database.js'
 import { readerOf, writeValue } from './values.js'
 
-export type { Knex } from 'knex'
-
 /** A statement of knex, with its values as PostgreSQL's text. */
 export interface Query {
   readonly text: string

@@ -1,5 +1,4 @@
-import type { Knex } from 'knex'
-import type { Database } from '../../db/database.js'
+import type { Database, Knex } from '../../db/database.js'
 import { runOutside } from './run-outside.js'
 import {
   type Allows,

@@ -1,5 +1,4 @@
-import type { Knex } from 'knex'
-import type { Connection, Database } from '../../db/database.js'
+import type { Connection, Database, Knex } from '../../db/database.js'
 import { MigrationError } from '../files/error.js'
 import type { FileStatement } from '../files/statements.js'
 
