@@ -1,7 +1,7 @@
 import { asBase, type Catalog, type CatalogColumn, type CatalogTable } from './catalog.js'
 import { chooseField, type ChosenField } from './field-of-column.js'
 import { find } from '../plan/pair.js'
-import { type ChosenFilter, chooseFilters, chooseOrders, choosePageSize, chooseSearch } from './choose-filters.js'
+import { chooseLists, type ListSettings } from './choose-lists.js'
 import { chooseIndexes } from './choose-indexes.js'
 import type { IndexSettings } from './read-index.js'
 import { chooseRelation, type Related, type RelationContext } from './choose-relation.js'
@@ -16,7 +16,7 @@ import { reasonAgainstManaging } from './record.js'
 import { fillsNewRows, notesOnWrites, triggerOn } from './trigger-columns.js'
 
 /** A model for an existing table or view. */
-export interface ChosenModel {
+export interface ChosenModel extends ListSettings {
   readonly name: string
   readonly table: string
   readonly isView: boolean
@@ -25,14 +25,6 @@ export interface ChosenModel {
   readonly fields: readonly ChosenField[]
   /** The names of the fields of the primary key; none if records can only be listed. */
   readonly key: readonly string[]
-  /** The fields that lists can be filtered by with the existing indexes. */
-  readonly filterable: readonly ChosenFilter[]
-  /** The fields that lists can be ordered by with the existing indexes. */
-  readonly orderable: readonly string[]
-  /** The fields that `search` looks in with the existing indexes. */
-  readonly search: readonly string[]
-  /** The maximum size of a page; undefined for the default. */
-  readonly pageSize: number | undefined
   /** The operations of its resource. */
   readonly operations: readonly Operation[]
   /** The number of rows, as PostgreSQL estimates it; null if it does not know. */
@@ -264,10 +256,10 @@ function chooseModel({ table, chosenKey, columns, fieldless, related, fields }: 
     return { ...field, left: [...renamed, ...left, ...field.left] }
   })
   const byColumn = new Map(chosen.map((field) => [field.column, field.name]))
-  const { filterable, left: leftOfFilters } = chooseFilters(table.live, chosen, key)
   const { indexes, left: leftOfIndexes } = chooseIndexes(table, new Map(chosen.map((field) => [field.column, field])))
   const { operations, left: leftOfOperations } = operationsOf(table, key, columns)
   const keyFields = key.flatMap((column) => byColumn.get(column) ?? [])
+  const { settings, left: leftOfLists } = chooseLists(table, chosen, { key, keyFields, indexes })
   return {
     name: context.names.get(live.name) ?? live.name,
     table: live.name,
@@ -275,10 +267,7 @@ function chooseModel({ table, chosenKey, columns, fieldless, related, fields }: 
     isUnmanageable: unmanageable !== undefined,
     fields: chosen,
     operations,
-    filterable,
-    orderable: chooseOrders(chosen, { key: keyFields, indexes }),
-    search: chooseSearch(live, chosen, filterable),
-    pageSize: choosePageSize(inspected.width),
+    ...settings,
     rows: inspected.rows,
     key: keyFields,
     indexes,
@@ -290,7 +279,7 @@ function chooseModel({ table, chosenKey, columns, fieldless, related, fields }: 
       ...(managed ? [] : notesOnWrites(inspected, columns)),
       ...fieldless.map((column) => `${live.name}.${column.name}: no field: ${reasonOf(column)}`),
       ...chosen.flatMap(({ left }) => left),
-      ...leftOfFilters,
+      ...leftOfLists,
       ...leftOfIndexes,
     ],
   }

@@ -1,4 +1,5 @@
 import type { Connection } from '../../db/database.js'
+import { TRIGGERS, type WritingTrigger } from './triggers.js'
 import { ANSWERS } from '../../config/parse/answers-model.js'
 import { KEYS } from '../../config/parse/keys-model.js'
 import { formattedTable } from '../../fields/table-name.js'
@@ -61,18 +62,6 @@ export interface InspectedColumn {
   /** The options of an identity's sequence, if they are not the defaults. */
   readonly counter: string | null
   readonly comment: string | null
-}
-
-/** A trigger that runs before each row is written, and may change it. */
-export interface WritingTrigger {
-  readonly name: string
-  readonly onInsert: boolean
-  readonly onUpdate: boolean
-  /** Whether it runs for some rows or columns only. */
-  readonly conditional: boolean
-  readonly language: string
-  /** The body of its function. */
-  readonly source: string
 }
 
 /** A constraint or an index. */
@@ -195,19 +184,6 @@ const ATTACHED = `
     union all select 'policy ' || polname from pg_policy where polrelid = c.oid
     union all select 'row-level security' where c.relrowsecurity
   ) a(w)`
-
-/** The bits of `tgtype`: 1 for each row, 2 before, 4 on insert, 16 on update. */
-const TRIGGERS = `
-  select coalesce(jsonb_agg(jsonb_build_object(
-    'name', t.tgname,
-    'onInsert', t.tgtype & 4 = 4,
-    'onUpdate', t.tgtype & 16 = 16,
-    'conditional', t.tgqual is not null or t.tgattr <> '' or t.tgenabled not in ('O', 'A'),
-    'language', l.lanname,
-    'source', f.prosrc
-  ) order by t.tgname), '[]')
-  from pg_trigger t join pg_proc f on f.oid = t.tgfoid join pg_language l on l.oid = f.prolang
-  where t.tgrelid = c.oid and not t.tgisinternal and t.tgtype & 3 = 3 and t.tgtype & 20 > 0 and t.tgenabled <> 'D'`
 
 /** Empty parts of blocks distort the average of fewer rows. */
 const FEWEST_ROWS = 100

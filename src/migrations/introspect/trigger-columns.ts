@@ -1,5 +1,6 @@
 import type { CatalogColumn } from './catalog.js'
-import type { InspectedTable, WritingTrigger } from './inspect.js'
+import type { InspectedTable } from './inspect.js'
+import type { WritingTrigger } from './triggers.js'
 import { isOpaque } from './representable.js'
 
 const COMMENT = /--[^\n]*|\/\*[^*]*(?:\*(?!\/)[^*]*)*\*\//g

@@ -9,12 +9,47 @@ import { fieldType } from '../../fields/index.js'
 import { find } from '../plan/pair.js'
 import type { CatalogTable } from './catalog.js'
 import type { ChosenField } from './field-of-column.js'
+import type { InspectedTable } from './inspect.js'
 import type { IndexSettings } from './read-index.js'
 
 /** A field that lists can be filtered by, and the lookups that its index helps. */
-export interface ChosenFilter {
+interface ChosenFilter {
   readonly field: string
   readonly lookups: readonly string[]
+}
+
+/** What a resource says of its lists. */
+export interface ListSettings {
+  /** The fields that lists can be filtered by with the existing indexes. */
+  readonly filterable: readonly ChosenFilter[]
+  /** The fields that lists can be ordered by with the existing indexes. */
+  readonly orderable: readonly string[]
+  /** The fields that `search` looks in with the existing indexes. */
+  readonly search: readonly string[]
+  /** The maximum size of a page; undefined for the default. */
+  readonly pageSize: number | undefined
+}
+
+interface Keyed {
+  readonly key: readonly string[]
+  readonly keyFields: readonly string[]
+  readonly indexes: readonly IndexSettings[]
+}
+
+/** Chooses how lists can be filtered, ordered and searched with the existing indexes, and how long their pages are. */
+export function chooseLists(
+  { live, inspected }: { readonly live: CatalogTable; readonly inspected: InspectedTable },
+  fields: readonly ChosenField[],
+  { key, keyFields, indexes }: Keyed,
+): { readonly settings: ListSettings; readonly left: readonly string[] } {
+  const { filterable, left } = chooseFilters(live, fields, key)
+  const settings = {
+    filterable,
+    orderable: chooseOrders(fields, { key: keyFields, indexes }),
+    search: chooseSearch(live, fields, filterable),
+    pageSize: choosePageSize(inspected.width),
+  }
+  return { settings, left }
 }
 
 /** The lookups of lists that an inverted index helps. */
@@ -28,7 +63,7 @@ const RESERVED = reservedParameters({ given: () => undefined })
  * part of paths, and lists with an inverted index.
  * @returns also the fields whose names belong to other parameters
  */
-export function chooseFilters(
+function chooseFilters(
   live: CatalogTable,
   fields: readonly ChosenField[],
   key: readonly string[],
@@ -74,7 +109,7 @@ const LONGEST_ORDERED = 300
  * field needs no choice.
  * @param key the fields of the primary key
  */
-export function chooseOrders(
+function chooseOrders(
   fields: readonly ChosenField[],
   { key, indexes }: { readonly key: readonly string[]; readonly indexes: readonly IndexSettings[] },
 ): readonly string[] {
@@ -101,7 +136,7 @@ export function chooseOrders(
  * Chooses the fields that `search` looks in: texts with a trigram index over all rows. None if a field is named like the parameter.
  * @param filterable the fields that lists can be filtered by
  */
-export function chooseSearch(
+function chooseSearch(
   live: CatalogTable,
   fields: readonly ChosenField[],
   filterable: readonly ChosenFilter[],
@@ -123,7 +158,7 @@ export function chooseSearch(
 const LARGEST_PAGE = 1024 * 1024
 
 /** Chooses a size for pages of wide rows, of this many bytes each; undefined where the default does. */
-export function choosePageSize(width: number | null): number | undefined {
+function choosePageSize(width: number | null): number | undefined {
   if (width === null || width * PAGE_SIZES.max_page_size <= LARGEST_PAGE) return undefined
   return Math.max(1, Math.floor(LARGEST_PAGE / width))
 }
