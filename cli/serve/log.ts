@@ -2,9 +2,9 @@ import type { CliContext } from '../context.js'
 import type { Level, LogEntry } from './log-entry.js'
 import type { Colors } from '../output.js'
 import { createDedupeLog } from './dedupe-log.js'
-import { createRequestRenderer } from './request-entry.js'
+import { createRequestRenderer, toVisible } from './request-entry.js'
 
-/** Where a running server says what happens. */
+/** The log of a running server. */
 export type Log = Readonly<Record<Level, (entry: LogEntry) => void>>
 
 /** Which requests are logged. */
@@ -18,7 +18,7 @@ interface LogOptions {
   readonly json?: true | undefined
   /** One of `ACCESS_LOGS`. */
   readonly accessLog: string
-  /** The properties of every entry, if several processes write to one log. */
+  /** Properties to add to every entry, if several processes write to one log. */
   readonly about?: Readonly<Record<string, unknown>> | undefined
 }
 
@@ -72,14 +72,6 @@ function toJson(level: Level, entry: LogEntry): string {
   }
 }
 
-/** Characters that control a terminal, end a line or change the direction of text. Our own texts have none. */
-const INVISIBLE = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu
-
-/** Escapes these characters, as JSON does. */
-function toVisible(text: string): string {
-  return text.replace(INVISIBLE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
-}
-
 /** A chain of causes may lead back to its start. */
 const MAX_CAUSES = 8
 
@@ -122,6 +114,6 @@ function eventLine(level: Level, { event, msg, type, cause, stack, repeated }: L
   // Errors caused by a client or an unavailable database need no stack; bugs do.
   const trace = type === 'internal' ? known?.stack : stack
   const lines = typeof trace === 'string' ? trace.split('\n').map((line) => `\n${colors.dim(toVisible(line))}`) : []
-  const times = repeated === undefined ? '' : colors.dim(` (${String(repeated)} times more)`)
+  const times = repeated === undefined ? '' : colors.dim(` (repeated ${String(repeated)} times)`)
   return `${MARKS[level](colors)}${toVisible(text)}${times}${lines.join('')}`
 }

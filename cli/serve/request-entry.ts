@@ -1,7 +1,10 @@
 import type { Level, LogEntry } from './log-entry.js'
 
-/** Characters that JSON escapes in a string. */
-const ESCAPED = /["\\\u0000-\u001f\ud800-\udfff]/
+/** Characters that control a terminal, end a line or change the direction of text. Our own texts have none. */
+const INVISIBLE = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu
+
+/** These characters, and those that JSON escapes in a string. */
+const ESCAPED = /["\\\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]/
 
 /**
  * Renders entries about requests as JSON documents, as `JSON.stringify` would: every request has one, and building it costs a tenth of a small
@@ -26,7 +29,12 @@ function membersOf(entry: Readonly<Record<string, unknown>>): string {
 function toText(value: unknown): string {
   if (typeof value === 'string' && !ESCAPED.test(value)) return `"${value}"`
   if (typeof value === 'number' && Number.isFinite(value)) return String(value)
-  return JSON.stringify(value)
+  return toVisible(JSON.stringify(value))
+}
+
+/** Escapes invisible characters of a JSON text, as JSON does. */
+export function toVisible(text: string): string {
+  return text.replace(INVISIBLE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
 /** Formats times in ISO 8601. Times within one second share most of their text. */
