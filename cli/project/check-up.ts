@@ -149,13 +149,13 @@ async function servesThis({ app, spec }: Application, address: { readonly host: 
 
 /** A proxy in the environment also receives requests for localhost, unless `NO_PROXY` excludes it. */
 function findProxy({ env }: CliContext): readonly Finding[] {
-  const named = ['http_proxy', 'HTTP_PROXY'].find((name) => env[name])
-  if (named === undefined) return []
+  // curl does not read `HTTP_PROXY`, which a request to a CGI program could set.
+  if (!env['http_proxy']) return []
   const except = env['no_proxy'] ?? env['NO_PROXY'] ?? ''
   if (/(^|,)\s*(\*|localhost|127\.0\.0\.1)\s*(,|$)/.test(except))
-    return [ok('proxy', `${named}, but not for this machine`)]
+    return [ok('proxy', 'http_proxy, but not for this machine')]
   const help = ['export NO_PROXY=localhost,127.0.0.1']
   return [
-    { check: 'proxy', state: 'warn', message: `${named} is set, and curl uses that proxy for localhost too`, help },
+    { check: 'proxy', state: 'warn', message: 'http_proxy is set, and curl uses that proxy for localhost too', help },
   ]
 }

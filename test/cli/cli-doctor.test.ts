@@ -58,7 +58,7 @@ test('names a fix for each problem, and no password (promise 21)', async () => {
   const { code, ok, of, text } = await examine({
     PORT: String(taken),
     DATABASE_URL: 'postgres://app:s3cret-word@127.0.0.1:1/app',
-    HTTP_PROXY: 'http://user:s3cret-word@proxy:3128',
+    http_proxy: 'http://user:s3cret-word@proxy:3128',
   })
   port.close()
   expect({ code, ok }).toEqual({ code: 1, ok: false })
