@@ -17,7 +17,7 @@ export interface Explored {
   readonly routes: RouteTable
   /** The rights of callers; undefined without `auth`. */
   readonly profiles: Profiles | undefined
-  /** Undefined where nobody has to sign in. */
+  /** Undefined without `auth`. */
   readonly auth: AuthSpec | undefined
   /** Whether `NODE_ENV` is not `production`. Pages then show tables, lines to add to the file, and the names of `auth.development`. */
   readonly development: boolean
@@ -35,7 +35,7 @@ export interface Explored {
   readonly near?: string | undefined
 }
 
-/** The database of an application as people know it, and whether pending migrations are applied when the file is saved. */
+/** The description of an application's database, and whether pending migrations are applied when the file is saved. */
 export type ServedDatabase = Pick<Database, 'description' | 'whenPending'>
 
 /** The root of Explore: the page of `/api/books/` is `/explore/api/books/`. */
@@ -89,11 +89,11 @@ export function recordRoute(
     if (route.method !== 'GET' || !route.path.startsWith(template)) continue
     const rest = route.path.slice(template.length)
     const key = [...rest.matchAll(/\{([A-Za-z0-9_]+)\}/g)].map(([, name = '']) => name)
-    // A list of a plugin may lie between.
-    const isRecord = route.generated
+    // Of two parameters in a plugin's path, the second may belong to a list below the record.
+    const showsRecord = route.generated
       ? route.generated.operation === 'retrieve' && !route.generated.partial
       : key.length === 1
-    if (isRecord && key.length > 0 && rest === key.map((name) => `{${name}}/`).join('')) return { route, key }
+    if (showsRecord && key.length > 0 && rest === key.map((name) => `{${name}}/`).join('')) return { route, key }
   }
   return undefined
 }

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
+import { totalOrder } from '../config/indexes/coverage.js'
 import { readConfig } from '../config/yaml/document.js'
-import type { FieldSpec } from '../config/spec.js'
+import type { FieldSpec, ResourceSpec } from '../config/spec.js'
 import { resourceAt } from '../http/route.js'
 import type { Resource } from '../resource/resource.js'
 import type { Seen } from './caller.js'
@@ -13,7 +14,7 @@ export function schemaUrl({ spec }: Resource): string {
   return `${ROOT}/~schema/${spec.name}`
 }
 
-/** The page about a resource itself: its fields with their rules, how its lists can be asked, its routes, and the lines that declare it. */
+/** The page about a resource itself: its fields with their rules, the parameters of its lists, its routes, and the lines that declare it. */
 export async function schemaPage(explored: Explored, { resource, may, runs }: Seen): Promise<string> {
   const { spec } = resource
   const { model } = spec
@@ -26,16 +27,15 @@ export async function schemaPage(explored: Explored, { resource, may, runs }: Se
   )
   const isShown = (field: FieldSpec) => resource.shown.includes(field)
   const key = model.key.filter(isShown)
-  const order = spec.defaultOrder
+  const order = totalOrder(model, spec.defaultOrder)
     .filter(({ field }) => isShown(field))
     .map(({ field, descending }) => `${descending ? '-' : ''}${field.name}`)
-  const { pagination } = spec
   const facts: readonly (readonly [string, Html | string])[] = [
     ['Filters', filters.length > 0 ? html`<ul class="plain">${filters}</ul>` : 'none'],
     ['Search', namesOf(spec.search)],
     ['Orders', namesOf(spec.orderable)],
-    ['Default order', [...order, ...key.map(({ name }) => name)].join(', ') || 'none'],
-    ['Pages', `${pagination.style.name}, ${pagination.pageSize} records, at most ${pagination.maxPageSize}`],
+    ['Default order', order.join(', ') || 'none'],
+    ['Pages', describePages(spec)],
     ['Primary key', namesOf(key)],
     ['Table', explored.development ? model.table : ''],
     ['Indexes', explored.development ? indexesOf(resource) : ''],
@@ -61,6 +61,13 @@ function section(name: string, heads: readonly string[], rows: readonly Html[]):
   const cells = heads.map((head) => html`<th scope="col">${head}</th>`)
   return html`<h2>${name}</h2>
 <div class="table" role="region" aria-label="${name}" tabindex="0"><table><thead><tr>${cells}</tr></thead><tbody>${rows}</tbody></table></div>`
+}
+
+function describePages({ pagination, dialect }: ResourceSpec): string {
+  if (dialect) return `by the dialect ${dialect.name}`
+  const { style, pageSize, maxPageSize } = pagination
+  if (style.parameters.length === 0) return 'none: a list has all records'
+  return `${style.name}, ${pageSize} records, at most ${maxPageSize}`
 }
 
 /** The settings of a field and its rules, as a list. */

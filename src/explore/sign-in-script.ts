@@ -49,9 +49,10 @@ export const SIGN_IN_SCRIPT = String.raw`;(() => {
         document.close()
         return
       }
-      keep(response.status === 401 ? null : before)
+      keep(response.status === 401 && credential === before ? null : before)
       showError(await detailOf(response))
     } catch (error) {
+      keep(before)
       showError('No response: ' + error.message)
     }
   }
