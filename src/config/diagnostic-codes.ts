@@ -99,7 +99,7 @@ export const DIAGNOSTICS = {
   SC206: {
     title: 'Malformed name or path',
     explanation:
-      'Names are a lower-case letter followed by at most 62 lower-case letters, digits and underscores; PostgreSQL keeps no more than 63 bytes. Names of fields may also have upper-case letters, but not the names of members that every JavaScript object has, such as `toString`. Paths start and end with a slash.',
+      'Names are a lower-case letter followed by at most 62 lower-case letters, digits and underscores; PostgreSQL keeps no more than 63 bytes. Names of fields may also have upper-case letters, but cannot be the names of members that every JavaScript object has, such as `toString`. Paths start and end with a slash.',
   },
   SC207: {
     title: 'Value out of range',

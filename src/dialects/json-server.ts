@@ -139,7 +139,7 @@ function frameNumbered({ window: { offset, size }, total, estimated, next, previ
   const page = offset / BigInt(size) + 1n
   const pages = Math.ceil(total / size)
   const last = BigInt(Math.max(pages, 1))
-  // Past the end, the previous page is the last page. With an estimated total, the last page is unknown, so it is the page before.
+  // Past the end, `prev` is the last page. With an estimated total the last page is unknown, so `prev` is `page - 1`.
   const before = estimated || page <= last ? page - 1n : last
   const numbers = [
     `"first":1,"prev":${previous === undefined ? null : before},"next":${next === undefined ? null : page + 1n}`,

@@ -47,7 +47,7 @@ export const orderable: Feature<OrderableSpec, OrderPlan, PaginationSpec> = {
     ),
     nulls: doc(
       { type: 'object', additionalProperties: { enum: ['first', 'last'] } },
-      'Where nulls come in an ordering by a nullable field: `first` or `last`, in both directions. By default they come last, and first in descending order.',
+      'Where nulls come in an ordering by a nullable field: `first` or `last`, in both directions. By default they come last, or first in descending order.',
       'nulls: { published_on: last }',
     ),
   },
@@ -161,8 +161,8 @@ function compileOrder(spec: CoreSpec & OrderableSpec): (text: string, plan: Orde
 }
 
 function describeOrders({ orderable: fields, defaultOrder, nulls, model }: CoreSpec & OrderableSpec): string {
-  const standard = totalOrder(model, defaultOrder).map(({ field, descending }, place) =>
-    descending && place < defaultOrder.length ? `-${field.name}` : field.name,
+  const standard = totalOrder(model, defaultOrder).map(({ field, descending }) =>
+    descending ? `-${field.name}` : field.name,
   )
   return (
     `The order: one or several fields, each at most once, with \`-\` for descending. ` +
@@ -179,7 +179,7 @@ function describeNulls(fields: readonly FieldSpec[], nulls: OrderableSpec['nulls
   const sentences = [
     ['Nulls come first in either direction', named('first')],
     ['Nulls come last in either direction', named('last')],
-    ['Nulls come last, and first where the field descends', named(undefined)],
+    ['Nulls come last, or first if the field is descending', named(undefined)],
   ] as const
   return sentences
     .filter(([, names]) => names.length > 0)
@@ -214,7 +214,7 @@ function checkOrders(resource: ResourceDraft, model: ModelDraft, { models, repor
   }
 }
 
-/** Reports places of nulls without effect: for a field that is unknown, never null, or not used in any order. */
+/** Reports entries of `nulls` that have no effect: for a field that is unknown, never null, or not used in any order. */
 function checkNulls({ path, given }: ResourceDraft, model: ModelDraft, { report }: Scope): void {
   const orders = ['orderable', 'default_order']
   const ordered = new Set(orders.flatMap((key) => itemsOf(given(key)).map((term) => fieldOf(nameOf(term)))))

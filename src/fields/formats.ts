@@ -20,7 +20,7 @@ export const isBase64 = (text: string): boolean => Buffer.from(text, 'base64').t
 
 const format = (validate: (text: string) => boolean): Format => ({ type: 'string', validate })
 
-/** The format `decimal` of schemas: plain digits, one spelling for each amount except for trailing zeros. */
+/** The format `decimal` of schemas: plain digits, one spelling for each amount except for trailing zeros and the sign of zero. */
 export const DECIMAL = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/
 
 /**

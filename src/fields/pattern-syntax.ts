@@ -36,7 +36,7 @@ const CLASSES: Readonly<Record<string, readonly Range[]>> = {
 }
 const CONTROLS: Readonly<Record<string, number>> = { t: 9, n: 10, v: 11, f: 12, r: 13 }
 const PUNCTUATION = /^[!-/:-@[-`{-~]$/
-const QUANTIFIER = /^(?:([*+?])|\{(\d{1,3})(?:(,)(\d{1,3})?)?\})/
+const QUANTIFIER = /^(?:([*+?])|\{(\d{1,9})(?:(,)(\d{1,9})?)?\})/
 const SIGNS: Readonly<Record<string, readonly [number, number]>> = {
   '*': [0, Infinity],
   '+': [1, Infinity],
@@ -73,7 +73,7 @@ export const parsePattern = (text: string): PatternNode => {
 
   const parseRepeat = (): PatternNode => {
     const item = parseAtom()
-    const [whole, sign, least, comma, most] = QUANTIFIER.exec(rest(9)) ?? []
+    const [whole, sign, least, comma, most] = QUANTIFIER.exec(rest(21)) ?? []
     if (whole === undefined) return item
     at += whole.length
     if (item.kind === 'anchor') reject(`\`${item.at}\` cannot be repeated`)
@@ -81,7 +81,8 @@ export const parsePattern = (text: string): PatternNode => {
       reject(`\`${whole}${peek()}\`: lazy, possessive and doubled quantifiers are not supported`)
     const counted = [Number(least), comma === undefined ? Number(least) : Number(most ?? Infinity)] as const
     const [min, max] = SIGNS[sign ?? ''] ?? counted
-    if (max < min || max === 0) reject(`\`${whole}\` asks for at least ${min} and at most ${max}`)
+    if (max === 0) reject(`\`${whole}\` matches nothing; remove it and what it repeats`)
+    if (max < min) reject(`\`${whole}\` asks for at least ${min} and at most ${max}`)
     if (min > MAX_REPEATS || (max > MAX_REPEATS && max !== Infinity))
       reject(`\`${whole}\` repeats more than ${MAX_REPEATS} times`)
     return { kind: 'repeat', item, min, max }

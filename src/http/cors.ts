@@ -13,7 +13,7 @@ export interface Cors {
 
 const ALLOWED = ['Authorization', 'Content-Type', 'If-Match', 'If-None-Match', 'Range', 'Prefer', 'Idempotency-Key']
 const TRACED = ['X-Request-Id', 'traceparent', 'tracestate']
-/** With credentials, `*` names no header but itself. */
+/** With credentials, `*` is not a wildcard (Fetch standard), so each header is listed. */
 const EXPOSED = [
   ...['Content-Range', 'X-Total-Count', 'X-Total-Count-Estimated', 'Link', 'Location', 'ETag', 'Retry-After'],
   ...['Allow', 'WWW-Authenticate', 'Accept-Post', 'Accept-Patch', 'Content-Disposition', 'Server-Timing'],
@@ -23,9 +23,9 @@ const EXPOSED = [
 /** Origins are compared as exact strings: no prefixes, suffixes or patterns. */
 export function compileCors({ origins, credentials, maxAge, headers }: CorsSpec): Cors {
   const anybody = origins.includes('*')
-  const elsewhere: readonly string[] = anybody ? [] : ['Vary', 'Origin']
+  const vary: readonly string[] = anybody ? [] : ['Vary', 'Origin']
   const granted = (origin: string): readonly string[] => [
-    ...elsewhere,
+    ...vary,
     'Access-Control-Allow-Origin',
     origin,
     ...(credentials ? ['Access-Control-Allow-Credentials', 'true'] : []),
@@ -41,7 +41,7 @@ export function compileCors({ origins, credentials, maxAge, headers }: CorsSpec)
   }
   return {
     allows: (request) => grantOf(request) !== undefined,
-    headersFor: (request) => grantOf(request) ?? elsewhere,
+    headersFor: (request) => grantOf(request) ?? vary,
     preflight: (request, methods) =>
       grantOf(request) && request.headers['access-control-request-method'] !== undefined
         ? { 'Access-Control-Allow-Methods': methods, ...fixed }

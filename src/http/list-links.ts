@@ -4,7 +4,7 @@ import type { ListPage } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
 import type { Context } from './route.js'
 
-/** The URLs of neighbouring pages, by relation. */
+/** The URLs of other pages, by relation. */
 export type Links = ReadonlyMap<string, string>
 
 const NONE: Links = new Map()
@@ -16,7 +16,7 @@ export interface Listing {
   readonly request: ListRequest
 }
 
-/** Returns the links to the neighbours of a page. */
+/** Returns the links from a page to others. */
 export function linksOf({ resource, context, request }: Listing, page: ListPage<unknown>): Links {
   const found = request.links(page)
   if (found.size === 0) return NONE
@@ -24,7 +24,7 @@ export function linksOf({ resource, context, request }: Listing, page: ListPage<
   return new Map([...found].map(([rel, search]) => [rel, start + search]))
 }
 
-/** The headers of a list: links to its neighbours, and the total. */
+/** The headers of a list: links to other pages, and the total. */
 export function listHeaders(links: Links, { total }: Pick<PageEdges, 'total'>): Record<string, string> {
   const headers: Record<string, string> = {}
   if (links.size > 0) headers['Link'] = [...links].map(([rel, url]) => `<${url}>; rel="${rel}"`).join(', ')

@@ -18,13 +18,13 @@ type Direction = 'after' | 'before'
 /** The parameter in links. */
 export const CURSOR: ParameterDescription = {
   name: 'cursor',
-  description: 'The start of the page, from a link in an earlier response.',
+  description: 'The position of the page, from a link in an earlier response.',
   schema: { type: 'string' },
 }
 
 export const cursor: PaginationStyle = {
   name: 'cursor',
-  summary: 'Pages by a cursor, which marks the end of another page: `?cursor=…&page_size=20`.',
+  summary: 'Pages by a cursor, which marks where another page starts or ends: `?cursor=…&page_size=20`.',
   parameters: ['cursor', 'page_size'],
   size: 'page_size',
   describe: (sizes) => [CURSOR, describeSize('page_size', sizes)],

@@ -32,7 +32,7 @@ function endOfValue(text: string, start: number): number {
   }
 }
 
-/** Not a pattern: strings may be longer than patterns can repeat. */
+/** Without a regular expression, because alternatives in one would overflow the stack on long strings. */
 function endOfString(text: string, start: number): number {
   for (let at = start; ; ) {
     at = text.indexOf('"', at + 1)

@@ -62,7 +62,7 @@ export function compileExport(spec: ResourceSpec, readLink?: LinkReader): (searc
   }
 }
 
-/** The parameters of a request, without the parameters of pages. */
+/** The parsed parameters of a request. `query` and `known` include the parameters of pages, which `asked` and `order` do not. */
 interface AskedRecords {
   readonly query: Query
   readonly known: ReadonlySet<string>

@@ -90,7 +90,7 @@ describe('a folder of migrations', () => {
     [
       'a COMMIT',
       { '0001_a.sql': '-- up\nselect 1;\nCommit;\n' },
-      '0001_a.sql:3: `Commit` is not allowed here: a migration runs in one transaction of its own',
+      '0001_a.sql:3: `Commit` is not allowed here: the migrator begins and ends transactions',
     ],
   ])('is rejected for %s', async (_what, files, says) => {
     const folder = await makeFolder(files)

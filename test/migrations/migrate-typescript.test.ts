@@ -90,7 +90,7 @@ describe('a migration in TypeScript', () => {
     [
       'ends its transaction',
       "export const up = (db: any) =>\n  db.query({ text: 'commit', values: [] })\n",
-      /^migrations\/0002_bad\.ts:2:\d+: `commit` is not allowed here: a migration runs in one transaction of its own$/,
+      /^migrations\/0002_bad\.ts:2:\d+: `commit` is not allowed here: the migrator begins and ends transactions$/,
     ],
   ])('that %s is rolled back, and its file and line are reported', async (_what, code, says) => {
     const insert = "-- up\ncreate table books (id int, title text);\ninsert into books values (1, 'kept');\n"

@@ -117,7 +117,7 @@ describe('records without a value', () => {
     }
     expect([described('/last/'), described('/few/')]).toEqual([
       expect.stringMatching(/ Nulls come last in either direction: `read_on`\.$/),
-      expect.stringMatching(/ Nulls come last, and first where the field descends: `read_on`\.$/),
+      expect.stringMatching(/ Nulls come last, or first if the field is descending: `read_on`\.$/),
     ])
   })
 })

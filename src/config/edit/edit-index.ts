@@ -7,7 +7,7 @@ import { editConfig } from './edit.js'
 import { appendLine, lineBefore, spanOf } from './lines.js'
 
 /**
- * Writes an index at the end of those of a model, and leaves every other character as it is.
+ * Appends an index to the indexes of a model, and leaves every other character as it is.
  * @param spelled the index as a flow sequence or mapping: `[title, id]`
  * @returns undefined if the file has no such model
  */
@@ -15,10 +15,14 @@ export const addIndex = (text: string, file: string, model: string, spelled: str
   editConfig({ text, file }, (body, document) => {
     const path = ['models', model, 'indexes']
     const given = findValue(document.value, path)
-    if (!Array.isArray(given) || given.length === 0) {
+    if (Array.isArray(given) && given.length === 0) {
+      const { from, to } = spanOf(body, document, path)
+      return `${body.slice(0, from)}[${spelled}]${body.slice(to)}`
+    }
+    if (!Array.isArray(given)) {
       const isThere = membersOf(findValue(document.value, ['models', model])).length > 0 && given === undefined
       return isThere
-        ? addMember(body, document, { model, key: 'indexes', lines: [`- ${spelled}`], flow: `[${spelled}]` })
+        ? addMember(body, document, { model, key: 'indexes', line: `- ${spelled}`, flow: `[${spelled}]` })
         : undefined
     }
     const last = spanOf(body, document, [...path, given.length - 1])
@@ -48,7 +52,7 @@ export const commentIndex = (
   })
 
 /**
- * Writes a relation over several fields at the end of those of a model, and leaves every other character as it is.
+ * Appends a relation over several fields to the relations of a model, and leaves every other character as it is.
  * @param spelled its name and settings: `editor: { model: person, fields: [a, b] }`
  * @returns undefined if the file has no such model
  */
@@ -58,21 +62,24 @@ export const addRelation = (text: string, file: string, model: string, spelled: 
     const given = findValue(document.value, path)
     const [, key = '', settings = ''] = /^(\w+): (.*)$/.exec(spelled) ?? []
     if (membersOf(given).length > 0) return appendMember(body, document, { path, key, format: () => settings })
-    if (given !== undefined || membersOf(findValue(document.value, ['models', model])).length === 0) return undefined
-    return addMember(body, document, { model, key: 'relations', lines: [spelled], flow: `{ ${spelled} }` })
+    if (given !== undefined) {
+      const { from, to } = spanOf(body, document, path)
+      return `${body.slice(0, from)}{ ${spelled} }${body.slice(to)}`
+    }
+    if (membersOf(findValue(document.value, ['models', model])).length === 0) return undefined
+    return addMember(body, document, { model, key: 'relations', line: spelled, flow: `{ ${spelled} }` })
   })
 
 interface NewMember {
   readonly model: string
   readonly key: string
-  /** The lines of its value below the key. */
-  readonly lines: readonly string[]
+  /** The line of its value below the key. */
+  readonly line: string
   /** Its value within braces. */
   readonly flow: string
 }
 
-function addMember(text: string, document: ConfigDocument, { model, key, lines, flow }: NewMember): string {
-  const format = (block: Block | undefined) =>
-    block ? lines.map((line) => `${block.lineEnd}${block.indent}  ${line}`).join('') : flow
+function addMember(text: string, document: ConfigDocument, { model, key, line, flow }: NewMember): string {
+  const format = (block: Block | undefined) => (block ? `${block.lineEnd}${block.indent}  ${line}` : flow)
   return appendMember(text, document, { path: ['models', model], key, format })
 }

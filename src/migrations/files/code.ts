@@ -48,7 +48,7 @@ function lend(session: Connection, file: string, lent: { readonly open: boolean 
       const reject = (reason: string) => new MigrationError([`${place}: ${reason}`])
       if (!lent.open) throw reject('a statement was sent after the end of its migration')
       if (TRANSACTION.test(statement.text.trim()))
-        throw reject(`\`${statement.text}\` is not allowed here: a migration runs in one transaction of its own`)
+        throw reject(`\`${statement.text}\` is not allowed here: the migrator begins and ends transactions`)
       try {
         return await session.query(statement)
       } catch (error) {

@@ -15,7 +15,7 @@ export interface Migration {
   /** The checksum of the text, independent of line ends. */
   readonly checksum: string
   readonly up: readonly FileStatement[]
-  /** Undefined if the file has no down part and cannot be reverted. */
+  /** Undefined if the file cannot be reverted: its down part is missing or empty. */
   readonly down: readonly FileStatement[] | undefined
   /** The PostgreSQL extensions that it creates. */
   readonly extensions: readonly string[]
@@ -23,7 +23,7 @@ export interface Migration {
   readonly owns: readonly string[] | undefined
   /** The foreign objects that the file adopted, by their names in the heading. Reverting it drops them only with consent. */
   readonly adopted: readonly string[]
-  /** The foreign objects that only their database can create, by their names in the heading. They are never created, compared or dropped. */
+  /** The foreign objects that an empty database cannot create, by their names in the heading. They are never created, compared or dropped. */
   readonly known: readonly string[]
   /** The migrations that it replaces; empty for most files. */
   readonly replaces: readonly Replaced[]
@@ -35,7 +35,7 @@ export interface Migration {
 export interface Replaced {
   readonly name: string
   readonly checksum: string
-  /** The replaced migration that replaced this one earlier. */
+  /** The migration that replaced this one in an earlier squash, and is itself replaced now. */
   readonly by: string | undefined
 }
 
@@ -51,13 +51,13 @@ const EXTENSION = /\.(?:sql|ts)$/
 
 const NAME = /^(\d{4})_[a-z0-9_]+$/
 
-/** Statements that would end the transaction of a migration. */
+/** Statements that control transactions, which migrations may not. */
 export const TRANSACTION =
   /^(?:begin|commit|end|rollback|abort|savepoint|release|start\s+transaction|prepare\s+transaction)\b/i
 
 /**
  * Reads the migrations of a folder, in order. A missing folder has none.
- * @throws MigrationError with all errors: invalid names, gaps in the numbers, files without an up part
+ * @throws MigrationError with all errors: invalid names, gaps in the numbers, files without an up part. Files that another one replaces are reported alone
  */
 export function readMigrations(folder: MigrationFolder): Promise<readonly Migration[]> {
   return readNamed(folder, true)
@@ -77,7 +77,10 @@ async function readNamed(folder: MigrationFolder, isNumbered: boolean): Promise<
   const { migrations, errors } = await parseFiles(folder, names)
   const leftovers = leftoverErrors(migrations)
   if (leftovers.length > 0) throw new MigrationError(leftovers)
-  const misnumbered = isNumbered && misnamed.length === 0 ? numberErrors(names, firstNumber(migrations)) : []
+  // A first file with errors may be one that replaces others, so its number may be any.
+  const isFirstRead = migrations[0]?.name === stemOf(names[0] ?? '')
+  const misnumbered =
+    isNumbered && isFirstRead && misnamed.length === 0 ? numberErrors(names, firstNumber(migrations)) : []
   const all = [...misnamed, ...misnumbered, ...errors]
   if (all.length > 0) throw new MigrationError(all, isNumbered && hasClash(names) ? [RENUMBER] : [])
   return migrations
@@ -103,7 +106,7 @@ export const nextNumber = (files: readonly Migration[]): number => firstNumber(f
 /** The number of a migration, from its name. */
 export const numberOf = (name: string): string => name.slice(0, NUMBER_DIGITS)
 
-/** The name of a migration under another number, from 1. */
+/** The name of a migration with another number. */
 export const renumbered = (name: string, number: number): string => digitsOf(number) + name.slice(NUMBER_DIGITS)
 
 /** A number as names of migrations begin with it. */
@@ -184,7 +187,7 @@ export function parseMigration(
       .filter((statement) => TRANSACTION.test(statement.text))
       .map(
         ({ text, line }) =>
-          `${file}:${line}: \`${text}\` is not allowed here: a migration runs in one transaction of its own`,
+          `${file}:${line}: \`${text}\` is not allowed here: the migrator begins and ends transactions`,
       ),
     ...[up, down].flatMap((part) => (isAlone ? repeatErrors : mixtureErrors)(file, part)),
   ]
@@ -263,7 +266,7 @@ function numberErrors(names: readonly string[], start: number): readonly string[
       return [`${previous} and ${name} have the same number: the later one needs the next`]
     // A gap shifts all later numbers, so it is reported once.
     if (previous !== undefined && Number(number) === Number(numberOf(previous)) + 1) return []
-    return [`${name} comes where number ${expected} is missing: numbers start at 0001 and have no gaps`]
+    return [`${name} comes where number ${expected} is missing: numbers start at ${digitsOf(start)} and have no gaps`]
   })
 }
 

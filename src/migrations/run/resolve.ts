@@ -21,7 +21,7 @@ interface ResolveRequest extends Resolution {
 }
 
 /**
- * Changes the journal, and nothing else, after comparing the database with what the files make that the journal then lists.
+ * Changes only the journal. First compares the database with the schema of the files that the changed journal will list.
  * @returns sentences on what could not be verified
  * @throws MigrationError if the database contradicts the change, or another disagreement would remain; then nothing has changed
  */
@@ -49,7 +49,7 @@ export async function resolveJournal(
   ]
 }
 
-/** What disagrees, and the resolution that the database confirms. */
+/** The disagreements of the journal and the files, and a resolution of all of them. The database may contradict it. */
 export interface Diagnosis {
   readonly findings: readonly string[]
   readonly resolution: Resolution
@@ -151,7 +151,7 @@ function renamedTo(entry: Entry | undefined, { files, statuses }: JournalState):
   return pending.filter(({ checksum }) => checksum === entry?.checksum).map(({ name }) => name)
 }
 
-/** The pending files whose tables, columns and rules the database has already, from the first pending one on. */
+/** The pending and partial files whose tables, columns and rules the database already has, from the first of them on. */
 async function recordable({ statuses }: JournalState, rest: Resolution, verify: Verify): Promise<readonly string[]> {
   const pending = statuses
     .filter((status) => status.state === 'pending' || status.state === 'partial')
@@ -165,12 +165,12 @@ async function recordable({ statuses }: JournalState, rest: Resolution, verify: 
 }
 
 function contradicted(contradictions: readonly Contradiction[], { applied }: Resolution): MigrationError {
-  const isPartial = applied.length > 0 && contradictions.some(({ leavable }) => !leavable)
+  const mayApply = applied.length > 0 && contradictions.some(({ leavable }) => !leavable)
   return new MigrationError(
     contradictions.map(({ text }) => `the database says otherwise: ${text}`),
     [
       ...contradictions.map(({ help }) => help),
-      ...(isPartial ? ['Or, if it has nothing of the migration, apply it: snippetctl migrate up'] : []),
+      ...(mayApply ? ['Or, if the database has nothing of the migration, apply it: snippetctl migrate up'] : []),
     ],
   )
 }
