@@ -191,6 +191,8 @@ describeInChromium('lists in Chromium', () => {
     await page.getByLabel('page', { exact: true }).fill('70')
     await page.keyboard.press('Enter')
     await page.getByText('1,726–1,750 of 2,000').waitFor()
+    // The script listens once it is loaded.
+    await page.waitForLoadState()
     await page.getByLabel('per page').selectOption('100')
     await page.getByText('1–100 of 2,000').waitFor()
   })

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { get } from 'node:http'
 import { resolve } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { createRequestRenderer } from '../../cli/serve/request-entry.js'
 import { makeProject, PLUGGED, type Project, type Serving, startServe } from '../support/cli.js'
 
 const PAD = 'x'.repeat(10_000)
@@ -186,4 +187,10 @@ test('a command without a reader of its output continues quietly to its own exit
   child.stdout.destroy()
   child.stderr.on('data', (text: Buffer) => expect(String(text)).toBe(''))
   expect(await once(child, 'close')).toEqual([1, null])
+})
+
+test('entries of requests in JSON escape invisible characters of a name', () => {
+  const line = createRequestRenderer()('info', { event: 'request', subject: HOSTILE })
+  expect(line).not.toMatch(COMMANDS)
+  expect(JSON.parse(line)).toMatchObject({ subject: HOSTILE })
 })

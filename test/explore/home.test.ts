@@ -27,6 +27,7 @@ resources:
     orderable: [status]
     pagination: { page_size: 7 }
   bare: { model: author, path: /bare/ }
+  turned: { model: author, path: /turned/, orderable: [name], default_order: [-name], pagination: { style: none } }
 `
 
 let api: Api
@@ -137,6 +138,9 @@ describe('the schema page of a resource', () => {
     expect(books).toContain('<li><code>author.name</code>: exact</li>')
     expect(books).toContain('default &quot;draft&quot;')
     expect(books).toContain('page_number, 7 records, at most 100')
+    const turned = await page('/explore/~schema/turned')
+    expect(turned).toContain('<dt>Default order</dt><dd>-name, -id</dd>')
+    expect(turned).toContain('none: a list has all records')
   })
 
   test('shows the lines that declare it, in development', async () => {

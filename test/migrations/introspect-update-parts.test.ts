@@ -178,6 +178,7 @@ test.each<[what: string, before: string, after: string]>([
     '  one: { fields: { a: { type: integer } } }\n',
     '  one: { fields: { a: { type: integer } }, indexes: [[a]] }\n',
   ],
+  ['with an empty list', `  one:\n    indexes: []\n${FIELDS}`, `  one:\n    indexes: [[a]]\n${FIELDS}`],
   [
     'with a list on one line',
     `  one:\n    indexes: [[b], [b, a]]\n${FIELDS}`,
@@ -223,6 +224,11 @@ test.each<[what: string, before: string, after: string]>([
     'within braces',
     '  one: { fields: { a: { type: integer } } }\n',
     '  one: { fields: { a: { type: integer } }, relations: { two: { model: two, fields: [a, b] } } }\n',
+  ],
+  [
+    'with none in braces',
+    `  one:\n    relations: {}\n${FIELDS}`,
+    `  one:\n    relations: { two: { model: two, fields: [a, b] } }\n${FIELDS}`,
   ],
   [
     'with another one',
