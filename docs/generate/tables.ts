@@ -10,7 +10,8 @@ const OCCASIONS: Readonly<Record<keyof typeof PROBLEMS, string>> = {
   malformed_request: 'The head of the request is not valid HTTP/1.1: a missing or repeated `Host`, an invalid path.',
   malformed_body: 'The body is not one JSON object: invalid syntax or UTF-8, a duplicate key, too many levels.',
   validation: 'A field is missing, unknown or invalid; `errors` has a sentence for each.',
-  invalid_query: 'A query parameter is unknown or repeated, or its value is invalid for the field.',
+  invalid_query:
+    'A query parameter is unknown or repeated, or its value is invalid for the field or outside of the range of its column.',
   unauthorized:
     'The request has no valid credentials, and `auth` or a plugin requires them; `WWW-Authenticate` can name the accepted ones.',
   forbidden: 'No grant allows the caller to do this, or a plugin rejects the request.',

@@ -645,8 +645,8 @@ export const BUGS: readonly PlantedBug[] = [
   {
     name: 'a change without fields needs no grant',
     file: 'src/db/records/store-records.ts',
-    search: '        await rejectUncovered(bounds, written, row)\n        const',
-    replace: '        const',
+    search: '          await rejectUncovered(bounds, written, row)\n          const',
+    replace: '          const',
     caughtBy: {
       file: 'test/access/writes',
       test: 'no field is 403 if no grant covers the record',

@@ -174,6 +174,28 @@ export function toReadFailure(error: unknown): unknown {
 }
 
 /**
+ * Converts the failure of a read for a request to an error for clients. Field types do not know the columns: a field may serve a column of a smaller
+ * range, or an enum without the label.
+ */
+export function toRequestFailure(error: unknown): unknown {
+  if (misfitParameterOf(error) === undefined) return toReadFailure(error)
+  return new Problem('invalid_query', 'A value is outside of the range of its column', { cause: driverError(error) })
+}
+
+const OUT_OF_RANGE = new Set(['22003', '22007', '22008'])
+
+/**
+ * Returns the number of the parameter whose value is outside of the range of its type. Undefined for other errors, also if a view, a function or a
+ * trigger computed such a value: only for a parameter does the server report nothing but its number as the context.
+ */
+export function misfitParameterOf(error: unknown): number | undefined {
+  const code = codeOf(error)
+  if (!OUT_OF_RANGE.has(code) && !(code === '22P02' && routineOf(error) === 'enum_in')) return undefined
+  const number = /^[^:$\n]*\$(\d+) = [^\n]*$/.exec(String(driverError(error)?.where))?.[1]
+  return number === undefined ? undefined : Number(number)
+}
+
+/**
  * Converts the failure of a plugin's statement to an error for clients. A name, a type or a value that does not fit is a bug of the
  * plugin; a value that a write cannot store is the same problem as in a generated operation.
  */

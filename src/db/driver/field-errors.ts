@@ -9,6 +9,7 @@ export interface DriverError extends Error {
   readonly table?: unknown
   readonly routine?: unknown
   readonly syscall?: unknown
+  readonly where?: unknown
 }
 
 /** Maps the database errors of one model to errors of its fields. */

@@ -2,7 +2,7 @@ import type { ModelSpec } from '../../config/spec.js'
 import { identifier } from '../../fields/sql-literal.js'
 import type { ListPlan } from '../../resource/plan.js'
 import type { Connection, Statement } from '../database.js'
-import { toReadFailure } from '../driver/errors.js'
+import { toRequestFailure } from '../driver/errors.js'
 import type { Bounds } from '../statements/bounds.js'
 import { compileRowStatement } from '../statements/list-statements.js'
 import type { Projection } from '../statements/projections.js'
@@ -27,7 +27,7 @@ export function compileListReader<Item>(model: ModelSpec, projection: Projection
       try {
         return await connection.query({ ...statement, resource: model.table })
       } catch (error) {
-        throw toReadFailure(error)
+        throw toRequestFailure(error)
       }
     }
     const { text, values, read } = statementFor(plan, bounds)

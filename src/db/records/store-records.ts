@@ -6,6 +6,7 @@ import { withIndex } from '../../resource/items.js'
 import { recordKey } from '../../resource/record-key.js'
 import type { Id, Precondition, Row } from '../../resource/plan.js'
 import type { Result } from '../database.js'
+import { misfitParameterOf } from '../driver/errors.js'
 import { type Projection, projectionFor } from '../statements/projections.js'
 import type { Bounds, Granted } from '../statements/bounds.js'
 import { forbiddenFields, notGranted, unnamedFields } from '../statements/granted-writes.js'
@@ -72,6 +73,16 @@ export function recordsOn<Item, Items>({
   const read = readStored(model, projection)
   const readOne = ({ rows: [cells] }: Result, as = projection): Item | undefined => cells && as.read(cells)
 
+  /** Returns undefined if no record can have the key, whose values are the first parameters of the statements about one record. */
+  const ifPossible = async <T>(operation: () => Promise<T>): Promise<T | undefined> => {
+    try {
+      return await operation()
+    } catch (error) {
+      if ((misfitParameterOf(error) ?? Infinity) > key.fields.length) throw error
+      return undefined
+    }
+  }
+
   /**
    * Throws if the request may see the record, but no grant covers the change.
    * @param row the change; undefined for a deletion
@@ -117,20 +128,22 @@ export function recordsOn<Item, Items>({
   }
 
   return {
-    async retrieve(bounds, id, selection) {
-      if (selection === undefined) return readOne(await sender.read(statements.retrieve(bounds, key.write(id))))
-      return readOne(
-        await sender.read(statements.look(bounds, key.write(id), selection)),
-        projectionFor(projection, selection),
-      )
-    },
+    retrieve: (bounds, id, selection) =>
+      ifPossible(async () => {
+        if (selection === undefined) return readOne(await sender.read(statements.retrieve(bounds, key.write(id))))
+        return readOne(
+          await sender.read(statements.look(bounds, key.write(id), selection)),
+          projectionFor(projection, selection),
+        )
+      }),
 
-    async lock(bounds, id, only) {
-      const written = key.write(id)
-      const item = readOne(await sender.change(statements.lock(bounds, written, only), bounds))
-      if (item === undefined) await rejectUnmet(bounds, written, only)
-      return item
-    },
+    lock: (bounds, id, only) =>
+      ifPossible(async () => {
+        const written = key.write(id)
+        const item = readOne(await sender.change(statements.lock(bounds, written, only), bounds))
+        if (item === undefined) await rejectUnmet(bounds, written, only)
+        return item
+      }),
 
     async mayRun(bounds, action, id) {
       const granted = bounds?.granted
@@ -164,34 +177,39 @@ export function recordsOn<Item, Items>({
       return count
     },
 
-    async update(bounds, id, given, only) {
-      const written = key.write(id)
-      const row = key.without(id, given)
-      if (Object.keys(row).length === 0) {
-        // Nothing is written, but a grant must cover the record.
-        await rejectUncovered(bounds, written, row)
-        const item = readOne(await sender.read(statements.retrieve(bounds, written, only)))
-        if (item === undefined) await rejectUnmet(bounds, written, only)
+    update: (bounds, id, given, only) =>
+      ifPossible(async () => {
+        const written = key.write(id)
+        const row = key.without(id, given)
+        if (Object.keys(row).length === 0) {
+          // Nothing is written, but a grant must cover the record.
+          await rejectUncovered(bounds, written, row)
+          const item = readOne(await sender.read(statements.retrieve(bounds, written, only)))
+          if (item === undefined) await rejectUnmet(bounds, written, only)
+          return item
+        }
+        const item = readOne(await sender.changeInTurn(statements.update(bounds, written, row, only), bounds))
+        if (item === undefined) await rejectIfThere(bounds, written, row, only)
         return item
-      }
-      const item = readOne(await sender.changeInTurn(statements.update(bounds, written, row, only), bounds))
-      if (item === undefined) await rejectIfThere(bounds, written, row, only)
-      return item
-    },
+      }),
 
     async destroy(bounds, id, only) {
       const written = key.write(id)
-      const { count } = await sender.remove(statements.destroy(bounds, written, only), bounds)
-      if (count === 0) await rejectIfThere(bounds, written, undefined, only)
-      return count > 0
+      const isDeleted = await ifPossible(async () => {
+        const { count } = await sender.remove(statements.destroy(bounds, written, only), bounds)
+        if (count === 0) await rejectIfThere(bounds, written, undefined, only)
+        return count > 0
+      })
+      return isDeleted ?? false
     },
 
-    async take(bounds, id, only) {
-      const written = key.write(id)
-      const item = readOne(await sender.remove(statements.take(bounds, written, only), bounds))
-      if (item === undefined) await rejectIfThere(bounds, written, undefined, only)
-      return item
-    },
+    take: (bounds, id, only) =>
+      ifPossible(async () => {
+        const written = key.write(id)
+        const item = readOne(await sender.remove(statements.take(bounds, written, only), bounds))
+        if (item === undefined) await rejectIfThere(bounds, written, undefined, only)
+        return item
+      }),
   }
 }
 

@@ -4,7 +4,7 @@ import { Problem } from '../../problem.js'
 import type { Connection, Result, Statement } from '../database.js'
 import type { ConstraintErrors } from '../driver/field-errors.js'
 import { CONFLICT } from '../driver/meanings.js'
-import { failedConversionOf, toProblem, toReadFailure, toReferred, toRemoveFailure } from '../driver/errors.js'
+import { failedConversionOf, toProblem, toReferred, toRemoveFailure, toRequestFailure } from '../driver/errors.js'
 import type { Bounds } from '../statements/bounds.js'
 import { DENIED } from '../statements/covering-sql.js'
 import { notGranted } from '../statements/granted-writes.js'
@@ -63,7 +63,7 @@ export function senderOn(connection: Connection, { model, constraintErrors, refe
       try {
         return await connection.query(statement)
       } catch (error) {
-        throw toReadFailure(error)
+        throw toRequestFailure(error)
       }
     },
     change,
