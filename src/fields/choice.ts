@@ -85,6 +85,7 @@ export const choice: FieldType<string, ChoiceOptions> = {
   longest: ({ choices }) => longest(choices),
   read: (text) => text,
   parse: (text, { choices }) => (choices.includes(text) ? text : undefined),
+  parseStored: (text) => (isStorable(text) ? text : undefined),
   fromJson: (json) => String(json),
   write: (value) => value,
 }

@@ -123,6 +123,8 @@ export interface FieldType<Value = unknown, Options extends object = object> {
   read(text: string, options: Options): Value
   /** Parses a query parameter or path segment; undefined if it is not a value of this type. */
   parse(text: string, options: Options): Value | undefined
+  /** Does the same in a cursor, which can also have values that only other programs store; `parse` if left out. */
+  parseStored?(text: string, options: Options): Value | undefined
   /** Converts a JSON value that satisfies the rules; `source` is its exact JSON text. */
   fromJson(json: Json, source: string, options: Options): Value
   /** The change of a stored value that a JSON value means in an update; undefined if it replaces the value. */

@@ -45,6 +45,7 @@ export const belongsTo: FieldType<unknown, RelationOptions> = {
   select: (column, { key: { type, options } }) => type.select?.(column, options) ?? column,
   read: (text, { key: { type, options } }) => type.read(text, options),
   parse: (text, { key: { type, options } }) => type.parse(text, options),
+  parseStored: (text, { key: { type, options } }) => (type.parseStored ?? type.parse)(text, options),
   fromJson: (json, source, { key: { type, options } }) => type.fromJson(json, source, options),
   write: (value, { key: { type, options } }) => type.write(value, options),
 }

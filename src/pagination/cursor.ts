@@ -97,7 +97,8 @@ export function decodeCursor(text: string, order: readonly Ordered[]): PageStart
   const values = order.map(({ field }, index) => {
     const item = texts[index]
     if (item === null && field.mayBeNull) return null
-    const value = typeof item === 'string' ? field.type.parse(item, field.options) : undefined
+    const { type, options } = field
+    const value = typeof item === 'string' ? (type.parseStored ?? type.parse)(item, options) : undefined
     return value ?? reject()
   })
   if (texts.length !== order.length) return reject()

@@ -179,3 +179,59 @@ resources:
     expect(back.pages.toReversed()).toEqual(pages)
   })
 })
+
+describe('stored values that requests cannot send', () => {
+  const STORED = `version: 1
+api: { prefix: "" }
+models:
+  thing:
+    table: things
+    managed: false
+    fields:
+      id: { type: bigint, primary_key: true }
+      state: { type: choice, choices: [a, b] }
+      mood: { type: choice, choices: [glad] }
+      code: { type: integer }
+      small: { type: integer }
+resources:
+  things: { model: thing, path: /things/, read_only: true, orderable: [state, mood, code, small], pagination: { style: cursor, page_size: 1 } }
+`
+  const TABLE = `create type mood as enum ('glad', 'sad');
+create table things (id bigint primary key, state text not null, mood mood not null, code bigint not null, small integer not null default 0);
+insert into things (id, state, mood, code) values
+  (1, 'a', 'glad', 5),
+  (2, 'it''s', 'sad', 4000000000),
+  (3, '', 'sad', -9007199254740991),
+  (4, 'b', 'glad', 9007199254740991)`
+  let stored: Api
+  beforeAll(async () => {
+    stored = await startApi(STORED, { checkResponses: false })
+    for (const text of TABLE.split(';')) await stored.database.query({ text, values: [] })
+  })
+  afterAll(() => stored.close())
+
+  test.each(['state', 'mood', 'code'].flatMap((field) => [field, `-${field}`]))(
+    'are in the cursors of ?ordering=%s',
+    async (ordering) => {
+      const ids: number[] = []
+      for (let link: string | undefined = `/things/?ordering=${ordering}`; link !== undefined && ids.length < 9; ) {
+        const response = await stored.fetch(link)
+        expect([link, response.status]).toEqual([link, 200])
+        ids.push(...((await response.json()) as readonly { readonly id: number }[]).map(({ id }) => id))
+        link = linksOf(response)['next']
+      }
+      expect(ids.toSorted()).toEqual([1, 2, 3, 4])
+    },
+  )
+
+  test.each([
+    ['state', 'a\0'],
+    ['mood', 'no label'],
+    ['code', '9007199254740992'],
+    ['small', '2147483648'],
+  ])('are still values of the column: a cursor whose %s is %j is rejected', async (field, value) => {
+    const cursor = Buffer.from(JSON.stringify([`${field},id`, 'after', value, '1'])).toString('base64url')
+    const response = await stored.fetch(`/things/?ordering=${field}&cursor=${cursor}`)
+    expect([response.status, await response.json()]).toMatchObject([400, { type: '/problems/invalid-query' }])
+  })
+})
