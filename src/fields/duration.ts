@@ -20,11 +20,17 @@ const LIMITS: Duration = { months: MAX_COUNT_DIGITS, days: MAX_COUNT_DIGITS, mic
 
 /**
  * The canonical form of an ISO 8601 duration, whose numbers may be negative: years, months, days, hours and minutes are whole,
- * and zeros are left out. Undefined for any other text, and where PostgreSQL says "out of range".
+ * and zeros are left out. Undefined for any other text, and for what not every version of PostgreSQL reads.
  */
 export function canonicalDuration(text: string): string | undefined {
   const duration = readDuration(text)
   return duration && isWithin(duration) ? printDuration(duration) : undefined
+}
+
+/** Does the same within the range that PostgreSQL stores, which is larger. */
+export function storedDuration(text: string): string | undefined {
+  const duration = readDuration(text)
+  return duration && isStored(duration) ? printDuration(duration) : undefined
 }
 
 function readDuration(text: string): Duration | undefined {
@@ -44,6 +50,11 @@ function readDuration(text: string): Duration | undefined {
 function isWithin({ months, days, microseconds }: Duration): boolean {
   const isSmall = (value: bigint, limit: bigint) => value <= limit && value >= -limit
   return isSmall(months, LIMITS.months) && isSmall(days, LIMITS.days) && isSmall(microseconds, LIMITS.microseconds)
+}
+
+function isStored({ months, days, microseconds }: Duration): boolean {
+  const fits = (value: bigint, bits: number) => BigInt.asIntN(bits, value) === value
+  return fits(months, 32) && fits(days, 32) && fits(microseconds, 64)
 }
 
 function printDuration({ months, days, microseconds }: Duration): string {

@@ -1,4 +1,4 @@
-import { canonicalDuration, durationOfPrinted } from './duration.js'
+import { canonicalDuration, durationOfPrinted, storedDuration } from './duration.js'
 import type { FieldType } from './field-type.js'
 import { ORDERED } from './integer-type.js'
 
@@ -72,6 +72,7 @@ export const interval: FieldType<string> = {
   },
   read: (text) => text,
   parse: (text) => (FOREIGN.includes(text) ? text : canonicalDuration(text)),
+  parseStored: (text) => (FOREIGN.includes(text) ? text : storedDuration(text)),
   fromJson(json) {
     const value = canonicalDuration(String(json))
     if (value === undefined) throw new Error(`not a duration: ${String(json)}`)

@@ -193,16 +193,17 @@ models:
       mood: { type: choice, choices: [glad] }
       code: { type: integer }
       small: { type: integer }
+      length: { type: interval }
 resources:
-  things: { model: thing, path: /things/, read_only: true, orderable: [state, mood, code, small], pagination: { style: cursor, page_size: 1 } }
+  things: { model: thing, path: /things/, read_only: true, orderable: [state, mood, code, small, length], pagination: { style: cursor, page_size: 1 } }
 `
   const TABLE = `create type mood as enum ('glad', 'sad');
-create table things (id bigint primary key, state text not null, mood mood not null, code bigint not null, small integer not null default 0);
-insert into things (id, state, mood, code) values
-  (1, 'a', 'glad', 5),
-  (2, 'it''s', 'sad', 4000000000),
-  (3, '', 'sad', -9007199254740991),
-  (4, 'b', 'glad', 9007199254740991)`
+create table things (id bigint primary key, state text not null, mood mood not null, code bigint not null, small integer not null default 0, length interval not null);
+insert into things (id, state, mood, code, length) values
+  (1, 'a', 'glad', 5, '1 day'),
+  (2, 'it''s', 'sad', 4000000000, '2562047788 hours'),
+  (3, '', 'sad', -9007199254740991, '-2147483648 months -2147483648 days -2562047788:00:54.775807'),
+  (4, 'b', 'glad', 9007199254740991, '2147483647 months 2147483647 days 2562047788:00:54.775807')`
   let stored: Api
   beforeAll(async () => {
     stored = await startApi(STORED, { checkResponses: false })
@@ -210,7 +211,7 @@ insert into things (id, state, mood, code) values
   })
   afterAll(() => stored.close())
 
-  test.each(['state', 'mood', 'code'].flatMap((field) => [field, `-${field}`]))(
+  test.each(['state', 'mood', 'code', 'length'].flatMap((field) => [field, `-${field}`]))(
     'are in the cursors of ?ordering=%s',
     async (ordering) => {
       const ids: number[] = []
@@ -229,6 +230,9 @@ insert into things (id, state, mood, code) values
     ['mood', 'no label'],
     ['code', '9007199254740992'],
     ['small', '2147483648'],
+    ['length', 'PT2562047789H'],
+    ['length', 'P2147483648D'],
+    ['length', 'P178956970Y8M'],
   ])('are still values of the column: a cursor whose %s is %j is rejected', async (field, value) => {
     const cursor = Buffer.from(JSON.stringify([`${field},id`, 'after', value, '1'])).toString('base64url')
     const response = await stored.fetch(`/things/?ordering=${field}&cursor=${cursor}`)
