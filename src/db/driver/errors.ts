@@ -182,7 +182,7 @@ export function toRequestFailure(error: unknown): unknown {
   return new Problem('invalid_query', 'A value is outside of the range of its column', { cause: driverError(error) })
 }
 
-const OUT_OF_RANGE = new Set(['22003', '22007', '22008'])
+const OUT_OF_RANGE = new Set(['22003', '22007', '22008', '22015'])
 
 /**
  * Returns the number of the parameter whose value is outside of the range of its type. Undefined for other errors, also if a view, a function or a
