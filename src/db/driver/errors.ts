@@ -182,7 +182,9 @@ export function toRequestFailure(error: unknown): unknown {
   return new Problem('invalid_query', 'A value is outside of the range of its column', { cause: driverError(error) })
 }
 
-const OUT_OF_RANGE = new Set(['22003', '22007', '22008', '22015'])
+const OUT_OF_RANGE = new Set(['22007', '22008', '22015'])
+/** The end of the message of 22003 for a column type of a smaller range than the field types that it serves; others only a handler can exceed. */
+const SMALL_TYPE = /\b(?:smallint|real)$/
 
 /**
  * Returns the number of the parameter whose value is outside of the range of its type. Undefined for other errors, also if a view, a function or a
@@ -190,7 +192,11 @@ const OUT_OF_RANGE = new Set(['22003', '22007', '22008', '22015'])
  */
 export function misfitParameterOf(error: unknown): number | undefined {
   const code = codeOf(error)
-  if (!OUT_OF_RANGE.has(code) && !(code === '22P02' && routineOf(error) === 'enum_in')) return undefined
+  const isMisfit =
+    OUT_OF_RANGE.has(code) ||
+    (code === '22003' && SMALL_TYPE.test(driverError(error)?.message ?? '')) ||
+    (code === '22P02' && routineOf(error) === 'enum_in')
+  if (!isMisfit) return undefined
   const number = /^[^:$\n]*\$(\d+) = [^\n]*$/.exec(String(driverError(error)?.where))?.[1]
   return number === undefined ? undefined : Number(number)
 }
