@@ -251,6 +251,9 @@ describeWithServer('when the server', () => {
     test('cancels a commit that no standby confirms, without claiming that nothing was stored', async () => {
       await sql(`alter system set synchronous_standby_names = 'nobody'`)
       await sql('select pg_reload_conf()')
+      while ((await sql('show synchronous_standby_names')).rows[0]?.[0] !== 'nobody');
+      // The checkpointer tells all sessions that commits wait.
+      await sql('checkpoint')
       const unknown = { type: 'outcome_unknown', headers: {} }
       const add = { text: 'insert into things values (2)', values: [] }
       try {
