@@ -11,16 +11,20 @@ export function displayWidth(text: string): number {
   const plain = stripVTControlCharacters(text)
   if (ASCII.test(plain)) return plain.length
   let width = 0
-  for (const { segment } of GRAPHEMES.segment(plain)) width += WIDE.test(segment) ? 2 : 1
+  for (const { segment } of GRAPHEMES.segment(plain)) width += widthOf(segment)
   return width
+}
+
+function widthOf(grapheme: string): number {
+  return WIDE.test(grapheme) ? 2 : 1
 }
 
 /** Cuts a text so that it takes at most a number of columns. */
 export function cutToWidth(text: string, columns: number): string {
-  let cut = ''
-  for (const { segment } of GRAPHEMES.segment(text)) {
-    if (displayWidth(cut + segment) > columns) break
-    cut += segment
+  let width = 0
+  for (const { segment, index } of GRAPHEMES.segment(text)) {
+    width += widthOf(segment)
+    if (width > columns) return text.slice(0, index)
   }
-  return cut
+  return text
 }

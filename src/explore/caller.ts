@@ -37,7 +37,7 @@ export function seenBy({ profiles }: Explored, given: Resource, identity: Identi
 
 const CHANGES: readonly Operation[] = ['update', 'partial_update', 'destroy']
 
-/** The same on the page of a record: what the caller may do to this record. */
+/** The parts that the page of a record shows and offers. One statement finds the grants that cover the record; others offer nothing. */
 export async function seenAt(
   explored: Explored,
   { resource: given, path }: ApiPath & { readonly resource: Resource },

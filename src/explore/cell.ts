@@ -39,7 +39,10 @@ function linked(explored: Explored, field: FieldSpec | undefined, value: Exact):
   return html`<a href="${ROOT + path}">${labelled(explored, field, value)}</a>`
 }
 
-/** The text of a value, after the name of the record that it refers to. The name has no `dir`, so that a cell with `dir="auto"` takes its direction from the name. */
+/**
+ * The text of a value, after the name of the record that it refers to. The name has no `dir`, so that a cell with `dir="auto"` takes its direction
+ * from the name.
+ */
 export function labelled(explored: Explored, field: FieldSpec | undefined, value: Exact): Html {
   const found = referred(explored, field, value)
   const name = found && explored.names?.get(found.path)

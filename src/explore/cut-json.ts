@@ -1,7 +1,10 @@
 // The last string may have been cut off, too.
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"?|[[\]{},]/g
 
-/** Closes JSON text that was cut off, after the last complete item of its first array. Text without a complete item, and text that goes on after the array, is returned as it is. */
+/**
+ * Closes JSON text that was cut off, after the last complete item of its first array. Text without a complete item, and text that goes on after the
+ * array, is returned as it is.
+ */
 export function closeArray(text: string): string {
   const open: string[] = []
   let items: number | undefined

@@ -10,7 +10,10 @@ import { nameOf } from './names.js'
 import { collectionOf, type Explored, type ApiPath } from './place.js'
 import { consequences, type Referrer } from './referrers.js'
 
-/** Returns the record in a response: an object, or the only member of an object if it is no field of the resource. */
+/**
+ * Returns the record in a response. A plugin may wrap the record: then the response is an object with one member.
+ * @param resource tells a wrapped record from a record with one field; undefined for routes of plugins
+ */
 export function recordOf(value: Exact | undefined, resource?: Resource): Members | undefined {
   if (!isMembers(value)) return undefined
   const [[name, only] = [], ...more] = value
@@ -37,7 +40,10 @@ interface Changed {
   readonly referrers: readonly Referrer[]
 }
 
-/** The buttons and dialogs that run actions on a record, change it and delete it. Changes and deletions fail if somebody else has changed the record since. */
+/**
+ * The buttons and dialogs that run actions on a record, change it and delete it. Changes and deletions fail if somebody else has changed the
+ * record since.
+ */
 export function changes(explored: Explored, place: ApiPath, { caller, record, version, actions, referrers }: Changed) {
   const { resource } = caller
   const { name } = resource.spec

@@ -1,4 +1,7 @@
-/** A log entry. It has no body, no query and no header except the ids of the request and its trace, and the caller's subject; a `cause` may quote values in PostgreSQL's messages. */
+/**
+ * A log entry. Of a request it has the ids of the request and of its trace and the caller's subject, but no other header, no query and no body. A
+ * `cause` may quote values in PostgreSQL's messages.
+ */
 export interface LogEntry {
   readonly event: string
   readonly [name: string]: unknown

@@ -65,7 +65,7 @@ describe('before anything else of a request is read', () => {
     ['Dev eve', 403],
   ] as const
 
-  test.each(DENIED)('the grants are checked: of %s', async (authorization, expected) => {
+  test.each(DENIED)('the grants of %s are checked', async (authorization, expected) => {
     const statusOf = async (path: string, init: RequestInit = {}) =>
       (await api.fetch(path, { ...init, headers: { ...(authorization && { authorization }), ...init.headers } })).status
     expect(await statusOf('/api/notes/?nothing=1')).toBe(expected)
@@ -78,7 +78,7 @@ describe('before anything else of a request is read', () => {
     expect(await statusOf('/api/nowhere/')).toBe(404)
   })
 
-  test.each(DENIED)('no body is asked for: of %s', async (authorization, expected) => {
+  test.each(DENIED)('%s is not asked to send a body', async (authorization, expected) => {
     const head = [
       'POST /api/notes/ HTTP/1.1',
       `host: ${new URL(api.url).host}`,

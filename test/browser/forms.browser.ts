@@ -105,7 +105,7 @@ describeInChromium('a form in Chromium', () => {
     expect(await page.locator('[data-picker]:has([name=author]) .picked').textContent()).toBe('')
   })
 
-  test('shows the name of the record whose key is typed, or that there is none', async () => {
+  test('shows the name of the record whose key is typed, or that no record has it', async () => {
     const name = page.locator('[data-picker]:has([name=author]) .picked')
     await run(`update authors set name = 'Octavia E. Butler' where id = 4321`)
     await open('/books/')

@@ -47,7 +47,7 @@ test.each([
   expect(await offered(caller, `/crud/tasks/${id}/`)).toBe(expected.replace('action-archive ', ''))
 })
 
-test('what a page does not offer is rejected', async () => {
+test('the service rejects changes that the page does not offer', async () => {
   for (const [method, body] of [['PATCH', { title: 'x' }], ['DELETE']] as const)
     expect((await tasks.as('ann', method, '/api/tasks/2/', body)).status).toBe(403)
   expect((await tasks.as('both', 'PATCH', '/api/tasks/3/', { cost: 1 })).status).toBe(403)

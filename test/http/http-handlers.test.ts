@@ -162,7 +162,8 @@ describe('a response', () => {
 describe('a stream', () => {
   const large = 'x'.repeat(20_000)
 
-  test('that fails midway is cut, so that it does not look complete', async () => {
+  /** A stream that fails once the client has its head. */
+  const serveFailing = async () => {
     let arrived = () => {}
     const head = new Promise<void>((resolve) => (arrived = resolve))
     async function* cut() {
@@ -170,7 +171,11 @@ describe('a stream', () => {
       await head
       throw new Error('canary')
     }
-    const { url, errors } = await serveHandler(() => ({ status: 200, stream: cut() }))
+    return { ...(await serveHandler(() => ({ status: 200, stream: cut() }))), arrived: () => arrived() }
+  }
+
+  test('that fails midway is cut, so that it does not look complete', async () => {
+    const { url, errors, arrived } = await serveFailing()
     const response = await fetch(`${url}/api/test/`)
     expect(response.status).toBe(200)
     arrived()
@@ -179,14 +184,7 @@ describe('a stream', () => {
   })
 
   test('that fails midway resets the connection of a client with HTTP/1.0, which knows no incomplete body', async () => {
-    let arrived = () => {}
-    const head = new Promise<void>((resolve) => (arrived = resolve))
-    async function* cut() {
-      yield* pieces(large, large)
-      await head
-      throw new Error('canary')
-    }
-    const { url } = await serveHandler(() => ({ status: 200, stream: cut() }))
+    const { url, arrived } = await serveFailing()
     const socket = dial(url)
     socket.once('data', arrived)
     socket.write('GET /api/test/ HTTP/1.0\r\n\r\n')

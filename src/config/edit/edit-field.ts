@@ -4,7 +4,7 @@ import type { ConfigDocument } from '../yaml/document.js'
 import { findValue, type Path } from '../yaml/located.js'
 import { commentLines } from './comment-lines.js'
 import { editConfig } from './edit.js'
-import { appendLine, lineBefore, spanOf } from './lines.js'
+import { appendLine, lineBefore, replaceValue, spanOf } from './lines.js'
 import { formatValue } from './format-value.js'
 
 /** A field of a model in a configuration. */
@@ -32,8 +32,7 @@ export const setSetting = (text: string, file: string, place: FieldAddress, sett
     if (setting.value === undefined) return isThere ? remove(body, document, { path, keys, key: setting.key }) : body
     const spelled = formatValue(setting.value)
     if (!isThere) return insert(body, document, { path, last: keys.at(-1) ?? '', added: `${setting.key}: ${spelled}` })
-    const { from, to } = spanOf(body, document, [...path, setting.key])
-    return body.slice(0, from) + spelled + body.slice(to)
+    return replaceValue(body, document, [...path, setting.key], spelled)
   })
 
 /**

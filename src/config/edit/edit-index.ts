@@ -4,7 +4,7 @@ import { findValue } from '../yaml/located.js'
 import { appendMember, type Block } from './append-member.js'
 import { commentLines } from './comment-lines.js'
 import { editConfig } from './edit.js'
-import { appendLine, lineBefore, spanOf } from './lines.js'
+import { appendLine, lineBefore, replaceValue, spanOf } from './lines.js'
 
 /**
  * Appends an index to the indexes of a model, and leaves every other character as it is.
@@ -15,10 +15,7 @@ export const addIndex = (text: string, file: string, model: string, spelled: str
   editConfig({ text, file }, (body, document) => {
     const path = ['models', model, 'indexes']
     const given = findValue(document.value, path)
-    if (Array.isArray(given) && given.length === 0) {
-      const { from, to } = spanOf(body, document, path)
-      return `${body.slice(0, from)}[${spelled}]${body.slice(to)}`
-    }
+    if (Array.isArray(given) && given.length === 0) return replaceValue(body, document, path, `[${spelled}]`)
     if (!Array.isArray(given)) {
       const isThere = membersOf(findValue(document.value, ['models', model])).length > 0 && given === undefined
       return isThere
@@ -62,10 +59,7 @@ export const addRelation = (text: string, file: string, model: string, spelled: 
     const given = findValue(document.value, path)
     const [, key = '', settings = ''] = /^(\w+): (.*)$/.exec(spelled) ?? []
     if (membersOf(given).length > 0) return appendMember(body, document, { path, key, format: () => settings })
-    if (given !== undefined) {
-      const { from, to } = spanOf(body, document, path)
-      return `${body.slice(0, from)}{ ${spelled} }${body.slice(to)}`
-    }
+    if (given !== undefined) return replaceValue(body, document, path, `{ ${spelled} }`)
     if (membersOf(findValue(document.value, ['models', model])).length === 0) return undefined
     return addMember(body, document, { model, key: 'relations', line: spelled, flow: `{ ${spelled} }` })
   })

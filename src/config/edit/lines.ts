@@ -7,6 +7,12 @@ export function spanOf(text: string, document: ConfigDocument, path: Path): Span
   return { from: start.offset, to: text.slice(0, end.offset).trimEnd().length }
 }
 
+/** Replaces a value, and leaves every other character as it is. */
+export function replaceValue(text: string, document: ConfigDocument, path: Path, value: string): string {
+  const { from, to } = spanOf(text, document, path)
+  return text.slice(0, from) + value + text.slice(to)
+}
+
 /** The text in front of a place, on its line. */
 export const lineBefore = (text: string, place: number): string =>
   text.slice(text.lastIndexOf('\n', place - 1) + 1, place)

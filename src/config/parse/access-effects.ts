@@ -102,7 +102,10 @@ const reachOf = (
   })
 }
 
-/** Whether a rule holds for all records that refer, by a relation, to records for which another rule holds: it has the same conditions, over the relation. */
+/**
+ * Whether a rule holds for all records that refer, by a relation, to records for which another rule holds: it has the same conditions, over the
+ * relation.
+ */
 const followsFrom = (from: Rule | undefined, rule: Rule | undefined, { parts }: ModelRelation): boolean => {
   if (rule === undefined) return true
   const isOver = ({ relations: [first] }: RuleCondition) => parts.length === 1 && first?.field === parts[0]?.field

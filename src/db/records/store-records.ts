@@ -73,15 +73,11 @@ export function recordsOn<Item, Items>({
   const read = readStored(model, projection)
   const readOne = ({ rows: [cells] }: Result, as = projection): Item | undefined => cells && as.read(cells)
 
-  /** Returns undefined if no record can have the key, whose values are the first parameters of the statements about one record. */
-  const ifPossible = async <T>(operation: () => Promise<T>): Promise<T | undefined> => {
-    try {
-      return await operation()
-    } catch (error) {
-      if ((misfitParameterOf(error) ?? Infinity) > key.fields.length) throw error
-      return undefined
-    }
+  /** Returns undefined if the error is that no record can have the key, whose values are the first parameters of statements about one record. */
+  const orMissing = (error: unknown): undefined => {
+    if ((misfitParameterOf(error) ?? Infinity) > key.fields.length) throw error
   }
+  const ifPossible = <T>(operation: () => Promise<T>): Promise<T | undefined> => operation().catch(orMissing)
 
   /**
    * Throws if the request may see the record, but no grant covers the change.
@@ -128,14 +124,16 @@ export function recordsOn<Item, Items>({
   }
 
   return {
-    retrieve: (bounds, id, selection) =>
-      ifPossible(async () => {
-        if (selection === undefined) return readOne(await sender.read(statements.retrieve(bounds, key.write(id))))
-        return readOne(
-          await sender.read(statements.look(bounds, key.write(id), selection)),
-          projectionFor(projection, selection),
-        )
-      }),
+    async retrieve(bounds, id, selection) {
+      const written = key.write(id)
+      try {
+        if (selection === undefined) return readOne(await sender.read(statements.retrieve(bounds, written)))
+        const found = await sender.read(statements.look(bounds, written, selection))
+        return readOne(found, projectionFor(projection, selection))
+      } catch (error) {
+        return orMissing(error)
+      }
+    },
 
     lock: (bounds, id, only) =>
       ifPossible(async () => {

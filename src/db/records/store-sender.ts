@@ -44,7 +44,7 @@ export function senderOn(connection: Connection, { model, constraintErrors, refe
   }
   const query: Connection['query'] = (statement) => connection.query(statement)
   const change: Sender['change'] = (statement, bounds) => changeBy(query, statement, bounds)
-  const changeInTurn: Sender['changeInTurn'] = async (statements, bounds) => {
+  const tryInTurn: Sender['changeInTurn'] = async (statements, bounds) => {
     let denied: Problem | undefined
     for (const [place, statement] of statements.entries()) {
       try {
@@ -69,7 +69,7 @@ export function senderOn(connection: Connection, { model, constraintErrors, refe
     change,
     changeInTurn(statements, bounds) {
       const [first] = statements
-      return first && statements.length === 1 ? change(first, bounds) : changeInTurn(statements, bounds)
+      return first && statements.length === 1 ? change(first, bounds) : tryInTurn(statements, bounds)
     },
     async remove(statement, bounds) {
       try {

@@ -23,7 +23,7 @@ interface Columns {
   readonly key: readonly FieldSpec[]
 }
 
-/** What an upsert must know about a table of the database. */
+/** The properties of an existing table on which the SQL of an upsert depends. */
 export interface ExistingTable {
   /** The type and collation of each column: an existing column can have others than its field. */
   readonly types: ReadonlyMap<string, string>

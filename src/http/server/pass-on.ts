@@ -11,7 +11,7 @@ import { setDefaultHeaders, setHeaders } from './headers.js'
 import type { AnswerMethod } from './options-reply.js'
 import { identify, type ServedAccess, whyNotMounted } from './served-access.js'
 
-/** What takes requests without a route. */
+/** The parts of the service that answer requests without a route. */
 export interface PassingParts extends AnsweringParts {
   readonly access?: ServedAccess | undefined
   readonly fallback: Fallback | undefined

@@ -11,7 +11,7 @@ import type { Exchange } from './exchange.js'
 import { identify, type ServedAccess } from './served-access.js'
 import type { Spans } from './spans.js'
 
-/** What running a route needs. */
+/** The parts of the service that a route runs with. */
 export interface RouteParts extends AnsweringParts {
   readonly routes: Pick<RouteTable, 'rendererAt' | 'reverse'>
   readonly records: Records

@@ -112,7 +112,10 @@ async function hasJournal(connection: Connection): Promise<boolean> {
   return rows[0]?.[0] != null
 }
 
-/** @throws MigrationError naming each migration that was changed since it was applied, has no file, or replaces migrations of which only some are applied */
+/**
+ * @throws MigrationError naming each migration that was changed since it was applied, has no file, or replaces migrations of which only some are
+ * applied
+ */
 export function rejectDisagreement(statuses: readonly MigrationStatus[]): void {
   const changed = statuses.filter(({ state }) => state === 'changed')
   const missing = statuses.filter(({ state }) => state === 'missing')

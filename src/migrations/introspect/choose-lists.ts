@@ -1,10 +1,8 @@
 import { reservedParameters } from '../../features/index.js'
 import { PAGE_SIZES } from '../../features/pagination.js'
 import { formOf } from '../../fields/columns.js'
-import { containsItems } from '../../lookups/contains-items.js'
 import { exact } from '../../lookups/exact.js'
-import { has } from '../../lookups/has.js'
-import { overlaps } from '../../lookups/overlaps.js'
+import { lookupsOfType } from '../../lookups/index.js'
 import { fieldType } from '../../fields/index.js'
 import { find } from '../plan/pair.js'
 import type { CatalogTable } from './catalog.js'
@@ -18,7 +16,7 @@ interface ChosenFilter {
   readonly lookups: readonly string[]
 }
 
-/** What a resource says of its lists. */
+/** The settings of the lists of a resource. */
 export interface ListSettings {
   /** The fields that lists can be filtered by with the existing indexes. */
   readonly filterable: readonly ChosenFilter[]
@@ -52,9 +50,6 @@ export function chooseLists(
   return { settings, left }
 }
 
-/** The lookups of lists that an inverted index helps. */
-const LOOKUPS_OF_ITEMS = [has.name, containsItems.name, overlaps.name]
-
 /** The parameters of a list with nothing but filters. */
 const RESERVED = reservedParameters({ given: () => undefined })
 
@@ -82,9 +77,12 @@ function chooseFilters(
   )
   const lookupsFor = (column: string): readonly string[] => {
     const found = find(live.columns, column)
-    const comparisons = (found && formOf(found)?.type.comparisons) ?? []
-    if (comparisons.includes('items')) return listed.has(column) ? LOOKUPS_OF_ITEMS : []
-    return comparisons.includes('equality') && first.has(column) ? [exact.name] : []
+    const type = found && formOf(found)?.type
+    if (!type) return []
+    const offered = lookupsOfType(type)
+    if (offered.includes(exact)) return first.has(column) ? [exact.name] : []
+    const inverted = offered.filter((lookup) => lookup.index({ type, options: {} }) === 'gin')
+    return listed.has(column) ? inverted.map(({ name }) => name) : []
   }
   const indexed = fields.flatMap(({ name, column }) => {
     const lookups = lookupsFor(column)
