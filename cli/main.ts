@@ -38,7 +38,10 @@ function watchShell(listener: () => void): void {
 
 /** Ctrl-C ends a command by an exit, so that its incomplete files and its progress bar are removed. */
 const INTERRUPTED = 130
-const interrupt = (): void => process.exit(INTERRUPTED)
+function interrupt(): void {
+  return process.exit(INTERRUPTED)
+}
+
 process.on('SIGINT', interrupt)
 
 const lifecycle: Lifecycle = {

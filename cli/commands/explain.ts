@@ -127,7 +127,9 @@ function list(resource: Resource, path: string, given: readonly string[]): Reque
   return { resource, read: { plan }, path: withQuery(path, query) }
 }
 
-const withQuery = (path: string, query: string): string => (query === '' ? path : `${path}?${query}`)
+function withQuery(path: string, query: string): string {
+  return query === '' ? path : `${path}?${query}`
+}
 
 function queryOf(what: string, given: readonly string[]): string {
   const [query = '', second] = given.map((each) => each.replace(/^\?/, ''))

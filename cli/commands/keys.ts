@@ -112,4 +112,6 @@ function whenOver({ expiresAt, revokedAt }: StoredKey): string {
   return `${expiresAt.getTime() > Date.now() ? 'expires' : 'expired'} ${day(expiresAt)}`
 }
 
-const day = (date: Date): string => date.toISOString().slice(0, 10)
+function day(date: Date): string {
+  return date.toISOString().slice(0, 10)
+}

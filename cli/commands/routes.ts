@@ -47,7 +47,9 @@ function isWanted(route: Route, { grep, method }: RoutesOptions): boolean {
   return grep === undefined || columns(route).some((cell) => cell.toLowerCase().includes(grep.toLowerCase()))
 }
 
-const columns = (route: Route): readonly string[] => [route.name, route.method, route.path, sourceOf(route)]
+function columns(route: Route): readonly string[] {
+  return [route.name, route.method, route.path, sourceOf(route)]
+}
 
 /** Renders the source of a route, such as `resource book` or `plugin ./plugins/library.ts:12`, with its middleware, hooks and computed fields. */
 function sourceOf({ source, place, dialect, uses = [], hooks = [], computed = [] }: Route): string {
@@ -63,20 +65,23 @@ function sourceOf({ source, place, dialect, uses = [], hooks = [], computed = []
   ].join(', ')
 }
 
-const placesOf = (finds: NonNullable<Route['hooks']>): readonly string[] =>
-  finds.map((find) => find()).map((found) => (found ? `./${found.file}:${found.line}` : 'a plugin'))
+function placesOf(finds: NonNullable<Route['hooks']>): readonly string[] {
+  return finds.map((find) => find()).map((found) => (found ? `./${found.file}:${found.line}` : 'a plugin'))
+}
 
-const toJson = ({ name, method, path, source, dialect, place, uses, hooks, computed }: Route) => ({
-  name,
-  method,
-  path,
-  source,
-  dialect,
-  ...place?.(),
-  ...(uses && { middleware: uses.map((find) => find() ?? {}) }),
-  ...(computed && { computed: computed.map((find) => find() ?? {}) }),
-  ...(hooks && { hooks: hooks.map((find) => find() ?? {}) }),
-})
+function toJson({ name, method, path, source, dialect, place, uses, hooks, computed }: Route) {
+  return {
+    name,
+    method,
+    path,
+    source,
+    dialect,
+    ...place?.(),
+    ...(uses && { middleware: uses.map((find) => find() ?? {}) }),
+    ...(computed && { computed: computed.map((find) => find() ?? {}) }),
+    ...(hooks && { hooks: hooks.map((find) => find() ?? {}) }),
+  }
+}
 
 function printTable(context: CliContext, routes: readonly Route[]): void {
   const [header = '', ...lines] = alignColumns([['NAME', 'METHOD', 'PATH', 'SOURCE'], ...routes.map(columns)])

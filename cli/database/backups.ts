@@ -18,8 +18,9 @@ const BACKUP_TIMEOUT_MS = 600_000
  * whose permissions already decide who may: `pg.backup-ID.asked`, which the server removes, and `pg.backup-ID.made` or `.failed`, which it
  * creates.
  */
-const nameOf = (embedded: string, id: string, state: 'asked' | 'part' | 'made' | 'failed') =>
-  `${embedded}.backup-${id}.${state}`
+function nameOf(embedded: string, id: string, state: 'asked' | 'part' | 'made' | 'failed') {
+  return `${embedded}.backup-${id}.${state}`
+}
 
 const ASKED = /^.*\.backup-([0-9a-f-]{36})\.asked$/
 

@@ -73,8 +73,9 @@ function warn({ err }: CliContext, { steps }: MigrationPlan, description: string
   err.line(`warning: until it is measured, ${waiting.join(', and ')} wait in ${description}`)
 }
 
-const shownLock = (subject: string, { table, mode, since }: HeldLock): string =>
-  `${table}: ${mode}${since === subject ? '' : ` since ${since}`}, ${lockMeaning(mode)}`
+function shownLock(subject: string, { table, mode, since }: HeldLock): string {
+  return `${table}: ${mode}${since === subject ? '' : ` since ${since}`}, ${lockMeaning(mode)}`
+}
 
 function shownWork(work: Readonly<Record<'scanned' | 'indexed' | 'rewritten', readonly string[]>>): string {
   const { rewritten } = work

@@ -109,7 +109,9 @@ async function writeRename(context: CliContext, config: string, rename: string):
   context.err.line(`wrote into ${shownPath(context, file)} that ${rename.replace(':', ' is a former name of ')}`)
 }
 
-const isEmpty = ({ steps, rejections }: MigrationPlan): boolean => steps.length === 0 && rejections.length === 0
+function isEmpty({ steps, rejections }: MigrationPlan): boolean {
+  return steps.length === 0 && rejections.length === 0
+}
 
 function toJson({ steps, rejections, notes }: CountedPlan) {
   const shown = steps.map(({ change, subject, detail, safety, risk, waits, locks, count: rows, up }) => ({
@@ -134,7 +136,9 @@ function printSql(out: Output, { steps }: MigrationPlan): void {
 const SIGNS: Readonly<Record<MigrationStep['change'], string>> = { add: '+', change: '~', rename: '>', drop: '-' }
 const COLORS = { add: 'green', change: 'yellow', rename: 'cyan', drop: 'red' } as const
 
-const shownChange = ({ change }: MigrationStep): string => `${SIGNS[change]} ${change}`
+function shownChange({ change }: MigrationStep): string {
+  return `${SIGNS[change]} ${change}`
+}
 
 function printPlan(out: Output, planned: CountedPlan): void {
   const { steps, rejections, notes } = planned

@@ -47,12 +47,13 @@ async function pendingOf(database: Database, folder: MigrationFolder): Promise<r
   return (await migrationStatus(database, folder)).filter(({ state }) => state === 'pending').map(({ name }) => name)
 }
 
-const done = ({ applied, notApplied, edited }: Resolution) =>
-  [
+function done({ applied, notApplied, edited }: Resolution) {
+  return [
     ['removed from the journal:', notApplied],
     ['recorded as applied:', applied],
     ['accepted as edited:', edited],
   ] as const
+}
 
 function print({ out, err }: CliContext, { findings, resolution, contradictions }: Diagnosis): ExitCode {
   if (findings.length === 0) {

@@ -21,7 +21,7 @@ export interface ScratchOptions {
 }
 
 /** Returns the scratch database for commands without the option. */
-export const scratchOf = ({ env }: CliContext): ScratchOptions => {
+export function scratchOf({ env }: CliContext): ScratchOptions {
   const url = env[VARIABLE]
   return url === undefined ? {} : { scratch: url }
 }

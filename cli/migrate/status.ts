@@ -41,7 +41,9 @@ export async function status(context: CliContext, options: StatusOptions): Promi
   })
 }
 
-const toJson = ({ name, state, appliedAt }: MigrationStatus) => ({ name, state, appliedAt: appliedAt ?? null })
+function toJson({ name, state, appliedAt }: MigrationStatus) {
+  return { name, state, appliedAt: appliedAt ?? null }
+}
 
 interface ShownStatus {
   readonly migrations: readonly MigrationStatus[]

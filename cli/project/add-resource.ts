@@ -119,8 +119,9 @@ function requireValid(context: CliContext, file: string, edited: string): void {
   throw new Finished(2)
 }
 
-const isRejected = <T extends object>(result: T | readonly Diagnostic[]): result is readonly Diagnostic[] =>
-  Array.isArray(result)
+function isRejected<T extends object>(result: T | readonly Diagnostic[]): result is readonly Diagnostic[] {
+  return Array.isArray(result)
+}
 
 /** Returns the added lines. The second text contains all lines of the first. */
 function addedLines(before: string, after: string): readonly AddedLine[] {

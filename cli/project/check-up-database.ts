@@ -47,8 +47,9 @@ function toFinding(error: unknown): Known {
   }
 }
 
-const read = async (database: Database, expression: string): Promise<string> =>
-  (await database.query({ text: `select (${expression})::text`, values: [] })).rows[0]?.[0] ?? ''
+async function read(database: Database, expression: string): Promise<string> {
+  return (await database.query({ text: `select (${expression})::text`, values: [] })).rows[0]?.[0] ?? ''
+}
 
 const MIN_VERSION = 14
 

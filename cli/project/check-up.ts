@@ -108,7 +108,9 @@ async function findFolder(context: CliContext, folder: string): Promise<Finding>
   return { check, state: 'fail', message: `${shown} is not writable (${blocked})`, help }
 }
 
-const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? String(error)
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? String(error)
+}
 
 const DEFAULT_PORT = '8000'
 

@@ -42,10 +42,33 @@ export async function makeExamples(spec: AppSpec, database: Database): Promise<E
   const models = inOrder(spec.models.filter((model) => !spec.internal.includes(model) && model.view === undefined))
   const world = new Map<string, StoredRecord[]>(spec.models.map(({ table }) => [table, []]))
   const empty = new Map<string, string>()
-  for (const model of models) await fill(model)
-  return { world, empty, restore, remove: () => dropAll(database) }
 
-  async function fill(model: ModelSpec): Promise<void> {
+  const store = async (model: ModelSpec, record: StoredRecord): Promise<StoredRecord> => {
+    const written = writtenFields(model)
+    const count = world.get(model.table)?.length ?? 0
+    const unique = (name: string, value: string | null) => {
+      const field = model.fields.find((each) => each.name === name)
+      const isTaken = world.get(model.table)?.some((each) => each[name] === value) === true
+      if (!isTaken || value === null || !field?.unique || field.target) return value
+      return /^-?\d+$/.test(value) ? String(1_000 + count) : `${value}${count}`
+    }
+    const cells = written.map(({ name }) => quote(unique(name, record[name] ?? null)))
+    const columns = written.map(({ column }) => identifier(column)).join(', ')
+    const values = written.length === 0 ? 'default values' : `(${columns}) values (${cells.join(', ')})`
+    const returned = model.fields.map(({ column }) => `${identifier(column)}::text`).join(', ')
+    const { rows } = await run(`insert into ${tableSql(model.table)} ${values} returning ${returned}`)
+    const stored = Object.fromEntries(model.fields.map(({ name }, at) => [name, rows[0]?.[at] ?? null]))
+    world.get(model.table)?.push(stored)
+    return stored
+  }
+
+  /** Some combinations break constraints of the model. */
+  const attempt = async (model: ModelSpec, record: StoredRecord): Promise<void> => {
+    if ((world.get(model.table)?.length ?? 0) >= MAX_RECORDS) return
+    await store(model, record).catch(() => undefined)
+  }
+
+  const fill = async (model: ModelSpec): Promise<void> => {
     const written = writtenFields(model)
     const values = (field: ModelSpec['fields'][number]) => {
       const all = exampleValues(spec, field, world)
@@ -90,32 +113,7 @@ export async function makeExamples(spec: AppSpec, database: Database): Promise<E
           }
   }
 
-  /** Some combinations break constraints of the model. */
-  async function attempt(model: ModelSpec, record: StoredRecord): Promise<void> {
-    if ((world.get(model.table)?.length ?? 0) >= MAX_RECORDS) return
-    await store(model, record).catch(() => undefined)
-  }
-
-  async function store(model: ModelSpec, record: StoredRecord): Promise<StoredRecord> {
-    const written = writtenFields(model)
-    const count = world.get(model.table)?.length ?? 0
-    const unique = (name: string, value: string | null) => {
-      const field = model.fields.find((each) => each.name === name)
-      const isTaken = world.get(model.table)?.some((each) => each[name] === value) === true
-      if (!isTaken || value === null || !field?.unique || field.target) return value
-      return /^-?\d+$/.test(value) ? String(1_000 + count) : `${value}${count}`
-    }
-    const cells = written.map(({ name }) => quote(unique(name, record[name] ?? null)))
-    const columns = written.map(({ column }) => identifier(column)).join(', ')
-    const values = written.length === 0 ? 'default values' : `(${columns}) values (${cells.join(', ')})`
-    const returned = model.fields.map(({ column }) => `${identifier(column)}::text`).join(', ')
-    const { rows } = await run(`insert into ${tableSql(model.table)} ${values} returning ${returned}`)
-    const stored = Object.fromEntries(model.fields.map(({ name }, at) => [name, rows[0]?.[at] ?? null]))
-    world.get(model.table)?.push(stored)
-    return stored
-  }
-
-  async function restore(): Promise<void> {
+  const restore = async (): Promise<void> => {
     const tables = models.map(({ table }) => tableSql(table)).join(', ')
     const inserts = models.flatMap((model) => {
       const fields = model.fields.filter(({ generated }) => !generated)
@@ -127,6 +125,9 @@ export async function makeExamples(spec: AppSpec, database: Database): Promise<E
     })
     await run([`truncate ${tables} cascade`, ...inserts].join(';\n'))
   }
+
+  for (const model of models) await fill(model)
+  return { world, empty, restore, remove: () => dropAll(database) }
 }
 
 /** The fields that an insert gives values for. */
@@ -141,7 +142,9 @@ function inOrder(models: readonly ModelSpec[]): readonly ModelSpec[] {
   )
 }
 
-const quote = (value: string | null): string => (value === null ? 'null' : literal(value))
+function quote(value: string | null): string {
+  return value === null ? 'null' : literal(value)
+}
 
 /** Finds the statements that drop all tables, views, types, functions and schemas. */
 const DROPS = `

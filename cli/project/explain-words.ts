@@ -62,18 +62,22 @@ const PLAIN = [
   'maxItems',
 ]
 
-const factsOf = (schema: JsonSchema): readonly (readonly [string, unknown])[] =>
-  PLAIN.flatMap((name) => (schema[name] === undefined ? [] : [[name, schema[name]] as const]))
+function factsOf(schema: JsonSchema): readonly (readonly [string, unknown])[] {
+  return PLAIN.flatMap((name) => (schema[name] === undefined ? [] : [[name, schema[name]] as const]))
+}
 
-const requiredOf = (schema: JsonSchema): readonly unknown[] =>
-  (schema['required'] as readonly unknown[] | undefined) ?? []
+function requiredOf(schema: JsonSchema): readonly unknown[] {
+  return (schema['required'] as readonly unknown[] | undefined) ?? []
+}
 
-const toJson = ({ path, schema }: Topic) => ({
-  path,
-  description: schema['description'],
-  ...Object.fromEntries(factsOf(schema)),
-  keys: Object.entries(keysOf(schema)).map(([key, each]) => ({ key, description: each['description'] })),
-})
+function toJson({ path, schema }: Topic) {
+  return {
+    path,
+    description: schema['description'],
+    ...Object.fromEntries(factsOf(schema)),
+    keys: Object.entries(keysOf(schema)).map(([key, each]) => ({ key, description: each['description'] })),
+  }
+}
 
 function printTopic({ line, colors }: Output, { path, schema }: Topic): void {
   line(colors.bold(path))

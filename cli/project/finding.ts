@@ -8,4 +8,6 @@ export interface Finding {
   readonly help: readonly string[]
 }
 
-export const ok = (check: string, message: string): Finding => ({ check, state: 'ok', message, help: [] })
+export function ok(check: string, message: string): Finding {
+  return { check, state: 'ok', message, help: [] }
+}

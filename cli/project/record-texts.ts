@@ -3,7 +3,9 @@ import { kindOf, type ResourceSpec, type StoredRecord } from '../../src/internal
 type Field = ResourceSpec['model']['fields'][number]
 
 /** Whether the text of a value is its JSON. */
-export const isSimple = (field: Field): boolean => kindOf(field) !== undefined
+export function isSimple(field: Field): boolean {
+  return kindOf(field) !== undefined
+}
 
 /** The members of a record that a body can have. */
 export function simplePart({ model }: ResourceSpec, record: StoredRecord): StoredRecord {

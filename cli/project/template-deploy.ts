@@ -11,7 +11,8 @@ export function deploymentFiles(settings: ProjectSettings): readonly TemplateFil
   ]
 }
 
-const dockerfile = ({ name }: ProjectSettings): string => `# docker build -t ${name} .
+function dockerfile({ name }: ProjectSettings): string {
+  return `# docker build -t ${name} .
 
 FROM node:22-slim AS packages
 WORKDIR /app
@@ -36,6 +37,7 @@ HEALTHCHECK --interval=10s --timeout=3s --start-period=5s --retries=3 \\
 ENTRYPOINT ["node", "node_modules/snippetctl/bin/snippetctl.js"]
 CMD ["serve"]
 `
+}
 
 const DOCKERIGNORE = `# Ignores every file, and then allows the files of the image, so that no file with passwords gets in by accident.
 *
@@ -48,9 +50,8 @@ const DOCKERIGNORE = `# Ignores every file, and then allows the files of the ima
 !plugins
 `
 
-const compose = ({
-  name,
-}: ProjectSettings): string => `# Copy .env.example to .env and set POSTGRES_PASSWORD there. Then:  docker compose up --build
+function compose({ name }: ProjectSettings): string {
+  return `# Copy .env.example to .env and set POSTGRES_PASSWORD there. Then:  docker compose up --build
 name: ${JSON.stringify(name.replaceAll('.', '-'))}
 
 x-service: &service
@@ -113,6 +114,7 @@ services:
 volumes:
   database:
 `
+}
 
 /** The same file is in `deploy/` of the package; a test compares them. */
 const NGINX = `# A proxy with password authentication for the service, which has no accounts.

@@ -27,21 +27,24 @@ export function templateFiles(settings: ProjectSettings): readonly TemplateFile[
   ]
 }
 
-const head = ({
-  name,
-}: ProjectSettings): string => `# yaml-language-server: $schema=./node_modules/snippetctl/resources.schema.json
+function head({ name }: ProjectSettings): string {
+  return `# yaml-language-server: $schema=./node_modules/snippetctl/resources.schema.json
 version: 1
 
 api:
   prefix: /api
   title: ${JSON.stringify(name)}
 `
+}
 
-const emptyConfiguration = (settings: ProjectSettings): string => `${head(settings)}
+function emptyConfiguration(settings: ProjectSettings): string {
+  return `${head(settings)}
 # The first resource:  npx snippetctl add resource book title:string!
 `
+}
 
-const configuration = (settings: ProjectSettings, plugin: string): string => `${head(settings)}
+function configuration(settings: ProjectSettings, plugin: string): string {
+  return `${head(settings)}
 plugins:
   - ./${plugin}        # your own routes, next to the generated routes
 
@@ -64,6 +67,7 @@ resources:
     filterable: [title]       # /api/books/?title=Emma
     orderable: [created_at]   # /api/books/?ordering=-created_at
 `
+}
 
 /** The migration that `migrate plan` writes for the configuration; a test compares them. */
 const MIGRATION = `-- up
@@ -106,13 +110,14 @@ export default plugin
 `
 
 /** The plugin without TypeScript's syntax: a comment tells the editor its type. */
-const asJavaScript = (text: string): string =>
-  text
+function asJavaScript(text: string): string {
+  return text
     .replace('type Plugin, ', '')
     .replace('const plugin: Plugin', "/** @type {import('snippetctl').Plugin} */\nconst plugin")
+}
 
-const manifest = ({ name, version }: ProjectSettings): string =>
-  `${JSON.stringify(
+function manifest({ name, version }: ProjectSettings): string {
+  return `${JSON.stringify(
     {
       name,
       private: true,
@@ -123,6 +128,7 @@ const manifest = ({ name, version }: ProjectSettings): string =>
     undefined,
     2,
   )}\n`
+}
 
 const TSCONFIG = `{
   "compilerOptions": {
@@ -166,7 +172,8 @@ const EXTENSIONS = `{
 }
 `
 
-const readme = ({ name, empty }: ProjectSettings): string => `# ${name}
+function readme({ name, empty }: ProjectSettings): string {
+  return `# ${name}
 
 A REST API over PostgreSQL, declared in [resources.yaml](resources.yaml).
 
@@ -192,3 +199,4 @@ To use a PostgreSQL server, set \`DATABASE_URL=postgres://…\` in the environme
 asks for no password. [deploy/nginx.conf](deploy/nginx.conf) configures a proxy that does; \`compose.yaml\` says how to start it.
 [check.yml](.github/workflows/check.yml) checks every push.
 `
+}

@@ -9,22 +9,28 @@ export interface Topic {
 
 type Steps = readonly string[]
 
-const isSchema = (value: unknown): value is JsonSchema =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+function isSchema(value: unknown): value is JsonSchema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
 
-const propertiesOf = (schema: JsonSchema): Readonly<Record<string, JsonSchema>> =>
-  isSchema(schema['properties']) ? (schema['properties'] as Readonly<Record<string, JsonSchema>>) : {}
+function propertiesOf(schema: JsonSchema): Readonly<Record<string, JsonSchema>> {
+  return isSchema(schema['properties']) ? (schema['properties'] as Readonly<Record<string, JsonSchema>>) : {}
+}
 
 /** Returns the alternatives of a schema, or the schema itself if there are none. */
-const alternativesOf = (schema: JsonSchema): readonly JsonSchema[] =>
-  Array.isArray(schema['oneOf']) ? (schema['oneOf'] as readonly JsonSchema[]) : [schema]
+function alternativesOf(schema: JsonSchema): readonly JsonSchema[] {
+  return Array.isArray(schema['oneOf']) ? (schema['oneOf'] as readonly JsonSchema[]) : [schema]
+}
 
 /** Returns the schema of a mapping's values or of a list's items. */
-const insideOf = (schema: JsonSchema): JsonSchema | undefined =>
-  [schema['additionalProperties'], schema['items']].find(isSchema)
+function insideOf(schema: JsonSchema): JsonSchema | undefined {
+  return [schema['additionalProperties'], schema['items']].find(isSchema)
+}
 
 /** The schema of a field type can also be reached by its name: `models.fields.string`. */
-const typeName = (schema: JsonSchema): unknown => propertiesOf(schema)['type']?.['const']
+function typeName(schema: JsonSchema): unknown {
+  return propertiesOf(schema)['type']?.['const']
+}
 
 /** Returns the schemas at a path, with or without the names in between; several if field types differ. */
 function follow(schema: JsonSchema, [first, ...rest]: Steps): readonly JsonSchema[] {
@@ -51,7 +57,9 @@ export function findTopic(path: string): Topic | undefined {
 }
 
 /** Whether a word can only be the path of a key, because no generated route has such a name. */
-export const isTopic = (word: string): boolean => Object.hasOwn(propertiesOf(configSchema()), word.split('.')[0] ?? '')
+export function isTopic(word: string): boolean {
+  return Object.hasOwn(propertiesOf(configSchema()), word.split('.')[0] ?? '')
+}
 
 /** Returns the keys of a schema: its own keys, the keys of its mapping values, and for a field the keys of every type. */
 export function keysOf(schema: JsonSchema): Readonly<Record<string, JsonSchema>> {

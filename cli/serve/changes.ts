@@ -28,10 +28,13 @@ function compare(kind: string, before: Definitions, now: Definitions): readonly 
   ]
 }
 
-const pluginsOf = ({ plugins }: AppSpec): Definitions => new Map(plugins.map((path) => [path, path]))
+function pluginsOf({ plugins }: AppSpec): Definitions {
+  return new Map(plugins.map((path) => [path, path]))
+}
 
-const modelsOf = ({ models }: AppSpec): Definitions =>
-  new Map(models.map((model) => [model.name, textOf({ ...model, fields: [] })]))
+function modelsOf({ models }: AppSpec): Definitions {
+  return new Map(models.map((model) => [model.name, textOf({ ...model, fields: [] })]))
+}
 
 /** The fields of models that both configurations have; other models are reported as a whole. */
 function fieldsOf({ models }: AppSpec, other: AppSpec): Definitions {
@@ -41,12 +44,13 @@ function fieldsOf({ models }: AppSpec, other: AppSpec): Definitions {
   )
 }
 
-const resourcesOf = ({ resources, mounts }: AppSpec): Definitions =>
-  new Map(
+function resourcesOf({ resources, mounts }: AppSpec): Definitions {
+  return new Map(
     [...resources, ...mounts.flatMap((mount) => mount.resources)].map(
       (each) => [each.name, textOf({ ...each, shown: [] })] as const,
     ),
   )
+}
 
 /** Renders nested definitions as their names, so that a changed field does not mark everything that refers to it as changed. */
 function textOf(thing: object): string {

@@ -108,8 +108,12 @@ async function add(context: CliContext, { spec, before, database, log }: Fit, la
 }
 
 /** Only a command can ask for consent, and it cannot open the embedded database while this process has it. */
-const withStopHint = ({ code, message, help }: Failure): Failure =>
-  new Failure(code, message, ['stop this server first: only one process can open the embedded database', ...help])
+function withStopHint({ code, message, help }: Failure): Failure {
+  return new Failure(code, message, [
+    'stop this server first: only one process can open the embedded database',
+    ...help,
+  ])
+}
 
 const PLAN = 'look at it, and write the migration: snippetctl migrate plan --write NAME'
 
@@ -122,7 +126,9 @@ function leftWords({ left, orphans }: Plan): readonly string[] {
   ]
 }
 
-const firstLine = (text: string): string => text.split('\n')[0] ?? ''
+function firstLine(text: string): string {
+  return text.split('\n')[0] ?? ''
+}
 
 /** An error of the planner is one line, followed by the lines of YAML that would resolve it. */
 function notAdditions({ left, rejections, unmet }: Plan, lacks: readonly string[]): Failure {

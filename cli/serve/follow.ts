@@ -68,4 +68,6 @@ export function createFollower({ concerns, changed, failed }: FollowerOptions): 
 }
 
 /** Watched files have extensions; a path without one is a folder. */
-const isFolder = (path: string): boolean => !basename(path).includes('.')
+function isFolder(path: string): boolean {
+  return !basename(path).includes('.')
+}

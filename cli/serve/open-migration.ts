@@ -13,7 +13,9 @@ interface Mark {
 }
 
 /** @param config the path of the configuration */
-const markFile = (config: string): string => join(dirname(config), '.snippetctl', 'open-migration.json')
+function markFile(config: string): string {
+  return join(dirname(config), '.snippetctl', 'open-migration.json')
+}
 
 async function readMark(config: string): Promise<Mark | undefined> {
   const text = await readFile(markFile(config), 'utf8').catch(() => undefined)
@@ -33,8 +35,9 @@ async function writeMark(config: string, mark: Mark): Promise<void> {
 }
 
 /** Marks a migration as open, after the server wrote and applied it. */
-export const markOpen = (config: string, { name, checksum }: Pick<Migration, 'name' | 'checksum'>): Promise<void> =>
-  writeMark(config, { name, checksum })
+export function markOpen(config: string, { name, checksum }: Pick<Migration, 'name' | 'checksum'>): Promise<void> {
+  return writeMark(config, { name, checksum })
+}
 
 /** Closes the open migration, because a database has applied it from its file. */
 export async function closeApplied(config: string, applied: readonly Pick<Migration, 'name'>[]): Promise<void> {

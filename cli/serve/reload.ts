@@ -39,8 +39,9 @@ interface Served {
 }
 
 /** Whether a server reloads its files when they change. */
-export const watchesFiles = ({ env, parent }: CliContext, { reload }: { readonly reload: boolean }): boolean =>
-  reload && env['NODE_ENV'] !== 'production' && !parent
+export function watchesFiles({ env, parent }: CliContext, { reload }: { readonly reload: boolean }): boolean {
+  return reload && env['NODE_ENV'] !== 'production' && !parent
+}
 
 /** Files that a plugin can import. While a plugin fails to load, the missing file may be any of them. */
 const SOURCE = /\.(?:[cm]?[jt]s|json)$/
@@ -156,8 +157,9 @@ async function savedSinceStart(files: readonly string[]): Promise<Contents> {
   return new Map(late.map((file) => [file, 'unknown']))
 }
 
-const changedIn = (before: Contents, now: Contents): readonly string[] =>
-  [...new Set([...now.keys(), ...before.keys()])].filter((file) => before.get(file) !== now.get(file))
+function changedIn(before: Contents, now: Contents): readonly string[] {
+  return [...new Set([...now.keys(), ...before.keys()])].filter((file) => before.get(file) !== now.get(file))
+}
 
 interface Reloaded {
   /** The migrations that were written; undefined if the reload failed. The failure has been logged. */

@@ -45,7 +45,9 @@ interface ServiceRun {
   readonly monitor: Monitor | undefined
 }
 
-export const hasBanner = (context: CliContext, options: ServeOptions): boolean => context.err.terminal && !options.json
+export function hasBanner(context: CliContext, options: ServeOptions): boolean {
+  return context.err.terminal && !options.json
+}
 
 /** Serves from this process, alone or as a worker, until a signal stops it. */
 export async function serveHere(context: CliContext, options: ServeOptions): Promise<ExitCode> {

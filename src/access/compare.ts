@@ -33,8 +33,13 @@ export function kindOf({ type, options }: Pick<FieldSpec, 'type' | 'options'>): 
 type Compare = (stored: string, wanted: readonly string[], order: Order) => boolean
 type Order = (one: string, other: string) => number
 
-const lower = (text: string) => text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase())
-const first = ([text = '']: readonly string[]) => text
+function lower(text: string) {
+  return text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase())
+}
+
+function first([text = '']: readonly string[]) {
+  return text
+}
 
 /** What each lookup means for a value that is not null. */
 const COMPARISONS: Readonly<Record<string, Compare>> = {
@@ -68,7 +73,9 @@ export function compareValue(field: FieldSpec, lookup: Lookup, stored: StoredTex
 }
 
 const byCodePoint: Order = (one, other) => Buffer.compare(Buffer.from(one), Buffer.from(other))
-const isWhole = (text: string) => /^-?\d+$/.test(text)
+function isWhole(text: string) {
+  return /^-?\d+$/.test(text)
+}
 
 const byNumber: Order = (one, other) => {
   if (!isWhole(one) || !isWhole(other)) return Number(one) - Number(other)

@@ -71,8 +71,13 @@ function isVisible(situation: Situation, id: readonly string[]): boolean | 'unkn
   return shown === 'unknown' ? shown : shown !== undefined
 }
 
-const unknown = (): DecisionOnMany => ({ statuses: undefined, decisions: [] })
-const rejectedBy = (statuses: readonly number[]): DecisionOnMany => ({ statuses, decisions: [] })
+function unknown(): DecisionOnMany {
+  return { statuses: undefined, decisions: [] }
+}
+
+function rejectedBy(statuses: readonly number[]): DecisionOnMany {
+  return { statuses, decisions: [] }
+}
 
 function failuresOf(decisions: readonly Decision[]) {
   const statuses = decisions.map(({ status }) => status)

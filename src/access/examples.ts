@@ -103,12 +103,17 @@ const EXACT = { operand: { write: (value: unknown, write: (item: unknown) => Jso
 /** Types whose values have no form of their own; only these take the plain values above. */
 const PLAIN_TYPES = ['string', 'text', 'integer', 'bigint', 'decimal', 'boolean']
 
-const isFormatted = ({ type }: FieldSpec): boolean => !PLAIN_TYPES.includes(type.name)
+function isFormatted({ type }: FieldSpec): boolean {
+  return !PLAIN_TYPES.includes(type.name)
+}
 
-const examplesOf = ({ type, options }: FieldSpec): readonly Json[] =>
-  (type.examplesOf?.(options) ?? type.examples).map(({ json }) => json)
+function examplesOf({ type, options }: FieldSpec): readonly Json[] {
+  return (type.examplesOf?.(options) ?? type.examples).map(({ json }) => json)
+}
 
-const textOfJson = (value: unknown): string => (typeof value === 'object' ? JSON.stringify(value) : String(value))
+function textOfJson(value: unknown): string {
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}
 
 function usersOf(value: RuleCondition['value']): FieldSpec | undefined {
   if ('user' in value) return value.user.match

@@ -26,7 +26,9 @@ export function grantsFor(grants: readonly GrantSpec[], name: string): readonly 
   return grants.filter((grant) => allows(grant, name))
 }
 
-const isOperation = (name: string): boolean => (OPERATIONS as readonly string[]).includes(name)
+function isOperation(name: string): boolean {
+  return (OPERATIONS as readonly string[]).includes(name)
+}
 
 /**
  * Makes the resource that callers with these grants see: without the fields that no grant shows, and with the parameters that the other fields allow.

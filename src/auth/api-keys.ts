@@ -22,7 +22,9 @@ export function makeKey(): { readonly key: string; readonly id: string; readonly
 }
 
 /** The identifier of a key, or the text itself. */
-export const keyId = (text: string): string => FORM.exec(text)?.[1] ?? text
+export function keyId(text: string): string {
+  return FORM.exec(text)?.[1] ?? text
+}
 
 /**
  * Compiles the verification of API keys.
@@ -63,7 +65,10 @@ function identityOf({ subject, roles, claims }: StoredKey, auth: AuthSpec): Iden
   })
 }
 
-const digestOf = (key: string): string => hash('sha256', key, 'base64url')
+function digestOf(key: string): string {
+  return hash('sha256', key, 'base64url')
+}
 
-const isSame = (one: string, other: string): boolean =>
-  one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other))
+function isSame(one: string, other: string): boolean {
+  return one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other))
+}

@@ -1,4 +1,4 @@
-import type { FieldSpec } from './core-spec.js'
+import type { FieldSpec } from './model-spec.js'
 
 /** A member of responses that is computed from stored fields, and that no request sets. */
 export function derivedField(

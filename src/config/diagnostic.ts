@@ -34,14 +34,15 @@ export type Style = (role: Role, text: string) => string
 const unstyled: Style = (_role, text) => text
 const FRAME_WIDTH = 120
 
-const visible = (text: string): string =>
-  text
+function visible(text: string): string {
+  return text
     .replaceAll('\t', '→')
     .replace(/[\u0000-\u001f]/g, (control) => String.fromCodePoint(0x2400 + (control.codePointAt(0) ?? 0)))
     .replace(/[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g, '�')
+}
 
 /** The visible part of a line: long lines are cut around the caret. */
-const excerpt = (line: string, from: number): { text: string; shift: number } => {
+function excerpt(line: string, from: number): { text: string; shift: number } {
   const characters = [...line]
   if (characters.length <= FRAME_WIDTH) return { text: visible(line), shift: 0 }
   const start = Math.max(0, from - FRAME_WIDTH / 2)
@@ -51,7 +52,7 @@ const excerpt = (line: string, from: number): { text: string; shift: number } =>
   return { text: head + visible(characters.slice(start, end).join('')) + tail, shift: start - head.length }
 }
 
-const caretLine = (diagnostic: Diagnostic, line: string): { source: string; carets: string } => {
+function caretLine(diagnostic: Diagnostic, line: string): { source: string; carets: string } {
   const { start, end } = diagnostic.range
   const { text, shift } = excerpt(line, start.column - 1)
   const indent = start.column - 1 - shift
@@ -65,7 +66,7 @@ const caretLine = (diagnostic: Diagnostic, line: string): { source: string; care
  * The text of one diagnostic: code and message, the place, the line with carets under the mistake and the lines around
  * it, and the help. `lines` are the lines of the file; `style` may colour the parts.
  */
-export const renderDiagnostic = (diagnostic: Diagnostic, lines: readonly string[], style: Style = unstyled): string => {
+export function renderDiagnostic(diagnostic: Diagnostic, lines: readonly string[], style: Style = unstyled): string {
   const { line, column } = diagnostic.range.start
   const width = String(line + 1).length
   const gutter = (label: number | '', mark = '|') => style('gutter', `${String(label).padStart(width)} ${mark}`)
@@ -97,24 +98,26 @@ interface RenderOptions {
 }
 
 /** Renders the diagnostics of one file, whose content is `source`: by default at most 50, and a last line that counts all. */
-export const renderDiagnostics = (
+export function renderDiagnostics(
   diagnostics: readonly Diagnostic[],
   source: string,
   { style = unstyled, limit = 50, summary = summaryOf(diagnostics) }: RenderOptions = {},
-): string => {
+): string {
   const lines = linesOf(source)
   const shown = diagnostics.slice(0, limit).map((diagnostic) => renderDiagnostic(diagnostic, lines, style))
   const hidden = diagnostics.length - shown.length
   return [...shown, ...(hidden > 0 ? [`and ${hidden} more`] : []), summary].join('\n\n')
 }
 
-const summaryOf = (diagnostics: readonly Diagnostic[]): string =>
-  `${diagnostics[0]?.file ?? ''}: ${counted(diagnostics)}`
+function summaryOf(diagnostics: readonly Diagnostic[]): string {
+  return `${diagnostics[0]?.file ?? ''}: ${counted(diagnostics)}`
+}
 
-const count = (diagnostics: readonly Diagnostic[], severity: Diagnostic['severity']): number =>
-  diagnostics.filter((diagnostic) => diagnostic.severity === severity).length
+function count(diagnostics: readonly Diagnostic[], severity: Diagnostic['severity']): number {
+  return diagnostics.filter((diagnostic) => diagnostic.severity === severity).length
+}
 
-const counted = (diagnostics: readonly Diagnostic[]): string => {
+function counted(diagnostics: readonly Diagnostic[]): string {
   const amount = (number: number, noun: string) => `${number} ${noun}${number === 1 ? '' : 's'}`
   const warnings = count(diagnostics, 'warning')
   const errors = amount(count(diagnostics, 'error'), 'error')
@@ -130,20 +133,26 @@ export interface DiagnosticsJson {
 }
 
 /** The machine-readable form of a check. */
-export const toJson = (diagnostics: readonly Diagnostic[]): DiagnosticsJson => {
+export function toJson(diagnostics: readonly Diagnostic[]): DiagnosticsJson {
   const errors = count(diagnostics, 'error')
   return { schemaVersion: 1, ok: errors === 0, errors, warnings: count(diagnostics, 'warning'), diagnostics }
 }
 
 /** One line: `file:line:column: message (code)`. */
-export const toLine = ({ file, range, message, code }: Diagnostic): string =>
-  `${file}:${range.start.line}:${range.start.column}: ${visible(message)} (${code})`
+export function toLine({ file, range, message, code }: Diagnostic): string {
+  return `${file}:${range.start.line}:${range.start.column}: ${visible(message)} (${code})`
+}
 
-const escapeData = (text: string): string => text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
-const escapeProperty = (text: string): string => escapeData(text).replaceAll(':', '%3A').replaceAll(',', '%2C')
+function escapeData(text: string): string {
+  return text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
+}
+
+function escapeProperty(text: string): string {
+  return escapeData(text).replaceAll(':', '%3A').replaceAll(',', '%2C')
+}
 
 /** The diagnostic as an annotation of a GitHub workflow. */
-export const toGithub = ({ severity, file, range, code, message, help }: Diagnostic): string => {
+export function toGithub({ severity, file, range, code, message, help }: Diagnostic): string {
   const { start, end } = range
   const place = `file=${escapeProperty(file)},line=${start.line},col=${start.column}`
   const until = `endLine=${end.line},endColumn=${end.column}`

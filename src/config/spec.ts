@@ -1,10 +1,13 @@
 import type { Json } from '../json.js'
 import type { FeatureSpecs } from '../features/index.js'
 import type { ApiSpec } from './api-spec.js'
-import type { CoreSpec, ModelSpec } from './core-spec.js'
+import type { CoreSpec } from './core-spec.js'
+import type { ModelSpec } from './model-spec.js'
 
 export * from './api-spec.js'
+export * from './access-spec.js'
 export * from './core-spec.js'
+export * from './model-spec.js'
 
 /**
  * The checked content of resources.yaml. Every default is filled in and every reference resolved, so that

@@ -4,17 +4,19 @@ import type { Json } from '../json.js'
 const MAX_LENGTH = 60
 
 /** A name or text from the file, in backquotes, cut and without control characters. */
-export const show = (text: string): string => {
+export function show(text: string): string {
   const characters = [...text]
   const cut = characters.length > MAX_LENGTH ? `${characters.slice(0, MAX_LENGTH).join('')}…` : text
   return `\`${cut.replace(/[\u0000-\u001f]/g, (control) => JSON.stringify(control).slice(1, -1))}\``
 }
 
 /** A value that should be a name, as text; `String` would fail on a mapping, which has no prototype. */
-export const nameOf = (json: Json): string => (typeof json === 'string' ? json : JSON.stringify(json))
+export function nameOf(json: Json): string {
+  return typeof json === 'string' ? json : JSON.stringify(json)
+}
 
 /** Describes a value by a noun: `the text \`no\``, `a list`, `nothing`. */
-export const describe = (json: Json): string => {
+export function describe(json: Json): string {
   if (json === null) return 'empty'
   if (Array.isArray(json)) return 'a list'
   if (typeof json === 'object') return 'a mapping'
@@ -27,7 +29,7 @@ const AS_CONSONANT = /^(?:eu|one|once|u(?:ni(?!n)|s[aeiu]|ti|r[aieol]|ku|fo|uid)
 const AS_VOWEL = /^(?:[aeiou]|h(?:our|onest|onou?r|eir)|x(?:ml|$))/
 
 /** Returns `a` or `an`, by the pronunciation of the word that follows. */
-export const article = (word: string): 'a' | 'an' => {
+export function article(word: string): 'a' | 'an' {
   const [plain = ''] = /[a-z]+/.exec(word.toLowerCase()) ?? []
   return AS_VOWEL.test(plain) && !AS_CONSONANT.test(plain) ? 'an' : 'a'
 }
@@ -41,11 +43,7 @@ export type Synonyms = ReadonlyMap<string, readonly string[]>
 const NO_SYNONYMS: Synonyms = new Map()
 
 /** Returns the known name that an unknown one was probably meant to be. */
-export const nearest = (
-  given: string,
-  known: readonly string[],
-  synonyms: Synonyms = NO_SYNONYMS,
-): string | undefined => {
+export function nearest(given: string, known: readonly string[], synonyms: Synonyms = NO_SYNONYMS): string | undefined {
   const meant = synonyms.get(given)?.find((name) => known.includes(name))
   if (meant !== undefined || given === '' || given.length > MAX_NAME_LENGTH) return meant
   const bound = Math.max(1, Math.floor(given.length / 3))
@@ -56,7 +54,7 @@ export const nearest = (
 }
 
 /** Whether two neighbouring letters are swapped, which is the most common typing mistake. */
-const isSwap = (given: string, name: string): boolean => {
+function isSwap(given: string, name: string): boolean {
   if (given.length !== name.length) return false
   const first = [...given].findIndex((_letter, index) => given[index] !== name[index])
   const swapped = `${given.slice(0, first)}${given[first + 1] ?? ''}${given[first] ?? ''}${given.slice(first + 2)}`
@@ -66,7 +64,7 @@ const isSwap = (given: string, name: string): boolean => {
 const MAX_NAMES = 24
 
 /** Help for an unknown name: the nearest known one, or else all of them. `noun` is `key`, `field`, … */
-export const suggest = (given: string, known: readonly string[], noun: string, synonyms = NO_SYNONYMS): string[] => {
+export function suggest(given: string, known: readonly string[], noun: string, synonyms = NO_SYNONYMS): string[] {
   const near = nearest(given, known, synonyms)
   if (near !== undefined && synonyms.get(given)?.includes(near))
     return [`the ${noun} for this is called \`${near}\` here`]

@@ -1,4 +1,4 @@
-import { isPlain, loneKey } from '../config/core-spec.js'
+import { isPlain, loneKey } from '../config/model-spec.js'
 import type { FieldSpec, ModelSpec } from '../config/spec.js'
 import { suggest } from '../config/words.js'
 import { UnreadableData } from './record.js'

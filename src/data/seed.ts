@@ -122,7 +122,7 @@ function createRun(seeding: Seeding, { careful, deferred }: Way) {
   const result = (): Seeded => ({ resources, errors, errorCount: state.errorCount })
   const tell = () => seeding.onProgress(state.bytes, state.records)
 
-  async function begin(connection: Connection): Promise<void> {
+  const begin = async (connection: Connection): Promise<void> => {
     // The transaction may be run again.
     Object.assign(state, { bytes: 0, records: 0, batches: 0, errorCount: 0 })
     resources.clear()
@@ -149,7 +149,7 @@ function createRun(seeding: Seeding, { careful, deferred }: Way) {
     await deferral?.settle()
   }
 
-  async function load(connection: Connection, { model, key, resource, records }: Planned): Promise<void> {
+  const load = async (connection: Connection, { model, key, resource, records }: Planned): Promise<void> => {
     const table = await readExistingTable(connection, model.table, key)
     let counts = resources.get(resource) ?? { created: 0, updated: 0, unchanged: 0 }
     for await (const batch of batchesOf(records(), { model, key, reject })) {

@@ -33,21 +33,9 @@ export async function readForDecision(
   const starts = [stored, { ...stored, ...request.body, ...literalPresets(grants) }].filter(
     (each) => each !== undefined,
   )
-  for (const start of starts) {
-    for (const rule of [...grants, ...others].flatMap(({ rows, becomes }) => [rows, becomes])) await follow(rule, start)
-    for (const { name, target } of model.fields) {
-      const reference = start[name]
-      const owner = spec.models.find(({ table }) => table === target?.table)
-      if (reference == null || target === undefined || owner === undefined) continue
-      for (const related of await reader(owner, { [target.field]: reference }, 1))
-        for (const each of spec.resources.filter((one) => one.model === owner))
-          for (const { rows } of grantsOf(each, 'retrieve', asker)) await follow(rows, related)
-    }
-  }
-  return found
 
   /** Reads what a rule needs for one record. */
-  async function follow(rule: Rule | undefined, start: StoredRecord): Promise<void> {
+  const follow = async (rule: Rule | undefined, start: StoredRecord): Promise<void> => {
     for (const { relations, field, value } of rule?.flat() ?? []) {
       let record: StoredRecord | undefined = start
       for (const { field: relation, target } of relations) {
@@ -62,6 +50,19 @@ export async function readForDecision(
         await follow(value.set.rows, member)
     }
   }
+
+  for (const start of starts) {
+    for (const rule of [...grants, ...others].flatMap(({ rows, becomes }) => [rows, becomes])) await follow(rule, start)
+    for (const { name, target } of model.fields) {
+      const reference = start[name]
+      const owner = spec.models.find(({ table }) => table === target?.table)
+      if (reference == null || target === undefined || owner === undefined) continue
+      for (const related of await reader(owner, { [target.field]: reference }, 1))
+        for (const each of spec.resources.filter((one) => one.model === owner))
+          for (const { rows } of grantsOf(each, 'retrieve', asker)) await follow(rows, related)
+    }
+  }
+  return found
 }
 
 function literalPresets(grants: readonly GrantSpec[]): StoredRecord {
@@ -79,14 +80,8 @@ function literalPresets(grants: readonly GrantSpec[]): StoredRecord {
 /** Reads records by the values of some fields, and keeps each once. */
 function readerOf(database: Database, found: Records) {
   const reads = new Map<string, Promise<readonly StoredRecord[]>>()
-  return (model: ModelSpec, by: Readonly<Record<string, string>>, most: number): Promise<readonly StoredRecord[]> => {
-    const key = JSON.stringify([model.table, by])
-    const known = reads.get(key) ?? read(model, by, most)
-    reads.set(key, known)
-    return known
-  }
 
-  async function read({ table, fields, key }: ModelSpec, by: Readonly<Record<string, string>>, most: number) {
+  const read = async ({ table, fields, key }: ModelSpec, by: Readonly<Record<string, string>>, most: number) => {
     const columns = fields.map(({ column }) => `${identifier(column)}::text`).join(', ')
     const names = Object.keys(by)
     const where = names.map((name, at) => {
@@ -104,5 +99,12 @@ function readerOf(database: Database, found: Records) {
     const old = new Set(kept.map(identity))
     found.set(table, [...kept, ...records.filter((each) => !old.has(identity(each)))])
     return records
+  }
+
+  return (model: ModelSpec, by: Readonly<Record<string, string>>, most: number): Promise<readonly StoredRecord[]> => {
+    const key = JSON.stringify([model.table, by])
+    const known = reads.get(key) ?? read(model, by, most)
+    reads.set(key, known)
+    return known
   }
 }

@@ -30,7 +30,9 @@ export function html(template: TemplateStringsArray, ...parts: readonly HtmlPart
 }
 
 /** Returns the markup. */
-export const markupOf = (page: Html): string => page[MARKUP]
+export function markupOf(page: Html): string {
+  return page[MARKUP]
+}
 
 function format(part: HtmlPart): string {
   if (part === undefined || part === false) return ''

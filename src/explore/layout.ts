@@ -66,4 +66,6 @@ ${others.length > 0 && html`<h2>Plugins</h2><ul>${items(others.map((path) => [pa
 }
 
 /** The label for a method. */
-export const badge = (method: string): Html => html`<span class="method ${method.toLowerCase()}">${method}</span>`
+export function badge(method: string): Html {
+  return html`<span class="method ${method.toLowerCase()}">${method}</span>`
+}

@@ -1,6 +1,6 @@
 /** No foreign resources, no inline code, no frames; forms are sent only to the page's own origin. */
-const policyWith = (images: string): string =>
-  [
+function policyWith(images: string): string {
+  return [
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
@@ -10,6 +10,7 @@ const policyWith = (images: string): string =>
     "base-uri 'none'",
     "frame-ancestors 'none'",
   ].join('; ')
+}
 
 /** The headers of an HTML page; `images` is the allowed source of images. */
 export function pageHeaders(images = "'self'"): Readonly<Record<string, string>> {

@@ -54,7 +54,9 @@ export function signInPage(explored: Explored, problem: Problem): Reply {
 export { docsFile, docsPage } from './docs.js'
 
 /** A static file of the pages. */
-export const file = (context: Context): Promise<Reply> => assetReply(context.params['file'] ?? '', context)
+export function file(context: Context): Promise<Reply> {
+  return assetReply(context.params['file'] ?? '', context)
+}
 
 function nowhere(explored: Explored, path: string): string {
   const main = html`<div class="head"><h1>Nothing is here</h1></div>

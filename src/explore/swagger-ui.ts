@@ -12,4 +12,6 @@ export function findManifest(file: string): string | undefined {
 }
 
 /** Whether Swagger UI is installed for a configuration. */
-export const hasSwaggerUi = (file: string): boolean => findManifest(file) !== undefined
+export function hasSwaggerUi(file: string): boolean {
+  return findManifest(file) !== undefined
+}

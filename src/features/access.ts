@@ -1,4 +1,5 @@
-import { ANYONE, type CoreSpec, type GrantSpec, OPERATIONS, READS, SIGNED_IN } from '../config/core-spec.js'
+import { ANYONE, type GrantSpec, SIGNED_IN } from '../config/access-spec.js'
+import { type CoreSpec, OPERATIONS, READS } from '../config/core-spec.js'
 import { totalOrder, uniformStart } from '../config/indexes/coverage.js'
 import { type ModelDraft, typedOf, whyHidden } from '../config/parse/drafts.js'
 import {

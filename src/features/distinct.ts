@@ -1,4 +1,5 @@
-import type { FieldSpec, OrderSpec } from '../config/core-spec.js'
+import type { FieldSpec } from '../config/model-spec.js'
+import type { OrderSpec } from '../config/core-spec.js'
 import { checkUsable, type FieldUse } from '../config/parse/field-names.js'
 import { linkMeasure, OUTGROWN } from '../config/parse/link-size.js'
 import { doc, listOf } from '../config/schema/parts.js'

@@ -1,12 +1,5 @@
-import {
-  EXPANDED,
-  type ExpansionSpec,
-  isOptional,
-  isReading,
-  type ModelSpec,
-  READS,
-  shownFields,
-} from '../config/core-spec.js'
+import { EXPANDED, type ExpansionSpec, isReading, READS } from '../config/core-spec.js'
+import { isOptional, type ModelSpec, shownFields } from '../config/model-spec.js'
 import { hasMember, isRelation, type ModelDraft, whyHidden, whyPartHidden } from '../config/parse/drafts.js'
 import { checkFieldName, type NamePlace } from '../config/parse/field-names.js'
 import { operationsOf } from '../config/parse/operations.js'

@@ -1,4 +1,5 @@
-import type { CoreSpec, ExpansionSpec, FieldSpec, ModelSpec, Operation } from '../config/core-spec.js'
+import type { CoreSpec, ExpansionSpec, Operation } from '../config/core-spec.js'
+import type { FieldSpec, ModelSpec } from '../config/model-spec.js'
 import type { IndexNeeds } from '../config/indexes/coverage.js'
 import type { RuleParts } from '../config/parse/access-rules.js'
 import type { AuthDraft } from '../config/parse/auth-draft.js'

@@ -1,4 +1,5 @@
-import type { CoreSpec, FieldSpec, ModelSpec } from '../config/core-spec.js'
+import type { CoreSpec } from '../config/core-spec.js'
+import type { FieldSpec, ModelSpec } from '../config/model-spec.js'
 import { totalOrder, uniformStart } from '../config/indexes/coverage.js'
 import type { ModelDraft } from '../config/parse/drafts.js'
 import { checkUsable, type FieldUse, type NamePlace } from '../config/parse/field-names.js'

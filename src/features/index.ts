@@ -1,4 +1,5 @@
-import type { CoreSpec, FieldSpec, Operation } from '../config/core-spec.js'
+import type { CoreSpec, Operation } from '../config/core-spec.js'
+import type { FieldSpec } from '../config/model-spec.js'
 import type { ResourceDraft } from '../config/parse/resource-drafts.js'
 import type { Json, JsonSchema } from '../json.js'
 import { access, type AccessSpec } from './access.js'

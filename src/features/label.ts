@@ -1,4 +1,4 @@
-import type { FieldSpec } from '../config/core-spec.js'
+import type { FieldSpec } from '../config/model-spec.js'
 import { whyHidden } from '../config/parse/drafts.js'
 import { checkFieldName } from '../config/parse/field-names.js'
 import { doc } from '../config/schema/parts.js'

@@ -1,4 +1,4 @@
-import type { FieldSpec } from '../config/core-spec.js'
+import type { FieldSpec } from '../config/model-spec.js'
 import { MAX_VALUES, type OperandSource } from '../lookups/operands.js'
 import { Problem } from '../problem.js'
 import { quote } from '../resource/query.js'

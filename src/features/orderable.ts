@@ -1,4 +1,5 @@
-import type { CoreSpec, FieldSpec, OrderSpec } from '../config/core-spec.js'
+import type { CoreSpec, OrderSpec } from '../config/core-spec.js'
+import type { FieldSpec } from '../config/model-spec.js'
 import { orderBy, totalOrder, uniformStart } from '../config/indexes/coverage.js'
 import type { FieldDraft, ModelDraft } from '../config/parse/drafts.js'
 import { checkFieldName, checkUsable, type FieldUse } from '../config/parse/field-names.js'

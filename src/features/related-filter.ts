@@ -1,4 +1,5 @@
-import type { ExpansionSpec, FieldSpec, ModelSpec } from '../config/core-spec.js'
+import type { ExpansionSpec } from '../config/core-spec.js'
+import type { FieldSpec, ModelSpec } from '../config/model-spec.js'
 import { isRelation, type ModelDraft, whyHidden, whyPartHidden } from '../config/parse/drafts.js'
 import { checkFieldName, type NamePlace } from '../config/parse/field-names.js'
 import { operationsOf } from '../config/parse/operations.js'

@@ -1,4 +1,4 @@
-import type { FieldSpec } from '../config/core-spec.js'
+import type { FieldSpec } from '../config/model-spec.js'
 import { checkUsable, type FieldUse } from '../config/parse/field-names.js'
 import { doc, listOf } from '../config/schema/parts.js'
 import { itemsOf } from '../config/schema/yaml-shape.js'
@@ -32,7 +32,9 @@ const MAX_CHARACTERS = 200
 const MAX_WORDS = 10
 
 /** Search applies to types that can be compared as text. */
-const isText = (type: FieldType): boolean => type.comparisons.includes('text')
+function isText(type: FieldType): boolean {
+  return type.comparisons.includes('text')
+}
 
 const SEARCHED: FieldUse = {
   used: 'searched',

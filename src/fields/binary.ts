@@ -12,8 +12,13 @@ const BASE64 = '^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[
 /** The longest value that PostgreSQL stores. */
 const MAX_BYTES = 1_073_741_823
 
-const bytesIn = (base64: string): number => Buffer.byteLength(base64, 'base64')
-const charactersFor = (bytes: number): number => 4 * Math.ceil(bytes / 3)
+function bytesIn(base64: string): number {
+  return Buffer.byteLength(base64, 'base64')
+}
+
+function charactersFor(bytes: number): number {
+  return 4 * Math.ceil(bytes / 3)
+}
 
 /** Bytes of any kind. */
 export const binary: FieldType<string, BinaryOptions> = {

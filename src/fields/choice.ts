@@ -10,24 +10,31 @@ interface ChoiceOptions {
 }
 
 /** Whether these texts are valid `choices`. */
-export const areChoices = (texts: readonly string[]): boolean =>
-  new Set(texts).size === texts.length && texts.every((text) => text !== '' && [...text].length <= 255)
+export function areChoices(texts: readonly string[]): boolean {
+  return new Set(texts).size === texts.length && texts.every((text) => text !== '' && [...text].length <= 255)
+}
 
-const longest = (choices: readonly string[]): number => Math.max(...choices.map((each) => each.length))
+function longest(choices: readonly string[]): number {
+  return Math.max(...choices.map((each) => each.length))
+}
 
-const enumForm = (labels: readonly string[]): ColumnForm => ({
-  limits: { choices: labels },
-  expresses: ['choices'],
-  options: ({ choices = labels }) => ({ choices }),
-  literal: (text) => text,
-})
+function enumForm(labels: readonly string[]): ColumnForm {
+  return {
+    limits: { choices: labels },
+    expresses: ['choices'],
+    options: ({ choices = labels }) => ({ choices }),
+    literal: (text) => text,
+  }
+}
 
-const choiceForm = (column: ExistingColumn, room = Number.POSITIVE_INFINITY): ColumnForm => ({
-  ...textForm(column, []),
-  expresses: ['choices'],
-  options: ({ choices = [] }) =>
-    choices.length > 0 && longest(choices) <= room ? { choices, ...collationOption(column) } : undefined,
-})
+function choiceForm(column: ExistingColumn, room = Number.POSITIVE_INFINITY): ColumnForm {
+  return {
+    ...textForm(column, []),
+    expresses: ['choices'],
+    options: ({ choices = [] }) =>
+      choices.length > 0 && longest(choices) <= room ? { choices, ...collationOption(column) } : undefined,
+  }
+}
 
 /** One of a fixed list of texts. */
 export const choice: FieldType<string, ChoiceOptions> = {

@@ -17,41 +17,48 @@ const MAX_DIGITS = 1000
 const MAX_TEXT_LENGTH = 1100
 const BOUND = { anyOf: [{ type: 'number' }, { type: 'string', pattern: DECIMAL.source }] }
 
-const boundsOf = ({ minimum, maximum }: DecimalOptions) => ({
-  minimum: minimum === undefined ? undefined : String(minimum),
-  maximum: maximum === undefined ? undefined : String(maximum),
-})
+function boundsOf({ minimum, maximum }: DecimalOptions) {
+  return {
+    minimum: minimum === undefined ? undefined : String(minimum),
+    maximum: maximum === undefined ? undefined : String(maximum),
+  }
+}
 
 /** As PostgreSQL prints it: `12.5` with a scale of 2 is `12.50`, and without a scale `12.5`; zero has no sign. */
-const canonical = (text: string, scale: number | undefined): string => {
+function canonical(text: string, scale: number | undefined): string {
   const [whole = '', fraction = ''] = text.split('.')
   const padded = fraction.padEnd(scale ?? 0, '0')
   const plain = padded === '' ? whole : `${whole}.${padded}`
   return /[1-9]/.test(plain) ? plain : plain.replace('-', '')
 }
 
-const digitsPattern = ({ precision, scale }: DecimalOptions): string => {
+function digitsPattern({ precision, scale }: DecimalOptions): string {
   if (precision === undefined || scale === undefined) return DECIMAL.source
   const more = precision - scale - 1
   const whole = more < 0 ? '0' : `(0|[1-9][0-9]{0,${more}})`
   return `^-?${whole}${scale === 0 ? '' : `(\\.[0-9]{1,${scale}})?`}$`
 }
 
-const digits = (count: number): string => `${count} ${count === 1 ? 'digit' : 'digits'}`
+function digits(count: number): string {
+  return `${count} ${count === 1 ? 'digit' : 'digits'}`
+}
 
-const digitsMessage = ({ precision, scale }: DecimalOptions): string => {
+function digitsMessage({ precision, scale }: DecimalOptions): string {
   if (precision === undefined || scale === undefined) return `must have at most ${digits(MAX_DIGITS)}`
   if (scale === 0) return `must have at most ${digits(precision)}, none of them after a point`
   if (scale === precision) return `must have 0 before the point and at most ${digits(scale)} after it`
   return `must have at most ${digits(precision - scale)} before the point and at most ${digits(scale)} after it`
 }
 
-const boundConflict = (option: 'minimum' | 'maximum', value: string | undefined) =>
-  value === undefined || (DECIMAL.test(value) && value.length <= 16)
+function boundConflict(option: 'minimum' | 'maximum', value: string | undefined) {
+  return value === undefined || (DECIMAL.test(value) && value.length <= 16)
     ? []
     : [{ option, message: `${value} is not kept exactly by YAML; in quotes, digits and a point, it is` }]
+}
 
-const longestOf = ({ precision = MAX_DIGITS }: DecimalOptions): number => precision + 3
+function longestOf({ precision = MAX_DIGITS }: DecimalOptions): number {
+  return precision + 3
+}
 
 /** A decimal number; its options may set the number of digits after the point. */
 export const decimal: FieldType<string, DecimalOptions> = {

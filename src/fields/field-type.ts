@@ -136,8 +136,9 @@ export interface FieldType<Value = unknown, Options extends object = object> {
 }
 
 /** Whether a field of a type can be a primary key or a part of one. */
-export const canBeKey = (type: FieldType, options: object): boolean =>
-  type.key && type.hasManySpellings?.(options) !== true
+export function canBeKey(type: FieldType, options: object): boolean {
+  return type.key && type.hasManySpellings?.(options) !== true
+}
 
 /** A field type, with the options of one field. */
 export interface Typed {

@@ -16,7 +16,7 @@ const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 const FOREIGN = new Set(['NaN', 'Infinity', '-Infinity'])
 
 /** The nearest number of a column for a JSON number's text; undefined where PostgreSQL says "out of range". */
-const nearest = (text: string, { bits }: FloatOptions): number | undefined => {
+function nearest(text: string, { bits }: FloatOptions): number | undefined {
   if (text.length > MAX_DIGITS) return undefined
   const value = bits === 32 ? nearestSingle(Number(text)) : Number(text)
   const vanished = value === 0 && /[1-9]/.test(text.replace(/e.*/i, ''))
@@ -24,7 +24,7 @@ const nearest = (text: string, { bits }: FloatOptions): number | undefined => {
 }
 
 /** The nearest 32-bit number as PostgreSQL prints it, with the fewest digits that identify it: 0.1, not 0.10000000149011612. */
-const nearestSingle = (value: number): number => {
+function nearestSingle(value: number): number {
   const single = Math.fround(value)
   if (single === 0) return single
   // Nine digits identify every value.
@@ -35,11 +35,15 @@ const nearestSingle = (value: number): number => {
   return Number(single.toPrecision(9))
 }
 
-const write = (value: number): string => (Object.is(value, -0) ? '-0' : String(value))
+function write(value: number): string {
+  return Object.is(value, -0) ? '-0' : String(value)
+}
 
-const columnOf = ({ bits }: FloatOptions): string => (bits === 32 ? 'real' : 'double precision')
+function columnOf({ bits }: FloatOptions): string {
+  return bits === 32 ? 'real' : 'double precision'
+}
 
-const rangeOf = (options: FloatOptions) => {
+function rangeOf(options: FloatOptions) {
   const { minimum, maximum } = options
   const texts = {
     minimum: minimum === undefined ? undefined : write(minimum),

@@ -15,7 +15,7 @@ const SHOWN = {
  * The SQL of `shown` for times of the years 0001 to 9999, and PostgreSQL's own spelling for others. The bounds name the
  * type of the column, so that a column of another type is reported as not comparable, rather than its value as unreadable.
  */
-export const shownWithin = (column: string, type: keyof typeof SHOWN, shown: string): string => {
+export function shownWithin(column: string, type: keyof typeof SHOWN, shown: string): string {
   const [first, last] = SHOWN[type].map((bound) => `${type} '${bound}'`)
   return `case when ${column} between ${first} and ${last} then ${shown} else ${column}::text end`
 }
@@ -24,7 +24,7 @@ export const shownWithin = (column: string, type: keyof typeof SHOWN, shown: str
  * Whether a text is PostgreSQL's own spelling (in its style `ISO`, and UTC) of a time that no request body can have,
  * but that other programs can store: `infinity`, `-infinity`, and times before the year 0001 or after 9999.
  */
-export const isForeignTime = (text: string, type: keyof typeof LAST): boolean => {
+export function isForeignTime(text: string, type: keyof typeof LAST): boolean {
   if (text === 'infinity' || text === '-infinity') return true
   const [, years = '', month, day, hours, minutes, seconds, offset, bc] = SPELLING.exec(text) ?? []
   if ((hours === undefined) !== (type === 'date') || (offset !== undefined) !== (type === 'timestamptz')) return false

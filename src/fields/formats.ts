@@ -9,16 +9,23 @@ export interface Format {
 }
 
 /** Whether PostgreSQL can store a text and return it unchanged: no U+0000, no unpaired surrogate. */
-export const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0')
+export function isStorable(text: string): boolean {
+  return text.isWellFormed() && !text.includes('\0')
+}
 
 /** Whether a text is a real day of the years 0001 to 9999, such as `2024-02-29`. */
-export const isDate = (text: string): boolean =>
-  /^\d{4}-\d\d-\d\d$/.test(text) && utcTimestamp(`${text}T00:00:00Z`) !== undefined
+export function isDate(text: string): boolean {
+  return /^\d{4}-\d\d-\d\d$/.test(text) && utcTimestamp(`${text}T00:00:00Z`) !== undefined
+}
 
 /** Whether a text is base64 with padding, in the canonical encoding of its bytes (RFC 4648, sections 3.5 and 4). */
-export const isBase64 = (text: string): boolean => Buffer.from(text, 'base64').toString('base64') === text
+export function isBase64(text: string): boolean {
+  return Buffer.from(text, 'base64').toString('base64') === text
+}
 
-const format = (validate: (text: string) => boolean): Format => ({ type: 'string', validate })
+function format(validate: (text: string) => boolean): Format {
+  return { type: 'string', validate }
+}
 
 /** The format `decimal` of schemas: plain digits, one spelling for each amount except for trailing zeros and the sign of zero. */
 export const DECIMAL = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/

@@ -51,4 +51,6 @@ const SCALARS: readonly FieldType[] = [
 export const FIELD_TYPES: readonly FieldType[] = [...SCALARS, arrayOf(SCALARS), json, belongsTo, opaque]
 
 /** The field type with this name; undefined if there is none. */
-export const fieldType = (name: string): FieldType | undefined => FIELD_TYPES.find((type) => type.name === name)
+export function fieldType(name: string): FieldType | undefined {
+  return FIELD_TYPES.find((type) => type.name === name)
+}

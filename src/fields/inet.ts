@@ -10,8 +10,8 @@ interface Kind {
   readonly samples: readonly string[]
 }
 
-const addressType = ({ name, format, canonical, message, samples }: Kind) =>
-  ({
+function addressType({ name, format, canonical, message, samples }: Kind) {
+  return {
     name,
     options: {},
     typescript: 'string',
@@ -35,7 +35,8 @@ const addressType = ({ name, format, canonical, message, samples }: Kind) =>
       return value
     },
     write: (value) => value,
-  }) satisfies Partial<FieldType<string>>
+  } satisfies Partial<FieldType<string>>
+}
 
 /** An IP address. */
 export const inet: FieldType<string> = {

@@ -7,7 +7,7 @@ const LAST = Date.parse('9999-12-31T23:59:59Z')
  * form, if the day or time does not exist, if it is outside the years 0001 to 9999 in UTC, or if it has a leap second or more than six
  * fractional digits, which PostgreSQL does not store.
  */
-export const utcTimestamp = (text: string): string | undefined => {
+export function utcTimestamp(text: string): string | undefined {
   const [, local, fraction = '', sign, hours = '0', minutes = '0'] = TIMESTAMP.exec(text) ?? []
   if (local === undefined || Number(hours) > 23 || Number(minutes) > 59) return undefined
   const time = Date.parse(`${local}Z`)
@@ -20,4 +20,6 @@ export const utcTimestamp = (text: string): string | undefined => {
 }
 
 /** Does the same for a timestamp without an offset. */
-export const canonicalLocal = (text: string): string | undefined => utcTimestamp(`${text}Z`)?.slice(0, -1)
+export function canonicalLocal(text: string): string | undefined {
+  return utcTimestamp(`${text}Z`)?.slice(0, -1)
+}

@@ -29,14 +29,18 @@ const SAFE_DIGITS = 15
 
 const BOUND = { anyOf: [{ type: 'integer' }, { type: 'string', pattern: '^(0|-?[1-9][0-9]*)$' }] }
 
-const within = (value: bigint, { minimum, maximum }: Range): boolean => value >= minimum && value <= maximum
+function within(value: bigint, { minimum, maximum }: Range): boolean {
+  return value >= minimum && value <= maximum
+}
 
-const rangeOf = ({ minimum, maximum }: IntegerOptions, limits: Range): Range => ({
-  minimum: minimum === undefined ? limits.minimum : BigInt(minimum),
-  maximum: maximum === undefined ? limits.maximum : BigInt(maximum),
-})
+function rangeOf({ minimum, maximum }: IntegerOptions, limits: Range): Range {
+  return {
+    minimum: minimum === undefined ? limits.minimum : BigInt(minimum),
+    maximum: maximum === undefined ? limits.maximum : BigInt(maximum),
+  }
+}
 
-const boundConflict = (option: keyof IntegerOptions, options: IntegerOptions, limits: Range) => {
+function boundConflict(option: keyof IntegerOptions, options: IntegerOptions, limits: Range) {
   const value = options[option]
   if (typeof value === 'number' && !Number.isSafeInteger(value)) {
     return [{ option, message: `${value} is not exact: integers must be within ±(2^53 − 1); quote larger ones` }]
@@ -45,7 +49,7 @@ const boundConflict = (option: keyof IntegerOptions, options: IntegerOptions, li
   return [{ option, message: `${value} is not between ${limits.minimum} and ${limits.maximum}` }]
 }
 
-const conflicts = (options: IntegerOptions, limits: Range) => {
+function conflicts(options: IntegerOptions, limits: Range) {
   const outside = [...boundConflict('minimum', options, limits), ...boundConflict('maximum', options, limits)]
   if (outside.length > 0) return outside
   const { minimum, maximum } = rangeOf(options, limits)
@@ -54,7 +58,7 @@ const conflicts = (options: IntegerOptions, limits: Range) => {
     : [{ option: 'minimum', message: `\`minimum\` is ${minimum}, which is more than \`maximum\`, ${maximum}` }]
 }
 
-const rules = (options: IntegerOptions, limits: Range, cast: string): readonly Rule[] => {
+function rules(options: IntegerOptions, limits: Range, cast: string): readonly Rule[] {
   const { minimum, maximum } = rangeOf(options, limits)
   const narrower = {
     minimum: minimum > limits.minimum ? `${minimum}` : undefined,
@@ -72,20 +76,24 @@ const rules = (options: IntegerOptions, limits: Range, cast: string): readonly R
   ]
 }
 
-const formatBound = (text: string): Json => (Number.isSafeInteger(Number(text)) ? Number(text) : text)
+function formatBound(text: string): Json {
+  return Number.isSafeInteger(Number(text)) ? Number(text) : text
+}
 
 /** How an integer field describes a column. Defaults with more than `digits` digits are not read, because a JSON number would round them. */
-const integerForm = (limits: Range, digits: number): ColumnForm => ({
-  counts: limits,
-  comparison: { as: 'number', decimals: 0 },
-  expresses: ['minimum', 'maximum'],
-  options: (limits) => boundOptions(limits, formatBound),
-  literal: (text) => (new RegExp(`^-?\\d{1,${digits}}$`).test(text) ? Number(text) : undefined),
-})
+function integerForm(limits: Range, digits: number): ColumnForm {
+  return {
+    counts: limits,
+    comparison: { as: 'number', decimals: 0 },
+    expresses: ['minimum', 'maximum'],
+    options: (limits) => boundOptions(limits, formatBound),
+    literal: (text) => (new RegExp(`^-?\\d{1,${digits}}$`).test(text) ? Number(text) : undefined),
+  }
+}
 
 /** The common parts of `integer` and `bigint`; they differ in the PostgreSQL type and its range. */
-export const integerType = (cast: string, limits: Range) =>
-  ({
+export function integerType(cast: string, limits: Range) {
+  return {
     options: { minimum: BOUND, maximum: BOUND },
     comparisons: ORDERED,
     orderable: true,
@@ -110,16 +118,17 @@ export const integerType = (cast: string, limits: Range) =>
     },
     maxBytes: () => MAX_INTEGER_LENGTH,
     longest: () => String(limits.minimum).length,
-  }) satisfies Partial<FieldType<never, IntegerOptions>>
+  } satisfies Partial<FieldType<never, IntegerOptions>>
+}
 
 /** Parses the canonical text of a value in the range of a PostgreSQL integer type. */
-export const parseWithin = (text: string, limits: Range): bigint | undefined => {
+export function parseWithin(text: string, limits: Range): bigint | undefined {
   const value = canonicalInteger(text)
   return value !== undefined && within(value, limits) ? value : undefined
 }
 
 /** The exact value of a JSON integer that `admits` accepted. */
-export const admitted = (source: string): bigint => {
+export function admitted(source: string): bigint {
   const value = exactInteger(source)
   if (value === undefined) throw new Error(`not an integer: ${source}`)
   return value

@@ -17,10 +17,11 @@ const UNITS_OF_TIME = [
 ] as const
 
 /** SQL: the numbers other than zero, each with its letter. */
-const counts = (column: string, units: typeof UNITS_OF_DATE | typeof UNITS_OF_TIME): string =>
-  units
+function counts(column: string, units: typeof UNITS_OF_DATE | typeof UNITS_OF_TIME): string {
+  return units
     .map(([unit, letter]) => `nullif(trim_scale(extract(${unit} from ${column})::numeric), 0) || '${letter}'`)
     .join(', ')
+}
 
 /** A length of time. */
 export const interval: FieldType<string> = {

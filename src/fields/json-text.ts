@@ -51,20 +51,23 @@ function countObjects({ objects }: JsonObject): number {
 /** JavaScript numbers distinguish all decimals of up to this many digits. */
 const EXACT_DIGITS = 15
 
-const isRounded = (text: string): boolean =>
-  [...withoutStrings(text).matchAll(NUMBERS)].some(([number]) => number.replaceAll(/[^0-9]/g, '').length > EXACT_DIGITS)
+function isRounded(text: string): boolean {
+  return [...withoutStrings(text).matchAll(NUMBERS)].some(
+    ([number]) => number.replaceAll(/[^0-9]/g, '').length > EXACT_DIGITS,
+  )
+}
 
 const MAX_DEPTH = 100
 const MAX_NUMBER_LENGTH = 1000
 const NUMBERS = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
 
 /** The name of the rule of PostgreSQL's `jsonb` that a JSON value breaks; undefined if there is none. */
-export const unstorable = (json: Json, source: string): 'text' | 'depth' | 'numbers' | undefined => {
+export function unstorable(json: Json, source: string): 'text' | 'depth' | 'numbers' | undefined {
   const flaw = flawOf(json)
   return flaw ?? (numbersFit(source) ? undefined : 'numbers')
 }
 
-const flawOf = (json: Json): 'text' | 'depth' | undefined => {
+function flawOf(json: Json): 'text' | 'depth' | undefined {
   // A list of pending values instead of recursion, because the value comes from a client.
   const left: { readonly value: Json; readonly depth: number }[] = [{ value: json, depth: 0 }]
   for (let next = left.pop(); next; next = left.pop()) {
@@ -82,7 +85,7 @@ const flawOf = (json: Json): 'text' | 'depth' | undefined => {
  * `jsonb` writes numbers in full, even `1e99`. A few bytes must not become a huge response, so neither one number nor
  * all numbers together may grow far beyond the size of the request.
  */
-const numbersFit = (source: string): boolean => {
+function numbersFit(source: string): boolean {
   let growth = 0
   for (const [number] of withoutStrings(source).matchAll(NUMBERS)) {
     const length = writtenOut(number)
@@ -92,12 +95,12 @@ const numbersFit = (source: string): boolean => {
   return growth <= 8 * source.length + 65_536
 }
 
-const writtenOut = (number: string): number => {
+function writtenOut(number: string): number {
   const [mantissa = '', exponent = '0'] = number.toLowerCase().split('e')
   return mantissa.length + Math.abs(Number(exponent))
 }
 
-const withoutStrings = (source: string): string => {
+function withoutStrings(source: string): string {
   const parts: string[] = []
   let from = 0
   for (let open = source.indexOf('"'); open >= 0; open = source.indexOf('"', from)) {
@@ -107,7 +110,7 @@ const withoutStrings = (source: string): string => {
   return [...parts, source.slice(from)].join('"')
 }
 
-const afterString = (source: string, open: number): number => {
+function afterString(source: string, open: number): number {
   for (let at = open + 1; at < source.length; at += 1) {
     if (source[at] === '\\') at += 1
     else if (source[at] === '"') return at + 1

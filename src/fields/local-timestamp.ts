@@ -7,13 +7,15 @@ interface LocalTimestampOptions {
   readonly precision?: number
 }
 
-const isFiner = (text: string, { precision = 6 }: LocalTimestampOptions): boolean =>
-  /[1-9]/.test((text.split('.')[1] ?? '').slice(precision))
+function isFiner(text: string, { precision = 6 }: LocalTimestampOptions): boolean {
+  return /[1-9]/.test((text.split('.')[1] ?? '').slice(precision))
+}
 
-const precisionMessage = (precision: number): string =>
-  precision === 0
+function precisionMessage(precision: number): string {
+  return precision === 0
     ? 'must not have fractions of a second'
     : `must have at most ${precision} ${precision === 1 ? 'digit' : 'digits'} after the point`
+}
 
 /** A date and a time of day; it means a moment only in a known time zone. */
 export const localTimestamp: FieldType<string, LocalTimestampOptions> = {

@@ -38,7 +38,7 @@ export interface Automaton {
 const MATCH = 0
 
 /** @returns the automaton of a pattern; its size is proportional to the pattern with its counted repetitions written out */
-export const buildAutomaton = (tree: PatternNode): Automaton => {
+export function buildAutomaton(tree: PatternNode): Automaton {
   const bounds = classBounds(tree)
   const states: State[] = [{ kind: 'match' }]
 
@@ -103,7 +103,7 @@ export const buildAutomaton = (tree: PatternNode): Automaton => {
 }
 
 /** The states that can be reached without reading a character. */
-const reachable = (states: readonly State[], from: readonly number[], place: TextPosition): readonly number[] => {
+function reachable(states: readonly State[], from: readonly number[], place: TextPosition): readonly number[] {
   const visited = new Set<number>()
   const found: number[] = []
   const reach = (number: number): void => {
@@ -122,7 +122,7 @@ const reachable = (states: readonly State[], from: readonly number[], place: Tex
 const INSIDE: TextPosition = { start: false, end: false }
 
 /** The first code point of each class: no set of the pattern distinguishes two characters of one class. */
-const classBounds = (tree: PatternNode): readonly number[] => {
+function classBounds(tree: PatternNode): readonly number[] {
   const bounds = new Set([0])
   const collect = (node: PatternNode): void => {
     if (node.kind === 'anchor') return
@@ -134,12 +134,13 @@ const classBounds = (tree: PatternNode): readonly number[] => {
   return [...bounds].toSorted((left, right) => left - right)
 }
 
-const takesCodePoint = ({ ranges, negated }: CharacterSet, codePoint: number): boolean =>
-  ranges.some(([first, last]) => first <= codePoint && codePoint <= last) !== negated
+function takesCodePoint({ ranges, negated }: CharacterSet, codePoint: number): boolean {
+  return ranges.some(([first, last]) => first <= codePoint && codePoint <= last) !== negated
+}
 
 const ASCII = 128
 
-const classOf = (bounds: readonly number[], codePoint: number): number => {
+function classOf(bounds: readonly number[], codePoint: number): number {
   let [low, high] = [0, bounds.length]
   while (high - low > 1) {
     const middle = (low + high) >> 1

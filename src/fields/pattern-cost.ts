@@ -33,7 +33,7 @@ interface Fragment {
  * unbounded repetition every character decides what comes next, and elsewhere there are few paths to try.
  * @throws PatternRejection
  */
-export const rejectCostly = (tree: PatternNode): void => {
+export function rejectCostly(tree: PatternNode): void {
   const { positions, first } = buildAutomaton(tree)
   for (const position of positions) {
     if (position.loop && mostOverlapping(position.next, () => 1) > 1) throw new PatternRejection(AMBIGUOUS)
@@ -45,7 +45,7 @@ export const rejectCostly = (tree: PatternNode): void => {
   }
 }
 
-const buildAutomaton = (tree: PatternNode) => {
+function buildAutomaton(tree: PatternNode) {
   const positions: Position[] = []
   let steps = 0
 
@@ -101,7 +101,7 @@ const buildAutomaton = (tree: PatternNode) => {
 
 const NOTHING: Fragment = { empty: true, first: [], last: [] }
 
-const either = (fragments: readonly Fragment[]): Fragment => {
+function either(fragments: readonly Fragment[]): Fragment {
   const empty = fragments.filter((fragment) => fragment.empty).length
   if (empty > 1) throw new PatternRejection('more than one alternative of the pattern can match nothing at all')
   return {
@@ -112,7 +112,7 @@ const either = (fragments: readonly Fragment[]): Fragment => {
 }
 
 /** The maximum total weight of positions that read the same character. */
-const mostOverlapping = (positions: readonly Position[], weigh: (position: Position) => number): number => {
+function mostOverlapping(positions: readonly Position[], weigh: (position: Position) => number): number {
   const starts = new Set(positions.flatMap(({ ranges }) => ranges.map(([from]) => from)))
   const taking = (codePoint: number) =>
     positions.filter(({ ranges }) => ranges.some(([from, to]) => from <= codePoint && codePoint <= to))
@@ -120,7 +120,7 @@ const mostOverlapping = (positions: readonly Position[], weigh: (position: Posit
 }
 
 /** The number of paths from a position to the end that read the same text. */
-const countPaths = (positions: readonly Position[]): ((position: Position) => number) => {
+function countPaths(positions: readonly Position[]): (position: Position) => number {
   const known = new Map<Position | Loop, number>()
   const count = (position: Position): number => {
     const key = position.loop ?? position
@@ -139,7 +139,7 @@ const countPaths = (positions: readonly Position[]): ((position: Position) => nu
   return count
 }
 
-const rangesOf = ({ ranges, negated }: CharacterSet): readonly Range[] => {
+function rangesOf({ ranges, negated }: CharacterSet): readonly Range[] {
   if (!negated) return ranges
   const gaps: Range[] = []
   let from = 1

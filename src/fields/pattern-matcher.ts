@@ -13,7 +13,7 @@ const MAX_TABLE = 65_536
 const MAX_TABLE_STEPS = 250_000
 
 /** @returns a matcher that looks states up in a table if all sets of states fit into one, and otherwise follows the states of the automaton */
-export const compileMatcher = (tree: PatternNode): Matcher => {
+export function compileMatcher(tree: PatternNode): Matcher {
   const automaton = buildAutomaton(tree)
   const table = buildTable(automaton)
   return table
@@ -36,7 +36,7 @@ const OPEN = 0
 const MATCHES = 1
 const FAILS = 2
 
-const buildTable = (automaton: Automaton): Table | undefined => {
+function buildTable(automaton: Automaton): Table | undefined {
   const { initial, classes } = automaton
   const sets: (readonly number[])[] = [initial]
   const numbers = new Map<string, number>()
@@ -65,7 +65,7 @@ const buildTable = (automaton: Automaton): Table | undefined => {
   }
 }
 
-const matchByTable = (text: string, { automaton, next, verdicts, atEnd }: Table): boolean => {
+function matchByTable(text: string, { automaton, next, verdicts, atEnd }: Table): boolean {
   const { ascii, classes } = automaton
   let state = 0
   for (let at = 0; at < text.length; at += 1) {
@@ -78,7 +78,7 @@ const matchByTable = (text: string, { automaton, next, verdicts, atEnd }: Table)
   return atEnd[state] ?? false
 }
 
-const matchByStates = (text: string, automaton: Automaton): boolean => {
+function matchByStates(text: string, automaton: Automaton): boolean {
   let states = automaton.initial
   for (let at = 0; at < text.length; at += 1) {
     if (automaton.accepts(states)) return true

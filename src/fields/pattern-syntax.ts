@@ -22,11 +22,21 @@ export class PatternRejection extends Error {}
 /** PostgreSQL's limit on a counted repetition. */
 const MAX_REPEATS = 255
 
-const code = (character: string): number => character.codePointAt(0) ?? 0
-const set = (ranges: readonly Range[], negated = false): CharacterSet => ({ kind: 'set', ranges, negated })
-const single = (codePoint: number): CharacterSet => set([[codePoint, codePoint]])
-const spans = (...texts: readonly string[]): readonly Range[] =>
-  texts.map((text) => [code(text), code(text.slice(-1))] as const)
+function code(character: string): number {
+  return character.codePointAt(0) ?? 0
+}
+
+function set(ranges: readonly Range[], negated = false): CharacterSet {
+  return { kind: 'set', ranges, negated }
+}
+
+function single(codePoint: number): CharacterSet {
+  return set([[codePoint, codePoint]])
+}
+
+function spans(...texts: readonly string[]): readonly Range[] {
+  return texts.map((text) => [code(text), code(text.slice(-1))] as const)
+}
 
 const LINE_ENDS = spans('\n', '\r', '\u2028', '\u2029')
 const CLASSES: Readonly<Record<string, readonly Range[]>> = {
@@ -44,7 +54,7 @@ const SIGNS: Readonly<Record<string, readonly [number, number]>> = {
 }
 
 /** Parses a pattern. @throws PatternRejection for syntax that JavaScript and PostgreSQL do not share */
-export const parsePattern = (text: string): PatternNode => {
+export function parsePattern(text: string): PatternNode {
   const characters = [...text]
   let at = 0
   const peek = (): string => characters[at] ?? ''

@@ -23,21 +23,26 @@ const MAX_STEPS = 1_000_000
  * Returns both spellings of a pattern, or why it is rejected: it must mean the same in JavaScript and PostgreSQL, and be fast on any text of at most
  * `max` characters.
  */
-export const checkPattern = (text: string, max = Infinity): Pattern | Rejected =>
-  rejecting(() => {
+export function checkPattern(text: string, max = Infinity): Pattern | Rejected {
+  return rejecting(() => {
     const tree = parse(text)
     rejectCostly(tree)
     rejectSlow(compileMatcher(tree), max)
     return format(tree)
   })
+}
 
 /** Returns both spellings of a pattern that has been checked. */
-export const translatePattern = (text: string): Pattern | Rejected => rejecting(() => format(parse(text)))
+export function translatePattern(text: string): Pattern | Rejected {
+  return rejecting(() => format(parse(text)))
+}
 
 /** Returns the matcher of a pattern that has been checked. */
-export const matcherOf = (text: string): Matcher => compileMatcher(parse(text))
+export function matcherOf(text: string): Matcher {
+  return compileMatcher(parse(text))
+}
 
-const rejecting = (work: () => Pattern): Pattern | Rejected => {
+function rejecting(work: () => Pattern): Pattern | Rejected {
   try {
     return work()
   } catch (error) {
@@ -46,7 +51,7 @@ const rejecting = (work: () => Pattern): Pattern | Rejected => {
   }
 }
 
-const parse = (text: string): PatternNode => {
+function parse(text: string): PatternNode {
   const length = [...text].length
   if (length > MAX_LENGTH)
     throw new PatternRejection(`the pattern has ${length} characters; at most ${MAX_LENGTH} are allowed`)
@@ -54,10 +59,12 @@ const parse = (text: string): PatternNode => {
   return parsePattern(text)
 }
 
-const format = (tree: PatternNode): Pattern => ({
-  javascript: write(tree, JAVASCRIPT),
-  postgres: write(tree, POSTGRES),
-})
+function format(tree: PatternNode): Pattern {
+  return {
+    javascript: write(tree, JAVASCRIPT),
+    postgres: write(tree, POSTGRES),
+  }
+}
 
 interface Spelling {
   readonly open: string
@@ -66,19 +73,21 @@ interface Spelling {
   readonly inside: (codePoint: number) => string
 }
 
-const hex = (codePoint: number, digits: number): string => codePoint.toString(16).padStart(digits, '0')
+function hex(codePoint: number, digits: number): string {
+  return codePoint.toString(16).padStart(digits, '0')
+}
 
 /** Characters that are invisible or unsafe in a line of text. */
 const INVISIBLE = /[\p{C}\p{Z}]/u
 
-const javascriptCharacter =
-  (special: RegExp) =>
-  (codePoint: number): string => {
+function javascriptCharacter(special: RegExp) {
+  return (codePoint: number): string => {
     const character = String.fromCodePoint(codePoint)
     if (special.test(character)) return `\\${character}`
     if (character === ' ' || !INVISIBLE.test(character)) return character
     return codePoint > 0xffff ? `\\u{${hex(codePoint, 1)}}` : `\\u${hex(codePoint, 4)}`
   }
+}
 
 const JAVASCRIPT: Spelling = {
   open: '(?:',
@@ -88,7 +97,7 @@ const JAVASCRIPT: Spelling = {
 }
 
 // Numeric escapes mean the same everywhere in an advanced regular expression, and leave no `?` or quote for other parsers to misread.
-const postgresCharacter = (codePoint: number): string => {
+function postgresCharacter(codePoint: number): string {
   const character = String.fromCodePoint(codePoint)
   if (/[A-Za-z0-9]/.test(character)) return character
   return codePoint > 0xffff ? `\\U${hex(codePoint, 8)}` : `\\u${hex(codePoint, 4)}`
@@ -96,7 +105,7 @@ const postgresCharacter = (codePoint: number): string => {
 
 const POSTGRES: Spelling = { open: '(', optional: '{0,1}', outside: postgresCharacter, inside: postgresCharacter }
 
-const write = (node: PatternNode, spelling: Spelling): string => {
+function write(node: PatternNode, spelling: Spelling): string {
   if (node.kind === 'anchor') return node.at
   if (node.kind === 'set') return writeSet(node, spelling)
   if (node.kind === 'sequence') return node.items.map((item) => write(item, spelling)).join('')
@@ -106,20 +115,20 @@ const write = (node: PatternNode, spelling: Spelling): string => {
   return `${whole}${quantifier(node.min, node.max, spelling)}`
 }
 
-const quantifier = (min: number, max: number, { optional }: Spelling): string => {
+function quantifier(min: number, max: number, { optional }: Spelling): string {
   if (min === 0 && max === 1) return optional
   if (max === Infinity) return min === 0 ? '*' : min === 1 ? '+' : `{${min},}`
   return min === max ? `{${min}}` : `{${min},${max}}`
 }
 
-const writeSet = ({ ranges, negated }: CharacterSet, { outside, inside }: Spelling): string => {
+function writeSet({ ranges, negated }: CharacterSet, { outside, inside }: Spelling): string {
   const [[from, to] = [0, 0], ...others] = ranges
   if (!negated && others.length === 0 && from === to) return outside(from)
   const members = ranges.map(([first, last]) => (first === last ? inside(first) : `${inside(first)}-${inside(last)}`))
   return `[${negated ? '^' : ''}${members.join('')}]`
 }
 
-const rejectSlow = ({ stepsPerCharacter }: Matcher, max: number): void => {
+function rejectSlow({ stepsPerCharacter }: Matcher, max: number): void {
   if (stepsPerCharacter === 1 || stepsPerCharacter * max <= MAX_STEPS) return
   const most = Math.floor(MAX_STEPS / stepsPerCharacter)
   throw new PatternRejection(

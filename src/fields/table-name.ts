@@ -16,9 +16,13 @@ const TABLE = new RegExp(TABLE_PATTERN, 'u')
 /** Characters that are allowed in a part of a table's name only between double quotes. */
 const QUOTED = /[".,*:]/
 
-const unquote = (part: string): string => (part.startsWith('"') ? part.slice(1, -1).replaceAll('""', '"') : part)
+function unquote(part: string): string {
+  return part.startsWith('"') ? part.slice(1, -1).replaceAll('""', '"') : part
+}
 
-const formatPart = (part: string): string => (QUOTED.test(part) ? identifier(part) : part)
+function formatPart(part: string): string {
+  return QUOTED.test(part) ? identifier(part) : part
+}
 
 /** Reads `books`, `Order Details`, `sales.Customers` or `sales."a.b"`; returns undefined for other texts. */
 export function readTableName(text: string): TableName | undefined {
@@ -46,13 +50,19 @@ function partsOf(table: string): TableName {
 }
 
 /** The name of a table without its schema. */
-export const bareName = (table: string): string => partsOf(table).name
+export function bareName(table: string): string {
+  return partsOf(table).name
+}
 
 /** A table in SQL. */
-export const tableSql = (table: string): string => inSchemaOf(table, bareName(table))
+export function tableSql(table: string): string {
+  return inSchemaOf(table, bareName(table))
+}
 
 /** The name that qualifies columns of a table in SQL, even if it is the alias of a subquery. */
-export const tableAlias = (table: string): string => identifier(bareName(table))
+export function tableAlias(table: string): string {
+  return identifier(bareName(table))
+}
 
 /** An index, a sequence or another object in the schema of a table, as SQL. */
 export function inSchemaOf(table: string, name: string): string {
@@ -60,12 +70,14 @@ export function inSchemaOf(table: string, name: string): string {
   return schema === undefined ? identifier(name) : `${identifier(schema)}.${identifier(name)}`
 }
 
-const formattedPart = (part: string): string =>
-  `(case when ${part} ~ '[".,*:]' then '"' || replace(${part}, '"', '""') || '"' else ${part}::text end)`
+function formattedPart(part: string): string {
+  return `(case when ${part} ~ '[".,*:]' then '"' || replace(${part}, '"', '""') || '"' else ${part}::text end)`
+}
 
 /**
  * SQL: the canonical name of a table, from its row in `pg_class` and its schema's row in `pg_namespace`.
  * @param current the schema that is left out
  */
-export const formattedTable = (table: string, schema: string, current = 'current_schema()'): string =>
-  `(case when ${schema}.nspname = ${current} then '' else ${formattedPart(`${schema}.nspname`)} || '.' end || ${formattedPart(`${table}.relname`)})`
+export function formattedTable(table: string, schema: string, current = 'current_schema()'): string {
+  return `(case when ${schema}.nspname = ${current} then '' else ${formattedPart(`${schema}.nspname`)} || '.' end || ${formattedPart(`${table}.relname`)})`
+}

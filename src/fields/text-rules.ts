@@ -22,16 +22,17 @@ const MAX_VARCHAR = 10_485_760
 export const COLLATION: JsonSchema = { type: 'string', pattern: '^[A-Za-z0-9_.@-]{1,63}$' }
 
 /** A text column's type with its collation: code point order unless the field says otherwise. */
-export const collated = (type: string, collation = 'C'): string => `${type} collate "${collation}"`
+export function collated(type: string, collation = 'C'): string {
+  return `${type} collate "${collation}"`
+}
 
 /** The option `collation` for a column of text. */
-export const collationOption = ({ collation }: ExistingColumn) =>
-  collation === 'C' ? {} : { collation: collation ?? 'default' }
+export function collationOption({ collation }: ExistingColumn) {
+  return collation === 'C' ? {} : { collation: collation ?? 'default' }
+}
 
 /** The maximum length of a text column; undefined for other columns, among them `character(n)`, whose values PostgreSQL pads. */
-export const textColumn = ({
-  type,
-}: Pick<ExistingColumn, 'type'>): { readonly room: number | undefined } | undefined => {
+export function textColumn({ type }: Pick<ExistingColumn, 'type'>): { readonly room: number | undefined } | undefined {
   const [found, room] = /^(?:text|character varying(?:\((\d+)\))?)$/.exec(type) ?? []
   return found === undefined ? undefined : { room: room === undefined ? undefined : Number(room) }
 }
@@ -40,14 +41,14 @@ export const textColumn = ({
  * Whether an existing column can hold texts of a field whose own column would be `text`. The values of an enum are compared with the checks,
  * as with choices stored as text.
  */
-export const servesText = (column: ExistingColumn, longest: number | undefined): boolean => {
+export function servesText(column: ExistingColumn, longest: number | undefined): boolean {
   if (column.labels) return !column.type.endsWith('[]')
   const text = textColumn(column)
   return text !== undefined && (text.room === undefined || (longest !== undefined && longest <= text.room))
 }
 
 /** How a field describes a text column. The option `max` comes from a check, or from the type of the column. */
-export const textForm = (column: ExistingColumn, expresses: readonly ('min' | 'max')[]): ColumnForm => {
+export function textForm(column: ExistingColumn, expresses: readonly ('min' | 'max')[]): ColumnForm {
   const room = textColumn(column)?.room
   return {
     comparison: { as: 'text', room },
@@ -72,16 +73,18 @@ export const STORABLE: Rule = {
   message: 'must not contain U+0000 or an unpaired surrogate',
 }
 
-const characters = (count: number): string => `${count} ${count === 1 ? 'character' : 'characters'}`
+function characters(count: number): string {
+  return `${count} ${count === 1 ? 'character' : 'characters'}`
+}
 
-const lengthMessage = (min: number, max: number | undefined): string => {
+function lengthMessage(min: number, max: number | undefined): string {
   if (max === undefined) return `must be at least ${characters(min)}`
   if (min === max) return `must be exactly ${characters(max)}`
   return min > 0 ? `must be between ${min} and ${max} characters` : `must be at most ${characters(max)}`
 }
 
 /** `typed` says that the column's type already enforces the maximum. */
-const lengthRule = ({ min = 0, max }: TextOptions, typed: boolean): Rule | undefined => {
+function lengthRule({ min = 0, max }: TextOptions, typed: boolean): Rule | undefined {
   if (min === 0 && max === undefined) return undefined
   const bounds = (column: string) => [
     ...(min > 0 ? [`char_length(${column}) >= ${min}`] : []),
@@ -96,7 +99,7 @@ const lengthRule = ({ min = 0, max }: TextOptions, typed: boolean): Rule | undef
 }
 
 /** The rule of a pattern. `admits` matches it, after the length was validated. */
-const patternRule = (pattern: string, said: Partial<Rule> = {}): Rule => {
+function patternRule(pattern: string, said: Partial<Rule> = {}): Rule {
   const translated = translatePattern(pattern)
   if ('rejection' in translated) throw new Error(`a pattern that was never checked: ${translated.rejection}`)
   return {
@@ -112,7 +115,7 @@ const patternRule = (pattern: string, said: Partial<Rule> = {}): Rule => {
 /** Built at first use, because it takes some milliseconds. */
 const matcher = remember(({ pattern = '' }: TextOptions): Matcher => matcherOf(pattern))
 
-const conflicts = ({ min = 0, max, pattern }: TextOptions) => {
+function conflicts({ min = 0, max, pattern }: TextOptions) {
   const checked = pattern === undefined ? undefined : checkPattern(pattern, max)
   return [
     ...(max !== undefined && min > max
@@ -125,8 +128,8 @@ const conflicts = ({ min = 0, max, pattern }: TextOptions) => {
 const TEXTUAL: readonly ComparisonKind[] = ['equality', 'membership', 'text']
 
 /** The common parts of `string` and `text`; they differ in whether the column's type enforces the maximum. */
-export const textType = (holdsMaximum: boolean) =>
-  ({
+export function textType(holdsMaximum: boolean) {
+  return {
     options: {
       min: { type: 'integer', minimum: 0, maximum: MAX_VARCHAR },
       max: { type: 'integer', minimum: 1, maximum: MAX_VARCHAR },
@@ -158,7 +161,8 @@ export const textType = (holdsMaximum: boolean) =>
     parse: (text) => (isStorable(text) ? text : undefined),
     fromJson: (json: Json) => String(json),
     write: (value) => value,
-  }) satisfies Partial<FieldType<string, TextOptions>>
+  } satisfies Partial<FieldType<string, TextOptions>>
+}
 
 /** A format that a standard defines for the whole text. */
 interface TextFormat {
@@ -172,7 +176,7 @@ interface TextFormat {
 }
 
 /** The common parts of texts in a standard's format. Filters compare with any text, because other programs can store any. */
-export const formattedText = ({ max, pattern, isValid, format, message }: TextFormat) => {
+export function formattedText({ max, pattern, isValid, format, message }: TextFormat) {
   const options = { pattern }
   const { comparisons, orderable, key, escapes, read, parse, fromJson, write } = textType(true)
   return {

@@ -23,7 +23,9 @@ interface Series {
   readonly read: (sources: Sources) => readonly (readonly [label: string, value: number])[]
 }
 
-const one = (value: number) => [['', value]] as const
+function one(value: number) {
+  return [['', value]] as const
+}
 
 const SERIES: readonly Series[] = [
   {

@@ -83,7 +83,9 @@ export function boundStores<Items>(
 }
 
 /** Measures pages of documents. */
-export const lengthOfText = (items: Uint8Array): number => items.length
+export function lengthOfText(items: Uint8Array): number {
+  return items.length
+}
 
 /** Measures pages of rows. */
 export function lengthOfRows(rows: readonly Row[]): number {

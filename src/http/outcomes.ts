@@ -174,6 +174,14 @@ async function watched<Result>(
   }
 }
 
-const isThere = (result: unknown): boolean => result !== undefined
-const isPositive = (count: number): boolean => count > 0
-const isNotEmpty = ({ length }: readonly unknown[]): boolean => length > 0
+function isThere(result: unknown): boolean {
+  return result !== undefined
+}
+
+function isPositive(count: number): boolean {
+  return count > 0
+}
+
+function isNotEmpty({ length }: readonly unknown[]): boolean {
+  return length > 0
+}

@@ -50,6 +50,28 @@ export function describeApp({ spec, routes }: Described): JsonPart {
   const paths: Record<string, Record<string, JsonPart>> = {}
   const tags = new Map<string, string>()
 
+  const withOperation = (route: Route): Route => {
+    const { action, operation } = route
+    if (operation) return { ...route, operation: mapSchemas(operation, (schema) => resolveReferences(schema, shared)) }
+    if (!action) return route
+    return { ...route, operation: describeAction(route, action, schemas, namesOf(action.resource).shown) }
+  }
+
+  const describe = (route: Route): JsonPart => {
+    const rendered = routes.problemSchemaAt(route.path)
+    const { generated } = route
+    if (!generated) return withProblems(describeWritten(route, rendered), route, rendered)
+    const { resource, operation, partial, exports } = generated
+    const { model } = resource.spec
+    const canConflict = operation === 'destroy' ? isHeld(model, spec.models) || isGuarded(model) : canClash(generated)
+    const describeIt = generated.bulk ? describeBulk : describeGenerated
+    return withProblems(
+      describeIt({ resource, operation, schemas, canConflict, partial, exports }, namesOf(resource)),
+      route,
+      rendered,
+    )
+  }
+
   for (const route of inOrder(routes).map(withOperation)) {
     const tag = tagOf(route, spec.api.prefix)
     if (!tags.has(tag)) tags.set(tag, aboutTag(route))
@@ -67,28 +89,6 @@ export function describeApp({ spec, routes }: Described): JsonPart {
     tags: [...tags].map(([name, description]) => ({ name, description })),
     paths,
     components: { ...onlyUsed(paths, components), ...(schemes && { securitySchemes: schemes }) },
-  }
-
-  function withOperation(route: Route): Route {
-    const { action, operation } = route
-    if (operation) return { ...route, operation: mapSchemas(operation, (schema) => resolveReferences(schema, shared)) }
-    if (!action) return route
-    return { ...route, operation: describeAction(route, action, schemas, namesOf(action.resource).shown) }
-  }
-
-  function describe(route: Route): JsonPart {
-    const rendered = routes.problemSchemaAt(route.path)
-    const { generated } = route
-    if (!generated) return withProblems(describeWritten(route, rendered), route, rendered)
-    const { resource, operation, partial, exports } = generated
-    const { model } = resource.spec
-    const canConflict = operation === 'destroy' ? isHeld(model, spec.models) || isGuarded(model) : canClash(generated)
-    const describeIt = generated.bulk ? describeBulk : describeGenerated
-    return withProblems(
-      describeIt({ resource, operation, schemas, canConflict, partial, exports }, namesOf(resource)),
-      route,
-      rendered,
-    )
   }
 }
 

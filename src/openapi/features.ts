@@ -140,8 +140,9 @@ export function describeKey(
 }
 
 /** Describes the id of a record whose key has several fields. */
-export const describeJoined = ({ key }: ModelSpec): string =>
-  `${key.map(({ name }) => name).join(', ')} of the record, joined by \`~\``
+export function describeJoined({ key }: ModelSpec): string {
+  return `${key.map(({ name }) => name).join(', ')} of the record, joined by \`~\``
+}
 
 /** Describes the path parameter with the value of a key's field. */
 function describeKeyPart(field: FieldSpec, schemas: FieldSchemas): ValueDescription {

@@ -13,9 +13,7 @@ const DATA: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'example'
  * @throws Error for a broken reference
  */
 export function resolveReferences(schema: JsonSchema, components: JsonPart): JsonSchema {
-  return resolve(schema, [])
-
-  function resolve(part: unknown, within: readonly string[]): JsonSchema {
+  const resolve = (part: unknown, within: readonly string[]): JsonSchema => {
     if (typeof part !== 'object' || part === null || Array.isArray(part)) return part as JsonSchema
     const { $ref: pointer, ...beside } = part as JsonSchema
     if (typeof pointer !== 'string') return resolveMembers(beside, within)
@@ -25,13 +23,14 @@ export function resolveReferences(schema: JsonSchema, components: JsonPart): Jso
     return resolveMembers({ ...found, ...beside }, [...within, pointer])
   }
 
-  function resolveMembers(schema: JsonSchema, within: readonly string[]): JsonSchema {
-    return mapMembers(schema, (value, keyword) => {
+  const resolveMembers = (schema: JsonSchema, within: readonly string[]): JsonSchema =>
+    mapMembers(schema, (value, keyword) => {
       if (DATA.has(keyword)) return value
       if (Array.isArray(value)) return value.map((each) => resolve(each, within))
       return MAPS.has(keyword) ? mapMembers(value as JsonPart, (each) => resolve(each, within)) : resolve(value, within)
     })
-  }
+
+  return resolve(schema, [])
 }
 
 function follow(pointer: string, components: JsonPart): { readonly isComponent: boolean; readonly found: JsonPart } {

@@ -58,7 +58,9 @@ function alwaysShown(spec: ResourceSpec, access: Resource['access'], name: strin
   return grants.every(({ may, fields }) => !may.some(isReadingName) || fields.includes(name))
 }
 
-const isReadingName = (name: string): boolean => (READS as readonly string[]).includes(name)
+function isReadingName(name: string): boolean {
+  return (READS as readonly string[]).includes(name)
+}
 
 function recordProperties(
   { url, joined, links, fields }: Parameters<DescribeRecord>[0] & { readonly joined?: string | undefined },

@@ -28,53 +28,62 @@ const LOADERS: Readonly<Record<string, Loader>> = {
 export type Inputs = Map<string, string | null>
 
 /** A name that depends on the content. */
-export const hashOf = (content: string | Uint8Array): string => hash('sha256', content)
+export function hashOf(content: string | Uint8Array): string {
+  return hash('sha256', content)
+}
 
-const isInside = (folder: string, path: string): boolean => path.startsWith(folder + sep)
+function isInside(folder: string, path: string): boolean {
+  return path.startsWith(folder + sep)
+}
 
 /** Whether `path` is a file of the framework; an application inside its folder may use its own folder. */
-const isInternal = (path: string, own: string): boolean =>
-  INTERNALS.some((folder) => isInside(folder, path) && !(isInside(folder, own) && isInside(own, path)))
+function isInternal(path: string, own: string): boolean {
+  return INTERNALS.some((folder) => isInside(folder, path) && !(isInside(folder, own) && isInside(own, path)))
+}
 
 /** Resolves imports between the files of a plugin, and records each file. */
-const rules = (entry: string, inputs: Inputs): Plugin => ({
-  name: 'plugin',
-  setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^snippetctl(\/|$)/ }, ({ path }) =>
-      path === 'snippetctl' ? { path: FRAMEWORK, external: true } : { errors: [{ text: IMPORT_BY_NAME }] },
-    )
+function rules(entry: string, inputs: Inputs): Plugin {
+  return {
+    name: 'plugin',
+    setup({ onResolve, onLoad }) {
+      onResolve({ filter: /^snippetctl(\/|$)/ }, ({ path }) =>
+        path === 'snippetctl' ? { path: FRAMEWORK, external: true } : { errors: [{ text: IMPORT_BY_NAME }] },
+      )
 
-    onResolve({ filter: /^\.{0,2}\// }, ({ path, resolveDir, importer, kind }) => {
-      if (kind === 'entry-point') return undefined
-      const target = resolve(resolveDir, path)
-      if (isInternal(target, dirname(entry))) return { errors: [{ text: IMPORT_BY_NAME }] }
-      // As in tsc, `./a.js` in TypeScript means a.ts if that exists: an a.js next to it is an older compiled file.
-      const source = target.replace(/\.(m?)js$/, '.$1ts')
-      if (source === target || !/\.m?ts$/.test(importer)) return undefined
-      if (existsSync(source)) return { path: source }
-      inputs.set(source, null)
-      return undefined
-    })
+      onResolve({ filter: /^\.{0,2}\// }, ({ path, resolveDir, importer, kind }) => {
+        if (kind === 'entry-point') return undefined
+        const target = resolve(resolveDir, path)
+        if (isInternal(target, dirname(entry))) return { errors: [{ text: IMPORT_BY_NAME }] }
+        // As in tsc, `./a.js` in TypeScript means a.ts if that exists: an a.js next to it is an older compiled file.
+        const source = target.replace(/\.(m?)js$/, '.$1ts')
+        if (source === target || !/\.m?ts$/.test(importer)) return undefined
+        if (existsSync(source)) return { path: source }
+        inputs.set(source, null)
+        return undefined
+      })
 
-    onLoad({ filter: /.*/, namespace: 'file' }, async ({ path }) => {
-      const loader = LOADERS[extname(path)]
-      if (loader === undefined) {
-        return { errors: [{ text: `plugins may import ${Object.keys(LOADERS).join(', ')} and packages, not ${path}` }] }
-      }
-      // The hash is of the text that is compiled, even if the file changes in the meantime.
-      const contents = await readFile(path, 'utf8')
-      inputs.set(path, hashOf(contents))
-      const address = `const moduleAddress = ${JSON.stringify(pathToFileURL(path).href)};`
-      return { loader, contents: contents.includes('import.meta.url') ? address + contents : contents }
-    })
-  },
-})
+      onLoad({ filter: /.*/, namespace: 'file' }, async ({ path }) => {
+        const loader = LOADERS[extname(path)]
+        if (loader === undefined) {
+          return {
+            errors: [{ text: `plugins may import ${Object.keys(LOADERS).join(', ')} and packages, not ${path}` }],
+          }
+        }
+        // The hash is of the text that is compiled, even if the file changes in the meantime.
+        const contents = await readFile(path, 'utf8')
+        inputs.set(path, hashOf(contents))
+        const address = `const moduleAddress = ${JSON.stringify(pathToFileURL(path).href)};`
+        return { loader, contents: contents.includes('import.meta.url') ? address + contents : contents }
+      })
+    },
+  }
+}
 
 /**
  * Compiles a plugin and the files that it imports into one ES module. Imports of packages and of the framework are kept.
  * @throws Unloadable with the file, line and column of each mistake
  */
-export const bundle = async (entry: string, folder: string): Promise<{ code: string; inputs: Inputs }> => {
+export async function bundle(entry: string, folder: string): Promise<{ code: string; inputs: Inputs }> {
   const { build, stop } = await import('esbuild').catch((cause: unknown) => {
     throw unloadable('the compiler for plugins, esbuild, cannot be loaded', ['run `npm ci`'], cause)
   })
@@ -108,14 +117,16 @@ export const bundle = async (entry: string, folder: string): Promise<{ code: str
   }
 }
 
-const isBuildFailure = (failure: unknown): failure is BuildFailure => failure instanceof Error && 'errors' in failure
+function isBuildFailure(failure: unknown): failure is BuildFailure {
+  return failure instanceof Error && 'errors' in failure
+}
 
-const toMistake =
-  (folder: string) =>
-  ({ text, location }: Message) => {
+function toMistake(folder: string) {
+  return ({ text, location }: Message) => {
     const message = text.replaceAll(folder + sep, '')
     if (location === null) return { message, help: [] }
     const file = relative(folder, resolve(folder, location.file))
     const column = Buffer.from(location.lineText).subarray(0, location.column).toString().length + 1
     return { message: `${file}:${location.line}:${column}: ${message}`, help: [] }
   }
+}

@@ -20,7 +20,7 @@ const FORMAT = 1
  * Imports the compiled form of a file in or below `folder`.
  * @throws Unloadable, and what the module throws while it is imported
  */
-export const importCompiled = async (file: string, folder: string): Promise<unknown> => {
+export async function importCompiled(file: string, folder: string): Promise<unknown> {
   const compiled = await compiledPlugin(file, folder)
   // From here on, stacks name lines of the source files.
   process.setSourceMapsEnabled(true)
@@ -32,7 +32,7 @@ export const importCompiled = async (file: string, folder: string): Promise<unkn
  * source files has changed, otherwise a new one. The name depends on the content, so changed content is a new module.
  * @throws Unloadable
  */
-const compiledPlugin = async (entry: string, folder: string): Promise<string> => {
+async function compiledPlugin(entry: string, folder: string): Promise<string> {
   const home = join(folder, '.snippetctl', 'plugins')
   const noteFile = noteOf(entry, folder)
   const circumstances = `${FORMAT} ${FRAMEWORK} ${folder}`
@@ -60,19 +60,26 @@ const compiledPlugin = async (entry: string, folder: string): Promise<string> =>
 }
 
 /** The source files of the last compilation, starting with the plugin; only the plugin if it was never compiled. */
-export const compiledFrom = async (entry: string, folder: string): Promise<readonly string[]> => {
+export async function compiledFrom(entry: string, folder: string): Promise<readonly string[]> {
   const note = await readNote(noteOf(entry, folder))
   return [...new Set([entry, ...(note?.inputs ?? []).map(([path]) => resolve(folder, path))])]
 }
 
-const noteOf = (entry: string, folder: string): string =>
-  join(folder, '.snippetctl', 'plugins', `${basename(entry)}-${hashOf(relative(folder, entry)).slice(0, 8)}.json`)
+function noteOf(entry: string, folder: string): string {
+  return join(
+    folder,
+    '.snippetctl',
+    'plugins',
+    `${basename(entry)}-${hashOf(relative(folder, entry)).slice(0, 8)}.json`,
+  )
+}
 
-const within = (folder: string, inputs: Inputs): Note['inputs'] =>
-  [...inputs].map(([path, hash]) => [relative(folder, path), hash] as const)
+function within(folder: string, inputs: Inputs): Note['inputs'] {
+  return [...inputs].map(([path, hash]) => [relative(folder, path), hash] as const)
+}
 
 /** Returns undefined if the note is missing or unreadable: then the plugin is compiled again. */
-const readNote = async (file: string): Promise<Note | undefined> => {
+async function readNote(file: string): Promise<Note | undefined> {
   try {
     return JSON.parse(await readFile(file, 'utf8')) as Note
   } catch {
@@ -80,9 +87,11 @@ const readNote = async (file: string): Promise<Note | undefined> => {
   }
 }
 
-const hashOfFile = (path: string): Promise<string | null> => readFile(path).then(hashOf, () => null)
+function hashOfFile(path: string): Promise<string | null> {
+  return readFile(path).then(hashOf, () => null)
+}
 
-const isCurrent = async ({ inputs, output }: Note, folder: string, home: string): Promise<boolean> => {
+async function isCurrent({ inputs, output }: Note, folder: string, home: string): Promise<boolean> {
   const hashes = await Promise.all(inputs.map(([path]) => hashOfFile(resolve(folder, path))))
   const unchanged = inputs.every(([, hash], index) => hash === hashes[index])
   return unchanged && `${await hashOfFile(join(home, output))}.mjs` === output

@@ -34,11 +34,11 @@ const EXAMPLE = 'export default (app) => { … }'
  * Loads the plugins of a spec one after the other, in order. All plugins that cannot be loaded are reported, each at
  * its place in the configuration. A plugin may take `timeout` milliseconds to load.
  */
-export const loadPlugins = async (
+export async function loadPlugins(
   spec: Pick<AppSpec, 'file' | 'plugins'>,
   importModule: ImportModule = importCompiled,
   timeout: number = LOAD_TIMEOUT_MS,
-): Promise<LoadedPlugins> => {
+): Promise<LoadedPlugins> {
   const folder = dirname(spec.file)
   const plugins: LoadedPlugin[] = []
   const rejections: Rejection[] = []
@@ -58,13 +58,13 @@ export const loadPlugins = async (
 }
 
 /** The known files of the plugins of a spec, including the files that they import. */
-export const pluginFiles = async ({ file, plugins }: Pick<AppSpec, 'file' | 'plugins'>): Promise<readonly string[]> => {
+export async function pluginFiles({ file, plugins }: Pick<AppSpec, 'file' | 'plugins'>): Promise<readonly string[]> {
   const folder = dirname(file)
   const files = await Promise.all(plugins.map((path) => compiledFrom(resolve(folder, path), folder)))
   return [...new Set(files.flat())]
 }
 
-const findFile = async (path: string, folder: string): Promise<string> => {
+async function findFile(path: string, folder: string): Promise<string> {
   const example = 'plugins are named relative to the folder of the configuration: `./plugins/orders.ts`'
   if (isAbsolute(path)) throw unloadable(`the plugin \`${path}\` is an absolute path`, [example])
   const file = resolve(folder, path)
@@ -84,7 +84,7 @@ const findFile = async (path: string, folder: string): Promise<string> => {
 }
 
 /** Help for a path that is wrong only in its extension. */
-const twins = async (file: string, folder: string): Promise<string[]> => {
+async function twins(file: string, folder: string): Promise<string[]> {
   const others = EXTENSIONS.map((extension) => file.slice(0, -extname(file).length) + extension)
   const found = await Promise.all(
     others.map((other) =>
@@ -98,7 +98,7 @@ const twins = async (file: string, folder: string): Promise<string[]> => {
   return names.length > 0 ? names : [`the path resolves to ${file}`]
 }
 
-const within = async <Result>(milliseconds: number, path: string, work: Promise<Result>): Promise<Result> => {
+async function within<Result>(milliseconds: number, path: string, work: Promise<Result>): Promise<Result> {
   let timer: NodeJS.Timeout | undefined
   const overdue = new Promise<never>((_settle, reject) => {
     timer = setTimeout(() => {
@@ -113,7 +113,7 @@ const within = async <Result>(milliseconds: number, path: string, work: Promise<
   }
 }
 
-const registerOf = (module: unknown, path: string): Plugin => {
+function registerOf(module: unknown, path: string): Plugin {
   const exports = Object.entries(module ?? {})
   const register: unknown = exports.find(([name]) => name === 'default')?.[1]
   if (typeof register === 'function') return register as Plugin
@@ -124,7 +124,7 @@ const registerOf = (module: unknown, path: string): Plugin => {
 }
 
 /** The error of a plugin during its import: its message, and the line of the plugin where it occurred. */
-const failedImport = (error: unknown, path: string, folder: string): Unloadable => {
+function failedImport(error: unknown, path: string, folder: string): Unloadable {
   if (!isNativeError(error)) return unloadable(`the plugin \`${path}\` threw ${String(error)} while it was loaded`)
   if ('code' in error && MODULE_NOT_FOUND.has(error.code)) {
     const missing = error.message.replace(/( imported)? from .*|\n.*/s, '')
@@ -143,7 +143,7 @@ const failedImport = (error: unknown, path: string, folder: string): Unloadable 
 }
 
 /** Only the frames of the module itself, not of the code that imports it. */
-const placeWhileLoading = ({ stack = '', name, message }: Error, folder: string): string | undefined => {
+function placeWhileLoading({ stack = '', name, message }: Error, folder: string): string | undefined {
   const [own = ''] = stack.split(importCompiled.name)
   return errorPlace({ stack: own, name, message }, folder)
 }

@@ -25,8 +25,9 @@ function placeOf(stack: string, folder: string): SourceLocation | undefined {
   return place && { file: place.file, line: place.line }
 }
 
-const framesIn = (stack: string): readonly string[] =>
-  stack.split('\n').filter((line) => line.trimStart().startsWith('at '))
+function framesIn(stack: string): readonly string[] {
+  return stack.split('\n').filter((line) => line.trimStart().startsWith('at '))
+}
 
 function placeIn(frame: string, folder: string): (SourceLocation & { readonly column: number }) | undefined {
   const [, file = '', line, column] = FRAME.exec(frame) ?? []

@@ -16,5 +16,6 @@ export class Unloadable extends Error {
 }
 
 /** An error with a single reason. */
-export const unloadable = (message: string, help: readonly string[] = [], cause?: unknown): Unloadable =>
-  new Unloadable([{ message, help }], cause)
+export function unloadable(message: string, help: readonly string[] = [], cause?: unknown): Unloadable {
+  return new Unloadable([{ message, help }], cause)
+}

@@ -1,4 +1,4 @@
-import { loneKey } from '../config/core-spec.js'
+import { loneKey } from '../config/model-spec.js'
 import type { FieldSpec, Operation, ResourceSpec } from '../config/spec.js'
 import { featureFields, featureOptions } from '../features/index.js'
 import type { Json } from '../json.js'

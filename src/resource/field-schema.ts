@@ -1,4 +1,4 @@
-import { type FieldSpec, isEscaped } from '../config/core-spec.js'
+import { type FieldSpec, isEscaped } from '../config/model-spec.js'
 import { describedSchema as describedValue } from '../fields/value-schema.js'
 import type { JsonSchema } from '../json.js'
 

@@ -23,8 +23,9 @@ export const JOINED_FIELD: FieldSpec = derivedField({
 })
 
 /** The member by which a client of a dialect knows a record; undefined if records have no key. */
-export const idFieldOf = ({ model, joinedId }: ResourceSpec): FieldSpec | undefined =>
-  joinedId ? JOINED_FIELD : loneKey(model)
+export function idFieldOf({ model, joinedId }: ResourceSpec): FieldSpec | undefined {
+  return joinedId ? JOINED_FIELD : loneKey(model)
+}
 
 /** The maximum number of ids in a request. Each adds a condition for each part of the key. */
 export const MAX_JOINED_IDS = 100

@@ -104,7 +104,9 @@ function compileParameters(
 }
 
 const RANKS: Readonly<Record<ParameterRole, number>> = { page: 0, size: 0, order: 1, filter: 3 }
-const rankOf = ({ role }: QueryParameter): number => (role === undefined ? 2 : RANKS[role])
+function rankOf({ role }: QueryParameter): number {
+  return role === undefined ? 2 : RANKS[role]
+}
 
 /** The names of parameters, general ones first. */
 function namesInOrder(parameters: readonly QueryParameter<FeaturePlans>[]): readonly string[] {

@@ -45,7 +45,9 @@ export function formatQuery(parameters: ListParameters): string {
   return spelled.toString()
 }
 
-const formatItem = (value: unknown): string => String(value).replaceAll(/[\\,]/g, '\\$&')
+function formatItem(value: unknown): string {
+  return String(value).replaceAll(/[\\,]/g, '\\$&')
+}
 
 /** A parameter with one of its values. */
 export type Pair = readonly [name: string, text: string]

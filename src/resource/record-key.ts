@@ -1,4 +1,5 @@
-import { type FieldSpec, isEscaped, JOINED_ID, type ModelSpec } from '../config/core-spec.js'
+import { type FieldSpec, isEscaped, type ModelSpec } from '../config/model-spec.js'
+import { JOINED_ID } from '../config/core-spec.js'
 import type { ResourceSpec } from '../config/spec.js'
 import { type Cell, readCell, writeCell } from '../fields/cell.js'
 import { type FieldError, Problem } from '../problem.js'
@@ -81,8 +82,9 @@ function compileKey({ key: fields }: Pick<ModelSpec, 'key'>): RecordKey {
 }
 
 /** The key of the records of a resource, in the form of its paths. */
-export const keyOf = ({ model, joinedId }: Pick<ResourceSpec, 'model' | 'joinedId'>): RecordKey =>
-  joinedId === undefined ? recordKey(model) : joinedKey(model)
+export function keyOf({ model, joinedId }: Pick<ResourceSpec, 'model' | 'joinedId'>): RecordKey {
+  return joinedId === undefined ? recordKey(model) : joinedKey(model)
+}
 
 const joinedKey = remember((model: ModelSpec): RecordKey => {
   const key = recordKey(model)

@@ -11,21 +11,16 @@ export type CompileSchema = (schema: JsonSchema) => Validate
 const NONE: ReadonlySet<string> = new Set()
 
 /** The keyword of the schema itself: `items` if an item violates a keyword of its own. */
-const keywordOf = ({ schemaPath }: ErrorObject): string => schemaPath.split('/')[1] ?? ''
+function keywordOf({ schemaPath }: ErrorObject): string {
+  return schemaPath.split('/')[1] ?? ''
+}
 
 /** One compiler serves a whole application, and fields with the same rules share a validator. */
 export function createCompiler(): CompileSchema {
   const known = new Map<string, ValidateFunction>()
   let ajv: Ajv2020 | undefined
-  return (schema) => {
-    let validate: ValidateFunction | undefined
-    return (value) => {
-      validate ??= compile(schema)
-      return validate(value) ? NONE : new Set(validate.errors?.map(keywordOf))
-    }
-  }
 
-  function compile(schema: JsonSchema): ValidateFunction {
+  const compile = (schema: JsonSchema): ValidateFunction => {
     const key = JSON.stringify(schema)
     // The schemas come from our own field types, so they need no validation.
     ajv ??= new (loadAjv())({
@@ -39,5 +34,13 @@ export function createCompiler(): CompileSchema {
     const validate = known.get(key) ?? ajv.compile(schema)
     known.set(key, validate)
     return validate
+  }
+
+  return (schema) => {
+    let validate: ValidateFunction | undefined
+    return (value) => {
+      validate ??= compile(schema)
+      return validate(value) ? NONE : new Set(validate.errors?.map(keywordOf))
+    }
   }
 }

@@ -38,12 +38,13 @@ export function compileValues(fields: readonly FieldSpec[], what: string, compil
 }
 
 /** The fields that the server sets, with the reason why code cannot. */
-export const serverSet = ({ fields }: Pick<ModelSpec, 'fields'>): ReadonlyMap<string, string> =>
-  new Map(
+export function serverSet({ fields }: Pick<ModelSpec, 'fields'>): ReadonlyMap<string, string> {
+  return new Map(
     fields
       .filter(({ assigned, auto }) => assigned || auto !== undefined)
       .map(({ name, assigned, auto }) => [name, assigned ? 'it is the primary key' : `it has \`auto: ${auto}\``]),
   )
+}
 
 /** Compiles the validation of fields that code may set: all fields except server-set ones, and none is required. It throws like `compileValues`. */
 export function readSettable(model: ModelSpec, compile: CompileSchema): ReadValues {

@@ -22,7 +22,9 @@ const ENTITIES: Readonly<Record<string, string>> = {
 }
 
 /** Escapes text with the same entities as highlight.js. */
-export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '')
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '')
+}
 
 /** The only markup that highlight.js may add. Without it, the HTML must equal the escaped code; otherwise it is discarded. */
 const MARKUP = /<span class="[\w .-]+">|<\/span>/g
@@ -30,7 +32,7 @@ const MARKUP = /<span class="[\w .-]+">|<\/span>/g
 const ENTRY_OVERHEAD = 200
 
 /** A least recently used cache, bounded by size. */
-const createCache = (maxBytes: number) => {
+function createCache(maxBytes: number) {
   const entries = new Map<string, string | undefined>()
   let bytes = 0
   const size = (html: string | undefined): number => ENTRY_OVERHEAD + 2 * (html?.length ?? 0)
@@ -63,11 +65,11 @@ export const HIGHLIGHT_DEADLINE_MS = 1_000
  * Creates the function behind `highlighted`: HTML with highlight.js classes for a known language or alias; escaped text for other languages and for
  * slow code. It never fails.
  */
-export const createHighlighter = ({
+export function createHighlighter({
   maxBytes,
   deadline = HIGHLIGHT_DEADLINE_MS,
   patience = 2_000,
-}: HighlighterOptions): Highlight => {
+}: HighlighterOptions): Highlight {
   const cache = createCache(maxBytes)
   const highlight = createHighlightThread({ deadline, patience })
 

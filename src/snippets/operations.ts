@@ -36,11 +36,13 @@ const EXAMPLE = {
   highlighted: '<span class="hljs-built_in">print</span>(<span class="hljs-string">&quot;hi&quot;</span>)',
 }
 
-const object = (properties: Readonly<Record<string, object>>) => ({
-  type: 'object',
-  properties,
-  required: Object.keys(properties),
-})
+function object(properties: Readonly<Record<string, object>>) {
+  return {
+    type: 'object',
+    properties,
+    required: Object.keys(properties),
+  }
+}
 
 /** The body of every error response. */
 export const REJECTED = {
@@ -56,18 +58,22 @@ export const REJECTED = {
   required: ['error'],
 }
 
-const rejected = (description: string, error: string): ResponseDescription => ({
-  description,
-  schema: REJECTED,
-  example: { error },
-})
+function rejected(description: string, error: string): ResponseDescription {
+  return {
+    description,
+    schema: REJECTED,
+    example: { error },
+  }
+}
 
 /** A successful write: a message and the snippet. */
-const done = (description: string, message: string): ResponseDescription => ({
-  description,
-  schema: object({ message: { type: 'string' }, snippet: SNIPPET }),
-  example: { message, snippet: EXAMPLE },
-})
+function done(description: string, message: string): ResponseDescription {
+  return {
+    description,
+    schema: object({ message: { type: 'string' }, snippet: SNIPPET }),
+    example: { message, snippet: EXAMPLE },
+  }
+}
 
 const NOT_FOUND = rejected('The snippet does not exist.', 'Snippet not found')
 const INVALID = rejected('The body does not fit.', 'Title is required')

@@ -20,7 +20,7 @@ const CACHE_BYTES = 4 * 1024 * 1024
 /** The problems of a body that is not a valid snippet. */
 const BODY_PROBLEMS: ReadonlySet<string> = new Set(['malformed_body', 'unsupported_media_type', 'validation'])
 
-const renderProblem = ({ message, errors }: Problem) => {
+function renderProblem({ message, errors }: Problem) {
   if (errors.length === 0) return { error: message }
   return {
     error: errors.map((error) => error.message).join('; '),
@@ -28,16 +28,18 @@ const renderProblem = ({ message, errors }: Problem) => {
   }
 }
 
-const notFound = (): Problem => new Problem('not_found', 'Snippet not found')
+function notFound(): Problem {
+  return new Problem('not_found', 'Snippet not found')
+}
 
 type Present = (row: Row) => Promise<{ readonly id: unknown } & Readonly<Record<string, unknown>>>
 
-const presenter =
-  (highlight: Highlight): Present =>
-  async ({ id, title, code, language }) => {
+function presenter(highlight: Highlight): Present {
+  return async ({ id, title, code, language }) => {
     const highlighted = await highlight(String(code), String(language))
     return { id, title, code, language, highlighted }
   }
+}
 
 /** The body of the list, row by row. */
 async function* listing(batches: AsyncIterable<readonly Row[]>, present: Present): AsyncGenerator<string> {
@@ -61,7 +63,7 @@ async function* listing(batches: AsyncIterable<readonly Row[]>, present: Present
 }
 
 /** The handlers for snippets. */
-const endpoints = (snippets: Resource, present: Present) => {
+function endpoints(snippets: Resource, present: Present) {
   const policy = { mediaTypes: ['application/json'], optional: true, limit: snippets.bodyLimit }
 
   const idOf = ({ params: { id = '' } }: Context): Id => {

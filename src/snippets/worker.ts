@@ -27,7 +27,7 @@ parentPort.on('message', ({ code, language }) => {
 parentPort.postMessage(library.listLanguages().flatMap((name) => [name, ...(library.getLanguage(name).aliases ?? [])]))
 `
 
-const answer = async (worker: Worker, milliseconds: number): Promise<unknown> => {
+async function answer(worker: Worker, milliseconds: number): Promise<unknown> {
   const overdue = new AbortController()
   // setImmediate lets a message through that arrived while this thread was busy.
   const timer = setTimeout(() => setImmediate(() => overdue.abort()), milliseconds)
@@ -45,7 +45,7 @@ const answer = async (worker: Worker, milliseconds: number): Promise<unknown> =>
  * A thread with highlight.js, started on first use. It handles one piece of code at a time, and is replaced if one exceeds `deadline`. It does not
  * keep the process alive while idle.
  */
-export const createHighlightThread = ({ deadline, patience }: Limits) => {
+export function createHighlightThread({ deadline, patience }: Limits) {
   const library = createRequire(import.meta.url).resolve('highlight.js')
   let running: Promise<Worker> | undefined
   let languages: ReadonlySet<string> | undefined

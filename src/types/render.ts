@@ -1,4 +1,4 @@
-import { loneKey } from '../config/core-spec.js'
+import { loneKey } from '../config/model-spec.js'
 import type { AppSpec, ComputedSpec, ModelSpec, ResourceSpec } from '../config/spec.js'
 import type { RouteTable } from '../http/route-table.js'
 import { toPascal, uniqueNames } from '../resource/names.js'
@@ -96,7 +96,9 @@ function formatComputed(computed: readonly ComputedSpec[], record: string): stri
 }
 
 /** Numbers are accepted for 64-bit integers as well. */
-const widened = (value: string): string => value.replace(/^bigint/, 'bigint | number')
+function widened(value: string): string {
+  return value.replace(/^bigint/, 'bigint | number')
+}
 
 function registration(
   resources: readonly Member[],

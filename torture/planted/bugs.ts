@@ -180,8 +180,8 @@ export const BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'changes of one locked row take every connection',
-    file: 'src/db/pool/fair-queue.ts',
-    search: `    if (parent && queue.held > 0) return false
+    file: 'src/db/pool/shares.ts',
+    search: `      if (parent && queue.held > 0) return false
 `,
     replace: '',
     caughtBy: { file: 'test/db/connection-sharing', test: 'for a locked row', database: 'local' },

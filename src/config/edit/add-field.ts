@@ -15,11 +15,12 @@ interface UndeclaredField {
  * Writes a field at the end of the model of a table, and leaves every other character as it is.
  * @returns undefined if the file has no model for the table, or the model has a field of this name
  */
-export const addField = (text: string, file: string, { table, name, settings }: UndeclaredField): string | undefined =>
-  editConfig({ text, file }, (body, document) => {
+export function addField(text: string, file: string, { table, name, settings }: UndeclaredField): string | undefined {
+  return editConfig({ text, file }, (body, document) => {
     const found = modelTables(document).find((each) => each.table === table)
     const spelled = `{ ${settings.join(', ')} }`
     const fields = found && findValue(document.value, ['models', found.model, 'fields'])
     if (!found || membersOf(fields).some(([key]) => key === name)) return undefined
     return appendMember(body, document, { path: ['models', found.model, 'fields'], key: name, format: () => spelled })
   })
+}

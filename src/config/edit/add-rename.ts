@@ -24,13 +24,16 @@ const RENAME = /^([a-z][a-z0-9_]*)(?:\.(.{1,63}))?:([A-Za-z][A-Za-z0-9_]*)$/
  * Writes a rename into the text of a configuration as `renamed_from`, and leaves every other character as it is.
  * @param rename `books.size:pages` if the field is now called `pages`, `books:volumes` for a table
  */
-export const declareRename = (text: string, file: string, rename: string): string | RenameRejection =>
-  editConfig({ text, file }, (body, document) => declare(body, document, rename)) ?? {
-    message: `${file} cannot be read`,
-    help: ['run: snippetctl check'],
-  }
+export function declareRename(text: string, file: string, rename: string): string | RenameRejection {
+  return (
+    editConfig({ text, file }, (body, document) => declare(body, document, rename)) ?? {
+      message: `${file} cannot be read`,
+      help: ['run: snippetctl check'],
+    }
+  )
+}
 
-const declare = (text: string, document: ConfigDocument, rename: string): string | RenameRejection => {
+function declare(text: string, document: ConfigDocument, rename: string): string | RenameRejection {
   const [, table, column, to] = RENAME.exec(rename) ?? []
   if (table === undefined || to === undefined) {
     const help = ['table.old:new for a field, old:new for a table']
@@ -40,7 +43,7 @@ const declare = (text: string, document: ConfigDocument, rename: string): string
   return 'message' in place ? place : insert(text, document, place)
 }
 
-const placeOfTable = (document: ConfigDocument, from: string, to: string): RenamePlace | RenameRejection => {
+function placeOfTable(document: ConfigDocument, from: string, to: string): RenamePlace | RenameRejection {
   const models = modelTables(document)
   const tables = models.map(({ table }) => table)
   const found = models.find(({ table }) => table === to)
@@ -50,10 +53,10 @@ const placeOfTable = (document: ConfigDocument, from: string, to: string): Renam
   return freeOf(document, { mapping, anchor, from })
 }
 
-const placeOfField = (
+function placeOfField(
   document: ConfigDocument,
   { table, column, to }: { readonly table: string; readonly column: string; readonly to: string },
-): RenamePlace | RenameRejection => {
+): RenamePlace | RenameRejection {
   const models = modelTables(document)
   const tables = models.map((each) => each.table)
   const found = models.find((each) => each.table === table)
@@ -67,14 +70,14 @@ const placeOfField = (
   return freeOf(document, { mapping: [...fields, to], anchor: 'type', from: column })
 }
 
-const freeOf = (document: ConfigDocument, place: RenamePlace): RenamePlace | RenameRejection => {
+function freeOf(document: ConfigDocument, place: RenamePlace): RenamePlace | RenameRejection {
   const known = findValue(document.value, [...place.mapping, 'renamed_from'])
   if (known === undefined) return place
   return { message: `${place.mapping.join('.')} has \`renamed_from\` already`, help: ['change it there'] }
 }
 
 /** Before the anchor, where no comment can be in the way; on its line within braces, else on a line of its own. */
-const insert = (text: string, document: ConfigDocument, { mapping, anchor, from }: RenamePlace): string => {
+function insert(text: string, document: ConfigDocument, { mapping, anchor, from }: RenamePlace): string {
   const { offset: at, line } = document.locate([...mapping, anchor], 'key').start
   const start = text.slice(0, at)
   const indent = /^[ \t]*$/.test(start.slice(start.lastIndexOf('\n') + 1))

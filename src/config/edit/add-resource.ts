@@ -13,7 +13,7 @@ export interface UndeclaredResource {
 }
 
 /** The lines of a model and of its resource, as members of `models` and of `resources`. */
-export const formatResource = ({ name, table, path, fields }: UndeclaredResource) => {
+export function formatResource({ name, table, path, fields }: UndeclaredResource) {
   const all = [{ name: 'id', spelled: '{ type: bigint, primary_key: true }' }, ...fields]
   const lines = all.map((field) => `    ${field.name}: ${field.spelled}`)
   return {
@@ -26,7 +26,7 @@ export const formatResource = ({ name, table, path, fields }: UndeclaredResource
  * Writes a model and its resource at the ends of `models` and of `resources`, and leaves every other character as it is.
  * @returns undefined if the file is not a configuration, has a resource of that name, or writes a mapping on one line
  */
-export const declareResource = (text: string, file: string, resource: UndeclaredResource): string | undefined => {
+export function declareResource(text: string, file: string, resource: UndeclaredResource): string | undefined {
   const document = readConfig(new TextEncoder().encode(text), file)
   if (Array.isArray(document)) return undefined
   const taken = (['models', 'resources'] as const).some(

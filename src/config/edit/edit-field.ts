@@ -23,8 +23,8 @@ export interface Setting {
  * Sets or removes a setting of a field, and leaves every other character as it is.
  * @returns undefined if the field is not there, or its text has no room for the setting
  */
-export const setSetting = (text: string, file: string, place: FieldAddress, setting: Setting): string | undefined =>
-  editConfig({ text, file }, (body, document) => {
+export function setSetting(text: string, file: string, place: FieldAddress, setting: Setting): string | undefined {
+  return editConfig({ text, file }, (body, document) => {
     const path = ['models', place.model, 'fields', place.field]
     const keys = membersOf(findValue(document.value, path)).map(([key]) => key)
     if (keys.length === 0) return undefined
@@ -34,18 +34,20 @@ export const setSetting = (text: string, file: string, place: FieldAddress, sett
     if (!isThere) return insert(body, document, { path, last: keys.at(-1) ?? '', added: `${setting.key}: ${spelled}` })
     return replaceValue(body, document, [...path, setting.key], spelled)
   })
+}
 
 /**
  * Turns a field into a comment that starts with a reason, and leaves every other character as it is.
  * @returns undefined if the field is not there, or shares a line with something else
  */
-export const commentField = (text: string, file: string, place: FieldAddress, reason: string): string | undefined =>
-  editConfig({ text, file }, (body, document) => {
+export function commentField(text: string, file: string, place: FieldAddress, reason: string): string | undefined {
+  return editConfig({ text, file }, (body, document) => {
     const path = ['models', place.model, 'fields', place.field]
     if (findValue(document.value, path) === undefined) return undefined
     const from = document.locate(path, 'key').start.offset
     return commentLines(body, { from, to: spanOf(body, document, path).to, lead: /^ *$/, reason })
   })
+}
 
 interface Removed {
   readonly path: Path
@@ -86,5 +88,6 @@ function insert(text: string, document: ConfigDocument, { path, last, added }: I
   return /^ *$/.test(indent) ? appendLine(text, to, () => `${indent}${added}`) : undefined
 }
 
-const isFlow = (text: string, document: ConfigDocument, path: Path): boolean =>
-  text[document.locate(path, 'value').start.offset] === '{'
+function isFlow(text: string, document: ConfigDocument, path: Path): boolean {
+  return text[document.locate(path, 'value').start.offset] === '{'
+}

@@ -11,8 +11,8 @@ import { appendLine, lineBefore, replaceValue, spanOf } from './lines.js'
  * @param spelled the index as a flow sequence or mapping: `[title, id]`
  * @returns undefined if the file has no such model
  */
-export const addIndex = (text: string, file: string, model: string, spelled: string): string | undefined =>
-  editConfig({ text, file }, (body, document) => {
+export function addIndex(text: string, file: string, model: string, spelled: string): string | undefined {
+  return editConfig({ text, file }, (body, document) => {
     const path = ['models', model, 'indexes']
     const given = findValue(document.value, path)
     if (Array.isArray(given) && given.length === 0) return replaceValue(body, document, path, `[${spelled}]`)
@@ -28,17 +28,18 @@ export const addIndex = (text: string, file: string, model: string, spelled: str
     if (!item) return `${body.slice(0, last.to)}, ${spelled}${body.slice(last.to)}`
     return appendLine(body, last.to, () => `${item[1]}- ${spelled}`)
   })
+}
 
 /**
  * Turns an index of a model into a comment that starts with a reason, and leaves every other character as it is.
  * @returns undefined if the index is not there, or shares a line with something else
  */
-export const commentIndex = (
+export function commentIndex(
   text: string,
   file: string,
   { model, at, reason }: { readonly model: string; readonly at: number; readonly reason: string },
-): string | undefined =>
-  editConfig({ text, file }, (body, document) => {
+): string | undefined {
+  return editConfig({ text, file }, (body, document) => {
     const path = ['models', model, 'indexes']
     const given = findValue(document.value, path)
     if (!Array.isArray(given) || given.length <= at) return undefined
@@ -47,14 +48,15 @@ export const commentIndex = (
     const start = isOnly ? document.locate(path, 'key').start.offset : from
     return commentLines(body, { from: start, to, lead: isOnly ? /^ *$/ : /^ *- +$/, reason })
   })
+}
 
 /**
  * Appends a relation over several fields to the relations of a model, and leaves every other character as it is.
  * @param spelled its name and settings: `editor: { model: person, fields: [a, b] }`
  * @returns undefined if the file has no such model
  */
-export const addRelation = (text: string, file: string, model: string, spelled: string): string | undefined =>
-  editConfig({ text, file }, (body, document) => {
+export function addRelation(text: string, file: string, model: string, spelled: string): string | undefined {
+  return editConfig({ text, file }, (body, document) => {
     const path = ['models', model, 'relations']
     const given = findValue(document.value, path)
     const [, key = '', settings = ''] = /^(\w+): (.*)$/.exec(spelled) ?? []
@@ -63,6 +65,7 @@ export const addRelation = (text: string, file: string, model: string, spelled: 
     if (membersOf(findValue(document.value, ['models', model])).length === 0) return undefined
     return addMember(body, document, { model, key: 'relations', line: spelled, flow: `{ ${spelled} }` })
   })
+}
 
 interface NewMember {
   readonly model: string

@@ -7,10 +7,10 @@ import { membersOf } from '../schema/yaml-shape.js'
  * text, and stays.
  * @returns the result of `edit`; undefined if the configuration cannot be read
  */
-export const editConfig = <Edited>(
+export function editConfig<Edited>(
   { text, file }: { readonly text: string; readonly file: string },
   edit: (text: string, document: ConfigDocument) => string | Edited,
-): string | Edited | undefined => {
+): string | Edited | undefined {
   const document = readConfig(new TextEncoder().encode(text), file)
   if (Array.isArray(document)) return undefined
   const start = text.startsWith('\ufeff') ? 1 : 0
@@ -19,8 +19,9 @@ export const editConfig = <Edited>(
 }
 
 /** Lists each model with its table. The configuration may be invalid. */
-export const modelTables = ({ value }: ConfigDocument): readonly { readonly model: string; readonly table: string }[] =>
-  membersOf(findValue(value, ['models'])).map(([model, settings]) => {
+export function modelTables({ value }: ConfigDocument): readonly { readonly model: string; readonly table: string }[] {
+  return membersOf(findValue(value, ['models'])).map(([model, settings]) => {
     const table = findValue(settings, ['table'])
     return { model, table: typeof table === 'string' ? table : model }
   })
+}

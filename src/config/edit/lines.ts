@@ -14,11 +14,14 @@ export function replaceValue(text: string, document: ConfigDocument, path: Path,
 }
 
 /** The text in front of a place, on its line. */
-export const lineBefore = (text: string, place: number): string =>
-  text.slice(text.lastIndexOf('\n', place - 1) + 1, place)
+export function lineBefore(text: string, place: number): string {
+  return text.slice(text.lastIndexOf('\n', place - 1) + 1, place)
+}
 
 /** The line end of a file: `\r\n` if it has one. */
-export const lineEndOf = (text: string): string => (text.includes('\r\n') ? '\r\n' : '\n')
+export function lineEndOf(text: string): string {
+  return text.includes('\r\n') ? '\r\n' : '\n'
+}
 
 /**
  * Writes lines below the line of a place.

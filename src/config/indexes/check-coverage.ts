@@ -4,7 +4,7 @@ import { fittingMax, outgrowing } from './index-size.js'
 import { findValue, type Path } from '../yaml/located.js'
 import { columnsInUse, type Need, needsByModel } from './needs.js'
 import type { Rejection } from '../parse/rejection.js'
-import { isPlain } from '../core-spec.js'
+import { isPlain } from '../model-spec.js'
 import { type AppSpec, columnsOf, type FieldSpec, type IndexSpec, type ModelSpec } from '../spec.js'
 import { itemsOf } from '../schema/yaml-shape.js'
 import { formatValue } from '../edit/format-value.js'
@@ -17,7 +17,7 @@ interface Missing {
 }
 
 /** The indexes that the lists of a configuration need and its models do not declare, and the declared indexes that no list needs. */
-export const checkCoverage = (document: ConfigDocument, spec: AppSpec): readonly Rejection[] => {
+export function checkCoverage(document: ConfigDocument, spec: AppSpec): readonly Rejection[] {
   const needs = needsByModel(spec.resources)
   const columns = columnsInUse(spec.resources)
   return spec.models.flatMap((model) => {
@@ -39,10 +39,12 @@ export const checkCoverage = (document: ConfigDocument, spec: AppSpec): readonly
 }
 
 /** Orders by one field, then longer ones, then filters. */
-const rankOf = ({ place, wanted }: Need): number => (wanted.order.length === 0 ? 2 : place === undefined ? 1 : 0)
+function rankOf({ place, wanted }: Need): number {
+  return wanted.order.length === 0 ? 2 : place === undefined ? 1 : 0
+}
 
 /** Chooses as few indexes as serve all needs. Needs of orders come first, because their indexes often serve a filter on the same field too. */
-const missingIndexes = (model: ModelSpec, needs: readonly Need[]): readonly Missing[] => {
+function missingIndexes(model: ModelSpec, needs: readonly Need[]): readonly Missing[] {
   const known: TableIndex[] = [...indexesOf(model)]
   const missing: Missing[] = []
   for (const need of needs.toSorted((one, other) => rankOf(one) - rankOf(other))) {
@@ -53,31 +55,35 @@ const missingIndexes = (model: ModelSpec, needs: readonly Need[]): readonly Miss
   return missing
 }
 
-const missingRejection = (document: ConfigDocument, { need, fields }: Missing, all: readonly Missing[]): Rejection => ({
-  code: 'SC401',
-  ...placeOf(document, need),
-  message: need.cost,
-  help: [additionHelp(document, need.model, { fields, all }), ...sizeHelp(need.best)],
-})
+function missingRejection(document: ConfigDocument, { need, fields }: Missing, all: readonly Missing[]): Rejection {
+  return {
+    code: 'SC401',
+    ...placeOf(document, need),
+    message: need.cost,
+    help: [additionHelp(document, need.model, { fields, all }), ...sizeHelp(need.best)],
+  }
+}
 
-const placeOf = (
+function placeOf(
   document: ConfigDocument,
   { resource, key, place, entry, field }: Need,
-): Pick<Rejection, 'path' | 'part'> => {
+): Pick<Rejection, 'path' | 'part'> {
   const path: Path = ['resources', resource.name, key]
   if (place === undefined) return { path, part: 'value' }
   if (Array.isArray(findValue(document.value, path))) return { path: [...path, place], part: 'value' }
   return { path: [...path, entry ?? field.name], part: 'key' }
 }
 
-const flow = (fields: readonly string[]): string => `[${fields.join(', ')}]`
+function flow(fields: readonly string[]): string {
+  return `[${fields.join(', ')}]`
+}
 
 /** The line to add, in the style in which the model writes its indexes: block or flow. */
-const additionHelp = (
+function additionHelp(
   document: ConfigDocument,
   model: ModelSpec,
   { fields, all }: { readonly fields: readonly string[]; readonly all: readonly Missing[] },
-): string => {
+): string {
   const path = ['models', model.name, 'indexes']
   const key = path.join('.')
   const added = all.map((each) => flow(each.fields))
@@ -91,16 +97,18 @@ const additionHelp = (
   return `write under \`models.${model.name}\`: \`indexes: [${[...declared, ...added].join(', ')}]\``
 }
 
-const namesOf = ({ fields }: ModelSpec, { columns }: TableIndex): readonly string[] =>
-  columns.map((column) => fields.find((field) => field.column === column)?.name ?? column)
+function namesOf({ fields }: ModelSpec, { columns }: TableIndex): readonly string[] {
+  return columns.map((column) => fields.find((field) => field.column === column)?.name ?? column)
+}
 
-const sizeHelp = (fields: readonly FieldSpec[]): readonly string[] =>
-  outgrowing(fields).map(
+function sizeHelp(fields: readonly FieldSpec[]): readonly string[] {
+  return outgrowing(fields).map(
     ({ name }) => `give ${show(name)} a \`max\` of at most 600 first: an index entry cannot have more than 2.7 kB`,
   )
+}
 
 /** The indexes and unique fields with rows that are too large for PostgreSQL. */
-const sizeRejections = (model: ModelSpec): readonly Rejection[] => {
+function sizeRejections(model: ModelSpec): readonly Rejection[] {
   const path: Path = ['models', model.name]
   const unique = model.fields.filter((field) => field.unique)
   return [
@@ -114,7 +122,7 @@ const sizeRejections = (model: ModelSpec): readonly Rejection[] => {
   ]
 }
 
-const sizeRejection = (fields: readonly FieldSpec[], path: Path, part: Rejection['part']): readonly Rejection[] => {
+function sizeRejection(fields: readonly FieldSpec[], path: Path, part: Rejection['part']): readonly Rejection[] {
   const large = outgrowing(fields)
   if (large.length === 0) return []
   const max = fittingMax(fields, large)
@@ -136,11 +144,11 @@ const sizeRejection = (fields: readonly FieldSpec[], path: Path, part: Rejection
   ]
 }
 
-const unusedRejection = (
+function unusedRejection(
   model: ModelSpec,
   index: IndexSpec,
   { place, used }: { readonly place: number; readonly used: ReadonlySet<string> },
-): Rejection | undefined => {
+): Rejection | undefined {
   // Only the program that declares another kind of index knows which queries use it.
   if (index.unique || !isPlain(index)) return undefined
   const names = namesOf(model, index)
@@ -162,9 +170,13 @@ const unusedRejection = (
   }
 }
 
-const isStartOf = (index: TableIndex, other: TableIndex): boolean =>
-  index.columns.length <= other.columns.length && index.columns.every((column, at) => column === other.columns[at])
+function isStartOf(index: TableIndex, other: TableIndex): boolean {
+  return (
+    index.columns.length <= other.columns.length && index.columns.every((column, at) => column === other.columns[at])
+  )
+}
 
 /** Leaves out the automatic index of a relation if a declared index starts with its columns. */
-const isOfRelation = ({ relations }: ModelSpec, { columns, unique }: TableIndex): boolean =>
-  !unique && relations.some((relation) => columnsOf(relation).join() === columns.join())
+function isOfRelation({ relations }: ModelSpec, { columns, unique }: TableIndex): boolean {
+  return !unique && relations.some((relation) => columnsOf(relation).join() === columns.join())
+}

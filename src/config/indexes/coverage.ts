@@ -1,6 +1,7 @@
 import { comparisonText } from '../../lookups/index.js'
 import type { NullsPlace } from '../../pagination/paginator.js'
-import { columnsOf, type FieldSpec, type IndexSpec, isPlain, type ModelSpec, type OrderSpec } from '../core-spec.js'
+import { columnsOf, type FieldSpec, type IndexSpec, isPlain, type ModelSpec } from '../model-spec.js'
+import type { OrderSpec } from '../core-spec.js'
 
 /** The fields that a list compares for equality, and its order: an index must have them in this sequence. */
 export interface IndexNeeds {

@@ -16,16 +16,17 @@ import { show } from '../words.js'
 import type { Rejection } from './rejection.js'
 
 /** Warnings about what grants let callers learn or destroy beyond their records. */
-export const checkAccessEffects = (spec: AppSpec): readonly Rejection[] =>
-  spec.resources.flatMap((resource) => [
+export function checkAccessEffects(spec: AppSpec): readonly Rejection[] {
+  return spec.resources.flatMap((resource) => [
     ...takenValues(resource),
     ...(resource.access ?? []).flatMap((grant, place) => reachOf(spec, resource, grant, place)),
   ])
+}
 
 const NARROWING: readonly Lookup[] = [exact, isIn]
 
 /** The field by which a grant separates records of some callers from others: it is compared with a claim or the subject of the caller. */
-const separatingField = ({ may, rows = [] }: GrantSpec) => {
+function separatingField({ may, rows = [] }: GrantSpec) {
   if (!['create', 'update', 'partial_update'].some((each) => may.includes(each))) return undefined
   const [all, ...others] = rows
   if (all === undefined || others.length > 0) return undefined
@@ -35,7 +36,7 @@ const separatingField = ({ may, rows = [] }: GrantSpec) => {
 }
 
 /** A 409 tells callers that a unique value is taken, even by a record that they cannot see. */
-const takenValues = ({ name, model, access = [] }: ResourceSpec): readonly Rejection[] => {
+function takenValues({ name, model, access = [] }: ResourceSpec): readonly Rejection[] {
   const unique = [
     ...model.fields
       .filter((field) => field.unique && !field.primaryKey && !field.readOnly)
@@ -70,16 +71,17 @@ const takenValues = ({ name, model, access = [] }: ResourceSpec): readonly Rejec
 }
 
 /** Whether a grant applies to everybody that another applies to. */
-const isToAll = (one: string, other: string): boolean =>
-  one === other || one === ANYONE || (one === SIGNED_IN && other !== ANYONE)
+function isToAll(one: string, other: string): boolean {
+  return one === other || one === ANYONE || (one === SIGNED_IN && other !== ANYONE)
+}
 
 /** With `cascade`, deleting a record also deletes the records that refer to it, whatever their own grants say. */
-const reachOf = (
+function reachOf(
   { models, resources }: AppSpec,
   { name, model }: ResourceSpec,
   { to, may, rows }: GrantSpec,
   place: number,
-): readonly Rejection[] => {
+): readonly Rejection[] {
   if (!may.includes('destroy')) return []
   return models.flatMap((other) => {
     const cascading = other.relations.filter(
@@ -106,7 +108,7 @@ const reachOf = (
  * Whether a rule holds for all records that refer, by a relation, to records for which another rule holds: it has the same conditions, over the
  * relation.
  */
-const followsFrom = (from: Rule | undefined, rule: Rule | undefined, { parts }: ModelRelation): boolean => {
+function followsFrom(from: Rule | undefined, rule: Rule | undefined, { parts }: ModelRelation): boolean {
   if (rule === undefined) return true
   const isOver = ({ relations: [first] }: RuleCondition) => parts.length === 1 && first?.field === parts[0]?.field
   const isSame = (one: RuleCondition, { relations, field, lookup, value }: RuleCondition) =>

@@ -5,7 +5,8 @@ import { exact } from '../../lookups/exact.js'
 import { isIn } from '../../lookups/in.js'
 import { lookupOfType, lookupsOfType, splitParameter } from '../../lookups/index.js'
 import type { Lookup } from '../../lookups/lookup.js'
-import type { ModelSpec, Rule, RuleCondition, RuleValue, SetSpec, UserSpec } from '../core-spec.js'
+import type { ModelSpec } from '../model-spec.js'
+import type { Rule, RuleCondition, RuleValue, SetSpec, UserSpec } from '../access-spec.js'
 import { membersOf } from '../schema/yaml-shape.js'
 import { describe, show, suggest } from '../words.js'
 import type { Path } from '../yaml/located.js'
@@ -44,28 +45,30 @@ export interface RuleParts {
 }
 
 /** Reads conditions on the records of a model, and reports every mistake. */
-export const readRule = (given: Json, model: ModelDraft, path: Path, scope: RuleScope): RuleDraft =>
-  Array.isArray(given)
+export function readRule(given: Json, model: ModelDraft, path: Path, scope: RuleScope): RuleDraft {
+  return Array.isArray(given)
     ? (given as readonly Json[]).map((each, index) => readConditions(each, model, [...path, index], scope))
     : [readConditions(given, model, path, scope)]
+}
 
-const readConditions = (given: Json, model: ModelDraft, path: Path, scope: RuleScope): readonly ConditionDraft[] =>
-  membersOf(given).flatMap(([name, value]) => {
+function readConditions(given: Json, model: ModelDraft, path: Path, scope: RuleScope): readonly ConditionDraft[] {
+  return membersOf(given).flatMap(([name, value]) => {
     const at = [...path, name]
     return scope.report.isInvalid(at) ? [] : (readCondition(name, value, { model, path: at }, scope) ?? [])
   })
+}
 
 interface RulePlace {
   readonly model: ModelDraft
   readonly path: Path
 }
 
-const readCondition = (
+function readCondition(
   text: string,
   given: Json,
   { model, path }: RulePlace,
   scope: RuleScope,
-): ConditionDraft | undefined => {
+): ConditionDraft | undefined {
   const { models, report } = scope
   const place = { path, part: 'key' } as const
   const names = text.split('.')
@@ -108,7 +111,7 @@ interface ValuePlace {
 }
 
 /** Reads the value of a comparison: a variable such as `$sub`, or a literal; a literal text that begins with `$` is written with `$$`. */
-export const readValue = (given: Json, place: ValuePlace, scope: RuleScope): ValueDraft | undefined => {
+export function readValue(given: Json, place: ValuePlace, scope: RuleScope): ValueDraft | undefined {
   if (typeof given === 'string' && given.startsWith('$') && !given.startsWith('$$'))
     return readVariable(given.slice(1), place, scope)
   const { field, typed, lookup, path } = place
@@ -133,22 +136,22 @@ export const readValue = (given: Json, place: ValuePlace, scope: RuleScope): Val
   }
 }
 
-const plain = (given: Json): Json => {
+function plain(given: Json): Json {
   if (Array.isArray(given)) return (given as readonly Json[]).map(plain)
   return typeof given === 'string' && given.startsWith('$$') ? given.slice(1) : given
 }
 
 /** The TypeScript type of a field's values, by which variables are compared with it. */
-const kindOf = ({ type, options }: Typed): string => {
+function kindOf({ type, options }: Typed): string {
   const items = type.items?.(options)
   return items ? kindOf(items) : (type.typescriptOf?.(options) ?? type.typescript)
 }
 
-const readVariable = (
+function readVariable(
   variable: string,
   { field, typed, lookup, path }: ValuePlace,
   { models, auth, report, inSet = false }: RuleScope,
-): ValueDraft | undefined => {
+): ValueDraft | undefined {
   const reject = (message: string, ...help: readonly string[]) => {
     report.add({ code: 'SC331', path, message, help: [...help] })
     return undefined
@@ -180,14 +183,15 @@ const readVariable = (
 }
 
 /** Builds the conditions of a rule without mistakes. */
-export const buildRule = (draft: RuleDraft, model: ModelSpec, parts: RuleParts): Rule =>
-  draft.map((all) => all.map((each) => buildCondition(each, model, parts)))
+export function buildRule(draft: RuleDraft, model: ModelSpec, parts: RuleParts): Rule {
+  return draft.map((all) => all.map((each) => buildCondition(each, model, parts)))
+}
 
-const buildCondition = (
+function buildCondition(
   { relations: names, field, lookup, value }: ConditionDraft,
   model: ModelSpec,
   parts: RuleParts,
-): RuleCondition => {
+): RuleCondition {
   let owner = model
   const relations = names.map((name) => {
     const relation = fieldOf(owner, name)
@@ -199,7 +203,7 @@ const buildCondition = (
 }
 
 /** Builds a value without mistakes. */
-export const buildValue = (value: ValueDraft, { user, sets }: RuleParts): RuleValue => {
+export function buildValue(value: ValueDraft, { user, sets }: RuleParts): RuleValue {
   if ('literal' in value) return value
   if (value.variable === 'sub') return { subject: true }
   if (value.variable === 'user') return { user: user ?? missing('user') }
@@ -207,8 +211,10 @@ export const buildValue = (value: ValueDraft, { user, sets }: RuleParts): RuleVa
   return set === undefined ? { claim: value.variable } : { set }
 }
 
-const fieldOf = ({ fields }: ModelSpec, name: string) => fields.find((each) => each.name === name) ?? missing(name)
+function fieldOf({ fields }: ModelSpec, name: string) {
+  return fields.find((each) => each.name === name) ?? missing(name)
+}
 
-const missing = (name: string): never => {
+function missing(name: string): never {
   throw new Error(`the configuration passed its checks, yet ${name} is missing`)
 }

@@ -19,7 +19,8 @@ const MODEL: ModelYaml = {
 }
 
 /** Adds the model of stored responses to a configuration if a resource stores any. */
-export const withAnswers = (yaml: ConfigYaml): ConfigYaml =>
-  Object.values(yaml.resources ?? {}).some(({ idempotency = 'none' }) => idempotency !== 'none')
+export function withAnswers(yaml: ConfigYaml): ConfigYaml {
+  return Object.values(yaml.resources ?? {}).some(({ idempotency = 'none' }) => idempotency !== 'none')
     ? { ...yaml, models: { ...yaml.models, [ANSWERS]: MODEL } }
     : yaml
+}

@@ -18,7 +18,7 @@ export interface AuthDraft {
 }
 
 /** Undefined without `auth`. */
-export const draftAuth = (root: Json): AuthDraft | undefined => {
+export function draftAuth(root: Json): AuthDraft | undefined {
   const auth = findValue(root, ['auth'])
   if (auth === undefined) return undefined
   const user = findValue(auth, ['user'])

@@ -13,7 +13,7 @@ export interface ApiPlace {
 }
 
 /** The resources again, without those that the dialect cannot serve: records show and accept the links of their own mount. */
-export const buildMount = (yaml: MountYaml, resources: readonly ResourceSpec[], { prefix }: ApiPlace): MountSpec => {
+export function buildMount(yaml: MountYaml, resources: readonly ResourceSpec[], { prefix }: ApiPlace): MountSpec {
   const dialectAt = (resource: ResourceSpec) =>
     yaml.dialect === undefined ? resource.dialect : dialectOf(yaml.dialect)
   const served = resources.filter((resource) => fitsDialect(resource, dialectAt(resource)))

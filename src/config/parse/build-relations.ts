@@ -1,6 +1,6 @@
 import { derivedField } from '../derived-field.js'
 import { joined } from '../../fields/joined.js'
-import { type FieldSpec, isShown, type ModelRelation, type ModelSpec } from '../core-spec.js'
+import { type FieldSpec, isShown, type ModelRelation, type ModelSpec } from '../model-spec.js'
 import { DEFAULTS } from '../schema/schema.js'
 import { labelOf } from '../../fields/default-label.js'
 import { areWholeKey, columnOf, type Drafts, type ModelDraft, type RelationDraft, referredFields } from './drafts.js'
@@ -11,25 +11,27 @@ interface Context {
 }
 
 /** The relations of a model: of one field, and over several fields. */
-export const buildRelations = (
+export function buildRelations(
   draft: ModelDraft,
   fields: readonly FieldSpec[],
   context: Context,
-): readonly ModelRelation[] => [
-  ...fields.flatMap((field): readonly ModelRelation[] => {
-    const { name, target } = field
-    if (target === undefined) return []
-    const to = { name: target.field, column: target.column }
-    return [{ name, target, parts: [{ field, to }], member: undefined }]
-  }),
-  ...[...draft.relations.values()].map((relation) => buildJoined(need(relation), fields, context)),
-]
+): readonly ModelRelation[] {
+  return [
+    ...fields.flatMap((field): readonly ModelRelation[] => {
+      const { name, target } = field
+      if (target === undefined) return []
+      const to = { name: target.field, column: target.column }
+      return [{ name, target, parts: [{ field, to }], member: undefined }]
+    }),
+    ...[...draft.relations.values()].map((relation) => buildJoined(need(relation), fields, context)),
+  ]
+}
 
-const buildJoined = (
+function buildJoined(
   relation: RelationDraft,
   fields: readonly FieldSpec[],
   { drafts, tables }: Context,
-): ModelRelation => {
+): ModelRelation {
   const { name, yaml } = relation
   const target = need(drafts.get(yaml.model))
   const referred = referredFields(relation, target)
@@ -65,7 +67,7 @@ const buildJoined = (
 }
 
 /** Asserts that a part exists; the checks guarantee it. */
-const need = <Value>(value: Value | undefined): Value => {
+function need<Value>(value: Value | undefined): Value {
   if (value === undefined) throw new Error('the configuration passed its checks, yet a part of it is missing')
   return value
 }

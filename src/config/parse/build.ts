@@ -52,7 +52,7 @@ import type {
 } from '../schema/yaml-shape.js'
 
 /** Builds the spec of a configuration without mistakes. */
-export const buildSpec = (
+export function buildSpec(
   yaml: ConfigYaml,
   {
     drafts,
@@ -60,7 +60,7 @@ export const buildSpec = (
     buildRules,
   }: { readonly drafts: Drafts; readonly features: FeatureBuilds; readonly buildRules: BuildRuleParts },
   file: string,
-): AppSpec => {
+): AppSpec {
   const api = buildApi(yaml.api ?? {})
   const declared = yaml.models ?? {}
   const tables = new Map(
@@ -104,7 +104,7 @@ export const buildSpec = (
   })
 }
 
-const buildApi = ({ cors, ...given }: ApiYaml): ApiSpec => {
+function buildApi({ cors, ...given }: ApiYaml): ApiSpec {
   const { prefix, title, dialect, explore, compression, hosts = [], max_body } = { ...DEFAULTS.api, ...given }
   return {
     prefix,
@@ -120,17 +120,21 @@ const buildApi = ({ cors, ...given }: ApiYaml): ApiSpec => {
   }
 }
 
-const buildCors = ({ origins, credentials, max_age, headers }: Required<CorsYaml>): CorsSpec => ({
-  origins: [...origins],
-  credentials,
-  maxAge: max_age,
-  headers: [...headers],
-})
+function buildCors({ origins, credentials, max_age, headers }: Required<CorsYaml>): CorsSpec {
+  return {
+    origins: [...origins],
+    credentials,
+    maxAge: max_age,
+    headers: [...headers],
+  }
+}
 
-const formattedName = (table: string): string => need(canonicalTableName(table))
+function formattedName(table: string): string {
+  return need(canonicalTableName(table))
+}
 
 /** Asserts that a part exists; the checks guarantee it. */
-const need = <Value>(value: Value | undefined): Value => {
+function need<Value>(value: Value | undefined): Value {
   if (value === undefined) throw new Error('the configuration passed its checks, yet a part of it is missing')
   return value
 }
@@ -140,7 +144,7 @@ interface ModelContext {
   readonly tables: ReadonlyMap<string, Pick<ModelSpec, 'table' | 'managed'>>
 }
 
-const buildModel = (draft: ModelDraft, yaml: ModelYaml, context: ModelContext): ModelSpec => {
+function buildModel(draft: ModelDraft, yaml: ModelYaml, context: ModelContext): ModelSpec {
   const fields = [...draft.fields.values()].map((field) => buildField(need(field), draft, context))
   return {
     name: draft.name,
@@ -156,7 +160,7 @@ const buildModel = (draft: ModelDraft, yaml: ModelYaml, context: ModelContext): 
   }
 }
 
-const buildIndex = (index: IndexYaml, all: readonly FieldSpec[]): IndexSpec => {
+function buildIndex(index: IndexYaml, all: readonly FieldSpec[]): IndexSpec {
   const given: IndexMapping = 'fields' in index ? index : { fields: index }
   const { unique = false, message, ignore_case = false, using = 'btree' } = given
   const named = (name: string) => need(all.find((field) => field.name === name))
@@ -177,7 +181,7 @@ const buildIndex = (index: IndexYaml, all: readonly FieldSpec[]): IndexSpec => {
   }
 }
 
-const buildField = (draft: FieldDraft, model: ModelDraft, context: ModelContext): FieldSpec => {
+function buildField(draft: FieldDraft, model: ModelDraft, context: ModelContext): FieldSpec {
   const { name, type, yaml } = draft
   const { nullable = false, unique = false, read_only = false, write_only = false, generated = false } = yaml
   const primaryKey = model.key.includes(draft)
@@ -205,13 +209,13 @@ const buildField = (draft: FieldDraft, model: ModelDraft, context: ModelContext)
   }
 }
 
-const defaultOf = ({ default: given }: FieldYaml): DefaultSpec | undefined => {
+function defaultOf({ default: given }: FieldYaml): DefaultSpec | undefined {
   if (given === undefined) return undefined
   const call = given as { readonly function?: 'now' | 'uuid' | 'database' } | null
   return typeof given === 'object' && call?.function !== undefined ? { call: call.function } : { literal: given }
 }
 
-const targetOf = (draft: FieldDraft, { drafts, tables }: ModelContext): RelationSpec => {
+function targetOf(draft: FieldDraft, { drafts, tables }: ModelContext): RelationSpec {
   const { model = '', on_delete = DEFAULTS.on_delete } = draft.yaml
   const field = need(referredField(draft, drafts))
   return {
@@ -231,11 +235,11 @@ interface ResourceContext {
   readonly features: readonly Build<object>[]
 }
 
-const buildResource = (
+function buildResource(
   name: string,
   yaml: ResourceYaml,
   { model, api, declared, features }: ResourceContext,
-): ResourceSpec => {
+): ResourceSpec {
   const field = (wanted: string) => need(model.fields.find((each) => each.name === wanted))
   const dialect = dialectOf(yaml.dialect ?? (model.key.length === 0 ? PLAIN : api.dialect))
   // Each feature builds its part of them.
@@ -258,7 +262,7 @@ const buildResource = (
 }
 
 /** Freezes a value and all its parts, except field types, pagination styles and dialects, which the configuration does not own. */
-const freeze = <Value extends object>(value: Value): Value => {
+function freeze<Value extends object>(value: Value): Value {
   for (const part of Object.values(value) as unknown[]) {
     if (typeof part === 'object' && part !== null && !('summary' in part) && !Object.isFrozen(part)) freeze(part)
   }

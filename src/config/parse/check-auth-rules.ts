@@ -1,5 +1,6 @@
 import type { Json } from '../../json.js'
-import { ANYONE, type ModelSpec, SIGNED_IN } from '../core-spec.js'
+import { ANYONE, SIGNED_IN } from '../access-spec.js'
+import type { ModelSpec } from '../model-spec.js'
 import { itemsOf, membersOf } from '../schema/yaml-shape.js'
 import { nameOf, show, suggest } from '../words.js'
 import { findValue, type Path } from '../yaml/located.js'
@@ -18,11 +19,11 @@ const NOTHING: BuildRuleParts = (models) => ({ models, user: undefined, sets: ne
 const OWN = ['sub', 'user']
 
 /** Reports mistakes in `auth.user` and `auth.sets`. */
-export const checkAuthRules = (
+export function checkAuthRules(
   root: Json,
   { auth, models }: { readonly auth: AuthDraft | undefined; readonly models: Drafts },
   report: Report,
-): BuildRuleParts => {
+): BuildRuleParts {
   if (auth === undefined) return NOTHING
   checkRoles(root, auth, report)
   const { user } = auth
@@ -67,7 +68,7 @@ export const checkAuthRules = (
 }
 
 /** Reports names that no role can have, and roles that `auth.roles` does not have. */
-const checkRoles = (root: Json, { roles }: AuthDraft, report: Report): void => {
+function checkRoles(root: Json, { roles }: AuthDraft, report: Report): void {
   for (const [index, name] of roles.entries()) {
     if (name !== ANYONE && name !== SIGNED_IN) continue
     const message = `a role cannot be called ${show(name)}: that is a word of grants`
@@ -89,7 +90,7 @@ const checkRoles = (root: Json, { roles }: AuthDraft, report: Report): void => {
       check(name, ['auth', 'development', caller, 'roles', index], roles)
 }
 
-const checkUser = ({ model: name, match }: NonNullable<AuthDraft['user']>, models: Drafts, report: Report): void => {
+function checkUser({ model: name, match }: NonNullable<AuthDraft['user']>, models: Drafts, report: Report): void {
   const path = ['auth', 'user']
   const model = modelAt(name, [...path, 'model'], models, report)
   if (model === undefined) return
@@ -108,7 +109,7 @@ const checkUser = ({ model: name, match }: NonNullable<AuthDraft['user']>, model
   report.add({ code: 'SC331', path: at, message, help: ['add `unique: true` to the field'] })
 }
 
-const modelAt = (name: string, path: Path, models: Drafts, report: Report): ModelDraft | undefined => {
+function modelAt(name: string, path: Path, models: Drafts, report: Report): ModelDraft | undefined {
   if (report.isInvalid(path)) return undefined
   if (!models.has(name)) {
     const help = suggest(name, [...models.keys()], 'model')
@@ -117,14 +118,16 @@ const modelAt = (name: string, path: Path, models: Drafts, report: Report): Mode
   return models.get(name)
 }
 
-const buildUser = ({ model: name, match }: NonNullable<AuthDraft['user']>, models: RuleParts['models']) => {
+function buildUser({ model: name, match }: NonNullable<AuthDraft['user']>, models: RuleParts['models']) {
   const model = need(models.get(name))
   return { model, key: need(model.key[0]), match: fieldOf(model, match) }
 }
 
-const fieldOf = ({ fields }: ModelSpec, name: string) => need(fields.find((each) => each.name === name))
+function fieldOf({ fields }: ModelSpec, name: string) {
+  return need(fields.find((each) => each.name === name))
+}
 
-const need = <Value>(value: Value | undefined): Value => {
+function need<Value>(value: Value | undefined): Value {
   if (value === undefined) throw new Error('the configuration passed its checks, yet a part of it is missing')
   return value
 }

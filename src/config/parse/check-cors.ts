@@ -6,7 +6,7 @@ import { itemsOf } from '../schema/yaml-shape.js'
 const PATH = ['api', 'cors']
 
 /** Reports origins that allow more than intended, or nothing. */
-export const checkCors = (root: Json, report: Report): void => {
+export function checkCors(root: Json, report: Report): void {
   const at = [...PATH, 'origins']
   const origins = itemsOf(findValue(root, at))
   const place = origins.indexOf('*')

@@ -14,7 +14,7 @@ import type { FieldYaml } from '../schema/yaml-shape.js'
 export type ValidateValue = (schema: JsonSchema, value: Json) => boolean
 
 /** Compiles each schema once, however many fields have it. */
-export const createValidator = (): ValidateValue => {
+export function createValidator(): ValidateValue {
   const known = new Map<string, ValidateFunction>()
   let ajv: Ajv2020 | undefined
   return (schema, value) => {
@@ -43,7 +43,7 @@ interface FieldContext {
 }
 
 /** Reports mistakes within one field, and in its references. */
-export const checkField = (field: FieldDraft, role: FieldRole, { drafts, report, validate }: FieldContext): void => {
+export function checkField(field: FieldDraft, role: FieldRole, { drafts, report, validate }: FieldContext): void {
   checkPairs(field, report)
   checkKey(field, role, report)
   checkGenerated(field, role, report)
@@ -60,7 +60,7 @@ export const checkField = (field: FieldDraft, role: FieldRole, { drafts, report,
     checkDefault(field, options, { role, report, validate })
 }
 
-const checkGenerated = ({ name, path, yaml }: FieldDraft, { isManaged }: FieldRole, report: Report): void => {
+function checkGenerated({ name, path, yaml }: FieldDraft, { isManaged }: FieldRole, report: Report): void {
   if (yaml.generated !== true || !isManaged) return
   const message = `${show(name)} cannot be \`generated\`: migrations make the column, but nothing that fills it`
   const help = [
@@ -80,12 +80,15 @@ const CONTRADICTIONS = [
   ['generated', 'default'],
 ] as const satisfies readonly (readonly [keyof FieldYaml, keyof FieldYaml])[]
 
-const isSet = (yaml: FieldYaml, key: keyof FieldYaml): boolean => yaml[key] !== undefined && yaml[key] !== false
+function isSet(yaml: FieldYaml, key: keyof FieldYaml): boolean {
+  return yaml[key] !== undefined && yaml[key] !== false
+}
 
-const later = (field: FieldDraft, one: string, other: string, report: Report): string =>
-  report.offset([...field.path, one]) > report.offset([...field.path, other]) ? one : other
+function later(field: FieldDraft, one: string, other: string, report: Report): string {
+  return report.offset([...field.path, one]) > report.offset([...field.path, other]) ? one : other
+}
 
-const checkPairs = (field: FieldDraft, report: Report): void => {
+function checkPairs(field: FieldDraft, report: Report): void {
   for (const [one, other] of CONTRADICTIONS) {
     if (!isSet(field.yaml, one) || !isSet(field.yaml, other)) continue
     const second = later(field, one, other, report)
@@ -105,7 +108,7 @@ const COUNTERPARTS: Readonly<Record<string, string>> = {
   precision: 'scale',
 }
 
-const laterOf = (field: FieldDraft, option: string, report: Report): string => {
+function laterOf(field: FieldDraft, option: string, report: Report): string {
   const other = COUNTERPARTS[option]
   const has = other !== undefined && Object.hasOwn(field.yaml, other)
   return has ? later(field, option, other, report) : option
@@ -116,7 +119,7 @@ const NOT_FOR_KEYS = ['nullable', 'write_only', 'private'] as const
 /** Options that a field of a key cannot have if the server assigns its values. */
 const NOT_IF_ASSIGNED = ['default', 'auto'] as const
 
-const checkKey = (field: FieldDraft, { isKey, isWhole }: FieldRole, report: Report): void => {
+function checkKey(field: FieldDraft, { isKey, isWhole }: FieldRole, report: Report): void {
   const { type, yaml, path, name } = field
   const at = (key: string) => ({ code: 'SC303', path: [...path, key], part: 'key' }) as const
   if (!isKey) {
@@ -157,7 +160,7 @@ const KEY_TYPES = `the types for primary keys: ${FIELD_TYPES.filter(({ key, read
   .map(({ name }) => `\`${name}\``)
   .join(', ')}`
 
-const checkAuto = (field: FieldDraft, report: Report): void => {
+function checkAuto(field: FieldDraft, report: Report): void {
   if (field.yaml.auto === undefined || fits('now', field.type)) return
   const message = `\`auto\` sets a time, so it cannot be used with the type \`${field.type.name}\``
   const help = [`\`auto\` is for fields of the type: ${DEFAULT_FUNCTIONS.now.join(', ')}`]
@@ -167,7 +170,7 @@ const checkAuto = (field: FieldDraft, report: Report): void => {
 /** Options that give a value to a field. */
 const WRITES = ['default', 'write_only'] as const
 
-const checkReadOnlyType = ({ type, yaml, path, name }: FieldDraft, report: Report): void => {
+function checkReadOnlyType({ type, yaml, path, name }: FieldDraft, report: Report): void {
   if (!type.readOnly) return
   for (const key of WRITES.filter((each) => isSet(yaml, each))) {
     const message = `${show(name)} cannot have \`${key}\`: fields of the type \`${type.name}\` are never written`
@@ -175,14 +178,15 @@ const checkReadOnlyType = ({ type, yaml, path, name }: FieldDraft, report: Repor
   }
 }
 
-const fits = (call: keyof typeof DEFAULT_FUNCTIONS, type: FieldType): boolean =>
-  DEFAULT_FUNCTIONS[call].includes(type.name)
+function fits(call: keyof typeof DEFAULT_FUNCTIONS, type: FieldType): boolean {
+  return DEFAULT_FUNCTIONS[call].includes(type.name)
+}
 
-const checkDefault = (
+function checkDefault(
   field: FieldDraft,
   options: object,
   { role, report, validate }: Omit<FieldContext, 'drafts'> & { readonly role: FieldRole },
-): void => {
+): void {
   const { default: given = null, nullable = false } = field.yaml
   const path = [...field.path, 'default']
   if (typeof given === 'object' && given !== null && 'function' in given) {
@@ -216,16 +220,12 @@ const checkDefault = (
   report.add({ code: 'SC314', path, message, help: help(given, broken) })
 }
 
-const help = (given: Json, broken: string): string[] =>
-  typeof given === 'number' && broken.includes('string') ? [`in quotes it is text: \`"${given}"\``] : []
+function help(given: Json, broken: string): string[] {
+  return typeof given === 'number' && broken.includes('string') ? [`in quotes it is text: \`"${given}"\``] : []
+}
 
 /** The message of the first rule that a literal breaks. */
-export const brokenRule = (
-  type: FieldType,
-  options: object,
-  given: Json,
-  validate: ValidateValue,
-): string | undefined => {
+export function brokenRule(type: FieldType, options: object, given: Json, validate: ValidateValue): string | undefined {
   const rules = type.rules(options)
   const failed = rules.find(({ schema }) => !validate(schema, given))
   if (failed !== undefined) return failed.message

@@ -12,7 +12,7 @@ interface Claim {
 }
 
 /** Reports tables that still exist although they are declared as renamed or dropped, or that are declared so twice. */
-export const checkFormerTables = (root: Json, owners: ReadonlyMap<string, string>, report: Report): void => {
+export function checkFormerTables(root: Json, owners: ReadonlyMap<string, string>, report: Report): void {
   const claims = [
     ...[...owners.values()].flatMap((model) => renamed(root, ['models', model], report)),
     ...dropped(root, [], report),
@@ -21,7 +21,7 @@ export const checkFormerTables = (root: Json, owners: ReadonlyMap<string, string
 }
 
 /** The same for the fields of one model. */
-export const checkFormerFields = (root: Json, model: ModelDraft, report: Report): void => {
+export function checkFormerFields(root: Json, model: ModelDraft, report: Report): void {
   const fields = [...model.fields.keys()]
   const claims = [
     ...fields.flatMap((field) => renamed(root, [...model.path, 'fields', field], report)),
@@ -32,23 +32,24 @@ export const checkFormerFields = (root: Json, model: ModelDraft, report: Report)
   checkClaims(claims, { noun: 'field', isThere: (name) => columns.has(name) }, report)
 }
 
-const renamed = (root: Json, place: Path, report: Report): readonly Claim[] => {
+function renamed(root: Json, place: Path, report: Report): readonly Claim[] {
   const path = [...place, 'renamed_from']
   const name = findValue(root, path)
   return typeof name !== 'string' || report.isInvalid(path) ? [] : [{ name, path }]
 }
 
-const dropped = (root: Json, place: Path, report: Report): readonly Claim[] =>
-  itemsOf(findValue(root, [...place, 'dropped'])).flatMap((name, position) => {
+function dropped(root: Json, place: Path, report: Report): readonly Claim[] {
+  return itemsOf(findValue(root, [...place, 'dropped'])).flatMap((name, position) => {
     const path = [...place, 'dropped', position]
     return typeof name !== 'string' || report.isInvalid(path) ? [] : [{ name, path }]
   })
+}
 
-const checkClaims = (
+function checkClaims(
   claims: readonly Claim[],
   { noun, isThere }: { readonly noun: string; readonly isThere: (name: string) => boolean },
   report: Report,
-): void => {
+): void {
   const seen = new Set<string>()
   // A file of swapped names would look the same before and after the migration.
   const isSwap = claims.filter(({ name, path }) => path.at(-1) === 'renamed_from' && isThere(name)).length > 1

@@ -2,7 +2,7 @@ import type { Typed } from '../../fields/field-type.js'
 import type { Json } from '../../json.js'
 import { iexact } from '../../lookups/iexact.js'
 import { lookupsOfType, splitParameter } from '../../lookups/index.js'
-import type { IndexMethod } from '../core-spec.js'
+import type { IndexMethod } from '../model-spec.js'
 import { type IndexMapping, type IndexYaml, itemsOf, membersOf } from '../schema/yaml-shape.js'
 import { describe, show } from '../words.js'
 import { findValue, type Path } from '../yaml/located.js'
@@ -19,7 +19,7 @@ interface IndexContext {
 }
 
 /** Reports mistakes in the indexes of a model. */
-export const checkIndexes = (root: Json, model: ModelDraft, context: IndexContext): void => {
+export function checkIndexes(root: Json, model: ModelDraft, context: IndexContext): void {
   const { report } = context
   const seen = new Set<string>()
   const path = [...model.path, 'indexes']
@@ -41,7 +41,7 @@ export const checkIndexes = (root: Json, model: ModelDraft, context: IndexContex
 }
 
 /** What distinguishes indexes on the same fields. */
-const settingsOf = ({ ignore_case, where, using = 'btree' }: IndexMapping): readonly Json[] => {
+function settingsOf({ ignore_case, where, using = 'btree' }: IndexMapping): readonly Json[] {
   const conditions = Object.entries(where ?? {}).sort(([one], [other]) => (one < other ? -1 : 1))
   return ignore_case === true || using !== 'btree' || where !== undefined
     ? [ignore_case ?? false, using, conditions]
@@ -52,7 +52,7 @@ interface MappingContext extends IndexContext {
   readonly at: Path
 }
 
-const checkMapping = (model: ModelDraft, index: IndexMapping, { at, ...context }: MappingContext): void => {
+function checkMapping(model: ModelDraft, index: IndexMapping, { at, ...context }: MappingContext): void {
   const { drafts, report, validate } = context
   const unique = index.unique === true
   if (index.message !== undefined && !unique) {
@@ -92,7 +92,9 @@ const checkMapping = (model: ModelDraft, index: IndexMapping, { at, ...context }
     checkCondition(model, { name, value, path: [...at, 'where', name] }, { drafts, report, validate })
 }
 
-const isCompared = ({ type }: Typed): boolean => type.comparisons.includes('equality')
+function isCompared({ type }: Typed): boolean {
+  return type.comparisons.includes('equality')
+}
 
 /** Whether an index of a kind can have a field. For columns that are shown only as text, PostgreSQL decides. */
 const MADE_FOR: Readonly<Record<IndexMethod, (field: Typed) => boolean>> = {
@@ -117,7 +119,7 @@ interface ConditionPlace {
   readonly path: Path
 }
 
-const checkCondition = (model: ModelDraft, { name, value, path }: ConditionPlace, context: IndexContext): void => {
+function checkCondition(model: ModelDraft, { name, value, path }: ConditionPlace, context: IndexContext): void {
   const { drafts, report, validate } = context
   const [fieldName, lookup] = splitParameter(name, (each) => model.fields.has(each))
   if (!checkFieldName(model, fieldName, { path, part: 'key' }, report)) return

@@ -17,7 +17,7 @@ import { show, suggest } from '../words.js'
 import { membersOf } from '../schema/yaml-shape.js'
 
 /** Reports `url: true` where records can have no URL. */
-export const checkUrl = (resource: ResourceDraft, model: ModelDraft, report: Report): void => {
+export function checkUrl(resource: ResourceDraft, model: ModelDraft, report: Report): void {
   const { path, yaml, has } = resource
   if (!has('url') || yaml.url !== true) return
   const at = { path: [...path, 'url'], part: 'key' } as const
@@ -39,11 +39,11 @@ export interface LinkContext {
 }
 
 /** Reports links that lead nowhere. */
-export const checkLinks = (
+export function checkLinks(
   { path, yaml }: ResourceDraft,
   model: ModelDraft,
   { resources, models, report }: LinkContext,
-): void => {
+): void {
   for (const [name, json] of membersOf(yaml.links)) {
     const at = [...path, 'links', name]
     if (report.isInvalid(at)) continue
@@ -77,11 +77,11 @@ export const checkLinks = (
 }
 
 /** The model that a link leads to, or the reason why it leads nowhere. */
-const linkedBy = (
+function linkedBy(
   model: ModelDraft,
   name: string,
   { at, models, report }: Pick<LinkContext, 'models' | 'report'> & { readonly at: Path },
-): { readonly to: string; readonly reason: string | undefined } | undefined => {
+): { readonly to: string; readonly reason: string | undefined } | undefined {
   const joint = model.relations.get(name)
   if (model.relations.has(name) && joint === undefined) return undefined
   if (joint === undefined && !checkFieldName(model, name, { path: at, part: 'key' }, report)) return undefined

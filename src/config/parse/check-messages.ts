@@ -4,7 +4,7 @@ import type { AppSpec, ModelSpec } from '../spec.js'
 import { show } from '../words.js'
 
 /** Reports messages for constraints whose declaration has a `message` of its own. */
-export const checkMessages = ({ models }: AppSpec, report: Report): void => {
+export function checkMessages({ models }: AppSpec, report: Report): void {
   for (const model of models) {
     const names = Object.keys(model.messages)
     if (names.length === 0) continue
@@ -24,7 +24,7 @@ export const checkMessages = ({ models }: AppSpec, report: Report): void => {
 }
 
 /** The declarations of a model that have a message of their own, by the name of the constraint. */
-const declaredPlaces = (model: ModelSpec): ReadonlyMap<string, string> => {
+function declaredPlaces(model: ModelSpec): ReadonlyMap<string, string> {
   const rules = [...constraintFields(model)].filter(([, { kind }]) => kind === 'check')
   return new Map([
     ...rules.map(([name, { fields }]) => [name, `fields.${fields.join()}`] as const),

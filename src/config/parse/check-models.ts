@@ -24,7 +24,7 @@ const OURS: readonly (readonly [name: RegExp, purpose: string])[] = [
 ]
 
 /** Reports mistakes in the models, as far as their shape allows. */
-export const checkModels = (root: Json, drafts: Drafts, report: Report): void => {
+export function checkModels(root: Json, drafts: Drafts, report: Report): void {
   const owners = checkTables(root, drafts, report)
   checkFormerTables(root, owners, report)
   const validate = createValidator()
@@ -48,7 +48,7 @@ export const checkModels = (root: Json, drafts: Drafts, report: Report): void =>
 }
 
 /** Reports tables that two models share; returns the model of each table. */
-const checkTables = (root: Json, drafts: Drafts, report: Report): ReadonlyMap<string, string> => {
+function checkTables(root: Json, drafts: Drafts, report: Report): ReadonlyMap<string, string> {
   const owners = new Map<string, string>()
   for (const name of drafts.keys()) {
     const given = findValue(root, ['models', name, 'table'])
@@ -77,7 +77,7 @@ const checkTables = (root: Json, drafts: Drafts, report: Report): ReadonlyMap<st
 }
 
 /** Reports names that PostgreSQL would truncate, and schemas in the names of managed tables: migrations make tables in one schema. */
-const checkSchema = (table: string, model: ModelDraft | undefined, path: Path, report: Report): void => {
+function checkSchema(table: string, model: ModelDraft | undefined, path: Path, report: Report): void {
   const parts = readTableName(table)
   if (!parts) return
   for (const name of [parts.schema ?? '', parts.name]) {
@@ -99,7 +99,7 @@ const checkSchema = (table: string, model: ModelDraft | undefined, path: Path, r
 const NOT_FOR_VIEWS = ['indexes', 'renamed_from', 'dropped'] as const
 
 /** Reports keys that a view cannot have. */
-const checkView = (root: Json, { name, path, isView, isOurs }: ModelDraft, report: Report): void => {
+function checkView(root: Json, { name, path, isView, isOurs }: ModelDraft, report: Report): void {
   if (!isView) return
   for (const key of NOT_FOR_VIEWS.filter((each) => findValue(root, [...path, each]) !== undefined)) {
     const message = `${show(name)} cannot have both \`view\` and \`${key}\`: only tables have that`
@@ -111,7 +111,7 @@ const checkView = (root: Json, { name, path, isView, isOurs }: ModelDraft, repor
   report.add({ code: 'SC304', path: [...path, 'view'], part: 'key', message, help })
 }
 
-const checkPrimaryKey = (root: Json, model: ModelDraft, report: Report): void => {
+function checkPrimaryKey(root: Json, model: ModelDraft, report: Report): void {
   const marked = [...model.fields.values()].filter((field) => field?.yaml.primary_key === true)
   const named = findValue(root, [...model.path, 'primary_key'])
   if (named !== undefined) {
@@ -150,7 +150,7 @@ const checkPrimaryKey = (root: Json, model: ModelDraft, report: Report): void =>
 }
 
 /** Reports names of a key that are unknown or repeated. */
-const checkNamedKey = (model: ModelDraft, named: Json, report: Report): void => {
+function checkNamedKey(model: ModelDraft, named: Json, report: Report): void {
   const path = [...model.path, 'primary_key']
   if (report.isInvalid(path)) return
   const seen = new Set<string>()
@@ -165,7 +165,7 @@ const checkNamedKey = (model: ModelDraft, named: Json, report: Report): void => 
 
 const SYSTEM_COLUMNS = new Set(['ctid', 'tableoid', 'xmin', 'xmax', 'cmin', 'cmax'])
 
-const checkColumns = (model: ModelDraft, report: Report): void => {
+function checkColumns(model: ModelDraft, report: Report): void {
   const owners = new Map<string, string>()
   for (const field of model.fields.values()) {
     if (field === undefined) continue
@@ -196,7 +196,7 @@ const checkColumns = (model: ModelDraft, report: Report): void => {
 }
 
 /** Reports empty messages. */
-const checkMessageTexts = (root: Json, model: ModelDraft, report: Report): void => {
+function checkMessageTexts(root: Json, model: ModelDraft, report: Report): void {
   const path = [...model.path, 'messages']
   for (const [name, text] of membersOf(findValue(root, path))) {
     if (report.isInvalid([...path, name]) || String(text).trim() !== '') continue

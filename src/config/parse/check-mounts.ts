@@ -12,7 +12,7 @@ import { nameOf, show } from '../words.js'
 import { itemsOf } from '../schema/yaml-shape.js'
 
 /** Reports mounts that share a path, or whose routes would have the same names. */
-export const checkMounts = (root: Json, report: Report): void => {
+export function checkMounts(root: Json, report: Report): void {
   const prefix = findValue(root, ['api', 'prefix']) ?? API_DEFAULTS.prefix
   const owners = new Map<string, string>([[nameOf(prefix), 'the prefix of the API']])
   const names = new Map<string, string>()
@@ -29,7 +29,7 @@ export const checkMounts = (root: Json, report: Report): void => {
 }
 
 /** Reports settings of a resource's lists that its dialect overrides. */
-export const checkDialect = (root: Json, resource: ResourceDraft, report: Report): void => {
+export function checkDialect(root: Json, resource: ResourceDraft, report: Report): void {
   const { path, given, dialect } = resource
   checkIdentity(root, resource, report)
   if (dialect === PLAIN) return
@@ -44,7 +44,7 @@ export const checkDialect = (root: Json, resource: ResourceDraft, report: Report
  * Reports dialects, whose clients identify a record by one value, if records have no key, or another member `id` beside a key of several fields. The
  * dialects of the API and of mounts do not apply to records without a key.
  */
-const checkIdentity = (root: Json, { name, path, model, has, yaml }: ResourceDraft, report: Report): void => {
+function checkIdentity(root: Json, { name, path, model, has, yaml }: ResourceDraft, report: Report): void {
   if (model === undefined || model.keyNames.size === 1) return
   const isTaken = model.keyNames.size > 1 && hasMember(model, JOINED_ID)
   if (model.keyNames.size > 1 && !isTaken) return

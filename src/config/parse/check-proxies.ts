@@ -11,11 +11,11 @@ const PLACES: readonly Path[] = [
 ]
 
 /** Reports proxies that are not addresses. */
-export const checkProxies = (root: Json, report: Report): void => {
+export function checkProxies(root: Json, report: Report): void {
   for (const place of PLACES) checkRanges(root, place, report)
 }
 
-const checkRanges = (root: Json, place: Path, report: Report): void => {
+function checkRanges(root: Json, place: Path, report: Report): void {
   if (report.isInvalid(place)) return
   const given = itemsOf(findValue(root, place))
   for (const [index, entry] of given.entries()) {

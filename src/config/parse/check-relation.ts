@@ -14,7 +14,7 @@ import { checkFieldName } from './field-names.js'
 import type { Report } from './report.js'
 
 /** Reports mistakes in the model and the field that a relation refers to. */
-export const checkRelation = (field: FieldDraft, drafts: Drafts, report: Report): void => {
+export function checkRelation(field: FieldDraft, drafts: Drafts, report: Report): void {
   const { model = '', on_delete, nullable = false } = field.yaml
   if (!drafts.has(model)) {
     const help = suggest(model, [...drafts.keys()], 'model')
@@ -29,11 +29,11 @@ export const checkRelation = (field: FieldDraft, drafts: Drafts, report: Report)
 }
 
 /** Reports a relation whose value would not identify a record. */
-const checkReferred = (
+function checkReferred(
   field: FieldDraft,
   target: ModelDraft,
   { drafts, report }: { readonly drafts: Drafts; readonly report: Report },
-): void => {
+): void {
   const { references } = field.yaml
   const path = [...field.path, references === undefined ? 'model' : 'references']
   if (references !== undefined && !checkFieldName(target, references, { path }, report)) return
@@ -52,13 +52,13 @@ const checkReferred = (
 }
 
 /** Returns why a relation cannot refer to a model's key; undefined if it can, or if the key itself is wrong. */
-const whyNoLoneKey = ({ isKeyless, key }: ModelDraft): string | undefined => {
+function whyNoLoneKey({ isKeyless, key }: ModelDraft): string | undefined {
   if (isKeyless) return 'its records have no primary key'
   return key.length > 1 ? 'its primary key has several fields' : undefined
 }
 
 /** Returns why a relation cannot refer to a field; undefined if it can. */
-const whyNotReferred = (field: FieldDraft, target: ModelDraft): string | undefined => {
+function whyNotReferred(field: FieldDraft, target: ModelDraft): string | undefined {
   const isWhole = isWholeKey(target, field)
   if (field.yaml.unique !== true && !isWhole) return 'it is not unique'
   if (isRelation(field) && !isWhole) return 'it is a relation itself'

@@ -6,7 +6,7 @@ import type { Typed } from '../../fields/field-type.js'
 import type { Report } from './report.js'
 
 /** Reports mistakes in the relations of a model over several fields. */
-export const checkRelations = (model: ModelDraft, drafts: Drafts, report: Report): void => {
+export function checkRelations(model: ModelDraft, drafts: Drafts, report: Report): void {
   for (const relation of model.relations.values()) {
     if (relation === undefined) continue
     checkName(model, relation, report)
@@ -25,7 +25,7 @@ export const checkRelations = (model: ModelDraft, drafts: Drafts, report: Report
   }
 }
 
-const checkName = ({ name: model, fields }: ModelDraft, { name, path }: RelationDraft, report: Report): void => {
+function checkName({ name: model, fields }: ModelDraft, { name, path }: RelationDraft, report: Report): void {
   const isField = fields.has(name)
   if (!isField && name !== EXPANDED) return
   const reason = isField ? `the model ${show(model)} has a field of that name` : 'records have a member of that name'
@@ -33,7 +33,7 @@ const checkName = ({ name: model, fields }: ModelDraft, { name, path }: Relation
   report.add({ code: 'SC304', path, part: 'key', message })
 }
 
-const checkOnDelete = (model: ModelDraft, { name, path, yaml }: RelationDraft, report: Report): void => {
+function checkOnDelete(model: ModelDraft, { name, path, yaml }: RelationDraft, report: Report): void {
   if (yaml.on_delete !== 'set_null') return
   const fixed = yaml.fields.find((each) => {
     const field = model.fields.get(each)
@@ -52,7 +52,7 @@ interface Referring {
 }
 
 /** Reports a relation whose values would not identify a record, or whose types differ from those of its target. */
-const checkTarget = ({ model, relation, target }: Referring, drafts: Drafts, report: Report): void => {
+function checkTarget({ model, relation, target }: Referring, drafts: Drafts, report: Report): void {
   const { name, path, yaml } = relation
   const { references } = yaml
   const named = references?.map((each, place) =>
@@ -87,23 +87,27 @@ const checkTarget = ({ model, relation, target }: Referring, drafts: Drafts, rep
   }
 }
 
-const count = (fields: number): string => (fields === 1 ? 'one field' : `${fields} fields`)
+function count(fields: number): string {
+  return fields === 1 ? 'one field' : `${fields} fields`
+}
 
-const isCombination = ({ combinations }: ModelDraft, names: readonly string[]): boolean =>
-  combinations.some((fields) => fields.length === names.length && fields.every((name) => names.includes(name)))
+function isCombination({ combinations }: ModelDraft, names: readonly string[]): boolean {
+  return combinations.some((fields) => fields.length === names.length && fields.every((name) => names.includes(name)))
+}
 
 /** The type of a field; for a relation, the type of its target. */
-const leafOf = (model: ModelDraft, name: string, drafts: Drafts): Typed | undefined => {
+function leafOf(model: ModelDraft, name: string, drafts: Drafts): Typed | undefined {
   const field = model.fields.get(name)
   let typed = field && typedOf(field, drafts)
   while (typed !== undefined && 'key' in typed.options) typed = typed.options.key as Typed
   return typed
 }
 
-const isSame = (one: Typed, other: Typed): boolean =>
-  one.type === other.type && one.type.column(one.options) === other.type.column(other.options)
+function isSame(one: Typed, other: Typed): boolean {
+  return one.type === other.type && one.type.column(one.options) === other.type.column(other.options)
+}
 
-const formatTypes = (...both: readonly [Typed, Typed]): string => {
+function formatTypes(...both: readonly [Typed, Typed]): string {
   const [one, other] = both.map(({ type }) => type.name)
   const [own, referred] = one === other ? both.map(({ type, options }) => type.column(options)) : [one, other]
   return `one is ${show(own ?? '')}, the other ${show(referred ?? '')}`

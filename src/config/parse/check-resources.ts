@@ -18,11 +18,11 @@ export type FeatureBuilds = ReadonlyMap<string, readonly Build<object>[]>
  * Reports mistakes in the resources, as far as their shape and the shape of the models allow.
  * @returns the functions that build their features, for a configuration without mistakes
  */
-export const checkResources = (
+export function checkResources(
   root: Json,
   { models, auth }: { readonly models: Drafts; readonly auth: AuthDraft | undefined },
   report: Report,
-): FeatureBuilds => {
+): FeatureBuilds {
   const resources = draftResources(root, models, report)
   checkPaths(resources, report)
   checkWritable(resources, report)
@@ -53,7 +53,7 @@ export const checkResources = (
 }
 
 /** Reports operations on single records where records have no key. */
-const checkKeyed = (resource: ResourceDraft, report: Report): void => {
+function checkKeyed(resource: ResourceDraft, report: Report): void {
   const { name, model, path } = resource
   if (model?.isKeyless !== true) return
   const wrong = OPERATIONS.filter((operation) => operation !== 'list' && offers(resource, operation, report) === true)
@@ -79,7 +79,7 @@ const checkKeyed = (resource: ResourceDraft, report: Report): void => {
 }
 
 /** Reports a resource of a view without `operations`: PostgreSQL accepts changes only of the simplest views. */
-const checkReadOnly = ({ name, model, path, yaml }: ResourceDraft, report: Report): void => {
+function checkReadOnly({ name, model, path, yaml }: ResourceDraft, report: Report): void {
   if (model?.isView !== true || yaml.operations !== undefined || yaml.read_only !== undefined) return
   const message = `${show(model.name)} is a view, so the resource ${show(name)} must say which operations it has`
   report.add({
@@ -94,7 +94,7 @@ const checkReadOnly = ({ name, model, path, yaml }: ResourceDraft, report: Repor
   })
 }
 
-const checkPaths = (resources: readonly ResourceDraft[], report: Report): void => {
+function checkPaths(resources: readonly ResourceDraft[], report: Report): void {
   const owners = new Map<string, string>()
   for (const { name, path, yaml, has } of resources) {
     if (!has('path')) continue
@@ -106,13 +106,13 @@ const checkPaths = (resources: readonly ResourceDraft[], report: Report): void =
   }
 }
 
-const checkModelName = ({ path, yaml, has }: ResourceDraft, models: Drafts, report: Report): void => {
+function checkModelName({ path, yaml, has }: ResourceDraft, models: Drafts, report: Report): void {
   if (!has('model') || models.has(yaml.model)) return
   const help = suggest(yaml.model, [...models.keys()], 'model')
   report.add({ code: 'SC306', path: [...path, 'model'], message: `no model is named ${show(yaml.model)}`, help })
 }
 
-const checkOperations = ({ path, yaml, has }: ResourceDraft, report: Report): void => {
+function checkOperations({ path, yaml, has }: ResourceDraft, report: Report): void {
   if (!has('operations') || !has('read_only') || yaml.read_only !== true) return
   const [second = 'read_only'] = ['operations', 'read_only'].sort(
     (one, other) => report.offset([...path, other]) - report.offset([...path, one]),
@@ -128,7 +128,7 @@ const checkOperations = ({ path, yaml, has }: ResourceDraft, report: Report): vo
 }
 
 /** Reports fields that clients cannot set but that need a value, because then every creation fails. */
-const checkWritable = (resources: readonly ResourceDraft[], report: Report): void => {
+function checkWritable(resources: readonly ResourceDraft[], report: Report): void {
   const seen = new Set<FieldDraft>()
   for (const resource of resources) {
     if (offers(resource, 'create', report) !== true) continue

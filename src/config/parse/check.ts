@@ -22,7 +22,7 @@ import type { ConfigYaml } from '../schema/yaml-shape.js'
  * Returns the checked configuration, with every default filled in, frozen; or all mistakes, in file order.
  * Values of the wrong shape are left out of the later checks, so that no error is only the consequence of another.
  */
-export const checkConfig = (document: ConfigDocument): AppSpec | Diagnostic[] => {
+export function checkConfig(document: ConfigDocument): AppSpec | Diagnostic[] {
   const report = createReport(document)
   checkShape(document.value, report)
   checkCors(document.value, report)

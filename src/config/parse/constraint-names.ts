@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { bareName } from '../../fields/table-name.js'
 import { exact } from '../../lookups/exact.js'
 import { isnull } from '../../lookups/isnull.js'
-import { isPlain } from '../core-spec.js'
+import { isPlain } from '../model-spec.js'
 import { columnsOf, type FieldSpec, type IndexSpec, type ModelSpec } from '../spec.js'
 
 /** PostgreSQL truncates longer names silently, so that two of them could become the same. */
@@ -16,22 +16,28 @@ export interface ConstrainedFields {
   readonly message?: string | undefined
 }
 
-export const primaryKeyName = (table: string): string => shorten(`${bareName(table)}_pkey`)
+export function primaryKeyName(table: string): string {
+  return shorten(`${bareName(table)}_pkey`)
+}
 
-export const uniqueName = (table: string, columns: readonly string[]): string =>
-  shorten(`${bareName(table)}_${columns.join('_')}_key`)
+export function uniqueName(table: string, columns: readonly string[]): string {
+  return shorten(`${bareName(table)}_${columns.join('_')}_key`)
+}
 
-export const checkName = (table: string, column: string, rule: string): string =>
-  shorten(`${bareName(table)}_${column}_${rule}`)
+export function checkName(table: string, column: string, rule: string): string {
+  return shorten(`${bareName(table)}_${column}_${rule}`)
+}
 
-export const foreignKeyName = (table: string, columns: readonly string[]): string =>
-  shorten(`${bareName(table)}_${columns.join('_')}_fkey`)
+export function foreignKeyName(table: string, columns: readonly string[]): string {
+  return shorten(`${bareName(table)}_${columns.join('_')}_fkey`)
+}
 
-export const indexName = (table: string, columns: readonly string[]): string =>
-  shorten(`${bareName(table)}_${columns.join('_')}_idx`)
+export function indexName(table: string, columns: readonly string[]): string {
+  return shorten(`${bareName(table)}_${columns.join('_')}_idx`)
+}
 
 /** The name of a declared index, or of its constraint if it is a plain unique index. */
-export const declaredIndexName = (table: string, index: IndexSpec): string => {
+export function declaredIndexName(table: string, index: IndexSpec): string {
   const { columns, unique, method, ignoreCase, where } = index
   if (isPlain(index)) return unique ? uniqueName(table, columns) : indexName(table, columns)
   const conditions = where.map(nameOfCondition)
@@ -45,7 +51,7 @@ export const declaredIndexName = (table: string, index: IndexSpec): string => {
 }
 
 /** A condition as a part of a name: `deleted_at_null`, `status_open`, `amount_gt_5`. */
-const nameOfCondition = ({ field, lookup, value }: IndexSpec['where'][number]): string => {
+function nameOfCondition({ field, lookup, value }: IndexSpec['where'][number]): string {
   const { column, type, options } = field
   if (lookup === isnull) return `${column}_${value === true ? 'null' : 'not_null'}`
   const values = [lookup.operand.write(value, (item) => type.write(item, options))].flat()

@@ -30,8 +30,9 @@ function gapsOfApi(document: ConfigDocument, { api, resources }: AppSpec): reado
     }))
 }
 
-const hasDialect = ({ value }: ConfigDocument, name: string): boolean =>
-  findValue(value, ['resources', name, 'dialect']) !== undefined
+function hasDialect({ value }: ConfigDocument, name: string): boolean {
+  return findValue(value, ['resources', name, 'dialect']) !== undefined
+}
 
 function gapsOfMounts({ mounts, resources }: AppSpec): readonly Rejection[] {
   return mounts.flatMap((mount, index): readonly Rejection[] => {

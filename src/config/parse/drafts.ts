@@ -48,10 +48,13 @@ export interface ModelDraft {
 export type Drafts = ReadonlyMap<string, ModelDraft | undefined>
 
 /** The declared models, each as far as its shape allows. */
-export const draftModels = (root: Json, report: Report): Drafts =>
-  new Map(membersOf(findValue(root, ['models'])).map(([name, model]) => [name, draftModel(root, name, model, report)]))
+export function draftModels(root: Json, report: Report): Drafts {
+  return new Map(
+    membersOf(findValue(root, ['models'])).map(([name, model]) => [name, draftModel(root, name, model, report)]),
+  )
+}
 
-const draftModel = (root: Json, name: string, model: Json, report: Report): ModelDraft | undefined => {
+function draftModel(root: Json, name: string, model: Json, report: Report): ModelDraft | undefined {
   const path = ['models', name]
   const members = membersOf(findValue(model, ['fields']))
   if (members.length === 0) return undefined
@@ -76,16 +79,17 @@ const draftModel = (root: Json, name: string, model: Json, report: Report): Mode
   }
 }
 
-const relationsOf = (model: Json, path: Path, report: Report): ModelDraft['relations'] =>
-  new Map(
+function relationsOf(model: Json, path: Path, report: Report): ModelDraft['relations'] {
+  return new Map(
     membersOf(findValue(model, ['relations'])).map(([name, yaml]) => {
       const at = [...path, 'relations', name]
       return [name, report.isInvalid(at) ? undefined : { name, path: at, yaml: yaml as unknown as RelationYaml }]
     }),
   )
+}
 
 /** The key that the model names, or the field that declares itself the key. */
-const keyOf = (fields: ModelDraft['fields'], named: Json | undefined): Pick<ModelDraft, 'key' | 'keyNames'> => {
+function keyOf(fields: ModelDraft['fields'], named: Json | undefined): Pick<ModelDraft, 'key' | 'keyNames'> {
   const marked = [...fields.values()].flatMap((field) => (field?.yaml.primary_key === true ? [field.name] : []))
   const names = named === undefined ? marked : itemsOf(named).map(String)
   const keyNames = new Set(names)
@@ -101,40 +105,46 @@ const keyOf = (fields: ModelDraft['fields'], named: Json | undefined): Pick<Mode
  * The source of a key field's values: as `key` says; by default the server, if the field is the whole key and its type can generate values.
  * @param isWhole whether the key has no other field
  */
-export const keySourceOf = ({ type, yaml }: FieldDraft, isWhole: boolean): KeySource =>
-  yaml.key ?? (isWhole ? type.assigned?.key : undefined) ?? 'client'
+export function keySourceOf({ type, yaml }: FieldDraft, isWhole: boolean): KeySource {
+  return yaml.key ?? (isWhole ? type.assigned?.key : undefined) ?? 'client'
+}
 
-const draftField = (path: Path, json: Json, report: Report): FieldDraft | undefined => {
+function draftField(path: Path, json: Json, report: Report): FieldDraft | undefined {
   if (report.isInvalid(path)) return undefined
   const yaml = json as unknown as FieldYaml
   const type = fieldType(yaml.type)
   return type === undefined ? undefined : { name: String(path.at(-1)), path, type, yaml }
 }
 
-export const isRelation = ({ type }: Pick<FieldDraft, 'type'>): boolean => type === belongsTo
+export function isRelation({ type }: Pick<FieldDraft, 'type'>): boolean {
+  return type === belongsTo
+}
 
 const HIDDEN = ['private', 'write_only'] as const
 
 /** Returns why responses do not show a field; undefined if they do. */
-export const whyHidden = ({ yaml }: Pick<FieldDraft, 'yaml'>): string | undefined => {
+export function whyHidden({ yaml }: Pick<FieldDraft, 'yaml'>): string | undefined {
   const hidden = HIDDEN.find((key) => yaml[key] === true)
   return hidden && `responses do not include it (\`${hidden}\`)`
 }
 
 /** The column of a field: as the file names it, or by the name of the field. A relation stores the key of another record. */
-export const columnOf = (field: FieldDraft): string =>
-  field.yaml.column ?? (isRelation(field) ? `${field.name}_id` : field.name)
+export function columnOf(field: FieldDraft): string {
+  return field.yaml.column ?? (isRelation(field) ? `${field.name}_id` : field.name)
+}
 
 /** The fields of the other model that a relation over several fields refers to. */
-export const referredFields = ({ yaml }: RelationDraft, target: ModelDraft): readonly string[] =>
-  yaml.references ?? target.key.map(({ name }) => name)
+export function referredFields({ yaml }: RelationDraft, target: ModelDraft): readonly string[] {
+  return yaml.references ?? target.key.map(({ name }) => name)
+}
 
 /** Whether these fields are the primary key of a model, in any order. */
-export const areWholeKey = ({ key }: ModelDraft, names: readonly string[]): boolean =>
-  key.length === names.length && key.every(({ name }) => names.includes(name))
+export function areWholeKey({ key }: ModelDraft, names: readonly string[]): boolean {
+  return key.length === names.length && key.every(({ name }) => names.includes(name))
+}
 
 /** Returns why responses do not show a relation over several fields; undefined if they do. */
-export const whyPartHidden = ({ yaml }: RelationDraft, model: ModelDraft): string | undefined => {
+export function whyPartHidden({ yaml }: RelationDraft, model: ModelDraft): string | undefined {
   for (const name of yaml.fields) {
     const field = model.fields.get(name)
     const hidden = HIDDEN.find((key) => field?.yaml[key] === true)
@@ -144,15 +154,17 @@ export const whyPartHidden = ({ yaml }: RelationDraft, model: ModelDraft): strin
 }
 
 /** Whether records may have a member of this name: a field or a relation. */
-export const hasMember = ({ fields, relations }: ModelDraft, name: string): boolean =>
-  fields.has(name) || relations.has(name)
+export function hasMember({ fields, relations }: ModelDraft, name: string): boolean {
+  return fields.has(name) || relations.has(name)
+}
 
 /** Whether a field is the primary key of a model, and not only a part of it. */
-export const isWholeKey = ({ key: [first, ...others] }: ModelDraft, field: FieldDraft | undefined): boolean =>
-  field !== undefined && first === field && others.length === 0
+export function isWholeKey({ key: [first, ...others] }: ModelDraft, field: FieldDraft | undefined): boolean {
+  return field !== undefined && first === field && others.length === 0
+}
 
 /** The field of the other model that a relation refers to: the one in `references`, or the only field of the primary key. */
-export const referredField = ({ yaml }: FieldDraft, drafts: Drafts): FieldDraft | undefined => {
+export function referredField({ yaml }: FieldDraft, drafts: Drafts): FieldDraft | undefined {
   const target = drafts.get(yaml.model ?? '')
   if (yaml.references !== undefined) return target?.fields.get(yaml.references)
   const [field, ...others] = target?.key ?? []
@@ -160,7 +172,7 @@ export const referredField = ({ yaml }: FieldDraft, drafts: Drafts): FieldDraft 
 }
 
 /** A field's type and options, resolved for relations; undefined if a relation refers to no known field, or in a circle. */
-export const typedOf = (field: FieldDraft, drafts: Drafts, seen: readonly FieldDraft[] = []): Typed | undefined => {
+export function typedOf(field: FieldDraft, drafts: Drafts, seen: readonly FieldDraft[] = []): Typed | undefined {
   if (seen.includes(field)) return undefined
   const { type, yaml } = field
   const options = Object.fromEntries(Object.entries(yaml).filter(([key]) => Object.hasOwn(type.options, key)))

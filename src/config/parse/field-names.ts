@@ -10,7 +10,7 @@ export interface NamePlace {
 }
 
 /** Reports a field that the model does not have. Returns whether it has the field. */
-export const checkFieldName = (model: ModelDraft, name: string, place: NamePlace, report: Report): boolean => {
+export function checkFieldName(model: ModelDraft, name: string, place: NamePlace, report: Report): boolean {
   if (model.fields.has(name)) return true
   const message = `the model ${show(model.name)} has no field ${show(name)}`
   const parts = model.relations.get(name)?.yaml.fields.map(show).join(', ')
@@ -32,12 +32,12 @@ export interface FieldUse {
 }
 
 /** Reports a field that lists must not use in this way. @returns the field, if they may */
-export const checkUsable = (
+export function checkUsable(
   model: ModelDraft,
   name: string,
   place: NamePlace,
   { use: { used, whyNot, help }, report }: { readonly use: FieldUse; readonly report: Report },
-): FieldDraft | undefined => {
+): FieldDraft | undefined {
   if (!checkFieldName(model, name, place, report)) return undefined
   const field = model.fields.get(name)
   if (field === undefined) return undefined

@@ -21,11 +21,11 @@ export interface Comparison {
  * @returns undefined if the type of the field has no such lookup
  * @throws UnfitValue for a wrong value
  */
-export const readComparison = (
+export function readComparison(
   { type, options }: Typed,
   given: { readonly lookup: string; readonly value: Json },
   brokenRule: (value: Json) => string | undefined = () => undefined,
-): Comparison | undefined => {
+): Comparison | undefined {
   if (given.value === null && given.lookup === exact.name) return { lookup: isnull, value: true }
   const lookup = lookupOfType(type, given.lookup)
   if (lookup === undefined) return undefined

@@ -3,7 +3,9 @@ import type { ConfigYaml, ModelYaml } from '../schema/yaml-shape.js'
 /** The model, and the table, of API keys. No model of a file has this name. */
 export const KEYS = 'snippetctl_keys'
 
-const text = (max: number, more: object = {}) => ({ type: 'string', max, ...more }) as ModelYaml['fields'][string]
+function text(max: number, more: object = {}) {
+  return { type: 'string', max, ...more } as ModelYaml['fields'][string]
+}
 
 /** A key itself is not stored: `digest` is its SHA-256. */
 const MODEL: ModelYaml = {
@@ -22,5 +24,6 @@ const MODEL: ModelYaml = {
 }
 
 /** Adds the model of API keys to a configuration if callers sign in with them. */
-export const withKeys = (yaml: ConfigYaml): ConfigYaml =>
-  yaml.auth?.keys === true ? { ...yaml, models: { ...yaml.models, [KEYS]: MODEL } } : yaml
+export function withKeys(yaml: ConfigYaml): ConfigYaml {
+  return yaml.auth?.keys === true ? { ...yaml, models: { ...yaml.models, [KEYS]: MODEL } } : yaml
+}

@@ -5,7 +5,7 @@ import type { Report } from './report.js'
 import type { ResourceDraft } from './resource-drafts.js'
 
 /** Finds out whether the pagination links of a resource, which may contain a value of each field of the order, could become too long. */
-export const linkMeasure = ({ path, given }: ResourceDraft, models: Drafts, report: Report) => {
+export function linkMeasure({ path, given }: ResourceDraft, models: Drafts, report: Report) {
   const { style: name } = Object.fromEntries(membersOf(given('pagination')))
   const style = report.isInvalid([...path, 'pagination']) ? undefined : paginationStyle(String(name))
   return (order: readonly FieldDraft[]): boolean => {

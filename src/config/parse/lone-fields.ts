@@ -13,7 +13,7 @@ const OF_TABLES = ['unique', 'auto', 'private', 'writeOnly', 'readOnly'] as cons
  * Builds fields that are declared outside of any model. `what` names their owner in messages.
  * @throws Error that lists all their mistakes
  */
-export const readFields = (declared: unknown, what: string): readonly FieldSpec[] => {
+export function readFields(declared: unknown, what: string): readonly FieldSpec[] {
   const key = keyBeside(Object.keys(declared ?? {}))
   const fields = { [key]: { type: 'bigint', primary_key: true }, ...(declared as FieldDeclarations) }
   // The writer omits values that are not JSON, and the checks would miss them.
@@ -34,7 +34,7 @@ export const readFields = (declared: unknown, what: string): readonly FieldSpec[
 }
 
 /** A model needs a primary key. */
-const keyBeside = (names: readonly string[]): string => {
+function keyBeside(names: readonly string[]): string {
   let key = 'id'
   while (names.includes(key)) key += '_'
   return key

@@ -4,18 +4,20 @@ import type { Path } from '../yaml/located.js'
 import type { Rejection } from './rejection.js'
 
 /** The diagnostic for a mistake, with its place in the file. Later stages use it to point into the document. */
-export const diagnosticAt = (
+export function diagnosticAt(
   document: ConfigDocument,
   { code, path, part, message, help }: Rejection,
   severity: Diagnostic['severity'] = 'error',
-): Diagnostic => ({
-  code,
-  severity,
-  message,
-  file: document.file,
-  range: document.locate(path, part),
-  help,
-})
+): Diagnostic {
+  return {
+    code,
+    severity,
+    message,
+    file: document.file,
+    range: document.locate(path, part),
+    help,
+  }
+}
 
 /** A mistake is located at the value by default. */
 type Mistake = Pick<Rejection, 'code' | 'path' | 'message'> & Partial<Rejection>
@@ -37,7 +39,7 @@ export interface Report {
 }
 
 /** An empty report on a document. */
-export const createReport = (document: ConfigDocument): Report => {
+export function createReport(document: ConfigDocument): Report {
   const found: Diagnostic[] = []
   const invalid = new Set<string>()
   const uncertain = new Set<string>()
@@ -52,8 +54,10 @@ export const createReport = (document: ConfigDocument): Report => {
   }
 }
 
-const pointer = (path: Path): string => JSON.stringify(path.map(String))
+function pointer(path: Path): string {
+  return JSON.stringify(path.map(String))
+}
 
-const mark = (marks: Set<string>, path: Path): void => {
+function mark(marks: Set<string>, path: Path): void {
   for (let length = path.length; length > 0; length -= 1) marks.add(pointer(path.slice(0, length)))
 }

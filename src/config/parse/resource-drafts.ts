@@ -23,15 +23,16 @@ export interface ResourceDraft {
 }
 
 /** The declared resources, each as far as its shape allows. */
-export const draftResources = (root: Json, models: Drafts, report: Report): readonly ResourceDraft[] =>
-  membersOf(findValue(root, ['resources'])).map(([name, json]) => draft(root, name, json, { models, report }))
+export function draftResources(root: Json, models: Drafts, report: Report): readonly ResourceDraft[] {
+  return membersOf(findValue(root, ['resources'])).map(([name, json]) => draft(root, name, json, { models, report }))
+}
 
-const draft = (
+function draft(
   root: Json,
   name: string,
   json: Json,
   { models, report }: { readonly models: Drafts; readonly report: Report },
-): ResourceDraft => {
+): ResourceDraft {
   const path = ['resources', name]
   const members = Object.fromEntries(membersOf(json))
   const has = (key: string) => members[key] !== undefined && !report.isInvalid([...path, key])
@@ -47,18 +48,14 @@ const draft = (
   }
 }
 
-const dialectOf = (root: Json, own: Json | undefined): string => {
+function dialectOf(root: Json, own: Json | undefined): string {
   const dialect = own ?? findValue(root, ['api', 'dialect']) ?? PLAIN
   const mounts = itemsOf(findValue(root, ['mounts'])).map((mount) => findValue(mount, ['dialect']))
   return typeof dialect !== 'string' || mounts.includes(PLAIN) ? PLAIN : dialect
 }
 
 /** Whether a resource has an operation; undefined if its operations have the wrong shape. */
-export const offers = (
-  { path, yaml, has }: ResourceDraft,
-  operation: Operation,
-  report: Report,
-): boolean | undefined => {
+export function offers({ path, yaml, has }: ResourceDraft, operation: Operation, report: Report): boolean | undefined {
   const unclear = (['operations', 'read_only'] as const).some((key) => yaml[key] !== undefined && !has(key))
   return unclear || report.isUncertain(path) ? undefined : operationsOf(yaml).includes(operation)
 }

@@ -7,76 +7,86 @@ const CONDITION_HINT =
 
 const EMPTY_HINT = 'write a condition, or leave it out: without conditions, it would hold for every record'
 
-const conditions = (): JsonSchema => ({
-  type: 'object',
-  emptyErrorMessage: EMPTY_HINT,
-  propertyNames: { pattern: CONDITION, patternErrorMessage: CONDITION_HINT },
-  minProperties: 1,
-  maxProperties: 20,
-})
+function conditions(): JsonSchema {
+  return {
+    type: 'object',
+    emptyErrorMessage: EMPTY_HINT,
+    propertyNames: { pattern: CONDITION, patternErrorMessage: CONDITION_HINT },
+    minProperties: 1,
+    maxProperties: 20,
+  }
+}
 
 /** The schema of conditions on records: a mapping whose conditions must all hold, or a list of mappings of which one must hold. */
-export const rulesSchema = (): JsonSchema => ({
-  type: ['object', 'array'],
-  if: { type: 'array' },
-  then: { type: 'array', items: conditions(), minItems: 1, maxItems: 20, emptyErrorMessage: EMPTY_HINT },
-  else: conditions(),
-})
+export function rulesSchema(): JsonSchema {
+  return {
+    type: ['object', 'array'],
+    if: { type: 'array' },
+    then: { type: 'array', items: conditions(), minItems: 1, maxItems: 20, emptyErrorMessage: EMPTY_HINT },
+    else: conditions(),
+  }
+}
 
-const texts = (): JsonSchema => ({
-  type: ['string', 'array'],
-  if: { type: 'array' },
-  then: listOf({}, { maxItems: 100 }),
-  else: { type: 'string' },
-})
+function texts(): JsonSchema {
+  return {
+    type: ['string', 'array'],
+    if: { type: 'array' },
+    then: listOf({}, { maxItems: 100 }),
+    else: { type: 'string' },
+  }
+}
 
 /** The schema of `access` of a resource. */
-export const accessSchema = (): JsonSchema => ({
-  type: 'array',
-  minItems: 0,
-  maxItems: 50,
-  items: mapping(
-    'a grant',
-    {
-      to: doc({ type: 'string' }, 'Who: `anyone`, `signed_in`, or a role of `auth.roles`.', 'to: member'),
-      may: doc(
-        texts(),
-        'What: operations, actions, `read` (list and retrieve), `change` (update and partial_update), or `all`.',
-        'may: [read, create]',
-      ),
-      rows: doc(
-        rulesSchema(),
-        'The records, by conditions named like filters; of those to create, the new ones. Of a list of mappings, one must hold.',
-        'rows: { owner: $sub }',
-      ),
-      becomes: doc(
-        rulesSchema(),
-        'The conditions on a changed record; by default those of `rows`.',
-        'becomes: { status__in: [open, done] }',
-      ),
-      fields: doc(
-        {
-          type: ['array', 'object'],
-          if: { type: 'array' },
-          then: listOf({}, { maxItems: 500 }),
-          else: mapping('fields', { except: doc(listOf({}, { maxItems: 500 }), 'All fields but these.') }, ['except']),
-        },
-        'The fields that are shown, or that may be sent; all by default.',
-        'fields: [title, status]\nfields: { except: [cost] }',
-      ),
-      set: doc(
-        { type: 'object', propertyNames: FIELD_NAMED, minProperties: 1 },
-        'Values that the server sets, in place of what clients send.',
-        'set: { owner: $sub }',
-      ),
-    },
-    ['to', 'may'],
-  ),
-})
+export function accessSchema(): JsonSchema {
+  return {
+    type: 'array',
+    minItems: 0,
+    maxItems: 50,
+    items: mapping(
+      'a grant',
+      {
+        to: doc({ type: 'string' }, 'Who: `anyone`, `signed_in`, or a role of `auth.roles`.', 'to: member'),
+        may: doc(
+          texts(),
+          'What: operations, actions, `read` (list and retrieve), `change` (update and partial_update), or `all`.',
+          'may: [read, create]',
+        ),
+        rows: doc(
+          rulesSchema(),
+          'The records, by conditions named like filters; of those to create, the new ones. Of a list of mappings, one must hold.',
+          'rows: { owner: $sub }',
+        ),
+        becomes: doc(
+          rulesSchema(),
+          'The conditions on a changed record; by default those of `rows`.',
+          'becomes: { status__in: [open, done] }',
+        ),
+        fields: doc(
+          {
+            type: ['array', 'object'],
+            if: { type: 'array' },
+            then: listOf({}, { maxItems: 500 }),
+            else: mapping('fields', { except: doc(listOf({}, { maxItems: 500 }), 'All fields but these.') }, [
+              'except',
+            ]),
+          },
+          'The fields that are shown, or that may be sent; all by default.',
+          'fields: [title, status]\nfields: { except: [cost] }',
+        ),
+        set: doc(
+          { type: 'object', propertyNames: FIELD_NAMED, minProperties: 1 },
+          'Values that the server sets, in place of what clients send.',
+          'set: { owner: $sub }',
+        ),
+      },
+      ['to', 'may'],
+    ),
+  }
+}
 
 /** The schema of `auth.user`. */
-export const userSchema = (): JsonSchema =>
-  mapping(
+export function userSchema(): JsonSchema {
+  return mapping(
     'the user',
     {
       model: doc({ type: 'string' }, 'The model of users.'),
@@ -84,10 +94,11 @@ export const userSchema = (): JsonSchema =>
     },
     ['model', 'match'],
   )
+}
 
 /** The schema of `auth.sets`. */
-export const setsSchema = (): JsonSchema =>
-  named(
+export function setsSchema(): JsonSchema {
+  return named(
     mapping(
       'a set',
       {
@@ -104,3 +115,4 @@ export const setsSchema = (): JsonSchema =>
       ['of', 'rows'],
     ),
   )
+}

@@ -17,8 +17,8 @@ const HEADER: JsonSchema = {
 const CLAIM_TYPES = ['string', 'uuid', 'integer', 'bigint', 'boolean']
 
 /** The schema of `auth`. */
-export const authSchema = (): JsonSchema =>
-  mapping('`auth`', {
+export function authSchema(): JsonSchema {
+  return mapping('`auth`', {
     url: doc(
       { type: 'string', pattern: PUBLIC_URL, patternErrorMessage: PUBLIC_URL_HINT, maxLength: 200 },
       'The URL of the service as its issuer knows it. Clients find there how to sign in (RFC 9728).',
@@ -161,3 +161,4 @@ export const authSchema = (): JsonSchema =>
       'sets:\n  my_projects: { of: membership.project, rows: { user: $user } }',
     ),
   })
+}

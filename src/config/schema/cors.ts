@@ -9,7 +9,7 @@ const ORIGIN_HINT =
 const HEADER_HINT = 'give only the name of the header, such as `X-Tenant`'
 
 /** The schema of `api.cors`. */
-export const corsSchema = (): JsonSchema => {
+export function corsSchema(): JsonSchema {
   const port = (scheme: string, own: number) =>
     `${scheme}://([a-z0-9.-]+|\\[[0-9a-f:.]+\\])(:(?!${own}$)[1-9][0-9]{0,4})?`
   const origin = {

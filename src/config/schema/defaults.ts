@@ -21,7 +21,7 @@ const PREFIX_HINT = 'a prefix is empty, or like `/api`: with a leading slash and
 const MOUNT_HINT = 'the path of a mount is like `/admin-api`: with a leading slash and no trailing slash'
 
 /** The schema of a key that chooses a dialect. */
-export const dialectSchema = (description: string, extra: JsonSchema = {}): JsonSchema => {
+export function dialectSchema(description: string, extra: JsonSchema = {}): JsonSchema {
   const all = DIALECTS.map(({ name, summary }) => `- \`${name}\`: ${summary}`)
   const plain = `- \`${PLAIN}\`: Lists are what \`pagination\` says.`
   return doc(
@@ -31,8 +31,8 @@ export const dialectSchema = (description: string, extra: JsonSchema = {}): Json
 }
 
 /** The schema of `api`. */
-export const apiSchema = (): JsonSchema =>
-  mapping('`api`', {
+export function apiSchema(): JsonSchema {
+  return mapping('`api`', {
     prefix: doc(
       {
         type: 'string',
@@ -73,10 +73,11 @@ export const apiSchema = (): JsonSchema =>
       'cors: { origins: [https://app.example] }',
     ),
   })
+}
 
 /** The schema of one of `mounts`. */
-export const mountSchema = (): JsonSchema =>
-  mapping(
+export function mountSchema(): JsonSchema {
+  return mapping(
     'a mount',
     {
       path: doc(
@@ -93,3 +94,4 @@ export const mountSchema = (): JsonSchema =>
     },
     ['path'],
   )
+}

@@ -6,8 +6,8 @@ const HINT =
   'a host is a name or address in lower case without a scheme or port, such as `api.example.org`, `[::1]` or `*.example.org`'
 
 /** The schema of `api.hosts`. */
-export const hostsSchema = (): JsonSchema =>
-  doc(
+export function hostsSchema(): JsonSchema {
+  return doc(
     listOf(
       {
         pattern: `^(?=[^A-Z]*$)${HOST_PATTERN}$`,
@@ -19,3 +19,4 @@ export const hostsSchema = (): JsonSchema =>
     'Hosts of the service, with any port; others are 421. By default any host, but on loopback in development only local names.',
     'hosts: [api.example.org]',
   )
+}

@@ -1,7 +1,7 @@
 import { FIELD_TYPES } from '../../fields/index.js'
 import type { FieldType, KeySource } from '../../fields/field-type.js'
 import type { JsonSchema } from '../../json.js'
-import { INDEX_METHODS } from '../core-spec.js'
+import { INDEX_METHODS } from '../model-spec.js'
 import { DATABASE_NAME, doc, TABLE_NAME, flag, listOf, mapping, fieldsNamed } from './parts.js'
 import { article } from '../words.js'
 
@@ -16,59 +16,62 @@ function typesThatCall(name: 'now' | 'uuid'): readonly string[] {
   return FIELD_TYPES.filter(({ functions }) => functions?.[name] !== undefined).map((type) => type.name)
 }
 
-const functionKey = (): JsonSchema =>
-  doc(
+function functionKey(): JsonSchema {
+  return doc(
     { enum: [...Object.keys(DEFAULT_FUNCTIONS), 'database'] },
     'The function: `now` is the time of the transaction, `uuid` a random UUID; `database` is the default of the column, with `managed: false`.',
     'default: { function: now }',
   )
+}
 
-const commonKeys = (): Readonly<Record<string, JsonSchema>> => ({
-  primary_key: flag(
-    'Whether the field is the primary key, which identifies a record. A key of several fields is listed in `primary_key` of the model.',
-  ),
-  key: doc(
-    { enum: KEY_SOURCES },
-    'Who gives the values of a primary key: a counter of the database (`identity`), a random UUID (`uuid`), or the client that creates the record ' +
-      '(`client`). By default `identity` for integers, `uuid` for UUIDs, and `client` for other types and for parts of a key.',
-    'key: client',
-  ),
-  nullable: flag('Whether the field may be null.'),
-  unique: flag('Whether each value may occur in one record only.'),
-  default: doc(
-    {
-      if: { type: 'object' },
-      then: mapping('a default', { function: functionKey() }, ['function']),
-    },
-    'The value if a request has none: a literal, or a function of the database.',
-    'default: draft\ndefault: { function: now }',
-  ),
-  auto: doc(
-    { enum: ['on_create', 'on_update'] },
-    'The server sets the field to the current time when the record is created, or also at each change.',
-  ),
-  read_only: flag('In responses; ignored in requests.'),
-  write_only: flag('In requests; never in responses.'),
-  generated: flag(
-    'In responses; the database fills it, by a trigger or as a generated column. Only with `managed: false`.',
-  ),
-  private: flag('Neither in requests nor in responses.'),
-  column: doc(
-    { type: 'string', ...DATABASE_NAME },
-    'The name of the column; by default the name of the field, and for a relation that name with `_id`.',
-    'column: displayName',
-  ),
-  renamed_from: doc(
-    { type: 'string', ...DATABASE_NAME },
-    'The former name of the field, or of its column; the next migration renames the column and keeps its values.',
-    'renamed_from: heading',
-  ),
-  label: doc(
-    { type: 'string', minLength: 1, maxLength: 100 },
-    'The name of the field in messages; by default its name, capitalised.',
-  ),
-  message: doc({ type: 'string', minLength: 1, maxLength: 500 }, 'The message for every violated rule of the field.'),
-})
+function commonKeys(): Readonly<Record<string, JsonSchema>> {
+  return {
+    primary_key: flag(
+      'Whether the field is the primary key, which identifies a record. A key of several fields is listed in `primary_key` of the model.',
+    ),
+    key: doc(
+      { enum: KEY_SOURCES },
+      'Who gives the values of a primary key: a counter of the database (`identity`), a random UUID (`uuid`), or the client that creates the record ' +
+        '(`client`). By default `identity` for integers, `uuid` for UUIDs, and `client` for other types and for parts of a key.',
+      'key: client',
+    ),
+    nullable: flag('Whether the field may be null.'),
+    unique: flag('Whether each value may occur in one record only.'),
+    default: doc(
+      {
+        if: { type: 'object' },
+        then: mapping('a default', { function: functionKey() }, ['function']),
+      },
+      'The value if a request has none: a literal, or a function of the database.',
+      'default: draft\ndefault: { function: now }',
+    ),
+    auto: doc(
+      { enum: ['on_create', 'on_update'] },
+      'The server sets the field to the current time when the record is created, or also at each change.',
+    ),
+    read_only: flag('In responses; ignored in requests.'),
+    write_only: flag('In requests; never in responses.'),
+    generated: flag(
+      'In responses; the database fills it, by a trigger or as a generated column. Only with `managed: false`.',
+    ),
+    private: flag('Neither in requests nor in responses.'),
+    column: doc(
+      { type: 'string', ...DATABASE_NAME },
+      'The name of the column; by default the name of the field, and for a relation that name with `_id`.',
+      'column: displayName',
+    ),
+    renamed_from: doc(
+      { type: 'string', ...DATABASE_NAME },
+      'The former name of the field, or of its column; the next migration renames the column and keeps its values.',
+      'renamed_from: heading',
+    ),
+    label: doc(
+      { type: 'string', minLength: 1, maxLength: 100 },
+      'The name of the field in messages; by default its name, capitalised.',
+    ),
+    message: doc({ type: 'string', minLength: 1, maxLength: 500 }, 'The message for every violated rule of the field.'),
+  }
+}
 
 /** The descriptions of options that several types share; a type may give its own in the option's schema. */
 const OPTION_TEXTS: Readonly<Record<string, string>> = {
@@ -86,13 +89,13 @@ const OPTION_TEXTS: Readonly<Record<string, string>> = {
   on_delete: 'What happens to this record if the other is deleted; `restrict`, the default, rejects the deletion.',
 }
 
-const optionSchema = (name: string, schema: JsonSchema): JsonSchema => {
+function optionSchema(name: string, schema: JsonSchema): JsonSchema {
   const { description = OPTION_TEXTS[name] ?? `The option \`${name}\`.` } = schema
   return doc(schema, String(description))
 }
 
 /** The options of a type, and its name. */
-const optionsSchema = (type: FieldType): Readonly<Record<string, JsonSchema>> => {
+function optionsSchema(type: FieldType): Readonly<Record<string, JsonSchema>> {
   const options = Object.entries(type.options).map(([name, schema]) => [
     name,
     optionSchema(name, name === 'items' && type.itemTypes ? { ...schema, ...itemsSchema(type.itemTypes) } : schema),
@@ -100,20 +103,22 @@ const optionsSchema = (type: FieldType): Readonly<Record<string, JsonSchema>> =>
   return { type: doc({ const: type.name }, type.summary), ...Object.fromEntries(options) }
 }
 
-const itemsSchema = (types: readonly FieldType[]): JsonSchema => ({
-  required: ['type'],
-  discriminator: { propertyName: 'type' },
-  oneOf: types.map((type) => ({
-    ...mapping(
-      `items of the type \`${type.name}\``,
-      { ...optionsSchema(type), nullable: flag('Whether an item may be null.') },
-      type.required,
-    ),
-    description: type.summary,
-  })),
-})
+function itemsSchema(types: readonly FieldType[]): JsonSchema {
+  return {
+    required: ['type'],
+    discriminator: { propertyName: 'type' },
+    oneOf: types.map((type) => ({
+      ...mapping(
+        `items of the type \`${type.name}\``,
+        { ...optionsSchema(type), nullable: flag('Whether an item may be null.') },
+        type.required,
+      ),
+      description: type.summary,
+    })),
+  }
+}
 
-const typedFieldSchema = (type: FieldType): JsonSchema => {
+function typedFieldSchema(type: FieldType): JsonSchema {
   const properties = { ...optionsSchema(type), ...commonKeys() }
   return {
     ...mapping(`${article(type.name)} \`${type.name}\` field`, properties, type.required),
@@ -121,16 +126,18 @@ const typedFieldSchema = (type: FieldType): JsonSchema => {
   }
 }
 
-const fieldSchema = (): JsonSchema => ({
-  type: 'object',
-  required: ['type'],
-  discriminator: { propertyName: 'type' },
-  oneOf: FIELD_TYPES.map(typedFieldSchema),
-})
+function fieldSchema(): JsonSchema {
+  return {
+    type: 'object',
+    required: ['type'],
+    discriminator: { propertyName: 'type' },
+    oneOf: FIELD_TYPES.map(typedFieldSchema),
+  }
+}
 
 /** The schema of a model: its table, fields and indexes. */
-export const modelSchema = (): JsonSchema =>
-  mapping(
+export function modelSchema(): JsonSchema {
+  return mapping(
     'a model',
     {
       table: doc(
@@ -192,9 +199,10 @@ export const modelSchema = (): JsonSchema =>
     },
     ['fields'],
   )
+}
 
-const relationSchema = (): JsonSchema =>
-  mapping(
+function relationSchema(): JsonSchema {
+  return mapping(
     'a relation over several fields',
     {
       model: doc({ type: 'string', minLength: 1 }, 'The model of the related record.'),
@@ -219,8 +227,9 @@ const relationSchema = (): JsonSchema =>
     },
     ['model', 'fields'],
   )
+}
 
-const indexSchema = (): JsonSchema => {
+function indexSchema(): JsonSchema {
   const fields = listOf({}, { maxItems: 32 })
   const long = mapping(
     'an index',

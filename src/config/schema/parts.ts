@@ -18,7 +18,9 @@ const FIELD_NAME_HINT =
 const FIELD = new RegExp(`^${FIELD_NAME}$`)
 
 /** Whether a text is a valid name of a field. */
-export const isFieldName = (name: string): boolean => FIELD.test(name) && !FORBIDDEN_NAMES.has(name)
+export function isFieldName(name: string): boolean {
+  return FIELD.test(name) && !FORBIDDEN_NAMES.has(name)
+}
 
 /** The schema of the names of fields. */
 export const FIELD_NAMED: JsonSchema = { pattern: `^${FIELD_NAME}$`, patternErrorMessage: FIELD_NAME_HINT }
@@ -38,50 +40,66 @@ export const TABLE_NAME: JsonSchema = {
 }
 
 /** A schema with its description for editors, and an example. */
-export const doc = (schema: JsonSchema, description: string, example?: string): JsonSchema => ({
-  ...schema,
-  description,
-  markdownDescription: example === undefined ? description : `${description}\n\n\`\`\`yaml\n${example}\n\`\`\``,
-})
+export function doc(schema: JsonSchema, description: string, example?: string): JsonSchema {
+  return {
+    ...schema,
+    description,
+    markdownDescription: example === undefined ? description : `${description}\n\n\`\`\`yaml\n${example}\n\`\`\``,
+  }
+}
 
 /** A mapping with a fixed set of keys; keys that start with `x-` are allowed as notes. `title` names it in messages. */
-export const mapping = (
+export function mapping(
   title: string,
   properties: Readonly<Record<string, JsonSchema>>,
   required: readonly string[] = [],
-) => ({
-  title,
-  type: 'object',
-  properties,
-  required,
-  patternProperties: { '^x-': true },
-  additionalProperties: false,
-})
+) {
+  return {
+    title,
+    type: 'object',
+    properties,
+    required,
+    patternProperties: { '^x-': true },
+    additionalProperties: false,
+  }
+}
 
 /** A mapping whose keys are names. */
-export const named = (values: JsonSchema): JsonSchema => ({
-  type: 'object',
-  propertyNames: NAMED,
-  additionalProperties: values,
-})
+export function named(values: JsonSchema): JsonSchema {
+  return {
+    type: 'object',
+    propertyNames: NAMED,
+    additionalProperties: values,
+  }
+}
 
 /** A mapping whose keys are names of fields. */
-export const fieldsNamed = (values: JsonSchema, extra: JsonSchema): JsonSchema => ({
-  type: 'object',
-  propertyNames: FIELD_NAMED,
-  additionalProperties: values,
-  ...extra,
-})
+export function fieldsNamed(values: JsonSchema, extra: JsonSchema): JsonSchema {
+  return {
+    type: 'object',
+    propertyNames: FIELD_NAMED,
+    additionalProperties: values,
+    ...extra,
+  }
+}
 
 /** A list of distinct texts; it has at least one item by default. */
-export const listOf = (items: JsonSchema, extra: JsonSchema = {}): JsonSchema => ({
-  type: 'array',
-  items: { type: 'string', ...items },
-  uniqueItems: true,
-  minItems: 1,
-  ...extra,
-})
+export function listOf(items: JsonSchema, extra: JsonSchema = {}): JsonSchema {
+  return {
+    type: 'array',
+    items: { type: 'string', ...items },
+    uniqueItems: true,
+    minItems: 1,
+    ...extra,
+  }
+}
+
 /** A boolean key; false by default. */
-export const flag = (description: string): JsonSchema => doc({ type: 'boolean', default: false }, description)
+export function flag(description: string): JsonSchema {
+  return doc({ type: 'boolean', default: false }, description)
+}
+
 /** One of several names; `fallback` by default. */
-export const oneOfNames = (names: readonly string[], fallback: Json): JsonSchema => ({ enum: names, default: fallback })
+export function oneOfNames(names: readonly string[], fallback: Json): JsonSchema {
+  return { enum: names, default: fallback }
+}

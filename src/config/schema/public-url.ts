@@ -10,18 +10,20 @@ export const PUBLIC_URL_HINT =
 const PROXY_HINT = 'a proxy is an IP address, or a range of them such as `10.0.0.0/8`'
 
 /** The schemas of the keys of `api` that set the public URL. */
-export const publicSchemas = (): Readonly<Record<string, JsonSchema>> => ({
-  public_url: doc(
-    { type: 'string', pattern: PUBLIC_URL, patternErrorMessage: PUBLIC_URL_HINT, maxLength: 200 },
-    'The URL of the service for clients. If set, links to other pages are URLs, otherwise paths.',
-    'public_url: https://api.example',
-  ),
-  trusted_proxies: doc(
-    listOf(
-      { pattern: '^[0-9A-Fa-f:.]+(/[0-9]{1,3})?$', patternErrorMessage: PROXY_HINT, maxLength: 50 },
-      { maxItems: 100 },
+export function publicSchemas(): Readonly<Record<string, JsonSchema>> {
+  return {
+    public_url: doc(
+      { type: 'string', pattern: PUBLIC_URL, patternErrorMessage: PUBLIC_URL_HINT, maxLength: 200 },
+      'The URL of the service for clients. If set, links to other pages are URLs, otherwise paths.',
+      'public_url: https://api.example',
     ),
-    'Addresses of proxies whose `Forwarded`, or `X-Forwarded-Proto` and `X-Forwarded-Host`, set the public URL of a request.',
-    'trusted_proxies: [127.0.0.1, 10.0.0.0/8]',
-  ),
-})
+    trusted_proxies: doc(
+      listOf(
+        { pattern: '^[0-9A-Fa-f:.]+(/[0-9]{1,3})?$', patternErrorMessage: PROXY_HINT, maxLength: 50 },
+        { maxItems: 100 },
+      ),
+      'Addresses of proxies whose `Forwarded`, or `X-Forwarded-Proto` and `X-Forwarded-Host`, set the public URL of a request.',
+      'trusted_proxies: [127.0.0.1, 10.0.0.0/8]',
+    ),
+  }
+}

@@ -23,7 +23,7 @@ export interface Words {
 }
 
 /** The name of the value at a path in messages: `max`, or `item 2 of filterable`. */
-const subject = (path: Path, root: Json): string => {
+function subject(path: Path, root: Json): string {
   const last = path.at(-1)
   if (last === undefined) return 'the configuration'
   const parent = path.slice(0, -1)
@@ -41,11 +41,12 @@ const KINDS: Readonly<Record<string, string>> = {
   null: 'empty',
 }
 
-const kinds = (names: unknown): string =>
-  [names]
+function kinds(names: unknown): string {
+  return [names]
     .flat()
     .map((name) => KINDS[String(name)] ?? String(name))
     .join(' or ')
+}
 
 const BOOLEAN_WORDS: Readonly<Record<string, boolean>> = {
   yes: true,
@@ -57,7 +58,7 @@ const BOOLEAN_WORDS: Readonly<Record<string, boolean>> = {
 }
 
 /** Describes a key by its schema: its example if that is one line, or else its description, or its keys. */
-const exampleOf = (schema: Broken['schema']): string[] => {
+function exampleOf(schema: Broken['schema']): string[] {
   const [, example] = /```yaml\n(.*)\n```/.exec(String(schema['markdownDescription'] ?? '')) ?? []
   if (example !== undefined) return [`such as \`${example}\``]
   if (typeof schema['description'] === 'string') return [schema['description']]
@@ -65,9 +66,11 @@ const exampleOf = (schema: Broken['schema']): string[] => {
   return keys.length > 0 ? [`its keys are ${keys.map((key) => `\`${key}\``).join(', ')}`] : []
 }
 
-const withoutQuotes = (text: string): string => `without quotes it is a number: \`${text}\``
+function withoutQuotes(text: string): string {
+  return `without quotes it is a number: \`${text}\``
+}
 
-const kindHelp = ({ path, value, schema }: Broken): string[] => {
+function kindHelp({ path, value, schema }: Broken): string[] {
   const wanted = schema['type']
   if (typeof value !== 'string') return value === null ? [] : exampleOf(schema)
   const isItem = typeof path.at(-1) === 'number'
@@ -79,7 +82,7 @@ const kindHelp = ({ path, value, schema }: Broken): string[] => {
   return numeric ? [withoutQuotes(value)] : exampleOf(schema)
 }
 
-const wrongKind = (broken: Broken): Words => {
+function wrongKind(broken: Broken): Words {
   const { path, value, schema, root } = broken
   if (path.length === 0 && value === null)
     return {
@@ -92,13 +95,13 @@ const wrongKind = (broken: Broken): Words => {
   return { code, ...(value === null ? { part: 'key' as const } : {}), message, help: kindHelp(broken) }
 }
 
-const wrongKindOfAny = ({ path, value, schema, root }: Broken): Words => {
+function wrongKindOfAny({ path, value, schema, root }: Broken): Words {
   const options = schema['anyOf'] as readonly { readonly type?: unknown }[]
   const wanted = options.map(({ type }) => kinds(type)).join(' or ')
   return { code: 'SC203', message: `${subject(path, root)} must be ${wanted}, not ${describe(value)}` }
 }
 
-const unknownKey = ({ params, schema }: Broken): Words => {
+function unknownKey({ params, schema }: Broken): Words {
   const member = String(params['additionalProperty'])
   const known = Object.keys((schema['properties'] as object | undefined) ?? {})
   const owners = FIELD_TYPES.filter((type) => known.includes('primary_key') && Object.hasOwn(type.options, member))
@@ -112,7 +115,7 @@ const unknownKey = ({ params, schema }: Broken): Words => {
   return { code: 'SC201', part: 'key', member, message: `${show(member)} is not a key${place}`, help }
 }
 
-const missingKey = ({ path, params, schema, root }: Broken): Words => {
+function missingKey({ path, params, schema, root }: Broken): Words {
   const key = String(params['missingProperty'])
   const of = path.length === 0 ? 'the configuration' : subject(path, root)
   const types = key === 'type' && schema['discriminator'] !== undefined
@@ -126,7 +129,7 @@ const missingKey = ({ path, params, schema, root }: Broken): Words => {
   return { code: 'SC202', part: 'key', message: `${of} lacks the key \`${key}\``, help }
 }
 
-const notAllowed = ({ path, value, schema, root }: Broken): Words => {
+function notAllowed({ path, value, schema, root }: Broken): Words {
   const allowed = [schema['enum'] ?? schema['const']].flat()
   const names = allowed.map(String)
   const isQuoted =
@@ -138,7 +141,7 @@ const notAllowed = ({ path, value, schema, root }: Broken): Words => {
   return { code: 'SC204', ...(value === null ? { part: 'key' as const } : {}), message, help }
 }
 
-const unknownType = ({ value }: Broken): Words => {
+function unknownType({ value }: Broken): Words {
   const { type = null } = value as { readonly type?: Json }
   const names = FIELD_TYPES.map(({ name }) => name)
   const given = typeof type === 'string' ? type : ''
@@ -151,17 +154,19 @@ const unknownType = ({ value }: Broken): Words => {
 }
 
 /** Types are few and hard to guess, so this lists the nearest one and all of them. */
-const suggestAll = (given: string, names: readonly string[]): string[] => [
-  ...new Set([...suggest(given, names, 'type', SYNONYMS), `known: ${names.map((name) => `\`${name}\``).join(', ')}`]),
-]
+function suggestAll(given: string, names: readonly string[]): string[] {
+  return [
+    ...new Set([...suggest(given, names, 'type', SYNONYMS), `known: ${names.map((name) => `\`${name}\``).join(', ')}`]),
+  ]
+}
 
-const malformedName = ({ params, schema }: Broken): Words => {
+function malformedName({ params, schema }: Broken): Words {
   const member = String(params['propertyName'])
   const { patternErrorMessage } = schema['propertyNames'] as { readonly patternErrorMessage: string }
   return { code: 'SC206', part: 'key', member, message: `${show(member)} is not a name`, help: [patternErrorMessage] }
 }
 
-const malformed = ({ path, value, schema, root }: Broken): Words => {
+function malformed({ path, value, schema, root }: Broken): Words {
   const { patternErrorMessage, pattern } = schema
   const help = typeof patternErrorMessage === 'string' ? patternErrorMessage : `it must match ${String(pattern)}`
   return { code: 'SC206', message: `${subject(path, root)} is malformed: ${describe(value)}`, help: [help] }
@@ -180,15 +185,15 @@ const LIMITS: Readonly<Record<string, (limit: unknown) => string>> = {
   maxProperties: (limit) => `must have at most ${limit} entries`,
 }
 
-const outOfRange =
-  (keyword: string) =>
-  ({ path, params, root, schema: { emptyErrorMessage } }: Broken): Words => {
+function outOfRange(keyword: string) {
+  return ({ path, params, root, schema: { emptyErrorMessage } }: Broken): Words => {
     const words = LIMITS[keyword]?.(params['limit']) ?? 'does not fit'
     const help = keyword.startsWith('min') && typeof emptyErrorMessage === 'string' ? [emptyErrorMessage] : []
     return { code: 'SC207', message: `${subject(path, root)} ${words}`, help }
   }
+}
 
-const repeated = ({ path, value, params, root }: Broken): Words => {
+function repeated({ path, value, params, root }: Broken): Words {
   const { i, j } = params as { readonly i: number; readonly j: number }
   const item = Array.isArray(value) ? (value[Math.max(i, j)] as Json) : null
   return {
@@ -213,4 +218,6 @@ const MISTAKES: Readonly<Record<string, (broken: Broken) => Words>> = {
 }
 
 /** Returns the message for a value that violates a keyword of its schema. */
-export const shapeWords = (keyword: string, broken: Broken): Words => (MISTAKES[keyword] ?? outOfRange(keyword))(broken)
+export function shapeWords(keyword: string, broken: Broken): Words {
+  return (MISTAKES[keyword] ?? outOfRange(keyword))(broken)
+}

@@ -6,7 +6,7 @@ import { validateShape } from './shape-validator.js'
 import { shapeWords } from './shape-words.js'
 
 /** Reports every value of the wrong shape, and excludes it from later checks. */
-export const checkShape = (value: Json, report: Report): void => {
+export function checkShape(value: Json, report: Report): void {
   if (validateShape(value)) return
   for (const failures of byPlace(validateShape.errors ?? [])) {
     for (const failure of mostTelling(failures)) reportFailure(failure, value, report)
@@ -20,7 +20,7 @@ interface Failure extends ErrorObject {
 /** Keywords whose errors only repeat those of their subschemas. */
 const ECHOES = new Set(['if', 'oneOf'])
 
-const byPlace = (errors: readonly ErrorObject[]): readonly (readonly Failure[])[] => {
+function byPlace(errors: readonly ErrorObject[]): readonly (readonly Failure[])[] {
   const places = new Map<string, Failure[]>()
   for (const error of errors) {
     if (ECHOES.has(error.keyword)) continue
@@ -32,17 +32,18 @@ const byPlace = (errors: readonly ErrorObject[]): readonly (readonly Failure[])[
   return [...places.values()]
 }
 
-const toPath = (pointer: string): Path =>
-  pointer
+function toPath(pointer: string): Path {
+  return pointer
     .split('/')
     .slice(1)
     .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+}
 
 /** Keywords whose errors concern one member each, so all of them are reported. */
 const PER_MEMBER = new Set(['additionalProperties', 'propertyNames', 'required'])
 
 /** Of several errors about one value, the first of these explains it best: a wrong type before a wrong size. */
-const mostTelling = (failures: readonly Failure[]): readonly Failure[] => {
+function mostTelling(failures: readonly Failure[]): readonly Failure[] {
   const choice = failures.find(({ keyword }) => keyword === 'anyOf')
   const own = failures.filter(({ keyword, propertyName }) => !PER_MEMBER.has(keyword) && propertyName === undefined)
   if (choice !== undefined) return [own.find(({ keyword }) => keyword !== 'type' && keyword !== 'anyOf') ?? choice]
@@ -53,7 +54,7 @@ const mostTelling = (failures: readonly Failure[]): readonly Failure[] => {
   return missing !== undefined && members.length > 0 ? members : [...members, ...own.slice(0, 1)]
 }
 
-const reportFailure = (failure: Failure, root: Json, report: Report): void => {
+function reportFailure(failure: Failure, root: Json, report: Report): void {
   const { keyword, path, params, parentSchema } = failure
   const value = failure.data as Json
   const words = shapeWords(keyword, { path, value, params, schema: parentSchema ?? {}, root })

@@ -1,6 +1,7 @@
 import type { Json } from '../../json.js'
 import type { KeySource } from '../../fields/field-type.js'
-import type { IndexMethod, Operation, RelationSpec } from '../core-spec.js'
+import type { IndexMethod, RelationSpec } from '../model-spec.js'
+import type { Operation } from '../core-spec.js'
 
 /** A field of the right shape in YAML; the options of its type are members too. */
 export interface FieldYaml {
@@ -129,8 +130,11 @@ export interface ConfigYaml {
 }
 
 /** The members of a mapping; empty if the value is not a mapping. */
-export const membersOf = (json: Json | undefined): readonly (readonly [string, Json])[] =>
-  typeof json === 'object' && json !== null && !Array.isArray(json) ? Object.entries(json) : []
+export function membersOf(json: Json | undefined): readonly (readonly [string, Json])[] {
+  return typeof json === 'object' && json !== null && !Array.isArray(json) ? Object.entries(json) : []
+}
 
 /** The items of a list; empty if the value is not a list. */
-export const itemsOf = (json: Json | undefined): readonly Json[] => (Array.isArray(json) ? json : [])
+export function itemsOf(json: Json | undefined): readonly Json[] {
+  return Array.isArray(json) ? json : []
+}

@@ -15,7 +15,7 @@ const FOREIGN_MARKS = [
 const INVISIBLE = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u0084\u0086-\u009f\ufeff\ufffe\uffff]/
 
 /** Returns the text of a configuration file, or the first reason why its bytes are not text. */
-export const decodeConfig = (bytes: Uint8Array, file: string): SourceText | Diagnostic => {
+export function decodeConfig(bytes: Uint8Array, file: string): SourceText | Diagnostic {
   const none = createSourceText(file, '')
   if (bytes.length > MAX_CONFIG_BYTES) {
     const message = `the file has more than ${MAX_CONFIG_BYTES} bytes`
@@ -33,7 +33,7 @@ export const decodeConfig = (bytes: Uint8Array, file: string): SourceText | Diag
   return control === null ? source : controlCharacter(source, control.index)
 }
 
-const decodeUtf8 = (bytes: Uint8Array, stream = false): string | undefined => {
+function decodeUtf8(bytes: Uint8Array, stream = false): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream })
   } catch {
@@ -42,7 +42,7 @@ const decodeUtf8 = (bytes: Uint8Array, stream = false): string | undefined => {
 }
 
 /** Finds the longest decodable start by bisection: if a start does not decode, no longer one does. */
-const invalidByte = (bytes: Uint8Array, file: string): Diagnostic => {
+function invalidByte(bytes: Uint8Array, file: string): Diagnostic {
   let good = 0
   let bad = bytes.length + 1
   while (bad - good > 1) {
@@ -63,9 +63,11 @@ const invalidByte = (bytes: Uint8Array, file: string): Diagnostic => {
   })
 }
 
-const hasMark = (bytes: Uint8Array): boolean => bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
+function hasMark(bytes: Uint8Array): boolean {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
+}
 
-const controlCharacter = (source: SourceText, index: number): Diagnostic => {
+function controlCharacter(source: SourceText, index: number): Diagnostic {
   const code = source.text.charCodeAt(index).toString(16).toUpperCase().padStart(4, '0')
   const message = `the character U+${code} is invisible and not allowed`
   const help = ['remove it; inside double quotes it can be written as an escape sequence']

@@ -28,7 +28,7 @@ const MAX_REJECTED_TOKENS = 1000
 type Reject = (error: TextError) => void
 
 /** Parses a configuration file. Returns the document, or every error that makes its bytes unusable, in file order. */
-export const readConfig = (bytes: Uint8Array, file: string): ConfigDocument | Diagnostic[] => {
+export function readConfig(bytes: Uint8Array, file: string): ConfigDocument | Diagnostic[] {
   const source = decodeConfig(bytes, file)
   if ('code' in source) return [source]
   const errors: TextError[] = []
@@ -47,7 +47,7 @@ export const readConfig = (bytes: Uint8Array, file: string): ConfigDocument | Di
   }
 }
 
-const parse = ({ text, lines, range }: SourceText, reject: Reject): Located | undefined => {
+function parse({ text, lines, range }: SourceText, reject: Reject): Located | undefined {
   const tokens = scan(text, reject)
   if (tokens === undefined) return undefined
   // The library's own check for duplicate keys takes quadratic time.
@@ -76,7 +76,7 @@ const parse = ({ text, lines, range }: SourceText, reject: Reject): Located | un
 const SCALAR_MARK = '\u001f'
 
 /** The lexer marks each plain scalar, because its text may look like any other token. */
-const typeOf = (lexeme: string, previous: string): string => {
+function typeOf(lexeme: string, previous: string): string {
   if (lexeme === SCALAR_MARK) return 'scalar-mark'
   return previous === SCALAR_MARK ? 'scalar' : (CST.tokenType(lexeme) ?? '')
 }
@@ -85,7 +85,7 @@ const typeOf = (lexeme: string, previous: string): string => {
  * Reads the text token by token without building values, which needs no recursion. Composing is recursive, and a depth of some
  * thousands can crash the process without an exception, so the depth is checked first.
  */
-const scan = (text: string, reject: Reject): CST.Token[] | undefined => {
+function scan(text: string, reject: Reject): CST.Token[] | undefined {
   const parser = new Parser()
   const tokens: CST.Token[] = []
   let previous = ''
@@ -128,9 +128,11 @@ const scan = (text: string, reject: Reject): CST.Token[] | undefined => {
   return rejected > 0 ? undefined : tokens
 }
 
-const depth = (stack: readonly CST.Token[]): number => stack.filter(CST.isCollection).length
+function depth(stack: readonly CST.Token[]): number {
+  return stack.filter(CST.isCollection).length
+}
 
-const spanOf = (node: ParsedNode | null, fallback: Span): Span => {
+function spanOf(node: ParsedNode | null, fallback: Span): Span {
   if (node === null) return fallback
   const [from, to] = node.range
   return from === to ? fallback : { from, to }
@@ -139,7 +141,7 @@ const spanOf = (node: ParsedNode | null, fallback: Span): Span => {
 /** Most values have none, and a map for each takes much memory. */
 const NO_ENTRIES: Located['entries'] = new Map()
 
-const locateNode = (node: ParsedNode | null, key: Span, reject: Reject): Located => {
+function locateNode(node: ParsedNode | null, key: Span, reject: Reject): Located {
   const value = spanOf(node, key)
   if (isMap(node)) return locateMapping(node.items, { key, value }, reject)
   if (isSeq(node)) {
@@ -151,11 +153,11 @@ const locateNode = (node: ParsedNode | null, key: Span, reject: Reject): Located
   return { json, key, value, entries: NO_ENTRIES }
 }
 
-const locateMapping = (
+function locateMapping(
   pairs: readonly Pair<ParsedNode, ParsedNode | null>[],
   spans: { readonly key: Span; readonly value: Span },
   reject: Reject,
-): Located => {
+): Located {
   const json: Record<string, Json> = Object.create(null)
   const entries = new Map<string, Located>()
   for (const pair of pairs) {
@@ -178,7 +180,7 @@ const locateMapping = (
   return { json, ...spans, entries }
 }
 
-const keyName = (node: ParsedNode, span: Span, reject: Reject): string | undefined => {
+function keyName(node: ParsedNode, span: Span, reject: Reject): string | undefined {
   if (!isScalar(node) || typeof node.value !== 'string') {
     reject({ code: 'SC113', ...span, message: 'a key must be plain text', help: ['quote it if it is meant as text'] })
     return undefined
@@ -195,7 +197,7 @@ const keyName = (node: ParsedNode, span: Span, reject: Reject): string | undefin
   return name
 }
 
-const toJson = ({ value, source = '' }: Scalar, span: Span, reject: Reject): Json => {
+function toJson({ value, source = '' }: Scalar, span: Span, reject: Reject): Json {
   if (typeof value !== 'number' && typeof value !== 'bigint')
     return typeof value === 'string' || typeof value === 'boolean' ? value : null
   const number = Number(value)

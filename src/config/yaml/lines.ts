@@ -2,4 +2,6 @@
 export const LINE_END = /\r\n|\n|\r/g
 
 /** The lines of a text. */
-export const linesOf = (text: string): readonly string[] => text.split(LINE_END)
+export function linesOf(text: string): readonly string[] {
+  return text.split(LINE_END)
+}

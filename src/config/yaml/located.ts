@@ -18,7 +18,7 @@ export interface Located {
 export type Path = readonly (string | number)[]
 
 /** The value at a path, or the nearest existing one around it. */
-export const findLocated = (root: Located, path: Path): Located => {
+export function findLocated(root: Located, path: Path): Located {
   let found = root
   for (const step of path) {
     const next = found.entries.get(String(step))
@@ -29,7 +29,7 @@ export const findLocated = (root: Located, path: Path): Located => {
 }
 
 /** The value at a path; undefined if there is none. */
-export const findValue = (root: Json, path: Path): Json | undefined => {
+export function findValue(root: Json, path: Path): Json | undefined {
   let found: Json | undefined = root
   for (const step of path) {
     if (typeof found !== 'object' || found === null) return undefined

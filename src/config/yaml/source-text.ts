@@ -12,7 +12,7 @@ export interface SourceText {
 }
 
 /** Numbers the lines of a text. */
-export const createSourceText = (file: string, text: string): SourceText => {
+export function createSourceText(file: string, text: string): SourceText {
   const lines = linesOf(text)
   const starts = [0, ...[...text.matchAll(LINE_END)].map((end) => end.index + end[0].length)]
   // Characters above U+FFFF take two units; counting them once keeps columns cheap on a line of a megabyte.
@@ -34,7 +34,7 @@ export const createSourceText = (file: string, text: string): SourceText => {
 }
 
 /** Counts how many of the ascending numbers are at most `limit`. */
-const countUpTo = (numbers: readonly number[], limit: number): number => {
+function countUpTo(numbers: readonly number[], limit: number): number {
   let low = 0
   let high = numbers.length
   while (low < high) {
@@ -55,10 +55,12 @@ export interface TextError {
 }
 
 /** An error about a part of the text. */
-export const textDiagnostic = (source: SourceText, { from, to, help = [], ...rest }: TextError): Diagnostic => ({
-  severity: 'error',
-  ...rest,
-  file: source.file,
-  range: source.range(from, to),
-  help,
-})
+export function textDiagnostic(source: SourceText, { from, to, help = [], ...rest }: TextError): Diagnostic {
+  return {
+    severity: 'error',
+    ...rest,
+    file: source.file,
+    range: source.range(from, to),
+    help,
+  }
+}

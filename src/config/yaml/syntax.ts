@@ -34,15 +34,17 @@ export interface Token {
 /** A syntax error in a token, or in an earlier token that this one reveals. */
 type TokenError = Words & { readonly token: Token }
 
-const syntax = (token: Token, message: string, help: string): TokenError => ({
-  token,
-  code: 'SC114',
-  message,
-  help: [help],
-})
+function syntax(token: Token, message: string, help: string): TokenError {
+  return {
+    token,
+    code: 'SC114',
+    message,
+    help: [help],
+  }
+}
 
 /** Finds the bracket or comma that is wrong; the library reports a consequence of it, often many lines below. */
-const createBracketCheck = (): ((token: Token) => TokenError | undefined) => {
+function createBracketCheck(): (token: Token) => TokenError | undefined {
   const open: Token[] = []
   let previous = ''
   const findError = (token: Token): TokenError | undefined => {
@@ -77,17 +79,19 @@ const createBracketCheck = (): ((token: Token) => TokenError | undefined) => {
 /** The type of a token after all others. */
 export const END = 'end'
 
-const closingHelp = ({ type }: Token): string =>
-  `close it with \`${type === 'flow-map-start' ? '}' : ']'}\`; lines between the two are indented further than the first; ${QUOTE_HELP}`
+function closingHelp({ type }: Token): string {
+  return `close it with \`${type === 'flow-map-start' ? '}' : ']'}\`; lines between the two are indented further than the first; ${QUOTE_HELP}`
+}
 
-const isOpenQuote = ({ type, source }: Token): boolean =>
-  type.endsWith('quoted-scalar') && (source.length < 2 || source.at(-1) !== source[0])
+function isOpenQuote({ type, source }: Token): boolean {
+  return type.endsWith('quoted-scalar') && (source.length < 2 || source.at(-1) !== source[0])
+}
 
 /**
  * Inspects the tokens of a text in order, followed by a token of the type `END`: reports what a configuration must not use, and what cannot be
  * YAML. Returns undefined for a token without errors.
  */
-export const createTokenCheck = (): ((token: Token) => TokenError | undefined) => {
+export function createTokenCheck(): (token: Token) => TokenError | undefined {
   const brackets = createBracketCheck()
   return (token) => {
     const words = REJECTED_TOKENS[token.type]
@@ -128,7 +132,7 @@ const SYNTAX_WORDS: Readonly<Record<string, { readonly message: string; readonly
 }
 
 /** The message for an error of the YAML library, by its code. */
-export const syntaxWords = (code: string, message: string): Pick<TextError, 'message' | 'help'> => {
+export function syntaxWords(code: string, message: string): Pick<TextError, 'message' | 'help'> {
   const words = SYNTAX_WORDS[code]
   const own = message.charAt(0).toLowerCase() + message.slice(1)
   return words === undefined

@@ -54,12 +54,12 @@ export function createAdmission(connections: number, isFull = longerThan(connect
   let last: { readonly time: number; readonly released: number } | undefined
   let timer: NodeJS.Timeout | undefined
 
-  function setThroughput(now: number): void {
+  const setThroughput = (now: number): void => {
     throughput = now
     limit = Math.round(Math.min(MAX_LIMIT, Math.max(minLimit, throughput * MAX_WAIT_MS)))
   }
 
-  function sample(): void {
+  const sample = (): void => {
     const time = performance.now()
     if (last && !wasShort) {
       samples += 1
@@ -75,7 +75,7 @@ export function createAdmission(connections: number, isFull = longerThan(connect
     last = undefined
   }
 
-  function startSampling(): NodeJS.Timeout {
+  const startSampling = (): NodeJS.Timeout => {
     if (performance.now() - sampledAt > MEMORY_MS) {
       samples = 0
       setThroughput(UNKNOWN_THROUGHPUT)
@@ -83,12 +83,12 @@ export function createAdmission(connections: number, isFull = longerThan(connect
     return setInterval(sample, SAMPLE_INTERVAL_MS).unref()
   }
 
-  function acquireUnchecked(): void {
+  const acquireUnchecked = (): void => {
     timer ??= startSampling()
     acquired += 1
   }
 
-  function reject(): Problem {
+  const reject = (): Problem => {
     rejected += 1
     return new Problem('unavailable', 'The database is overloaded', { headers: { 'Retry-After': '1' } })
   }

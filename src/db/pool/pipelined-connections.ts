@@ -105,7 +105,7 @@ export function openPipelined({
   const admission = createAdmission(maxConnections)
   let interval: NodeJS.Timeout | undefined
 
-  function open(): Pipelined {
+  const open = (): Pipelined => {
     const client = new RowClient({ ...config, pipeline: true })
     const ready = client.connect().then(() => prepare(client))
     const state = { isReady: false, statements: 0, backlog: 0, answered: 0, isBlocked: false }
@@ -122,13 +122,13 @@ export function openPipelined({
     return connection
   }
 
-  function discard(connection: Pipelined): void {
+  const discard = (connection: Pipelined): void => {
     connections.delete(connection)
     void end(connection.client)
   }
 
   /** Returns the first connection with room, otherwise a new one, otherwise the least busy one. */
-  function choose(): Pipelined | undefined {
+  const choose = (): Pipelined | undefined => {
     let least: Pipelined | undefined
     for (const connection of connections) {
       if (connection.isBlocked) continue
@@ -138,13 +138,13 @@ export function openPipelined({
     return connections.size < maxConnections ? open() : least
   }
 
-  function hasRoom(): boolean {
+  const hasRoom = (): boolean => {
     if (connections.size < maxConnections) return true
     for (const { isBlocked, backlog } of connections) if (!isBlocked && backlog < MAX_BACKLOG_MS) return true
     return false
   }
 
-  function check(): void {
+  const check = (): void => {
     let isBusy = false
     for (const connection of connections) {
       const [first, ...behind] = valuesOf(connection.pending)
@@ -162,13 +162,13 @@ export function openPipelined({
     interval = undefined
   }
 
-  function cutIfSilent({ client, pending }: Pipelined, first: Pending): void {
+  const cutIfSilent = ({ client, pending }: Pipelined, first: Pending): void => {
     if (pending.first?.value !== first) return
     first.query.callback(new Error(SILENCE), first.query.answer)
     cutStream(client)
   }
 
-  function send(connection: Pipelined, statement: Statement): Promise<TimedResult> {
+  const send = (connection: Pipelined, statement: Statement): Promise<TimedResult> => {
     interval ??= setInterval(check, CHECK_INTERVAL_MS).unref()
     return new Promise((resolve, reject) => {
       const sent = performance.now()

@@ -55,7 +55,7 @@ export function poolDatabase({
   const ends = new Set<End>()
   const pipelined = quick && openPipelined(quick)
 
-  async function end(): Promise<void> {
+  const end = async (): Promise<void> => {
     const reason = new Problem('unavailable', 'The service stops', { headers: { 'Retry-After': '1' } })
     for (const end of ends) end(reason)
     await pipelined?.close()

@@ -30,7 +30,7 @@ interface ReplicaOptions {
 export function withReplica({ primary, replica, bound }: ReplicaOptions): Database {
   const freshness = watchFreshness({ primary, replica, bound })
 
-  async function read(statement: Statement): Promise<Result> {
+  const read = async (statement: Statement): Promise<Result> => {
     if (!statement.retry || statement.locks || !freshness.holds()) return primary.query(statement)
     try {
       return await replica.query(statement)
@@ -41,7 +41,7 @@ export function withReplica({ primary, replica, bound }: ReplicaOptions): Databa
     }
   }
 
-  async function close(): Promise<void> {
+  const close = async (): Promise<void> => {
     freshness.stop()
     await Promise.all([primary.close(), replica.close()])
   }
@@ -68,7 +68,7 @@ function watchFreshness({ primary, replica, bound }: ReplicaOptions): Freshness 
   let isWatching = false
   let stopped = false
 
-  async function check(): Promise<void> {
+  const check = async (): Promise<void> => {
     const begun = performance.now()
     try {
       const position = (await primary.query(POSITION)).rows[0]?.[0] ?? null

@@ -61,7 +61,7 @@ const MAX_IDLE = 100
 export function createWorkQueues() {
   const groups = new Map<string | undefined, QueueGroup>()
 
-  function groupFor(name: string | undefined): QueueGroup {
+  const groupFor = (name: string | undefined): QueueGroup => {
     const known = groups.get(name)
     if (known) return known
     const limited = name !== undefined
@@ -75,7 +75,7 @@ export function createWorkQueues() {
     return group
   }
 
-  function find({ resource, record, name = '' }: QueueKey): WorkQueue {
+  const find = ({ resource, record, name = '' }: QueueKey): WorkQueue => {
     const group = groupFor(resource)
     if (record === undefined) return group.queues.get(name) ?? newQueue({ group, queues: group.queues, key: name })
     const known = group.records.get(record)
@@ -86,7 +86,7 @@ export function createWorkQueues() {
   }
 
   /** Queues of records are dropped at once; queues of statements are kept for their statistics. */
-  function forgetIfIdle(queue: WorkQueue): void {
+  const forgetIfIdle = (queue: WorkQueue): void => {
     const { group, key, parent, held, children } = queue
     const queues = parent ? group.records : group.queues
     if (held > 0 || hasWaiters(queue) || children > 0 || queues.get(key) !== queue) return

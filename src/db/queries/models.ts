@@ -37,10 +37,20 @@ function unknownModel(name: string, known: readonly string[]): never {
 
 function defineModels(specs: readonly ModelSpec[]): ReadonlyMap<string, ModelClass<Model>> {
   const objection = createRequire(import.meta.url)('objection') as { readonly Model: typeof Model }
-  const models = new Map(specs.map((spec) => [spec.name, defineModel(spec)]))
-  return models
+  const models = new Map<string, ModelClass<Model>>()
 
-  function defineModel(spec: ModelSpec): ModelClass<Model> {
+  const mappingOf = (table: string, { name, target, parts }: ModelRelation) => {
+    const modelClass = models.get(target.model)
+    // Objection splits names at dots.
+    if (!modelClass || parts.some(({ field, to }) => /\./.test(field.column + to.column))) return []
+    const join = {
+      from: parts.map(({ field }) => `${table}.${field.column}`),
+      to: parts.map(({ to }) => `${target.table}.${to.column}`),
+    }
+    return [[name, { relation: objection.Model.BelongsToOneRelation, modelClass, join }] as const]
+  }
+
+  const defineModel = (spec: ModelSpec): ModelClass<Model> => {
     const { name, table, key, fields } = spec
     const columns = fields.map(({ column }) => column)
     const jsons = fields.filter(isJson)
@@ -72,16 +82,8 @@ function defineModels(specs: readonly ModelSpec[]): ReadonlyMap<string, ModelCla
     return defined
   }
 
-  function mappingOf(table: string, { name, target, parts }: ModelRelation) {
-    const modelClass = models.get(target.model)
-    // Objection splits names at dots.
-    if (!modelClass || parts.some(({ field, to }) => /\./.test(field.column + to.column))) return []
-    const join = {
-      from: parts.map(({ field }) => `${table}.${field.column}`),
-      to: parts.map(({ to }) => `${target.table}.${to.column}`),
-    }
-    return [[name, { relation: objection.Model.BelongsToOneRelation, modelClass, join }] as const]
-  }
+  for (const spec of specs) models.set(spec.name, defineModel(spec))
+  return models
 }
 
 function isJson({ type, options }: FieldSpec): boolean {

@@ -35,7 +35,7 @@ interface Loaded {
   readonly Client: typeof Knex.Client
 }
 
-const ignore = (): void => {}
+function ignore(): void {}
 const silent = { debug: ignore, warn: ignore, error: ignore, deprecate: ignore }
 
 let loaded: Loaded | undefined

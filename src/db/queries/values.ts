@@ -6,7 +6,7 @@ import { arrayLiteral, type Cell } from '../../fields/cell.js'
 type Read = (text: string) => unknown
 
 const asText: Read = (text) => text
-const asTime = (zone: string): Read => {
+function asTime(zone: string): Read {
   return (text) => {
     // Times before the year 1 and after 9999 stay as PostgreSQL writes them, as in the records of stores.
     const [, day, time, fraction = ''] = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.(\d+))?(?:\+00)?$/.exec(text) ?? []

@@ -194,10 +194,12 @@ interface Copying {
   readonly onRows: (count: number) => void
 }
 
-const readingOf = ({ model, columns }: Pick<Copying, 'model' | 'columns'>): Reading => ({
-  model,
-  select: columns.map(({ name }) => `${tableAlias(model.table)}.${identifier(name)}::text`),
-})
+function readingOf({ model, columns }: Pick<Copying, 'model' | 'columns'>): Reading {
+  return {
+    model,
+    select: columns.map(({ name }) => `${tableAlias(model.table)}.${identifier(name)}::text`),
+  }
+}
 
 async function copyTable(from: Connection, to: Connection, { model, columns, onRows }: Copying): Promise<void> {
   const names = columns.map(({ name }) => identifier(name)).join(', ')

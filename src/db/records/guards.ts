@@ -1,7 +1,7 @@
 import { remember } from '../../remember.js'
 import { indexesOf } from '../../config/indexes/coverage.js'
 import { outgrowing, outgrowingAny } from '../../config/indexes/index-size.js'
-import { isPlain } from '../../config/core-spec.js'
+import { isPlain } from '../../config/model-spec.js'
 import { type AppSpec, columnsOf, type FieldSpec, isShown, type ModelSpec } from '../../config/spec.js'
 import { writeCell } from '../../fields/cell.js'
 import { identifier } from '../../fields/sql-literal.js'
@@ -34,7 +34,9 @@ const tablesOf = remember(
 )
 
 /** The column in `lower(title::text)`, as the server names the key of an index that ignores case. */
-const columnIn = (key: string): string => /^lower\(\(?([^():]+)\)?(?:::text)?\)$/.exec(key)?.[1] ?? key
+function columnIn(key: string): string {
+  return /^lower\(\(?([^():]+)\)?(?:::text)?\)$/.exec(key)?.[1] ?? key
+}
 
 /**
  * Builds the messages for clients when the database rejects a change. Hidden fields are never mentioned.

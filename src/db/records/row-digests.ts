@@ -42,5 +42,6 @@ async function digestTable(connection: Connection, { table, fields }: ModelSpec)
   return JSON.stringify([names, ...digest.rows])
 }
 
-const isMadeUp = ({ primaryKey, auto, default: value }: FieldSpec): boolean =>
-  !primaryKey && (auto !== undefined || (value !== undefined && 'call' in value))
+function isMadeUp({ primaryKey, auto, default: value }: FieldSpec): boolean {
+  return !primaryKey && (auto !== undefined || (value !== undefined && 'call' in value))
+}

@@ -35,7 +35,7 @@ export function createEstimates(): Estimates {
     return found && found.until > performance.now() ? found.rows : undefined
   }
 
-  async function ask(key: string, statement: Statement, connection: Connection): Promise<number> {
+  const ask = async (key: string, statement: Statement, connection: Connection): Promise<number> => {
     const rows = await explain(statement, connection)
     const [oldest] = known.keys()
     if (oldest !== undefined && known.size >= MAX_ESTIMATES) known.delete(oldest)

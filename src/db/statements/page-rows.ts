@@ -177,8 +177,9 @@ function cutRows(plan: ListPlan, source: Source, params: Parameters): string {
  * A constant limit of the inner query: at least the page and one more row; undefined for unlimited lists and unusually large pages. The generic plan
  * of a prepared statement assumes that a `limit` in a parameter returns a tenth of the rows. For a large table, that looks so expensive that PostgreSQL would plan every execution.
  */
-const mostRows = ({ limit }: ListPlan): number | undefined =>
-  limit === undefined ? undefined : [101, 1_001].find((most) => limit < most)
+function mostRows({ limit }: ListPlan): number | undefined {
+  return limit === undefined ? undefined : [101, 1_001].find((most) => limit < most)
+}
 
 /** The conditions of two parts that are read one after the other; empty if one part suffices. */
 function partsOf(start: PageStart, { order, limit }: Source, params: Parameters): readonly string[] {

@@ -50,7 +50,7 @@ export function createPreparedStatements(resource: string, counts: StatementCoun
   const cache = new Map<string, CacheEntry>()
 
   /** Goes through the texts, oldest first, and halves their use counts until one is hardly used, which is evicted (the GCLOCK algorithm). */
-  function evict(): void {
+  const evict = (): void => {
     for (const [text, entry] of cache) {
       cache.delete(text)
       if (entry.uses <= 1) {
@@ -66,7 +66,7 @@ export function createPreparedStatements(resource: string, counts: StatementCoun
   }
 
   /** Returns the cached entry for this text; a different one if this one was evicted. */
-  function add(entry: CacheEntry): CacheEntry {
+  const add = (entry: CacheEntry): CacheEntry => {
     const current = cache.get(entry.text)
     if (current) return current
     if (cache.size >= maxEntries) evict()
@@ -77,7 +77,7 @@ export function createPreparedStatements(resource: string, counts: StatementCoun
     return entry
   }
 
-  function nameOf(entry: CacheEntry): string | undefined {
+  const nameOf = (entry: CacheEntry): string | undefined => {
     const { generation } = counts
     if (entry.name !== undefined && entry.generation === generation) return entry.name
     if (entry.uses < PREPARE_FROM_USE) return undefined
@@ -87,11 +87,12 @@ export function createPreparedStatements(resource: string, counts: StatementCoun
     return entry.name
   }
 
-  function fill(rendered: Rendered): PreparedStatement {
-    return { entry: cache.get(rendered.text) ?? newEntry(rendered.text), rendered }
-  }
+  const fill = (rendered: Rendered): PreparedStatement => ({
+    entry: cache.get(rendered.text) ?? newEntry(rendered.text),
+    rendered,
+  })
 
-  function send({ entry: given, rendered }: PreparedStatement): Statement {
+  const send = ({ entry: given, rendered }: PreparedStatement): Statement => {
     const entry = given.isCached ? given : add(given)
     if (entry.uses < MAX_USES) entry.uses += 1
     const { values, kind, raw, record } = rendered

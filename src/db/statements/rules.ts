@@ -26,7 +26,9 @@ function isGiven(condition: RuleCondition, { caller, params }: Asking): boolean 
 }
 
 /** Names that no table of a statement has. */
-const alias = (depth: number): string => identifier(`@rule${depth}`)
+function alias(depth: number): string {
+  return identifier(`@rule${depth}`)
+}
 
 function conditionSql(condition: RuleCondition, owner: string, asking: Asking, depth = 1): string {
   const relation = condition.relations[depth - 1]

@@ -131,15 +131,14 @@ function recordParameters(
 }
 
 // Made outside of the recording, so that sources refer to no value of the first request.
-const idAt =
-  (at: number): Source =>
-  ({ id }) =>
-    id?.[at] ?? null
-const givenAt =
-  (at: number, cell: (given: unknown) => Cell): Source =>
-  (_, given) =>
-    cell(given[at])
-const writtenIn =
-  (field: FieldSpec): Source =>
-  ({ row }) =>
-    writeCell(field, row?.[field.name])
+function idAt(at: number): Source {
+  return ({ id }) => id?.[at] ?? null
+}
+
+function givenAt(at: number, cell: (given: unknown) => Cell): Source {
+  return (_, given) => cell(given[at])
+}
+
+function writtenIn(field: FieldSpec): Source {
+  return ({ row }) => writeCell(field, row?.[field.name])
+}

@@ -36,8 +36,9 @@ export function rejectSelection(search: string): void {
 }
 
 /** Whether a resource rejects unknown parameters. Clients of a dialect send its parameters to every path. */
-export const isStrict = ({ dialect, unknownQuery }: ResourceSpec): boolean =>
-  dialect === undefined && unknownQuery === 'refuse'
+export function isStrict({ dialect, unknownQuery }: ResourceSpec): boolean {
+  return dialect === undefined && unknownQuery === 'refuse'
+}
 
 /** @throws Problem `invalid_query` for any parameter */
 export function rejectAny(search: string): void {

@@ -25,12 +25,12 @@ export function createLargeReads(): LargeReads {
   let timer: NodeJS.Timeout | undefined
   let othersAnswered = 0
 
-  function begin(): void {
+  const begin = (): void => {
     reading += 1
     lastBegan = performance.now()
   }
 
-  function beginNext(): void {
+  const beginNext = (): void => {
     clearTimeout(timer)
     timer = undefined
     const next = waiting.shift()
@@ -40,20 +40,20 @@ export function createLargeReads(): LargeReads {
     if (waiting.length > 0) beginNextIn(MAX_WAIT_MS)
   }
 
-  function beginNextIn(milliseconds: number): void {
+  const beginNextIn = (milliseconds: number): void => {
     clearTimeout(timer)
     timer = setTimeout(beginNext, milliseconds)
   }
 
   /** Resolves when it has begun. */
-  function wait(): Promise<void> {
+  const wait = (): Promise<void> => {
     timer ??= setTimeout(beginNext, MAX_WAIT_MS)
     return new Promise((resolve) => {
       waiting.push(resolve)
     })
   }
 
-  async function runLarge<T>(bytes: number, read: () => Promise<T>): Promise<T> {
+  const runLarge = async <T>(bytes: number, read: () => Promise<T>): Promise<T> => {
     const mayBegin = waiting.length === 0 && (reading === 0 || performance.now() - lastBegan >= MAX_WAIT_MS)
     if (mayBegin) begin()
     else await wait()

@@ -55,8 +55,9 @@ function isThere(index: IndexSpec, model: ModelSpec, live: CatalogTable): boolea
   )
 }
 
-const isPlainSettings = ({ unique, ignore_case, where, using }: IndexSettings, wanted: IndexSpec): boolean =>
-  !ignore_case && !where && !using && (unique || !wanted.unique)
+function isPlainSettings({ unique, ignore_case, where, using }: IndexSettings, wanted: IndexSpec): boolean {
+  return !ignore_case && !where && !using && (unique || !wanted.unique)
+}
 
 /** The fields of a model by column, and the other columns of its table under their own names. */
 function fieldsOf({ fields }: ModelSpec, { columns }: CatalogTable): ReadonlyMap<string, IndexedField> {

@@ -143,10 +143,13 @@ function replaces(other: LiveIndex, index: LiveIndex, own: ReadonlySet<string>):
   return other.columns.length > index.columns.length || other.unique || own.has(other.name) || other.name < index.name
 }
 
-const startsWith = (columns: readonly string[], wanted: readonly string[]): boolean =>
-  wanted.every((column, at) => column === columns[at])
+function startsWith(columns: readonly string[], wanted: readonly string[]): boolean {
+  return wanted.every((column, at) => column === columns[at])
+}
 
-const shown = (columns: readonly string[]): string => `\`(${columns.join(', ')})\``
+function shown(columns: readonly string[]): string {
+  return `\`(${columns.join(', ')})\``
+}
 
 /** Finds the place for a diagnostic about an index: its declaration, else its field, else its model. */
 function placeOf({ name, fields, indexes }: ModelSpec, columns: readonly string[]): Pick<Rejection, 'path' | 'part'> {

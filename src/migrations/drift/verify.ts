@@ -81,7 +81,9 @@ function textOf({ models }: AppSpec): (difference: Difference) => string {
 }
 
 /** All tables of a configuration. */
-const tablesOf = (spec: AppSpec): readonly WantedTable[] => [...wantedTables(spec), ...usedTables(spec)]
+function tablesOf(spec: AppSpec): readonly WantedTable[] {
+  return [...wantedTables(spec), ...usedTables(spec)]
+}
 
 /** The state of a configuration's tables in a database. */
 interface Inspection {
@@ -268,11 +270,14 @@ function kindOf(type: string): string {
   return textColumn({ type }) ? 'text' : type.replace(/ ?\([\d, ]+\)/, '')
 }
 
-const isFilled = ({ default: value, identity, generated }: CatalogColumn): boolean =>
-  value !== null || identity !== null || generated !== null
+function isFilled({ default: value, identity, generated }: CatalogColumn): boolean {
+  return value !== null || identity !== null || generated !== null
+}
 
 /** Ignores spaces: `numeric(10, 2)` is `numeric(10,2)`. */
-const sameType = (wanted: string, live: string): boolean => wanted.replaceAll(' ', '') === live.replaceAll(' ', '')
+function sameType(wanted: string, live: string): boolean {
+  return wanted.replaceAll(' ', '') === live.replaceAll(' ', '')
+}
 
 /** Only keys, because responses depend on their errors. Values that a check forbids are rejected before they reach the database. */
 function isHeld({ kind, columns }: Pick<WantedConstraint, 'kind' | 'columns'>, live: CatalogTable): boolean {

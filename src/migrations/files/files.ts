@@ -97,24 +97,35 @@ function leftoverErrors(migrations: readonly Migration[]): readonly string[] {
 }
 
 /** The number of the first file: 1, unless it replaces earlier ones. */
-export const firstNumber = ([first]: readonly Migration[]): number =>
-  first && first.replaces.length > 0 ? Number(numberOf(first.name)) : 1
+export function firstNumber([first]: readonly Migration[]): number {
+  return first && first.replaces.length > 0 ? Number(numberOf(first.name)) : 1
+}
 
 /** The number of the next file. */
-export const nextNumber = (files: readonly Migration[]): number => firstNumber(files) + files.length
+export function nextNumber(files: readonly Migration[]): number {
+  return firstNumber(files) + files.length
+}
 
 /** The number of a migration, from its name. */
-export const numberOf = (name: string): string => name.slice(0, NUMBER_DIGITS)
+export function numberOf(name: string): string {
+  return name.slice(0, NUMBER_DIGITS)
+}
 
 /** The name of a migration with another number. */
-export const renumbered = (name: string, number: number): string => digitsOf(number) + name.slice(NUMBER_DIGITS)
+export function renumbered(name: string, number: number): string {
+  return digitsOf(number) + name.slice(NUMBER_DIGITS)
+}
 
 /** A number as names of migrations begin with it. */
-export const digitsOf = (number: number): string => String(number).padStart(NUMBER_DIGITS, '0')
+export function digitsOf(number: number): string {
+  return String(number).padStart(NUMBER_DIGITS, '0')
+}
 
 const NUMBER_DIGITS = 4
 
-const hasClash = (names: readonly string[]): boolean => new Set(names.map(numberOf)).size < names.length
+function hasClash(names: readonly string[]): boolean {
+  return new Set(names.map(numberOf)).size < names.length
+}
 
 async function fileNames(folder: MigrationFolder): Promise<readonly string[]> {
   return (await list(pathOf(folder))).filter((name) => EXTENSION.test(name) && !name.startsWith('.')).sort()
@@ -219,8 +230,9 @@ function namedIn(heading: readonly string[], word: 'adopted' | 'known'): readonl
 }
 
 /** The comment in the heading of a file for a migration that it replaces. */
-export const formatReplaced = ({ name, checksum, by }: Replaced): string =>
-  `-- replaces: ${name} ${checksum}${by === undefined ? '' : ` by ${by}`}\n`
+export function formatReplaced({ name, checksum, by }: Replaced): string {
+  return `-- replaces: ${name} ${checksum}${by === undefined ? '' : ` by ${by}`}\n`
+}
 
 const REPLACED = /^-- replaces: (\S+) ([0-9a-f]{64})(?: by (\S+))?\s*$/
 
@@ -231,12 +243,18 @@ function replacedIn(heading: readonly string[]): readonly Replaced[] {
   })
 }
 
-const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex')
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}
 
 /** The name of a migration, from its name or path with or without extension. */
-export const nameIn = (path: string): string => stemOf(basename(path))
+export function nameIn(path: string): string {
+  return stemOf(basename(path))
+}
 
-const stemOf = (name: string): string => name.replace(EXTENSION, '')
+function stemOf(name: string): string {
+  return name.replace(EXTENSION, '')
+}
 
 /** Normalises line ends as git does, so that a checkout on another system is the same migration. */
 function decode(bytes: Uint8Array): string | undefined {

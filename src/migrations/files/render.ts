@@ -26,7 +26,9 @@ export function renderTogether(files: readonly Migration[]): string {
   return `-- up\n\n${up}\n-- down\n\n${down}\n${formatOwned(owned)}`
 }
 
-const renderStatements = (statements: readonly string[]): string => statements.map(renderStatement).join('\n')
+function renderStatements(statements: readonly string[]): string {
+  return statements.map(renderStatement).join('\n')
+}
 
 const INDEX = /^(?:create (?:unique )?|drop )index concurrently /
 

@@ -95,10 +95,13 @@ export function readLineComments(sql: string): readonly LineComment[] {
     .map(({ token, at }) => ({ text: token, line: lineAt(at) }))
 }
 
-const isRoutine = (words: readonly string[]): boolean =>
-  /^create (?:or replace )?(?:function|procedure)\b/.test(words.join(' '))
+function isRoutine(words: readonly string[]): boolean {
+  return /^create (?:or replace )?(?:function|procedure)\b/.test(words.join(' '))
+}
 
-const blockStep = (word: string): number => (word === 'begin' || word === 'case' ? 1 : word === 'end' ? -1 : 0)
+function blockStep(word: string): number {
+  return word === 'begin' || word === 'case' ? 1 : word === 'end' ? -1 : 0
+}
 
 function* tokensOf(sql: string): Generator<{ readonly token: string; readonly at: number }> {
   for (let at = 0; at < sql.length; ) {

@@ -61,15 +61,18 @@ export interface CatalogIndex {
 }
 
 /** SQL: whether a constraint was declared: a foreign key to a partitioned table also has one for each partition, which refers to the declared one. */
-export const isDeclared = (constraint: string): string =>
-  `not exists (select from pg_constraint d where d.oid = ${constraint}.conparentid and d.conrelid = ${constraint}.conrelid)`
+export function isDeclared(constraint: string): string {
+  return `not exists (select from pg_constraint d where d.oid = ${constraint}.conparentid and d.conrelid = ${constraint}.conrelid)`
+}
 
 /** The schema named by `$1`, or the current one. */
 const SCHEMA = 'coalesce($1, current_schema())'
 
 /** SQL: the values of an enum or of an array of them. */
-const labelsOf = (type: string): string => `(select jsonb_agg(e.enumlabel order by e.enumsortorder) from pg_enum e
+function labelsOf(type: string): string {
+  return `(select jsonb_agg(e.enumlabel order by e.enumsortorder) from pg_enum e
   where e.enumtypid = case when ${type}.typcategory = 'A' then ${type}.typelem else ${type}.oid end)`
+}
 
 /** SQL: the type under a domain, which may be a domain of a domain, and whether one of them forbids null; no row for other types. */
 const UNDERLYING = `
@@ -83,7 +86,8 @@ const UNDERLYING = `
  * A query of one text cell: tables with their columns, constraints and indexes.
  * Version 18 lists each not-null as a constraint; the column says so already, as it does on older versions.
  */
-const catalogOf = (which: string): string => `
+function catalogOf(which: string): string {
+  return `
   select coalesce(jsonb_agg(jsonb_build_object(
     'name', ${formattedTable('c', 'n', SCHEMA)},
     'columns', (
@@ -167,22 +171,28 @@ const catalogOf = (which: string): string => `
   join pg_namespace n on n.oid = c.relnamespace
   where ${which}
     and not exists (select from pg_depend e where e.classid = 'pg_class'::regclass and e.objid = c.oid and e.deptype = 'e')`
+}
 
 const OWN_TABLES = `n.nspname = ${SCHEMA} and c.relkind in ('r', 'p')`
 
 const CATALOG = catalogOf(OWN_TABLES)
 
 /** Tables and views of the schema, and those of other schemas that are named by the JSON list in a parameter. */
-const withViews = (names: string): string =>
-  `(n.nspname = ${SCHEMA} or ${formattedTable('c', 'n', SCHEMA)} in (select jsonb_array_elements_text(${names})))
+function withViews(names: string): string {
+  return `(n.nspname = ${SCHEMA} or ${formattedTable('c', 'n', SCHEMA)} in (select jsonb_array_elements_text(${names})))
     and c.relkind in ('r', 'p', 'v', 'm', 'f')`
+}
 
 /** The catalogue with views, and with the tables of other schemas that are named by the JSON list in a parameter. */
-export const catalogWithViews = (names: '$3'): string => catalogOf(withViews(names))
+export function catalogWithViews(names: '$3'): string {
+  return catalogOf(withViews(names))
+}
 
-const listOf = (which: string): string => `
+function listOf(which: string): string {
+  return `
   select coalesce(jsonb_agg(c.oid::text order by c.relname, n.nspname), '[]')::text
   from pg_class c join pg_namespace n on n.oid = c.relnamespace where ${which}`
+}
 
 const DESCRIBED = catalogOf('c.oid in (select jsonb_array_elements_text($2)::oid)')
 

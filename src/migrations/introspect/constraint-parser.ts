@@ -134,11 +134,13 @@ export function joinLimits(limits: readonly Limits[]): Limits {
   }, {})
 }
 
-const highest = <Bound extends string | number>(one?: Bound, other?: Bound): Bound | undefined =>
-  one === undefined || (other !== undefined && isLess(one, other)) ? other : one
+function highest<Bound extends string | number>(one?: Bound, other?: Bound): Bound | undefined {
+  return one === undefined || (other !== undefined && isLess(one, other)) ? other : one
+}
 
-const lowest = <Bound extends string | number>(one?: Bound, other?: Bound): Bound | undefined =>
-  one === undefined || (other !== undefined && isLess(other, one)) ? other : one
+function lowest<Bound extends string | number>(one?: Bound, other?: Bound): Bound | undefined {
+  return one === undefined || (other !== undefined && isLess(other, one)) ? other : one
+}
 
 function isLess(one: string | number, other: string | number): boolean {
   const [left, right] = [String(one), String(other)]
@@ -197,4 +199,6 @@ function isValueOf(column: ExistingColumn, { quoted, casts }: Extract<Expression
 }
 
 /** In casts, `character` has its name in the catalogue. */
-const withoutSizes = (type: string): string => (type === 'bpchar' ? 'character' : type.replace(/\([\d,]+\)/, ''))
+function withoutSizes(type: string): string {
+  return type === 'bpchar' ? 'character' : type.replace(/\([\d,]+\)/, '')
+}

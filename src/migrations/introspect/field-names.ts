@@ -7,10 +7,14 @@ const MAX_NAME_LENGTH = 57
 export type FieldSpelling = 'snake_case' | 'kept'
 
 /** Derives the name of a field from the name of a column: `displayName` becomes `display_name`. */
-export const nameOfColumn = (column: string): string => nameOf(column, 'column')
+export function nameOfColumn(column: string): string {
+  return nameOf(column, 'column')
+}
 
 /** Derives the name of a model from the name of a table, in the same way. */
-export const nameOfTable = (table: string): string => nameOf(table, 'table')
+export function nameOfTable(table: string): string {
+  return nameOf(table, 'table')
+}
 
 /** @param kind the prefix for names that are otherwise invalid */
 function nameOf(text: string, kind: string): string {

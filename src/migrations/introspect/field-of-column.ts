@@ -114,8 +114,9 @@ function typeWords(column: CatalogColumn, checks: readonly Limits[]): TypeWords 
   return words
 }
 
-const isWithin = (limits: Limits, { expresses }: TypeWords): boolean =>
-  Object.keys(limits).every((key) => expresses.includes(key as keyof Limits))
+function isWithin(limits: Limits, { expresses }: TypeWords): boolean {
+  return Object.keys(limits).every((key) => expresses.includes(key as keyof Limits))
+}
 
 function isExpressed(check: CatalogConstraint, column: CatalogColumn, said: TypeWords): boolean {
   const limits = check.validated ? readCheck(check.definition, column) : undefined

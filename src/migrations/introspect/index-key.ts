@@ -37,5 +37,12 @@ interface Parts {
   readonly conditions: readonly (readonly unknown[])[]
 }
 
-const format = ({ columns, unique, method, ignoresCase, conditions }: Parts): string =>
-  JSON.stringify([columns, unique, method, ignoresCase, conditions.map((each) => JSON.stringify(each)).toSorted()])
+function format({ columns, unique, method, ignoresCase, conditions }: Parts): string {
+  return JSON.stringify([
+    columns,
+    unique,
+    method,
+    ignoresCase,
+    conditions.map((each) => JSON.stringify(each)).toSorted(),
+  ])
+}

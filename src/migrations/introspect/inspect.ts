@@ -85,21 +85,26 @@ export interface InspectedSequence {
 const OWN = `coalesce((select oid from pg_namespace where nspname = current_schema()), 0::oid)`
 
 /** SQL: whether an object belongs to an extension. */
-const extended = (catalog: string, oid: string): string =>
-  `exists (select from pg_depend e where e.classid = '${catalog}'::regclass and e.objid = ${oid} and e.deptype = 'e')`
+function extended(catalog: string, oid: string): string {
+  return `exists (select from pg_depend e where e.classid = '${catalog}'::regclass and e.objid = ${oid} and e.deptype = 'e')`
+}
 
 /** SQL: whether a collation is built in, and also in the database whose collations are listed in a parameter. */
-const isKnownCollation = (collation: string): string => `(${collation}.collnamespace = 'pg_catalog'::regnamespace
+function isKnownCollation(collation: string): string {
+  return `(${collation}.collnamespace = 'pg_catalog'::regnamespace
   and ($1::text is null or ${collation}.collname in (select json_array_elements_text($1::json))))`
+}
 
 /** SQL: whether an object uses a function, an operator, a type or a collation that is not built in, other than enums of this schema. */
-const dependsOnForeign = (catalog: string, oid: string): string => `exists (
+function dependsOnForeign(catalog: string, oid: string): string {
+  return `exists (
   select from pg_depend p where p.classid = '${catalog}'::regclass and p.objid = ${oid} and p.deptype = 'n' and (
     p.refclassid in ('pg_proc'::regclass, 'pg_operator'::regclass, 'pg_opclass'::regclass)
     or p.refclassid = 'pg_collation'::regclass
       and exists (select from pg_collation y where y.oid = p.refobjid and not ${isKnownCollation('y')})
     or p.refclassid = 'pg_type'::regclass
       and not exists (select from pg_type y where y.oid = p.refobjid and ${isKnownType('y')})))`
+}
 
 /** SQL: whether a type is built in, an enum of this schema, or an array of either. */
 function isKnownType(type: string): string {
@@ -110,13 +115,15 @@ function isKnownType(type: string): string {
     then exists (select from pg_type m where m.oid = ${type}.typelem and ${known('m')}) else ${known(type)} end)`
 }
 
-const COUNTING = (sequence: string): string => `concat_ws(' ',
+function COUNTING(sequence: string): string {
+  return `concat_ws(' ',
   case when ${sequence}.seqstart <> 1 then 'start ' || ${sequence}.seqstart end,
   case when ${sequence}.seqincrement <> 1 then 'increment ' || ${sequence}.seqincrement end,
   case when ${sequence}.seqmin <> 1 then 'minvalue ' || ${sequence}.seqmin end,
   case when ${sequence}.seqmax not in (32767, 2147483647, 9223372036854775807) then 'maxvalue ' || ${sequence}.seqmax end,
   case when ${sequence}.seqcache <> 1 then 'cache ' || ${sequence}.seqcache end,
   case when ${sequence}.seqcycle then 'cycle' end)`
+}
 
 const COLUMNS = `
   select coalesce(jsonb_agg(jsonb_build_object(
@@ -146,10 +153,12 @@ const COLUMNS = `
   left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
   where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped`
 
-const namesOf = (keys: string, relation: string): string => `(
+function namesOf(keys: string, relation: string): string {
+  return `(
   select coalesce(jsonb_agg(a.attname order by k.position), '[]')
   from unnest(${keys}) with ordinality k(attnum, position)
   left join pg_attribute a on a.attrelid = ${relation} and a.attnum = k.attnum)`
+}
 
 const CONSTRAINTS = `
   select coalesce(jsonb_agg(jsonb_build_object(

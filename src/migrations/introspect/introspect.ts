@@ -171,7 +171,9 @@ async function writeModels(
   }
 }
 
-const spellingOf = ({ spelling = 'snake_case' }: IntrospectOptions): FieldSpelling => spelling
+function spellingOf({ spelling = 'snake_case' }: IntrospectOptions): FieldSpelling {
+  return spelling
+}
 
 /** Describes tables that migrations of this project make from now on. */
 async function takeOver(
@@ -240,8 +242,9 @@ async function tablesOfFiles(
   return onReplayed(scratch, files, async (_session, made) => made.map(({ name }) => name))
 }
 
-const tablesOfModels = (spec: AppSpec | undefined): ReadonlyMap<string, string> =>
-  new Map(spec?.models.map(({ table, name }) => [table, name]))
+function tablesOfModels(spec: AppSpec | undefined): ReadonlyMap<string, string> {
+  return new Map(spec?.models.map(({ table, name }) => [table, name]))
+}
 
 const HEADER = '-- The tables as they were when they were taken over. There is no part that drops them.'
 

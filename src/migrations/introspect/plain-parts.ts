@@ -4,18 +4,24 @@ import type { CatalogConstraint, CatalogIndex, CatalogTable } from './catalog.js
 
 type Columns = readonly (string | null)[]
 
-const listOf = (columns: Columns): string => columns.join(', ').replaceAll('"', '')
+function listOf(columns: Columns): string {
+  return columns.join(', ').replaceAll('"', '')
+}
 
 /** Names can contain commas, so lists of names are not compared as texts. */
-export const sameColumns = (columns: Columns, others: Columns): boolean =>
-  columns.length === others.length && columns.every((column, at) => column === others[at])
+export function sameColumns(columns: Columns, others: Columns): boolean {
+  return columns.length === others.length && columns.every((column, at) => column === others[at])
+}
 
 /** Whether a part belongs to this column alone. */
-export const isOnly = (columns: Columns, column: string): boolean => sameColumns(columns, [column])
+export function isOnly(columns: Columns, column: string): boolean {
+  return sameColumns(columns, [column])
+}
 
 /** Whether a unique constraint is a plain one. */
-export const isPlainUnique = ({ definition, columns }: CatalogConstraint): boolean =>
-  definition.replaceAll('"', '') === `UNIQUE (${listOf(columns)})`
+export function isPlainUnique({ definition, columns }: CatalogConstraint): boolean {
+  return definition.replaceAll('"', '') === `UNIQUE (${listOf(columns)})`
+}
 
 /** Whether `indexes:` can declare an index: a B-tree of columns in their own order. */
 export function isPlainIndex(table: string, { name, definition, columns }: CatalogIndex, unique?: 'unique'): boolean {

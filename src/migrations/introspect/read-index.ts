@@ -1,4 +1,4 @@
-import { INDEX_METHODS, type IndexMethod } from '../../config/core-spec.js'
+import { INDEX_METHODS, type IndexMethod } from '../../config/model-spec.js'
 import { fieldType } from '../../fields/index.js'
 import type { Json } from '../../json.js'
 import { iexact } from '../../lookups/iexact.js'
@@ -19,7 +19,9 @@ export interface IndexSettings {
 /** A field for a column. */
 export type IndexedField = Pick<ChosenField, 'name' | 'words'>
 
-const typeOf = ({ words }: IndexedField): string => String(words.find(([word]) => word === 'type')?.[1])
+function typeOf({ words }: IndexedField): string {
+  return String(words.find(([word]) => word === 'type')?.[1])
+}
 
 const NAME = String.raw`(?:[a-z_][a-z0-9_]*|"(?:[^"]|"")+")`
 const DEFINITION = /^CREATE (UNIQUE )?INDEX .* USING ([a-z]+) \((.*?)\)(?: WHERE (.*))?$/
@@ -27,7 +29,9 @@ const KEY = new RegExp(`^(?:lower\\((${NAME})(?:::text)?\\)|(${NAME}))$`)
 const NULL_TEST = new RegExp(`^(${NAME}) IS (NOT )?NULL$`)
 const EQUAL = new RegExp(String.raw`^(${NAME})(?:::text)? = (?:(true|false|\d+)|'([^'\\]*)'::(.+))$`)
 
-const unquote = (name: string): string => (name.startsWith('"') ? name.slice(1, -1).replaceAll('""', '"') : name)
+function unquote(name: string): string {
+  return name.startsWith('"') ? name.slice(1, -1).replaceAll('""', '"') : name
+}
 
 /**
  * Reads an index as `indexes:` declares it.

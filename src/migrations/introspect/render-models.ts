@@ -68,7 +68,9 @@ export function comment(text: string): string {
   return `# ${text.replaceAll(/[\u0000-\u001f\u007f-\u009f\ufeff\ufffe\uffff\s]+/g, ' ')}`
 }
 
-const formatWords = (words: Words): string => `{ ${formatSettings(words).join(', ')} }`
+function formatWords(words: Words): string {
+  return `{ ${formatSettings(words).join(', ')} }`
+}
 
 /** Renders words, one setting each. */
 export function formatSettings(words: Words): readonly string[] {

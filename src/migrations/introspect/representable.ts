@@ -6,11 +6,16 @@ import type { CatalogColumn } from './catalog.js'
 const NAME = /^[a-z][a-z0-9_]{0,62}$/
 
 /** Whether a text is a valid name of a model, and of a field that is spelled in the usual way. */
-export const isRepresentableName = (name: string): boolean => NAME.test(name) && !FORBIDDEN_NAMES.has(name)
+export function isRepresentableName(name: string): boolean {
+  return NAME.test(name) && !FORBIDDEN_NAMES.has(name)
+}
 
 /** Whether requests cannot set the only field that can describe a column. */
-export const isOpaque = (column: ExistingColumn): boolean => formOf(column)?.type.readOnly ?? false
+export function isOpaque(column: ExistingColumn): boolean {
+  return formOf(column)?.type.readOnly ?? false
+}
 
 /** Whether a field of a type other than `opaque` can describe a column. */
-export const isRepresentable = (column: CatalogColumn): boolean =>
-  !column.generated && formOf(column) !== undefined && !isOpaque(column)
+export function isRepresentable(column: CatalogColumn): boolean {
+  return !column.generated && formOf(column) !== undefined && !isOpaque(column)
+}

@@ -26,7 +26,9 @@ export interface Differing {
 export type EditOf = (file: string) => Edit
 
 /** The fields of a model that have a column of their own. */
-export const withColumns = ({ fields }: ModelSpec): readonly FieldSpec[] => fields.filter(({ joined }) => !joined)
+export function withColumns({ fields }: ModelSpec): readonly FieldSpec[] {
+  return fields.filter(({ joined }) => !joined)
+}
 
 /** Adds fields for new columns. */
 export function newFields(model: ModelSpec, fields: readonly ChosenField[]): readonly EditOf[] {

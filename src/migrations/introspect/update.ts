@@ -135,5 +135,6 @@ async function editsFor(
   return edits.map((edit) => edit(file))
 }
 
-const namesByColumn = (model: ModelSpec): ReadonlyMap<string, string> =>
-  new Map(withColumns(model).map(({ column, name }) => [column, name]))
+function namesByColumn(model: ModelSpec): ReadonlyMap<string, string> {
+  return new Map(withColumns(model).map(({ column, name }) => [column, name]))
+}

@@ -20,16 +20,20 @@ const TABLE = String.raw`(?<table>(?:${NAME}\.)?${NAME})`
 const COLUMN = String.raw`(?<column>${NAME})`
 const TARGET = String.raw`references (?<target>(?:${NAME}\.)?${NAME})`
 
-const rule = (pattern: string, effects: Rule['effects']): Rule => ({
-  pattern: new RegExp(`^${pattern}`, 'isu'),
-  effects,
-})
+function rule(pattern: string, effects: Rule['effects']): Rule {
+  return {
+    pattern: new RegExp(`^${pattern}`, 'isu'),
+    effects,
+  }
+}
 
-const on = (text: string | undefined, mode: LockMode, work?: Work): Effect => ({
-  table: tableNamed(text ?? ''),
-  mode,
-  ...(work && { work }),
-})
+function on(text: string | undefined, mode: LockMode, work?: Work): Effect {
+  return {
+    table: tableNamed(text ?? ''),
+    mode,
+    ...(work && { work }),
+  }
+}
 
 /** The definition of a check that a column has no null, and nothing else. */
 const IS_NOT_NULL = new RegExp(`^check \\(+${NAME} is not null\\)+$`, 'iu')
@@ -104,7 +108,9 @@ export function effectsOf(statement: string, tables: readonly CatalogTable[]): r
   return undefined
 }
 
-const isUnchecked = (rest = ''): boolean => /\bnot valid$/i.test(rest)
+function isUnchecked(rest = ''): boolean {
+  return /\bnot valid$/i.test(rest)
+}
 
 /** Whether each row gets its own value. PostgreSQL stores a constant, or the time of the change, once for all existing rows. */
 function isFilled(definition: string): boolean {

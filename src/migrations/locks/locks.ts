@@ -132,4 +132,6 @@ const SUMS: Readonly<Record<Work, string>> = {
   update: 'updates the rows of',
 }
 
-const byStrength = (one: TableLock, other: TableLock): number => strength(other.mode) - strength(one.mode)
+function byStrength(one: TableLock, other: TableLock): number {
+  return strength(other.mode) - strength(one.mode)
+}

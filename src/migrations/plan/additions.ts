@@ -73,8 +73,9 @@ function part(steps: readonly Step[]): { readonly taken: readonly Step[]; readon
 }
 
 /** An addition where rows exist may fail, and then nothing has changed. A rename needs a migration that somebody has requested. */
-const isAddition = ({ change, safety }: Step): boolean =>
-  (change === 'add' && safety !== 'destructive') || (change === 'change' && safety === 'safe')
+function isAddition({ change, safety }: Step): boolean {
+  return (change === 'add' && safety !== 'destructive') || (change === 'change' && safety === 'safe')
+}
 
 function lacksAfter(
   session: Connection,

@@ -53,7 +53,9 @@ interface Change {
   readonly is: CatalogColumn
 }
 
-const nameOf = ({ table, is }: Change): string => `${table}.${is.name}`
+function nameOf({ table, is }: Change): string {
+  return `${table}.${is.name}`
+}
 
 function unmatched({ table, column }: GivenConversion, { to }: Pick<Sides, 'to'>, retyped: readonly string[]): string {
   const isThere = find(find(to, table)?.columns ?? [], column) !== undefined

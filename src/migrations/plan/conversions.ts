@@ -103,10 +103,12 @@ const RULES: readonly Find[] = [
       : undefined,
 ]
 
-const longerThan = (text: string, most: number) => ({
-  where: `char_length(${text}) > ${most}`,
-  says: `are longer than ${most}`,
-})
+function longerThan(text: string, most: number) {
+  return {
+    where: `char_length(${text}) > ${most}`,
+    says: `are longer than ${most}`,
+  }
+}
 
 /** How to convert a column of a table. Pairs of types without a rule are converted by way of their text. */
 export function convert(table: string, name: string, from: ColumnType, to: ColumnType): Conversion {
@@ -157,4 +159,6 @@ function partsOf(type: string): Parts {
   return { name: `${start}${rest}`, sizes: sizes?.split(',').map(Number) ?? [] }
 }
 
-const spelled = ({ name, sizes }: Parts): string => (sizes.length === 0 ? name : `${name}(${sizes.join(',')})`)
+function spelled({ name, sizes }: Parts): string {
+  return sizes.length === 0 ? name : `${name}(${sizes.join(',')})`
+}

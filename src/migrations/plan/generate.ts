@@ -178,8 +178,9 @@ export async function prove(session: Connection, difference: Difference, claim: 
   return { ...plan, text, ...(outsideText !== undefined && { outsideText }), proof }
 }
 
-const rowsReject = (message: string): string =>
-  `the rows that the migrations insert prevent it: ${message}: write a migration that changes these rows, and plan again`
+function rowsReject(message: string): string {
+  return `the rows that the migrations insert prevent it: ${message}: write a migration that changes these rows, and plan again`
+}
 
 /** The schemas to compare. */
 export interface Compared {

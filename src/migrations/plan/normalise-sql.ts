@@ -38,8 +38,9 @@ export async function normaliseSql(session: Connection, tables: Catalog): Promis
 const PRINTED_ALIKE =
   /^(?:\d+(?:\.\d+)?|true|false|now\(\)|CURRENT_TIMESTAMP|gen_random_uuid\(\)|nextval\('[^']+'::regclass\)|'(?:[^'\\]|'')*'::(?:text|character varying|bpchar|jsonb))$/
 
-const keyOfDefault = ({ type, collation, default: value }: CatalogColumn): string =>
-  JSON.stringify([type, collation, value])
+function keyOfDefault({ type, collation, default: value }: CatalogColumn): string {
+  return JSON.stringify([type, collation, value])
+}
 
 /** Makes one column for each distinct default, by `keyOfDefault`: a default cannot refer to columns, so it is printed alike for all columns of its type. */
 function distinctDefaults(tables: Catalog): ReadonlyMap<string, CatalogColumn> {
@@ -61,10 +62,12 @@ function tableOfDefaults(columns: readonly CatalogColumn[], place: number): Cata
   return { name: `snippetctl defaults ${place}`, columns, constraints: [], indexes: [] }
 }
 
-const withoutDefaults = (table: CatalogTable): CatalogTable => ({
-  ...table,
-  columns: table.columns.map((column) => ({ ...column, default: null })),
-})
+function withoutDefaults(table: CatalogTable): CatalogTable {
+  return {
+    ...table,
+    columns: table.columns.map((column) => ({ ...column, default: null })),
+  }
+}
 
 /** Leaves out the columns that no expression uses: for a table with a text column, PostgreSQL also creates a TOAST table. */
 function withNamedColumns(table: CatalogTable): CatalogTable {
@@ -77,18 +80,26 @@ function withNamedColumns(table: CatalogTable): CatalogTable {
   return { ...table, columns: table.columns.filter(isNeeded) }
 }
 
-const checksOf = ({ constraints }: CatalogTable) => constraints.filter(({ kind }) => kind === 'check')
+function checksOf({ constraints }: CatalogTable) {
+  return constraints.filter(({ kind }) => kind === 'check')
+}
 
-const expressionIndexesOf = ({ indexes }: CatalogTable) => indexes.filter(hasExpression)
+function expressionIndexesOf({ indexes }: CatalogTable) {
+  return indexes.filter(hasExpression)
+}
 
-const hasExpressions = (table: CatalogTable): boolean =>
-  table.columns.some(({ generated }) => generated !== null) ||
-  checksOf(table).length > 0 ||
-  expressionIndexesOf(table).length > 0
+function hasExpressions(table: CatalogTable): boolean {
+  return (
+    table.columns.some(({ generated }) => generated !== null) ||
+    checksOf(table).length > 0 ||
+    expressionIndexesOf(table).length > 0
+  )
+}
 
 /** Whether an index has an expression among its columns, or a condition. */
-const hasExpression = ({ columns, definition }: CatalogTable['indexes'][number]): boolean =>
-  columns.includes(null) || / WHERE /.test(definition)
+function hasExpression({ columns, definition }: CatalogTable['indexes'][number]): boolean {
+  return columns.includes(null) || / WHERE /.test(definition)
+}
 
 /** Creates a temporary table that hides the real one: as a whole, or with only the expressions that this database can parse. */
 function attempt(table: CatalogTable): readonly string[] {

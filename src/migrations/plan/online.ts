@@ -94,9 +94,17 @@ export function concurrently(step: Step): Step {
   }
 }
 
-const dropIfThere = (table: string, name: string): string => alter(table, `drop constraint if exists ${name}`)
-const validate = (table: string, name: string): string => alter(table, `validate constraint ${name}`)
-const unchecked = (statement: string): string => `${statement} not valid`
+function dropIfThere(table: string, name: string): string {
+  return alter(table, `drop constraint if exists ${name}`)
+}
+
+function validate(table: string, name: string): string {
+  return alter(table, `validate constraint ${name}`)
+}
+
+function unchecked(statement: string): string {
+  return `${statement} not valid`
+}
 
 function uniqueOutside(
   step: Step,

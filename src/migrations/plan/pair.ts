@@ -134,8 +134,9 @@ export function isOurs(owned: Owned, part: CatalogConstraint | CatalogIndex): bo
 }
 
 /** The columns that a part needs, including those in expressions of an index. */
-export const usesOf = (part: CatalogConstraint | CatalogIndex): readonly string[] =>
-  'uses' in part ? part.uses : part.columns.filter((column) => column !== null)
+export function usesOf(part: CatalogConstraint | CatalogIndex): readonly string[] {
+  return 'uses' in part ? part.uses : part.columns.filter((column) => column !== null)
+}
 
 export interface Named {
   readonly name: string

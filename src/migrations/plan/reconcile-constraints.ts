@@ -36,9 +36,9 @@ export function reconcileConstraints(pair: ReconcilePair, { isLeft, retyped }: R
   }
 }
 
-const distinct = <Part extends { readonly name: string }>(parts: readonly Part[]): readonly Part[] => [
-  ...new Map(parts.map((part) => [part.name, part])).values(),
-]
+function distinct<Part extends { readonly name: string }>(parts: readonly Part[]): readonly Part[] {
+  return [...new Map(parts.map((part) => [part.name, part])).values()]
+}
 
 function asWanted({ name, kind, columns, definition, target, targetColumns }: CatalogConstraint): WantedConstraint {
   if (kind === 'other') throw new Error(`a constraint of no known kind: ${name}`)

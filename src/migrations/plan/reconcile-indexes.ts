@@ -36,7 +36,9 @@ export function reconcileIndexes(pair: ReconcilePair, isLeft: IsLeft): Reconcile
 }
 
 /** PostgreSQL casts a column of the type varchar where it needs a text; the declared column may be a text. */
-const withoutCasts = (index: CatalogIndex): string => nameless(index).replaceAll('::text', '')
+function withoutCasts(index: CatalogIndex): string {
+  return nameless(index).replaceAll('::text', '')
+}
 
 /** A foreign key without an index stays without one until the configuration declares it. */
 function unaskedIndexes({ wanted, from }: ReconcilePair): readonly string[] {

@@ -57,15 +57,16 @@ function reconcileTable(pair: ReconcilePair): Pick<ReconcilePair, 'wanted' | 'to
   const columns = [...to.columns.map((column) => reconcileColumn(pair, column)), ...left]
   // Checks are parsed with the columns that they were written for.
   const retyped = new Set(both(from.columns, columns).flatMap(([old, now]) => (isRetyped(old, now) ? [now.name] : [])))
-  const reconciled = reconcileIndexes(reconcileConstraints(pair, { isLeft, retyped }), isLeft)
-  return { wanted: reconciled.wanted, to: { ...reconciled.to, columns } }
 
   /** A part on an ignored column is kept with it; a part on a dropped column is dropped with it. */
-  function isLeft(part: CatalogConstraint | CatalogIndex, inexpressible: boolean): boolean {
+  const isLeft = (part: CatalogConstraint | CatalogIndex, inexpressible: boolean): boolean => {
     const there = usesOf(part).map((name) => find(from.columns, name))
     const stays = there.every((column) => column && (column.generated || has(columns, column.name)))
     return stays && (inexpressible || there.some((column) => column && has(left, column.name)))
   }
+
+  const reconciled = reconcileIndexes(reconcileConstraints(pair, { isLeft, retyped }), isLeft)
+  return { wanted: reconciled.wanted, to: { ...reconciled.to, columns } }
 }
 
 /** Columns that no field can describe. A counter can only be described on a primary key. */
@@ -108,10 +109,13 @@ function reconciledType(now: CatalogColumn, { asked, column, from, to }: Served)
   return { type, collation, labels, default: now.default?.replace(/::text(?:\[\])?$/, `::${type}`) ?? null }
 }
 
-const isKey = ({ constraints }: CatalogTable, column: string): boolean =>
-  constraints.some(({ kind, columns }) => kind === 'primary_key' && columns.includes(column))
+function isKey({ constraints }: CatalogTable, column: string): boolean {
+  return constraints.some(({ kind, columns }) => kind === 'primary_key' && columns.includes(column))
+}
 
-const isFilled = ({ identity, default: value }: CatalogColumn): boolean => identity !== null || value !== null
+function isFilled({ identity, default: value }: CatalogColumn): boolean {
+  return identity !== null || value !== null
+}
 
 /** Whether two defaults have the same value. A default that resources.yaml cannot express stays until the file sets another. */
 function saysTheSame(column: CatalogColumn, now: CatalogColumn): boolean {

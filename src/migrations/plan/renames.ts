@@ -49,12 +49,16 @@ export function findRenames(wanted: readonly WantedTable[], from: Catalog, swaps
   }
 }
 
-const asPending = ({ table, from, to }: Rename): NameChange => ({ space: table, from, to })
+function asPending({ table, from, to }: Rename): NameChange {
+  return { space: table, from, to }
+}
 
-const bothRenames = ({ one, other }: Swap, table: string): readonly Rename[] => [
-  { table, from: other, to: one },
-  { table, from: one, to: other },
-]
+function bothRenames({ one, other }: Swap, table: string): readonly Rename[] {
+  return [
+    { table, from: other, to: one },
+    { table, from: one, to: other },
+  ]
+}
 
 function tableRename({ name, formerly }: WantedTable, from: Catalog): readonly Rename[] {
   if (formerly === undefined || has(from, name) || !has(from, formerly)) return []

@@ -58,8 +58,9 @@ function retype({ table, column }: EnumColumn, type: string): readonly string[] 
   ]
 }
 
-const isOfEnum = (column: CatalogColumn | undefined, type: string): boolean =>
-  column !== undefined && column.labels !== null && enumOf(column) === type
+function isOfEnum(column: CatalogColumn | undefined, type: string): boolean {
+  return column !== undefined && column.labels !== null && enumOf(column) === type
+}
 
 /** The checks and indexes that compare a column with values of the enum, which would prevent a change of its type. */
 function partsThatName(type: string, { table, column }: EnumColumn) {

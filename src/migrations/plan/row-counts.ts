@@ -75,7 +75,9 @@ async function countFor(session: Session, query: RowQuery): Promise<RowCount | u
   }
 }
 
-const spelled = (count: number): string => count.toLocaleString('en-US')
+function spelled(count: number): string {
+  return count.toLocaleString('en-US')
+}
 
 async function countAtOnce(
   session: Session,
@@ -104,8 +106,9 @@ async function countOneByOne(session: Session, { sql, says, decides }: Trial): P
 }
 
 /** A few values after a phrase. */
-const listed = (values: readonly (string | null | undefined)[]): string =>
-  values.length === 0 ? '' : `: ${values.map((value) => JSON.stringify(value)).join(', ')}`
+function listed(values: readonly (string | null | undefined)[]): string {
+  return values.length === 0 ? '' : `: ${values.map((value) => JSON.stringify(value)).join(', ')}`
+}
 
 /** Counting one by one can reach the time limit. */
 function onlyOfServer(error: unknown): undefined {

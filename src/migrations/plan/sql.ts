@@ -1,6 +1,6 @@
 import { inDependencyOrder } from '../../dependency-order.js'
 import { tableSql } from '../../fields/table-name.js'
-import { columnsOf, isPlain, loneKey } from '../../config/core-spec.js'
+import { columnsOf, isPlain, loneKey } from '../../config/model-spec.js'
 import type { AppSpec, FieldSpec, ModelRelation, ModelSpec } from '../../config/spec.js'
 import { checkName, foreignKeyName, primaryKeyName, uniqueName } from '../../config/parse/constraint-names.js'
 import type { ExistingColumn } from '../../fields/existing-column.js'

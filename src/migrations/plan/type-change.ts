@@ -35,7 +35,9 @@ export function conversionsOf({ table, from, to, given }: Retyped): readonly [th
 }
 
 /** The new value of a column, as SQL on the former columns. */
-export const newValue = (change: Retyped): string => conversionsOf(change)[0].value
+export function newValue(change: Retyped): string {
+  return conversionsOf(change)[0].value
+}
 
 function byExpression(expression: string, to: CatalogColumn): Conversion {
   const collate = to.collation === null ? '' : ` collate ${collationSql(to.collation)}`

@@ -69,7 +69,9 @@ function hasSameColumns(one: CatalogView | undefined, other: CatalogView | undef
   return one?.columns.join() === other?.columns.join()
 }
 
-const described = (columns: readonly string[] = []): string => `view (${columns.join(', ')})`
+function described(columns: readonly string[] = []): string {
+  return `view (${columns.join(', ')})`
+}
 
 function addStep(view: WantedView, made: CatalogView | undefined): Step {
   return {

@@ -1,5 +1,5 @@
 import type { IndexSpec, ModelSpec } from '../../config/spec.js'
-import { columnsOf, isPlain } from '../../config/core-spec.js'
+import { columnsOf, isPlain } from '../../config/model-spec.js'
 import { declaredIndexName, indexName } from '../../config/parse/constraint-names.js'
 import { identifier, literal } from '../../fields/sql-literal.js'
 import { tableSql } from '../../fields/table-name.js'

@@ -8,7 +8,9 @@ export interface Named {
 }
 
 /** `books`, `sales.books`, `books.title`. */
-export const formatNamed = ({ table, column }: Named): string => (column === undefined ? table : `${table}.${column}`)
+export function formatNamed({ table, column }: Named): string {
+  return column === undefined ? table : `${table}.${column}`
+}
 
 /** An object that a statement destroys: a column, a table with all its rows, or rows of a table. */
 export interface Destroyed {
@@ -34,7 +36,9 @@ interface Reading {
   readonly read: (names: readonly string[], ledger: Ledger, table: string) => readonly Destroyed[]
 }
 
-const reading = (pattern: string, read: Reading['read']): Reading => ({ pattern: new RegExp(pattern, 'isu'), read })
+function reading(pattern: string, read: Reading['read']): Reading {
+  return { pattern: new RegExp(pattern, 'isu'), read }
+}
 
 const ACTIONS: readonly Reading[] = [
   reading(String.raw`^drop\s+constraint\b`, () => []),
@@ -168,8 +172,9 @@ function openLedger(current: string): Ledger {
   }
 }
 
-const unquote = (part: string): string =>
-  part.startsWith('"') ? part.slice(1, -1).replaceAll('""', '"') : part.toLowerCase()
+function unquote(part: string): string {
+  return part.startsWith('"') ? part.slice(1, -1).replaceAll('""', '"') : part.toLowerCase()
+}
 
 function tableNamesIn(list: string): readonly TableName[] {
   return [...list.matchAll(new RegExp(QUALIFIED, 'gu'))]

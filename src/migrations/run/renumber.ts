@@ -69,8 +69,9 @@ export async function renumber(folder: MigrationFolder, request: RenumberRequest
   return renames.map(({ from, to }) => ({ from: basename(from), to: basename(to) }))
 }
 
-const pendingAll = (files: readonly Migration[]): readonly Pick<MigrationStatus, 'name' | 'state' | 'file'>[] =>
-  files.map(({ name, file }) => ({ name, file, state: 'pending' }))
+function pendingAll(files: readonly Migration[]): readonly Pick<MigrationStatus, 'name' | 'state' | 'file'>[] {
+  return files.map(({ name, file }) => ({ name, file, state: 'pending' }))
+}
 
 /** Finds files by their names, with or without folder and extension. */
 function named(files: readonly Migration[], names: readonly string[]): readonly Migration[] {

@@ -91,11 +91,13 @@ export async function diagnoseJournal(
   return { findings, resolution, contradictions }
 }
 
-const named = ({ applied, notApplied, edited }: Resolution): Resolution => ({
-  applied: applied.map(nameIn),
-  notApplied: notApplied.map(nameIn),
-  edited: edited.map(nameIn),
-})
+function named({ applied, notApplied, edited }: Resolution): Resolution {
+  return {
+    applied: applied.map(nameIn),
+    notApplied: notApplied.map(nameIn),
+    edited: edited.map(nameIn),
+  }
+}
 
 function rejectUnknown({ statuses, entries }: JournalState, { applied, notApplied, edited }: Resolution): void {
   const stateOf = (name: string) => statuses.find((status) => status.name === name)?.state

@@ -154,8 +154,9 @@ async function settleEnums(session: Connection): Promise<void> {
 /** The errors of PostgreSQL for an extension that is not installed: from version 15 on, and earlier. */
 const UNAVAILABLE: ReadonlySet<string | undefined> = new Set(['0A000', '58P01'])
 
-const isWithoutExtension = (error: unknown): error is MigrationError =>
-  error instanceof MigrationError && UNAVAILABLE.has(sqlState(error)) && /\bextension\b/.test(error.message)
+function isWithoutExtension(error: unknown): error is MigrationError {
+  return error instanceof MigrationError && UNAVAILABLE.has(sqlState(error)) && /\bextension\b/.test(error.message)
+}
 
 function withHelp({ errors, cause }: MigrationError): MigrationError {
   const help = [
@@ -168,8 +169,9 @@ function withHelp({ errors, cause }: MigrationError): MigrationError {
 /** The errors of PostgreSQL for a type or an index, a table, a column and a function that does not exist. */
 const UNKNOWN: ReadonlySet<string | undefined> = new Set(['42704', '42P01', '42703', '42883'])
 
-const isWithoutObject = (error: unknown): error is MigrationError =>
-  error instanceof MigrationError && UNKNOWN.has(sqlState(error))
+function isWithoutObject(error: unknown): error is MigrationError {
+  return error instanceof MigrationError && UNKNOWN.has(sqlState(error))
+}
 
 function withRepair({ errors, help, cause }: MigrationError, { name }: Migration): MigrationError {
   const repairs = [

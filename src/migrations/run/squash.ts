@@ -131,8 +131,9 @@ function replacedBy({ name, checksum, replaces }: Migration): readonly Replaced[
   return [{ name, checksum, by: undefined }, ...replaces.map((one) => ({ ...one, by: one.by ?? name }))]
 }
 
-const knownOf = (files: readonly Migration[]): string =>
-  [...new Set(files.flatMap(({ known }) => known))].map((object) => `-- known: ${object}\n`).join('')
+function knownOf(files: readonly Migration[]): string {
+  return [...new Set(files.flatMap(({ known }) => known))].map((object) => `-- known: ${object}\n`).join('')
+}
 
 /** The constraints and indexes that resources.yaml owns, also those of files that do not list them. */
 function ownedNames(made: Catalog, { recorded, unrecorded }: Ownership): readonly string[] {

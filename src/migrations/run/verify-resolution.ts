@@ -59,8 +59,9 @@ async function knownDrift(
   return (await driftOf(database, now, scratch)).map(({ text }) => text)
 }
 
-const recordedIn = (statuses: JournalState['statuses']): ReadonlySet<string> =>
-  new Set(statuses.filter(({ state }) => state === 'applied' || state === 'changed').map(({ name }) => name))
+function recordedIn(statuses: JournalState['statuses']): ReadonlySet<string> {
+  return new Set(statuses.filter(({ state }) => state === 'applied' || state === 'changed').map(({ name }) => name))
+}
 
 /** Compares the database with the result of the files that a resolution leaves as applied. */
 export type Verify = (resolution: Resolution) => Promise<Verification>
