@@ -7,7 +7,6 @@ import { createWorkerPool, type WorkerPool } from './worker-pool.js'
 import { openProjectDatabase } from '../database/database.js'
 import { sayEnvFile } from '../env-file.js'
 import { type ExitCode, Failure, Finished } from '../failure.js'
-import { forwardLines } from './lines.js'
 import { createLog, type Log } from './log.js'
 import { reportDroppedLines } from './dropped-lines.js'
 import type { Output } from '../output.js'
@@ -16,6 +15,7 @@ import { hasBanner, type ServeOptions } from './serving.js'
 import { splitPool } from './pool-split.js'
 import { drainDelayOf, listenForStop, type Stop } from './stop.js'
 import { watchWorkers } from './watch-workers.js'
+import type { Readable } from 'node:stream'
 
 interface WorkersRun {
   readonly context: CliContext
@@ -169,4 +169,23 @@ async function withDatabase<T>(
   } finally {
     await database.close()
   }
+}
+
+const NEWLINE = 10
+
+/** Forwards the output of a process in whole lines, so that several processes can share one stream. */
+export function forwardLines(from: Readable, write: (lines: Uint8Array) => void): void {
+  let partial: Buffer[] = []
+  const forward = (end: Uint8Array) => {
+    write(partial.length === 0 ? end : Buffer.concat([...partial, end]))
+    partial = []
+  }
+  from.on('data', (chunk: Buffer) => {
+    const end = chunk.lastIndexOf(NEWLINE) + 1
+    if (end > 0) forward(chunk.subarray(0, end))
+    if (end < chunk.length) partial.push(chunk.subarray(end))
+  })
+  from.on('end', () => {
+    if (partial.length > 0) forward(Buffer.of(NEWLINE))
+  })
 }

@@ -1,5 +1,6 @@
 import type { AuthSpec } from '../config/spec.js'
 import type { Json } from '../json.js'
+import { isStorable } from '../fields/formats.js'
 
 /** Returns the claims whose values have the declared types; other claims are ignored. */
 export function typedClaims({ claims }: AuthSpec, given: (claim: AuthSpec['claims'][number]) => Json | undefined) {
@@ -9,4 +10,11 @@ export function typedClaims({ claims }: AuthSpec, given: (claim: AuthSpec['claim
     return value !== undefined && items.every((item) => typeof item === claim.type) ? [[claim.name, value]] : []
   })
   return Object.fromEntries(found)
+}
+
+const MAX_SUBJECT = 255
+
+/** Whether rules can compare a subject with columns, and logs can show it. */
+export function isSubject(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && value.length <= MAX_SUBJECT && isStorable(value)
 }

@@ -5,11 +5,10 @@ import type { Json } from '../json.js'
 import { Problem } from '../problem.js'
 import { remember } from '../remember.js'
 import type { Identity } from '../resource/identity.js'
-import { typedClaims } from './claims.js'
+import { typedClaims, isSubject } from './claims.js'
 import { createIdentities } from './identities.js'
 import { readKeyFile } from './key-file.js'
 import { createKeyServer, type KeySource } from './key-server.js'
-import { isSubject } from './subject.js'
 import { unauthorized } from './unauthorized.js'
 
 /** The seconds by which clocks may differ. */

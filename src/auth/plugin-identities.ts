@@ -2,8 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { AuthSpec } from '../config/spec.js'
 import type { Json } from '../json.js'
 import type { Identity } from '../resource/identity.js'
-import { typedClaims } from './claims.js'
-import { isSubject } from './subject.js'
+import { typedClaims, isSubject } from './claims.js'
 
 /** The head of a request, by which a plugin finds out who sent it. */
 export interface RequestHead {

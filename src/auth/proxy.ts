@@ -3,7 +3,7 @@ import { compileRanges } from '../config/address-ranges.js'
 import type { AuthSpec, ProxySpec } from '../config/spec.js'
 import { Problem } from '../problem.js'
 import type { Identity } from '../resource/identity.js'
-import { isSubject } from './subject.js'
+import { isSubject } from './claims.js'
 import { unauthorized } from './unauthorized.js'
 
 /**

@@ -5,7 +5,7 @@ import type { Context, Reply } from '../http/route.js'
 import type { RouteTable } from '../http/route-table.js'
 import { Problem } from '../problem.js'
 import { closeArray } from './cut-json.js'
-import { grouped } from './grouped.js'
+import { grouped } from './html.js'
 
 /** The API's response to a request, as a page shows it. */
 export interface ApiResponse {

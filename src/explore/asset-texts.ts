@@ -1,5 +1,4 @@
-import { LIST_KEYS_SCRIPT } from './list-keys-script.js'
-import { LIST_SCRIPT } from './list-script.js'
+import { LIST_KEYS_SCRIPT, LIST_SCRIPT } from './list-script.js'
 import { LIST_STYLE } from './list-style.js'
 import { PICKER_SCRIPT } from './picker-script.js'
 import { RECORD_SCRIPT } from './record-script.js'

@@ -2,11 +2,11 @@ import { basename } from 'node:path'
 import type { Context } from '../http/route.js'
 import type { Resource } from '../resource/resource.js'
 import { countOf, MAX_COUNTED } from './count.js'
-import { type DatabaseState, databaseState } from './database-state.js'
 import { type Html, html } from './html.js'
 import { pluginPaths, seenBy } from './caller.js'
 import { badge, layout } from './layout.js'
 import { curlOf, type Explored, findPlace, ROOT } from './place.js'
+import { Problem } from '../problem.js'
 
 /** The home page: every resource and every route. */
 export async function homePage(
@@ -104,4 +104,23 @@ function pluginRow(explored: Explored, path: string): Html {
   const place = path.includes('{') ? undefined : findPlace(explored, path)
   const shown = html`<code>${path}</code>`
   return html`<tr><td>${place ? html`<a href="${ROOT + path}">${shown}</a>` : shown}</td><td>${routes.map(({ method }) => html`${badge(method)} `)}</td><td class="dim">${routes[0]?.source ?? ''}</td></tr>`
+}
+
+/** Whether the database responds. */
+export type DatabaseState =
+  | { readonly version: string; readonly milliseconds: number }
+  /** Why it does not. */
+  | { readonly problem: string }
+
+/** Asks the database for its version. */
+export async function databaseState(context: Context): Promise<DatabaseState> {
+  const started = performance.now()
+  try {
+    const rows: unknown = await context.service.unscopedKnex.raw(`select current_setting('server_version') as version`)
+    const [row] = (rows as { readonly rows: readonly { readonly version: string }[] }).rows
+    return { version: row?.version ?? '', milliseconds: performance.now() - started }
+  } catch (error) {
+    if (!(error instanceof Problem) || error.type === 'internal') throw error
+    return { problem: error.message }
+  }
 }

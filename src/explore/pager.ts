@@ -1,7 +1,6 @@
 import type { ResourceSpec } from '../config/spec.js'
 import { type ApiResponse, totalOf } from './ask.js'
-import { grouped } from './grouped.js'
-import { type Html, html } from './html.js'
+import { grouped, type Html, html } from './html.js'
 import { isSelective, keptInputs, listUrl, pageParameters, sizeParameter } from './list-query.js'
 import { ROOT } from './place.js'
 

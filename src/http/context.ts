@@ -17,13 +17,12 @@ import {
   type WithQueries,
   type WithService,
 } from './queries.js'
-import { queueKeyOf } from './queue-key.js'
+import { queueKeyOf, runQuery, transact } from './transact.js'
 import { recordsFor } from './records.js'
 import type { BodyPolicy, Context } from './route.js'
 import type { Params } from './route-table.js'
 import { readBody } from './server/body.js'
 import { EXCHANGE, type Exchange } from './server/exchange.js'
-import { runQuery, transact } from './transact.js'
 
 /** Creates the context of a request. */
 export function makeContext(exchange: Exchange, params: Params, surroundings: Surroundings): Context {

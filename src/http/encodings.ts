@@ -1,7 +1,7 @@
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { remember } from '../remember.js'
-import { acceptedCodings, codedTag, type Coding } from './codings.js'
+import { acceptedCodings, codedTag, type Coding } from './negotiation.js'
 import { isKnown } from './entity-tags.js'
 import { varied } from './reply-headers.js'
 import type { Context, Reply } from './route.js'

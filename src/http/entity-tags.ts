@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { Problem } from '../problem.js'
 import type { Precondition } from '../resource/plan.js'
-import { acceptedCodings, codedTag } from './codings.js'
+import { acceptedCodings, codedTag } from './negotiation.js'
 import type { Context, Reply } from './route.js'
 
 type Headers = Context['headers']

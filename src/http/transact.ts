@@ -1,5 +1,5 @@
 import type { KeyedRequest } from '../db/records/stored-responses.js'
-import type { Result, TransactionOptions } from '../db/database.js'
+import type { Result, TransactionOptions, QueueKey } from '../db/database.js'
 import type { QueryOptions } from '../db/queries/compile-queries.js'
 import type { Query } from '../db/queries/query-knex.js'
 import type { Task } from './after-commit.js'
@@ -8,9 +8,10 @@ import { askedBy, fingerprintOf, formatOwner } from './key-owner.js'
 import { once } from './middleware/idempotency.js'
 import { isUnknown, type Limit, limitTransaction, rejectLate, withRequest } from './outcomes.js'
 import { deriveContext, namedInLog } from './queries.js'
-import { queueKeyOf } from './queue-key.js'
 import type { Records } from './records.js'
-import type { Reply, Transaction } from './route.js'
+import type { Reply, Transaction, Route } from './route.js'
+import type { FieldSpec } from '../config/spec.js'
+import type { Params } from './route-table.js'
 
 type TransactionWork<T> = (context: Transaction, inside: Records) => Promise<T>
 
@@ -97,4 +98,23 @@ function limitFor({ kind, state: { exchange, surroundings } }: Acting): Limit {
   if (kind === 'later') return limitTransaction(surroundings.handlerTimeout)
   rejectLate(exchange, surroundings.enforce)
   return withRequest(exchange, surroundings)
+}
+
+/** The key of a request's transactions in the fair queue: the resource of its route, and the record if the route changes just one. */
+export function queueKeyOf(route: Route | undefined, params: Params): QueueKey {
+  if (!route) return {}
+  const { generated, action } = route
+  const resource = generated?.resource ?? action?.resource
+  const name = `${route.method} ${route.name}`
+  if (!resource) return { resource: name, name }
+  const { table, key } = resource.spec.model
+  return { resource: table, name, record: recordOf(key, params) }
+}
+
+/** The record that a path names, as a text; undefined for the path of a list. */
+function recordOf(key: readonly FieldSpec[], params: Params): string | undefined {
+  const [first, ...others] = key
+  if (first === undefined || others.length === 0) return first && params[first.name]
+  const parts = key.map(({ name }) => params[name])
+  return parts.includes(undefined) ? undefined : parts.join('/')
 }

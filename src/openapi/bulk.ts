@@ -7,8 +7,7 @@ import { FEATURES, headerParameters, type Subject } from './features.js'
 import type { FieldSchemas } from './field-schema.js'
 import { type JsonPart, reference } from './json-part.js'
 import { bodySchema, type SchemaNames } from './resource-schemas.js'
-import { rejecting } from './error-responses.js'
-import { headersNamed } from './responses.js'
+import { rejecting, headersNamed } from './responses.js'
 
 /** The texts for bulk operations. */
 const TEXTS: Readonly<Record<BulkOperation, { summary: string; description: string; response: string }>> = {

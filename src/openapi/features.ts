@@ -1,7 +1,7 @@
 import { type FieldSpec, JOINED_ID, type ModelSpec, type Operation, type ResourceSpec } from '../config/spec.js'
 import type { ListDescription } from '../dialects/dialect.js'
 import type { ExportFormat } from '../features/export.js'
-import type { ResponseParts } from '../features/feature.js'
+import type { ResponseParts, QueryParameter } from '../features/feature.js'
 import { describeFilter } from '../features/filterable.js'
 import { featureParameters, featureResponses, placesPage } from '../features/index.js'
 import { mayEstimate } from '../features/pagination.js'
@@ -16,8 +16,8 @@ import { joinKey } from '../resource/record-key.js'
 import type { Resource } from '../resource/resource.js'
 import type { FieldSchemas } from './field-schema.js'
 import type { JsonPart } from './json-part.js'
-import { queryParameter, repeated } from './query-parameters.js'
 import { headersNamed } from './responses.js'
+import type { JsonSchema } from '../json.js'
 
 /** The operation to describe, and the resource it belongs to. */
 export interface Subject {
@@ -183,4 +183,22 @@ export function isWriting(operation: Operation): boolean {
 
 function isOnItem(operation: Operation): boolean {
   return operation !== 'list' && operation !== 'create'
+}
+
+/** The parameter of a feature. */
+export function queryParameter({ name, description, schema, several }: Omit<QueryParameter, 'read'>): JsonPart {
+  const between = several ? { style: 'form', explode: false } : {}
+  return { name, in: 'query', description, ...between, schema }
+}
+
+interface ListLimits {
+  readonly minItems?: number
+  readonly maxItems?: number
+  readonly uniqueItems?: true
+}
+
+/** Converts a parameter with one or several comma-separated values to a repeated parameter. */
+export function repeated({ schema, ...described }: JsonPart, limits: ListLimits): JsonPart {
+  const { items = schema } = schema as JsonSchema
+  return { ...described, style: 'form', explode: true, schema: { type: 'array', items, minItems: 1, ...limits } }
 }

@@ -6,8 +6,7 @@ import { toPascal } from '../resource/names.js'
 import { describeDialect, FEATURES, type Subject } from './features.js'
 import { type JsonPart, reference } from './json-part.js'
 import type { DocumentedMode, SchemaNames } from './resource-schemas.js'
-import { rejecting } from './error-responses.js'
-import { headersNamed } from './responses.js'
+import { rejecting, headersNamed } from './responses.js'
 
 /** The texts for an operation. */
 interface Saying {

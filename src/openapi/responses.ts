@@ -4,6 +4,7 @@ import type { JsonSchema } from '../json.js'
 import { PROBLEMS, type ProblemType } from '../problem.js'
 import { toPascal } from '../resource/names.js'
 import { type JsonPart, reference } from './json-part.js'
+import type { Resource } from '../resource/resource.js'
 
 /** Statuses that any request may get: it is malformed, or the server failed. */
 export const UNDECLARED: readonly number[] = [400, 408, 417, 431, 500, 501, 504]
@@ -156,4 +157,14 @@ function exampleOf(type: ProblemType, title: string, status: number): JsonPart {
     message: title,
     request_id: '3f2c7a52-7d0e-4b5c-9f62-1d1f6a1c8e11',
   }
+}
+
+/** The error responses of a resource by status; a dialect may have its own shape. */
+export function rejecting({ spec }: Resource): (status: number | 'other') => JsonPart {
+  const isRendered = spec.dialect?.rejection !== undefined
+  if (!isRendered) return (status) => reference('responses', status === 'other' ? 'AnyOther' : rejectionName(status))
+  return (status) => ({
+    ...(status === 'other' ? anyOther() : rejection(status)),
+    content: renderedProblem(spec.dialect?.rejectionSchema),
+  })
 }

@@ -3,11 +3,11 @@ import type { AppSpec, ComputedSpec, ModelSpec, ResourceSpec } from '../config/s
 import type { RouteTable } from '../http/route-table.js'
 import { toPascal, uniqueNames } from '../resource/names.js'
 import type { Resource } from '../resource/resource.js'
-import { listParameters } from './list-types.js'
 import { declare, type ModelNames, modelTypes, nameModel, rowType } from './model-types.js'
-import { routeTypes } from './route-types.js'
 import { serverSet } from '../resource/values.js'
 import { type Member, formatNames, formatObject, formatValue } from './spelling.js'
+import { featureParameters } from '../features/index.js'
+import type { Route } from '../http/route.js'
 
 /** The compiled application to write types for. */
 interface Typed {
@@ -114,4 +114,35 @@ function registration(
   }
 }
 `
+}
+
+/** The parameters of a list; undefined for a resource in a dialect, which has its own parameters. */
+export function listParameters({ spec }: Resource): readonly Member[] | undefined {
+  if (spec.dialect) return undefined
+  return featureParameters(spec, 'list').map(({ name, typescript }) => ({
+    name,
+    type: `${typescript} | undefined`,
+    optional: true,
+  }))
+}
+
+/** The arguments for the path of each named route. Ids are values of records, or text from a URL. */
+export function routeTypes(routes: RouteTable): readonly Member[] {
+  // The first route of a name determines its types.
+  const named = new Map([...routes].reverse().map((route) => [route.name, route]))
+  return routes.names().map((name) => {
+    const route = named.get(name)
+    const members = (routes.parameters(name) ?? []).map((parameter) => ({
+      name: parameter,
+      type: parameterType(route, parameter),
+    }))
+    return { name, type: formatObject(members, 6) }
+  })
+}
+
+function parameterType(route: Route | undefined, parameter: string): string {
+  const key = (route?.generated ?? route?.action)?.resource.spec.model.key.find(({ name }) => name === parameter)
+  if (!key) return 'bigint | number | string'
+  const type = formatValue(key)
+  return type === 'string' ? type : `${type} | string`
 }

@@ -1,7 +1,7 @@
 import { dialectOf } from '../../dialects/index.js'
 import { featuresAtMount } from '../../features/index.js'
 import { fitsDialect } from './dialect-gaps.js'
-import { mountName } from './mount-name.js'
+import { mountName } from './check-mounts.js'
 import { joinedIdOf, type MountSpec, type ResourceSpec } from '../spec.js'
 import type { MountYaml } from '../schema/yaml-shape.js'
 

@@ -24,7 +24,7 @@ import type { FeatureBuilds } from './check-resources.js'
 import { buildAuth } from './build-auth.js'
 import { buildRelations } from './build-relations.js'
 import { readComparison } from './index-conditions.js'
-import { operationsOf } from './operations.js'
+import { operationsOf } from './resource-drafts.js'
 import { labelOf } from '../../fields/default-label.js'
 import { DEFAULTS } from '../schema/schema.js'
 import {

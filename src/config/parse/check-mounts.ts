@@ -4,7 +4,6 @@ import type { Json } from '../../json.js'
 import { findValue } from '../yaml/located.js'
 import { JOINED_ID } from '../core-spec.js'
 import { hasMember } from './drafts.js'
-import { mountName } from './mount-name.js'
 import type { Report } from './report.js'
 import type { ResourceDraft } from './resource-drafts.js'
 import { API_DEFAULTS } from '../schema/defaults.js'
@@ -65,4 +64,9 @@ function checkIdentity(root: Json, { name, path, model, has, yaml }: ResourceDra
       : `the dialect ${show(dialect)} needs a primary key, which ${show(name)} does not have`
     report.add({ code: isTaken ? 'SC304' : 'SC320', path: at, message, help: [help] })
   }
+}
+
+/** The prefix of route names at a mount: `admin-api` for `/admin-api`, `v2-admin` for `/v2/admin`. */
+export function mountName(path: string): string {
+  return path.slice(1).replaceAll('/', '-')
 }

@@ -2,9 +2,8 @@ import { PLAIN } from '../../dialects/index.js'
 import type { Json } from '../../json.js'
 import type { Drafts, ModelDraft } from './drafts.js'
 import { findValue, type Path } from '../yaml/located.js'
-import { operationsOf } from './operations.js'
 import type { Report } from './report.js'
-import type { Operation } from '../core-spec.js'
+import { type Operation, OPERATIONS, READS } from '../core-spec.js'
 import { itemsOf, membersOf, type ResourceYaml } from '../schema/yaml-shape.js'
 
 /** A resource as far as it can be read. */
@@ -58,4 +57,13 @@ function dialectOf(root: Json, own: Json | undefined): string {
 export function offers({ path, yaml, has }: ResourceDraft, operation: Operation, report: Report): boolean | undefined {
   const unclear = (['operations', 'read_only'] as const).some((key) => yaml[key] !== undefined && !has(key))
   return unclear || report.isUncertain(path) ? undefined : operationsOf(yaml).includes(operation)
+}
+
+/** What a resource offers, in the order of the list of all operations. */
+export function operationsOf({
+  operations,
+  read_only,
+}: Pick<ResourceYaml, 'operations' | 'read_only'>): readonly Operation[] {
+  const given: readonly Operation[] = read_only ? READS : (operations ?? OPERATIONS)
+  return OPERATIONS.filter((operation) => given.includes(operation))
 }

@@ -1,9 +1,9 @@
 import { DIALECTS, PLAIN } from '../../dialects/index.js'
 import type { JsonSchema } from '../../json.js'
 import { corsSchema } from './cors.js'
-import { hostsSchema } from './hosts.js'
 import { publicSchemas } from './public-url.js'
-import { doc, mapping } from './parts.js'
+import { doc, mapping, listOf } from './parts.js'
+import { HOST_PATTERN } from '../host.js'
 
 /** The defaults of `api`. */
 export const API_DEFAULTS = {
@@ -93,5 +93,24 @@ export function mountSchema(): JsonSchema {
       dialect: dialectSchema('The client conventions of all resources there; by default those of each resource.'),
     },
     ['path'],
+  )
+}
+
+const HINT =
+  'a host is a name or address in lower case without a scheme or port, such as `api.example.org`, `[::1]` or `*.example.org`'
+
+/** The schema of `api.hosts`. */
+export function hostsSchema(): JsonSchema {
+  return doc(
+    listOf(
+      {
+        pattern: `^(?=[^A-Z]*$)${HOST_PATTERN}$`,
+        patternErrorMessage: HINT,
+        maxLength: 253,
+      },
+      { maxItems: 100 },
+    ),
+    'Hosts of the service, with any port; others are 421. By default any host, but on loopback in development only local names.',
+    'hosts: [api.example.org]',
   )
 }

@@ -4,7 +4,6 @@ import { resolve } from 'node:path'
 import { types } from 'node:util'
 import { gunzipSync } from 'node:zlib'
 import { DatabaseRejected } from '../database.js'
-import { freeName } from './free-name.js'
 import { EMBEDDED_MAJOR, startPglite } from './pglite.js'
 import { lockDirectory } from './lock.js'
 
@@ -75,4 +74,12 @@ function readMember(archive: Buffer, wanted: string): string | undefined {
     at += BLOCK + Math.ceil(size / BLOCK) * BLOCK
   }
   return undefined
+}
+
+/** Returns an unused name next to a directory: `pg.before-reset-1` for `pg`, or the next number. */
+export function freeName(directory: string, suffix: string): string {
+  for (let number = 1; ; number++) {
+    const name = `${directory}.${suffix}-${number}`
+    if (!existsSync(name)) return name
+  }
 }

@@ -1,4 +1,4 @@
-import type { Knex } from 'knex'
+import type { Knex, knex as KnexFactory } from 'knex'
 import pg from 'pg'
 import { Problem } from '../../problem.js'
 import type { Database } from '../database.js'
@@ -7,7 +7,6 @@ import { driverTypes } from '../driver/parsers.js'
 import { RowClient } from '../driver/row-messages.js'
 import { createSend } from '../driver/send.js'
 import type { End } from '../driver/transaction.js'
-import { makeKnex } from '../knex.js'
 import { createFairQueue } from './fair-queue.js'
 import { createHandover } from './handover.js'
 import { openPipelined, type PipelinedOptions } from './pipelined-connections.js'
@@ -15,6 +14,7 @@ import { createQueries } from './pooled-queries.js'
 import { createTransactions } from './pooled-transactions.js'
 import { createProbe } from './probe.js'
 import { createSendOnce } from './send-once.js'
+import { createRequire } from 'node:module'
 
 interface PooledOptions extends Pick<Database, 'description' | 'whenPending' | 'concurrent'> {
   /** How connections are opened, and the maximum number. */
@@ -94,4 +94,13 @@ export function poolDatabase({
     },
     close: () => (ended ??= end()),
   }
+}
+
+const silent = { debug: ignore, warn: ignore, error: ignore, deprecate: ignore }
+
+/** Creates a Knex instance over one of our pools. Knex is loaded on first use, because it takes longer to load than everything else. */
+export function makeKnex(connectionPool: NonNullable<Knex.Config['connectionPool']>): Knex {
+  const { knex } = createRequire(import.meta.url)('knex') as { readonly knex: typeof KnexFactory }
+  // With a version, Knex does not query the server for it. It only checks whether the version is very old.
+  return knex({ client: 'pg', version: '14', connectionPool, log: silent })
 }

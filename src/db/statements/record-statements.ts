@@ -18,12 +18,11 @@ import { assignmentsOf, grantedChangeSql } from './granted-changes.js'
 import { coveredBefore, coversStored, unchangedBy } from './covering-sql.js'
 import { grantedWrites, unnamedFields } from './granted-writes.js'
 import { type Projection, projectionFor } from './projections.js'
-import { meets } from './preconditions.js'
 import type { PreparedStatements, Rendered } from './prepared-statements.js'
 import { type Parameters, parameters } from './parameters.js'
-import { createTemplates, onlyCaller, renderedAlone } from './templates.js'
+import { createTemplates, onlyCaller, renderedAlone, createWriteTemplates } from './templates.js'
 import type { WriteColumns } from './write-columns.js'
-import { createWriteTemplates } from './write-templates.js'
+import { arrayLiteral, type Cell } from '../../fields/cell.js'
 
 /** The statements about one existing record; `id` has the written values of its key. */
 export interface RecordStatements {
@@ -217,4 +216,24 @@ interface About {
 
 function hasPatch(row: Row): boolean {
   return Object.values(row).some((value) => value instanceof JsonMergePatch)
+}
+
+/**
+ * Renders preconditions as more conditions of a `where`. PostgreSQL evaluates them on the row that it changes, after waiting for concurrent changes,
+ * so nothing can come between. `tagOf` makes the SQL of the record's entity tag.
+ */
+export function meets(only: readonly Precondition[], tagOf: () => string | undefined, params: Parameters): string {
+  const all = only.map((condition) => {
+    const { tags, wanted } = condition
+    if (tags === 'any') return wanted ? '' : ' and false'
+    const tag = tagOf()
+    if (tag === undefined) throw new Error('records in this form have no entity tags')
+    const listed = `${tag} = any(${params.add(tagArray(tags))}::bytea[])`
+    return wanted ? ` and ${listed}` : ` and not ${listed}`
+  })
+  return all.join('')
+}
+
+function tagArray(tags: readonly string[]): Cell {
+  return arrayLiteral(tags.map((digits) => `\\x${digits}`))
 }

@@ -2,8 +2,9 @@ import type { Rule, RuleCondition, UserSpec } from '../../config/spec.js'
 import { writeCell } from '../../fields/cell.js'
 import { identifier } from '../../fields/sql-literal.js'
 import { tableSql } from '../../fields/table-name.js'
-import { type Caller, type CallerKey, operandOf, subjectAs } from '../../resource/access.js'
-import type { Parameters } from './parameters.js'
+import { type Caller, type CallerKey, operandOf, subjectAs, type Membership } from '../../resource/access.js'
+import { type Parameters, parameters } from './parameters.js'
+import type { Statement } from '../database.js'
 
 /** The caller and the parameters of one statement. */
 export interface Asking {
@@ -76,4 +77,18 @@ function userSql({ model, key, match }: UserSpec, caller: Caller, params: Parame
 /** The SQL of a value to write. */
 export function callerKeySql({ user, caller }: CallerKey, params: Parameters): string {
   return userSql(user, caller, params)
+}
+
+/** Selects a text for each membership, by which its values for a caller can be compared with later ones. */
+export function membershipStatement(memberships: readonly Membership[], caller: Caller): Statement {
+  const params = parameters()
+  const texts = memberships.map((membership) => {
+    if ('user' in membership) return `${userSql(membership.user, caller, params)}::text`
+    const { model, field, rows } = membership.set
+    const name = identifier('@set')
+    const value = `${name}.${identifier(field.column)}::text`
+    const found = ruleSql(rows, name, { caller, params })
+    return `(select md5(string_agg(distinct ${value}, ',' order by ${value})) from ${tableSql(model.table)} ${name} where ${found})`
+  })
+  return { text: `select ${texts.join(', ')}`, values: params.values, retry: true }
 }

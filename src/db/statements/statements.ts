@@ -15,9 +15,8 @@ import { type GrantedWrite, grantedWrites } from './granted-writes.js'
 import { filledByScope } from './scope.js'
 import { createPreparedStatements, type Rendered, type StatementCounts } from './prepared-statements.js'
 import type { Parameters } from './parameters.js'
-import { onlyCaller, renderedAlone } from './templates.js'
+import { onlyCaller, renderedAlone, createWriteTemplates } from './templates.js'
 import { type WriteColumns, writeColumnsOf } from './write-columns.js'
-import { createWriteTemplates } from './write-templates.js'
 
 /** Every statement of a resource in one projection. All SQL for records is generated here. */
 export interface Statements extends ListStatements, RecordStatements, BulkStatements {

@@ -5,6 +5,8 @@ import type { Row } from '../../resource/plan.js'
 import type { Bounds } from './bounds.js'
 import { type Parameters, parameters } from './parameters.js'
 import type { Rendered } from './prepared-statements.js'
+import { rememberByText } from '../../remember.js'
+import type { GrantedWrite } from './granted-writes.js'
 
 /** The values of one request for a statement. */
 export interface Inputs {
@@ -141,4 +143,13 @@ function givenAt(at: number, cell: (given: unknown) => Cell): Source {
 
 function writtenIn(field: FieldSpec): Source {
   return ({ row }) => writeCell(field, row?.[field.name])
+}
+
+/**
+ * Keeps the texts of writes for callers with the same roles. A text depends on the fields that are written and on the grants that can cover them.
+ * @returns the templates for a write
+ */
+export function createWriteTemplates(maxEntries: number): (write: GrantedWrite) => Templates {
+  const templates = rememberByText(maxEntries, () => createTemplates({ ownsValues: false }))
+  return ({ form }) => templates(form)
 }

@@ -1,5 +1,5 @@
 import { Problem } from '../../problem.js'
-import { readWeights } from '../weights.js'
+import { readWeights } from '../negotiation.js'
 import type { Stage } from './endpoint.js'
 
 const JSON_TYPE = 'application/json'

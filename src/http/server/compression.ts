@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { pipeline, Readable } from 'node:stream'
 import { constants, createBrotliCompress, createGzip } from 'node:zlib'
-import { acceptedCodings, codedTag, type Coding } from '../codings.js'
+import { acceptedCodings, codedTag, type Coding } from '../negotiation.js'
 import { compress, MIN_LENGTH, QUALITY } from '../encodings.js'
 import { valueOf, varied, withHeader } from '../reply-headers.js'
 import type { Reply } from '../route.js'

@@ -1,10 +1,10 @@
 import { literal } from '../../fields/sql-literal.js'
-import type { Catalog } from '../introspect/catalog.js'
+import type { Catalog, CatalogTable } from '../introspect/catalog.js'
 import { safe, type Step } from '../files/steps.js'
-import { choicesOf } from './choices.js'
 import { find } from './pair.js'
 import { type EnumColumn, enumColumns, enumOf, nameOfEnum, replaceEnum } from './replace-enum.js'
 import type { WantedTable } from './sql.js'
+import { joinLimits, readCheck } from '../introspect/constraint-parser.js'
 
 /** The existing tables under their wanted names, and the wanted tables. */
 interface Sides {
@@ -93,4 +93,11 @@ function addChoices({ type, labels, choices, added, used }: Widening): Step {
 function placeOf(choice: string, choices: readonly string[], labels: readonly string[]): string {
   const previous = choices[choices.indexOf(choice) - 1]
   return previous === undefined ? `before ${literal(labels[0] ?? '')}` : `after ${literal(previous)}`
+}
+
+/** The texts that the checks on a column allow; undefined if they allow any. */
+export function choicesOf({ columns, constraints }: CatalogTable, name: string): readonly string[] | undefined {
+  const column = find(columns, name)
+  const checks = constraints.filter(({ kind, columns: [first] }) => kind === 'check' && first === name)
+  return column && joinLimits(checks.flatMap(({ definition }) => readCheck(definition, column) ?? [])).choices
 }

@@ -1,7 +1,7 @@
 import type { Catalog, CatalogColumn, CatalogConstraint, CatalogIndex, CatalogTable } from '../introspect/catalog.js'
 import { countsOf } from '../../fields/columns.js'
 import { readDefault } from '../introspect/constraint-parser.js'
-import { choicesOf } from './choices.js'
+import { choicesOf } from './enum-steps.js'
 import type { Ownership } from './ownership.js'
 import { both, extra, type FormerNames, find, has, isOurs, isRetyped, usesOf } from './pair.js'
 import { isRepresentable } from '../introspect/representable.js'
