@@ -16,7 +16,7 @@ import { printFrames } from './diagnostics.js'
 import type { EnvFile } from './env-file.js'
 import { type ExitCode, Failure, Finished } from './failure.js'
 import { createOutput, type Output } from './output.js'
-import type { Parent } from './serve/parent.js'
+import type { Parent } from './serve/workers/parent.js'
 
 export type StopSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP'
 

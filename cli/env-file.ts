@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 import { Failure } from './failure.js'
-import type { LogEntry } from './serve/log-entry.js'
+import type { LogEntry } from './serve/log/log-entry.js'
 
 /** The result of reading the file of variables. Values are never shown: some are passwords. */
 export interface EnvFile {

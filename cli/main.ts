@@ -3,7 +3,7 @@ import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { openScratch } from '../src/internal.js'
 import type { Lifecycle, StopSignal } from './context.js'
-import { findParent } from './serve/parent.js'
+import { findParent } from './serve/workers/parent.js'
 import { readEnvFile } from './env-file.js'
 import { runCommandLine } from './run.js'
 

@@ -1,7 +1,7 @@
 import type { Writable } from 'node:stream'
 import picocolors from 'picocolors'
 import { displayWidth } from '../src/internal.js'
-import { createLossyWriter, type LossyWriter } from './serve/lossy-writer.js'
+import { createLossyWriter, type LossyWriter } from './serve/log/lossy-writer.js'
 import { wrapText } from './wrap.js'
 
 export type Colors = ReturnType<typeof picocolors.createColors>

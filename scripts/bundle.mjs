@@ -41,7 +41,7 @@ if (ENTRIES.every((entry) => existsSync(join(home, entry)))) await bundle()
 
 async function bundle() {
   await writeShape(join(home, 'src', 'config', 'schema'))
-  await writeAssets(join(home, 'src', 'explore', 'asset-texts.js'))
+  await writeAssets(join(home, 'src', 'explore', 'assets', 'asset-texts.js'))
   const before = scriptsIn(home)
   const { metafile } = buildSync({
     absWorkingDir: home,

@@ -1,7 +1,7 @@
 import { transformSync } from 'esbuild'
 
 /**
- * The module with the style sheet and scripts of Explore in few bytes, to use in place of `src/explore/asset-texts`.
+ * The module with the style sheet and scripts of Explore in few bytes, to use in place of `src/explore/assets/asset-texts`.
  * @param {Readonly<Record<string, string>>} texts by file name
  */
 export function shrinkAssets(texts) {

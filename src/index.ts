@@ -11,7 +11,7 @@
  * }
  * export default plugin
  */
-export type { Plugin } from './http/plugin.js'
+export type { Plugin } from './http/registrations/plugin.js'
 
 /**
  * The argument of a plugin. Pass it on to split a large plugin into functions.
@@ -21,7 +21,7 @@ export type { Plugin } from './http/plugin.js'
  *   app.route('GET', '/reports/longest/', 'longest', () => ({ status: 200, body: books.members }))
  * }
  */
-export type { PluginApp } from './http/plugin.js'
+export type { PluginApp } from './http/registrations/plugin.js'
 
 /**
  * One request, as handlers see it. It gives access to the records of every resource.
@@ -63,7 +63,7 @@ export type { BodyPolicy } from './http/route.js'
  * @example
  * const quantity = (body: JsonBody): string => (body.keys.includes('quantity') ? body.source('quantity') : '1')
  */
-export type { JsonBody } from './json-body.js'
+export type { JsonBody } from './foundation/json-body.js'
 
 /**
  * An error response. Throw it from a handler, a hook or an action; its `type` decides the status.
@@ -72,21 +72,21 @@ export type { JsonBody } from './json-body.js'
  *   if (title === '') throw new Problem('conflict', 'The title is empty')
  * }
  */
-export { PluginProblem as Problem } from './problem.js'
+export { PluginProblem as Problem } from './foundation/problem.js'
 
 /**
  * The types of problems. The type determines the status.
  * @example
  * const typeOf = (locked: boolean): ProblemType => (locked ? 'conflict' : 'not_found')
  */
-export type { ProblemType } from './problem.js'
+export type { ProblemType } from './foundation/problem.js'
 
 /**
  * An error of one field of a body. The message is a whole sentence; by convention, it begins with the field's label.
  * @example
  * const empty: FieldError = { field: 'title', message: 'Title must not be empty' }
  */
-export type { FieldError } from './problem.js'
+export type { FieldError } from './foundation/problem.js'
 
 /**
  * Renders the body of every error below a path. Register it with `app.problems`.
@@ -135,21 +135,21 @@ export type { ListParameters } from './resource/query.js'
  * @example
  * const empty: Json = { items: [], next: null }
  */
-export type { Json } from './json.js'
+export type { Json } from './foundation/json.js'
 
 /**
  * A JSON Schema (2020-12), for settings and for descriptions of routes.
  * @example
  * const percentage: JsonSchema = { type: 'integer', minimum: 0, maximum: 100 }
  */
-export type { JsonSchema } from './json.js'
+export type { JsonSchema } from './foundation/json.js'
 
 /**
  * The value of a `json` field with its exact digits. Construct one to store numbers that JavaScript would round.
  * @example
  * const exact = new JsonText('{"total": 12345678901234567890}')
  */
-export { JsonText } from './fields/json-text.js'
+export { JsonText } from './fields/spelling/json-text.js'
 
 /**
  * An operation besides the generated ones, on a record or on the whole resource. Register it with `app.action`.
@@ -161,7 +161,7 @@ export { JsonText } from './fields/json-text.js'
  *   },
  * }
  */
-export type { Action } from './http/action.js'
+export type { Action } from './http/registrations/action.js'
 
 /**
  * A function that wraps the handlers of routes: it can respond itself, or change the reply of `next()`. Register it with `app.use`.
@@ -178,7 +178,7 @@ export type { Middleware } from './http/route.js'
  * @example
  * const isTenant = (tenant: Value<number>, context: Context): boolean => tenant.get(context) !== undefined
  */
-export type { Value } from './http/request-value.js'
+export type { Value } from './http/registrations/request-value.js'
 
 /**
  * Functions that run before and after the writes of a resource. Register them with `app.hooks`.
@@ -187,14 +187,14 @@ export type { Value } from './http/request-value.js'
  *   beforeCreate: ({ values }) => ({ title: values.title?.trim() ?? '' }),
  * }
  */
-export type { Hooks } from './http/hooks.js'
+export type { Hooks } from './http/registrations/hooks.js'
 
 /**
  * The argument of the hook `afterCommit`: a write that has been committed.
  * @example
  * const line = ({ operation, id }: Committed<Row>): string => `${operation} ${id}`
  */
-export type { Committed } from './http/hooks.js'
+export type { Committed } from './http/registrations/hooks.js'
 
 /**
  * The function that computes a field declared under `computed`. Register it with `app.compute`.
@@ -211,7 +211,7 @@ export type { Computation } from './resource/computed.js'
  *   return generated()
  * }
  */
-export type { Replacement } from './http/replacement.js'
+export type { Replacement } from './http/registrations/replacement.js'
 
 /**
  * The description of a hand-written route in the OpenAPI document.

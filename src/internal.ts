@@ -1,21 +1,33 @@
 /** What the command line, the generated documentation and our own tests import. `package.json` does not export it; plugins have `index.ts`. */
 export type { App } from './application.js'
-export { textOf } from './access/decide-write.js'
-export { decide } from './access/decide.js'
+export { textOf } from './access/decide/decide-write.js'
+export { decide } from './access/decide/decide.js'
 export { explainGrants, type EvaluatedGrant } from './access/explain-grants.js'
-export { kindOf } from './access/compare.js'
+export { kindOf } from './access/decide/compare.js'
 export { callerFor, exampleCallers, exampleValues, nearTo, rulesOf, towards } from './access/examples.js'
-export { type EvaluatedCondition, type EvaluatedRule, evaluateRule, type StoredRecord } from './access/evaluate.js'
+export {
+  type EvaluatedCondition,
+  type EvaluatedRule,
+  evaluateRule,
+  type StoredRecord,
+} from './access/decide/evaluate.js'
 export { accessMatrix, type MatrixGrant } from './access/matrix.js'
-export { type AccessRequest, type Asker, findRecord, grantsOf, knownBy, type Situation } from './access/situation.js'
+export {
+  type AccessRequest,
+  type Asker,
+  findRecord,
+  grantsOf,
+  knownBy,
+  type Situation,
+} from './access/decide/situation.js'
 export { formatCondition, formatName } from './access/format.js'
 export { findWidened, type Widened } from './access/wider.js'
 export { keyId, makeKey } from './auth/api-keys.js'
 export { typedClaims } from './auth/claims.js'
 export { keysOf, makeIssuerKey, type SigningKey, signToken } from './auth/local-issuer.js'
 export { isSubject } from './auth/claims.js'
-export { checkConfig } from './config/parse/check.js'
-export { declareField } from './migrations/introspect/declare-field.js'
+export { checkConfig } from './config/parse/check/check.js'
+export { declareField } from './migrations/introspect/choose/declare-field.js'
 export { declareResource, formatResource, type UndeclaredResource } from './config/edit/add-resource.js'
 export { declareRename } from './config/edit/add-rename.js'
 export { isFieldName } from './config/schema/parts.js'
@@ -23,9 +35,9 @@ export { configSchema } from './config/schema/schema.js'
 export { type Diagnostic, DIAGNOSTICS, renderDiagnostics, type Style, toGithub, toJson } from './config/diagnostic.js'
 export { type ConfigDocument, readConfig } from './config/yaml/document.js'
 export type { AppSpec, ModelSpec, ResourceSpec } from './config/spec.js'
-export { inDependencyOrder } from './dependency-order.js'
-export { cutToWidth, displayWidth } from './display-width.js'
-export { shellWord } from './shell-word.js'
+export { inDependencyOrder } from './foundation/dependency-order.js'
+export { cutToWidth, displayWidth } from './foundation/display-width.js'
+export { shellWord } from './foundation/shell-word.js'
 export { identifier, literal } from './fields/sql-literal.js'
 export { tableSql } from './fields/table-name.js'
 export { createAll, wantedTables } from './migrations/plan/sql.js'
@@ -54,9 +66,9 @@ export { DRAINING, type Readiness } from './health/readiness.js'
 export { findTracing } from './health/tracing.js'
 export { urlOf } from './http/server/listen.js'
 export { resourceAt, type Route } from './http/route.js'
-export { encodeSegment } from './resource/path-segment.js'
-export { parseSegment } from './resource/record-key.js'
-export type { Json, JsonSchema } from './json.js'
+export { encodeSegment } from './resource/keys/path-segment.js'
+export { parseSegment } from './resource/keys/record-key.js'
+export type { Json, JsonSchema } from './foundation/json.js'
 export { type LoadedApplication, type LoadedSpec, loadApplication, loadSpec } from './load.js'
 export { type IndexFindings, indexDifferences } from './migrations/drift/index-differences.js'
 export { declaredIndexDifferences } from './migrations/drift/declared-indexes.js'
@@ -66,7 +78,7 @@ export { adoptDrift } from './migrations/introspect/adopt.js'
 export { ConsentNeeded, describeLoss, objectsOf } from './migrations/run/consent.js'
 export { type Drift, readDrift } from './migrations/drift/drift.js'
 export { isReading, OPERATIONS } from './config/core-spec.js'
-export type { ChosenModel } from './migrations/introspect/choose.js'
+export type { ChosenModel } from './migrations/introspect/choose/choose.js'
 export {
   INTROSPECT_STAGES,
   type Introspected,
@@ -74,10 +86,10 @@ export {
   writeIntrospected,
 } from './migrations/introspect/introspect.js'
 export { MigrationError } from './migrations/files/error.js'
-export { type CountedPlan, type CountedStep, countRows, wantsRows } from './migrations/plan/row-counts.js'
-export { holdAgainst } from './migrations/plan/live-obstacles.js'
-export type { Swap } from './migrations/plan/swaps.js'
-export type { GivenConversion } from './migrations/plan/type-change.js'
+export { type CountedPlan, type CountedStep, countRows, wantsRows } from './migrations/plan/prove/row-counts.js'
+export { holdAgainst } from './migrations/plan/prove/live-obstacles.js'
+export type { Swap } from './migrations/plan/steps/swaps.js'
+export type { GivenConversion } from './migrations/plan/steps/type-change.js'
 export { openResultStore } from './migrations/run/result-store.js'
 export { applyGrowth, type Growth, planGrowth } from './migrations/run/grow.js'
 export { planAdditions, wantSameTables } from './migrations/plan/additions.js'
@@ -95,7 +107,7 @@ export { renumber } from './migrations/run/renumber.js'
 export { sumOf as sumOfWaits } from './migrations/locks/locks.js'
 export { isBlocking, lockMeaning } from './migrations/locks/modes.js'
 export { type HeldLock, measureMigration } from './migrations/run/measure.js'
-export { largeTables } from './migrations/plan/online.js'
+export { largeTables } from './migrations/plan/steps/online.js'
 export { type Blocker, describeBlocker, type MigrationProgress } from './migrations/run/watch.js'
 export { describeNewer, type MigrationStatus, newerIn, recordedChecksum } from './migrations/files/journal.js'
 export {
@@ -110,7 +122,7 @@ export { differencesFromLater, schemaDifferences } from './migrations/drift/veri
 export { OPENAPI_VERSIONS, type OpenApiVersion, renderOpenApi } from './openapi/serve.js'
 export { pluginFiles } from './plugins/load.js'
 export { migrationFolder } from './plugins/migration-folder.js'
-export { PluginProblem as Problem, PROBLEMS } from './problem.js'
+export { PluginProblem as Problem, PROBLEMS } from './foundation/problem.js'
 export type { Resource } from './resource/resource.js'
 export { hasSwaggerUi } from './explore/swagger-ui.js'
 export { createService, type Service } from './service.js'

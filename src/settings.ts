@@ -3,7 +3,7 @@ import { type Ajv2020, loadAjv } from './config/schema/ajv.js'
 import { PUBLIC_URL, PUBLIC_URL_HINT } from './config/schema/public-url.js'
 import type { Rejection } from './config/parse/rejection.js'
 import type { AppSpec } from './config/spec.js'
-import type { Json, JsonSchema } from './json.js'
+import type { Json, JsonSchema } from './foundation/json.js'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 

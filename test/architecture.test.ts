@@ -37,28 +37,15 @@ const DECLARED: readonly string[] = [
   'src/config/parse/rejection.ts',
   'src/config/parse/drafts.ts',
   'src/config/parse/resource-drafts.ts',
-  'src/config/parse/operations.ts',
   'src/config/parse/field-names.ts',
   'src/config/parse/link-size.ts',
   'src/resource/field-schema.ts',
   'src/resource/query.ts',
 ]
 
-/** Imports run from a later line to an earlier one. Names on one line do not know each other, unless the line is a part by itself. */
+/** Imports run from a later line to an earlier one. Names on one line do not know each other, but the declared parts do. */
 const LAYERS: readonly (readonly string[])[] = [
-  [
-    'src/dependency-order.ts',
-    'src/problem.ts',
-    'src/display-width.ts',
-    'src/fail.ts',
-    'src/json.ts',
-    'src/json-body.ts',
-    'src/json-scanner.ts',
-    'src/linked-list.ts',
-    'src/remember.ts',
-    'src/shell-word.ts',
-    'src/write-whole.ts',
-  ],
+  ['src/foundation/'],
   ['src/fields/'],
   ['src/lookups/'],
   ['src/pagination/'],
@@ -76,9 +63,6 @@ const LAYERS: readonly (readonly string[])[] = [
   ['src/index.ts', 'src/internal.ts', 'src/testing.ts'],
   ['cli/', 'src/snippets/'],
 ]
-
-/** The lines whose files are one part, and may use each other. */
-const PARTS = [LAYERS[0] ?? [], DECLARED]
 
 /** The files behind the names that `package.json` exports. */
 const FACES: Readonly<Record<string, string>> = {
@@ -108,6 +92,10 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
 }
 
 const MOST_LINES = 300
+
+/** Files of one folder. The lists of kinds may be longer: they have one file for each kind. */
+const MOST_FILES = 17
+const KINDS = ['src/fields/types', 'src/lookups', 'src/features', 'cli/commands']
 
 /** Lines of the longest function, including its inner functions. Lower this when that function becomes shorter. */
 const MOST_FUNCTION_LINES = 147
@@ -145,6 +133,7 @@ function findFaults(tree: Tree): string[] {
     ...imports.filter((one) => !one.local).flatMap((one) => homeFault(one)),
     ...cyclesIn(imports.filter((one) => one.local)),
     ...[...tree].flatMap(([path, text]) => textFaults(path, text)),
+    ...fullFolders(tree),
   ]
   return [...new Set(faults)]
 }
@@ -180,7 +169,7 @@ function layerFault({ from, to }: Import): string[] {
   const [here, there] = [placeOf(from), placeOf(to)]
   if (here === undefined) return [`${from} is in no layer`]
   if (there === undefined) return [`${from} imports ${to}, which is in no layer`]
-  const isOnePart = PARTS.some((names) => names.includes(here.name) && names.includes(there.name))
+  const isOnePart = DECLARED.includes(here.name) && DECLARED.includes(there.name)
   const sound = there.rank < here.rank || here.name === there.name || isOnePart
   return sound ? [] : [`${from} imports ${to}, against the layering`]
 }
@@ -239,6 +228,14 @@ function functionsOfOtherStyle(path: string, file: ts.SourceFile): string[] {
   ]
 }
 
+function fullFolders(tree: Tree): string[] {
+  const counts = new Map<string, number>()
+  for (const path of tree.keys()) counts.set(posix.dirname(path), (counts.get(posix.dirname(path)) ?? 0) + 1)
+  return [...counts]
+    .filter(([folder, count]) => count > MOST_FILES && !KINDS.includes(folder))
+    .map(([folder, count]) => `${folder} has ${count} files, more than ${MOST_FILES}`)
+}
+
 function longFunctions(path: string, file: ts.SourceFile): string[] {
   const lineAt = (position: number) => file.getLineAndCharacterOfPosition(position).line
   const visit = (node: ts.Node): string[] => {
@@ -271,13 +268,13 @@ describe('the sources', () => {
 
 describe('the rules', () => {
   const sound = {
-    'src/json.ts': 'export type Json = string\n',
-    'src/problem.ts': "import type { Json } from './json.js'\nexport const at: Json = ''\n",
+    'src/foundation/json.ts': 'export type Json = string\n',
+    'src/foundation/problem.ts': "import type { Json } from './json.js'\nexport const at: Json = ''\n",
     'src/db/store.ts':
-      "import { readFile } from 'node:fs/promises'\nimport knex from 'knex'\nimport { at } from '../problem.js'\n",
-    'src/index.ts': "export { at } from './problem.js'\n",
+      "import { readFile } from 'node:fs/promises'\nimport knex from 'knex'\nimport { at } from '../foundation/problem.js'\n",
+    'src/index.ts': "export { at } from './foundation/problem.js'\n",
     'src/snippets/plugin.ts': "import { at } from 'snippetctl'\n// A snippet.\n",
-    'src/internal.ts': "export { at } from './problem.js'\n",
+    'src/internal.ts': "export { at } from './foundation/problem.js'\n",
     'cli/main.ts': "import { at } from '../src/internal.js'\nconsole.log(at)\nprocess.exit(1)\n",
   }
 
@@ -324,7 +321,12 @@ describe('the rules', () => {
       "import { at } from 'snippetctl'",
       'src/http/a.ts imports src/index.ts, against the layering',
     ],
-    ['a file outside the layers', 'src/utils.ts', "import { at } from './problem.js'", 'src/utils.ts is in no layer'],
+    [
+      'a file outside the layers',
+      'src/utils.ts',
+      "import { at } from './foundation/problem.js'",
+      'src/utils.ts is in no layer',
+    ],
     [
       'a package away from its home',
       'src/http/a.ts',
@@ -345,9 +347,9 @@ describe('the rules', () => {
     ],
     [
       'a circle',
-      'src/json.ts',
+      'src/foundation/json.ts',
       "import { at } from './problem.js'",
-      'imports go in a circle: src/json.ts → src/problem.ts → src/json.ts',
+      'imports go in a circle: src/foundation/json.ts → src/foundation/problem.ts → src/foundation/json.ts',
     ],
     ['a word of the application', 'src/db/a.ts', '/** Snippets. */', 'src/db/a.ts:1 speaks of snippets'],
     ['an exit', 'src/db/a.ts', 'process.exit(1)', 'src/db/a.ts:1 calls process.exit'],
@@ -360,7 +362,7 @@ describe('the rules', () => {
     [
       'an application that reaches into the framework',
       'src/snippets/a.ts',
-      "import { at } from '../problem.js'",
+      "import { at } from '../foundation/problem.js'",
       "src/snippets/a.ts:1 imports the framework by a path instead of 'snippetctl'",
     ],
     ['console output', 'src/db/a.ts', "console.error('no')", 'src/db/a.ts:1 writes to the console'],
@@ -392,6 +394,16 @@ describe('the rules', () => {
 
   test('accept a valid tree', () => {
     expect(findFaults(new Map(Object.entries(sound)))).toEqual([])
+  })
+
+  test('reject a folder with too many files', () => {
+    const files = Array.from(
+      { length: MOST_FILES + 1 },
+      (_, number) => [`src/http/a/${number}.ts`, 'export {}\n'] as const,
+    )
+    expect(findFaults(new Map([...Object.entries(sound), ...files]))).toEqual([
+      `src/http/a has ${MOST_FILES + 1} files, more than ${MOST_FILES}`,
+    ])
   })
 
   test.each(broken)('reject %s', (_rule, path, text, fault) => {

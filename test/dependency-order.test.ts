@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { inDependencyOrder } from '../src/dependency-order.js'
+import { inDependencyOrder } from '../src/foundation/dependency-order.js'
 
 test.each<[string, Readonly<Record<string, string>>, string]>([
   ['items that need nothing stay as they are', { c: '', a: '', b: '' }, 'cab'],

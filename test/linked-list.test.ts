@@ -1,7 +1,14 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, test } from '@jest/globals'
-import { append, createLinkedList, type LinkedList, type ListNode, remove, valuesOf } from '../src/linked-list.js'
+import {
+  append,
+  createLinkedList,
+  type LinkedList,
+  type ListNode,
+  remove,
+  valuesOf,
+} from '../src/foundation/linked-list.js'
 
 test('values can be removed from the start, the middle and the end', () => {
   const list = createLinkedList<string>()

@@ -3,10 +3,10 @@ import { readConfig } from '../../src/internal.js'
 import { type Application, type CliContext, type CommonOptions, requireApplication } from '../context.js'
 import { type ExitCode, Failure } from '../failure.js'
 import { scratchOption } from '../migrate/scratch.js'
-import { compareAccess } from '../project/access-diff.js'
-import { explainRequest } from '../project/access-request.js'
-import { type LineOf, linesIn, matrixJson, printMatrix, type RouteAccess } from '../project/access-text.js'
-import { verifyAccess } from '../project/access-verify.js'
+import { compareAccess } from '../project/access/access-diff.js'
+import { explainRequest } from '../project/access/access-request.js'
+import { type LineOf, linesIn, matrixJson, printMatrix, type RouteAccess } from '../project/access/access-text.js'
+import { verifyAccess } from '../project/access/access-verify.js'
 
 interface AccessOptions extends CommonOptions {
   readonly json?: true

@@ -4,7 +4,7 @@ import { type CliContext, type CommonOptions, requireSpec } from '../context.js'
 import { onDatabase } from '../database/database.js'
 import { type ExitCode, Failure } from '../failure.js'
 import { alignColumns } from '../output.js'
-import { type CallerOptions, readCaller, withCallerOptions } from '../project/caller.js'
+import { type CallerOptions, readCaller, withCallerOptions } from '../project/access/caller.js'
 import { readDuration } from '../project/duration.js'
 import { requireSchema } from '../serve/schema.js'
 

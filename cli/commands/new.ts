@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import type { CliContext } from '../context.js'
 import { type ExitCode, Failure } from '../failure.js'
 import { alignColumns } from '../output.js'
-import { templateFiles } from '../project/template.js'
+import { templateFiles } from '../project/template/template.js'
 
 interface NewOptions {
   readonly empty?: true

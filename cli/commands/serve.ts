@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { CliContext } from '../context.js'
-import { ACCESS_LOGS } from '../serve/log.js'
-import { serveByWorkers } from '../serve/primary.js'
+import { ACCESS_LOGS } from '../serve/log/log.js'
+import { serveByWorkers } from '../serve/workers/primary.js'
 import { type ServeOptions, serveHere } from '../serve/serving.js'
 
 const EXAMPLES = `

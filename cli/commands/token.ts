@@ -5,7 +5,7 @@ import { type Command, Option } from 'commander'
 import { type AppSpec, keysOf, makeIssuerKey, type SigningKey, signToken } from '../../src/internal.js'
 import { type CliContext, type CommonOptions, requireSpec, shownPath } from '../context.js'
 import { type ExitCode, Failure } from '../failure.js'
-import { type CallerOptions, readCaller, withCallerOptions } from '../project/caller.js'
+import { type CallerOptions, readCaller, withCallerOptions } from '../project/access/caller.js'
 import { readDuration } from '../project/duration.js'
 
 interface TokenOptions extends CommonOptions, CallerOptions {

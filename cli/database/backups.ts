@@ -5,7 +5,7 @@ import { basename, dirname } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Database } from '../../src/internal.js'
 import { Failure } from '../failure.js'
-import type { Log } from '../serve/log.js'
+import type { Log } from '../serve/log/log.js'
 import { writeWhole } from '../project/whole-file.js'
 
 const POLL_INTERVAL_MS = 300

@@ -1,9 +1,9 @@
 import { isIPv6 } from 'node:net'
 import { hasSwaggerUi } from '../../src/internal.js'
 import type { Application, CliContext } from '../context.js'
-import type { Log } from './log.js'
+import type { Log } from './log/log.js'
 import { alignColumns, count } from '../output.js'
-import type { Listening } from './parent.js'
+import type { Listening } from './workers/parent.js'
 
 interface Announcement {
   readonly listening: Listening

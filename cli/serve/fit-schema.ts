@@ -13,7 +13,7 @@ import {
 } from '../../src/internal.js'
 import { type CliContext, projectFolders, shownPath } from '../context.js'
 import { Failure } from '../failure.js'
-import type { Log } from './log.js'
+import type { Log } from './log/log.js'
 import { findOpen, growOpen, markOpen } from './open-migration.js'
 import { applyPending, prepareSchema } from './schema.js'
 import { scratchOf, withSilentScratch } from '../migrate/scratch.js'

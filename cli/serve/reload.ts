@@ -25,7 +25,7 @@ import { printFrames } from '../diagnostics.js'
 import { Failure } from '../failure.js'
 import { fitSchema } from './fit-schema.js'
 import { createFollower } from './follow.js'
-import type { Log } from './log.js'
+import type { Log } from './log/log.js'
 import { refreshTypes } from '../project/types-file.js'
 
 /** The running server, and the files it was started from. */

@@ -17,7 +17,7 @@ import {
 } from '../../src/internal.js'
 import { projectFolders } from '../context.js'
 import { Failure } from '../failure.js'
-import type { Log } from './log.js'
+import type { Log } from './log/log.js'
 import { closeApplied, finishGrowth } from './open-migration.js'
 import { count } from '../output.js'
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { CliContext, StopSignal } from '../context.js'
 import type { ExitCode } from '../failure.js'
-import { describeError, type Log } from './log.js'
+import { describeError, type Log } from './log/log.js'
 
 /** The request to stop a server, by a signal, a crash or the end of the parent. */
 export interface Stop {

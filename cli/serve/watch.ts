@@ -1,8 +1,8 @@
 import { createMonitor, type Database, type Monitor, openAdmin } from '../../src/internal.js'
 import { rejectedAddress } from '../address.js'
 import type { CliContext } from '../context.js'
-import type { Log } from './log.js'
-import type { WorkerOptions } from './parent.js'
+import type { Log } from './log/log.js'
+import type { WorkerOptions } from './workers/parent.js'
 import type { Stop } from './stop.js'
 
 /** Where `/livez`, `/readyz` and `/metrics` are served; nowhere without a port. */

@@ -2,7 +2,7 @@ import { DIAGNOSTICS, FIELD_TYPES, PROBLEMS } from '../../src/internal.js'
 import { DIALECTS } from '../../src/dialects/index.js'
 import { PAGINATION_STYLES } from '../../src/pagination/index.js'
 import { LOOKUPS, parameterOf } from '../../src/lookups/index.js'
-import { DEFAULT_LIMITS, type Limits } from '../../src/http/server/limits.js'
+import { DEFAULT_LIMITS, type Limits } from '../../src/http/connections/limits.js'
 import { code, table } from './markdown.js'
 
 /** When each problem occurs. A new problem needs a line here. */

@@ -13,7 +13,7 @@ const REPLACED = {
   'snippetctl/testing': `${HOME}src/testing.ts`,
 }
 /** Tests measure and run the files that browsers get. */
-const ASSETS = `${HOME}src/explore/asset-texts.ts`
+const ASSETS = `${HOME}src/explore/assets/asset-texts.ts`
 /** Their modules keep state between the tests of a file, and add hooks. */
 const PER_FILE = ['test/', 'torture/', 'bench/', 'scripts/jest/globals.mjs'].map((path) => HOME + path)
 

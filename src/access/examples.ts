@@ -7,10 +7,10 @@ import {
   type RuleCondition,
   SIGNED_IN,
 } from '../config/spec.js'
-import type { Json } from '../json.js'
-import { kindOf, type StoredText } from './compare.js'
-import { evaluateRule, type Known, type StoredRecord } from './evaluate.js'
-import { type Asker, knownBy } from './situation.js'
+import type { Json } from '../foundation/json.js'
+import { kindOf, type StoredText } from './decide/compare.js'
+import { evaluateRule, type Known, type StoredRecord } from './decide/evaluate.js'
+import { type Asker, knownBy } from './decide/situation.js'
 import { writtenLiteral } from './format.js'
 
 /** The records of every table, by the name of the table. */

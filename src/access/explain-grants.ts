@@ -1,7 +1,7 @@
 import type { GrantSpec } from '../config/spec.js'
-import { type EvaluatedRule, evaluateRule, presetText, type StoredRecord } from './evaluate.js'
+import { type EvaluatedRule, evaluateRule, presetText, type StoredRecord } from './decide/evaluate.js'
 import { allows } from './restrict.js'
-import { type AccessRequest, isTo, type Situation } from './situation.js'
+import { type AccessRequest, isTo, type Situation } from './decide/situation.js'
 
 /** A grant of the requested operation, and why it covers the request or does not. */
 export interface EvaluatedGrant {

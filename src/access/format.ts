@@ -1,5 +1,5 @@
 import type { FieldSpec, Rule, RuleCondition, RuleValue } from '../config/spec.js'
-import type { Json } from '../json.js'
+import type { Json } from '../foundation/json.js'
 import { parameterOf } from '../lookups/index.js'
 import type { Lookup } from '../lookups/lookup.js'
 import { exact } from '../lookups/exact.js'

@@ -1,6 +1,6 @@
 import type { Rule, RuleCondition, RuleValue, SetSpec } from '../config/spec.js'
-import type { Json } from '../json.js'
-import { compareStored, compareValue } from './compare.js'
+import type { Json } from '../foundation/json.js'
+import { compareStored, compareValue } from './decide/compare.js'
 import { writtenLiteral } from './format.js'
 
 /** Whether a variable means the same in two configurations. */

@@ -7,10 +7,10 @@ import {
   type ResourceSpec,
   SIGNED_IN,
 } from '../config/spec.js'
-import { remember, rememberByText } from '../remember.js'
+import { remember, rememberByText } from '../foundation/remember.js'
 import { type Caller, type Membership, type Reading, readingOf, showingAll, visibleRule } from '../resource/access.js'
 import type { Identity } from '../resource/identity.js'
-import type { Links } from '../resource/links.js'
+import type { Links } from '../resource/bodies/links.js'
 import { compileResource, type Resource } from '../resource/resource.js'
 import type { CompileSchema } from '../resource/validator.js'
 import { type Applicable, grantsFor, restrict } from './restrict.js'

@@ -10,7 +10,7 @@ import {
 } from '../config/spec.js'
 import { findValue, type Path } from '../config/yaml/located.js'
 import { itemsOf, membersOf } from '../config/schema/yaml-shape.js'
-import type { Json } from '../json.js'
+import type { Json } from '../foundation/json.js'
 import { conjunctionsOf, implies, nameOf, type SameVariable, setNarrower } from './implies.js'
 import { grantableFields, grantPath } from './matrix.js'
 import { formatFields, formatRule, formatValue } from './format.js'

@@ -1,6 +1,6 @@
 import type { AuthSpec } from '../config/spec.js'
-import type { Json } from '../json.js'
-import { isStorable } from '../fields/formats.js'
+import type { Json } from '../foundation/json.js'
+import { isStorable } from '../fields/spelling/formats.js'
 
 /** Returns the claims whose values have the declared types; other claims are ignored. */
 export function typedClaims({ claims }: AuthSpec, given: (claim: AuthSpec['claims'][number]) => Json | undefined) {

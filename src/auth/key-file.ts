@@ -6,7 +6,7 @@ import type { Rejection } from '../config/parse/rejection.js'
 import type { AppSpec } from '../config/spec.js'
 import { show } from '../config/words.js'
 import { findValue } from '../config/yaml/located.js'
-import type { Json } from '../json.js'
+import type { Json } from '../foundation/json.js'
 
 /**
  * Reads public keys: a key set (RFC 7517), or public keys and certificates in PEM (RFC 7468).

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import type { JSONWebKeySet } from 'jose'
-import { Problem } from '../problem.js'
+import { Problem } from '../foundation/problem.js'
 
 /** The public keys that verify tokens. */
 export interface KeySource {

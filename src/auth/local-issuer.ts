@@ -1,7 +1,7 @@
 import type { JWK } from 'jose'
 import { membersOf } from '../config/schema/yaml-shape.js'
 import type { AuthSpec, JwtSpec } from '../config/spec.js'
-import type { Json } from '../json.js'
+import type { Json } from '../foundation/json.js'
 
 /** A private key that signs tokens, as a JSON Web Key (RFC 7517) with its algorithm and identifier. */
 export type SigningKey = JWK & { readonly alg: string; readonly kid: string }

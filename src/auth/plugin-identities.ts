@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { AuthSpec } from '../config/spec.js'
-import type { Json } from '../json.js'
+import type { Json } from '../foundation/json.js'
 import type { Identity } from '../resource/identity.js'
 import { typedClaims, isSubject } from './claims.js'
 

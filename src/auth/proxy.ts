@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { compileRanges } from '../config/address-ranges.js'
 import type { AuthSpec, ProxySpec } from '../config/spec.js'
-import { Problem } from '../problem.js'
+import { Problem } from '../foundation/problem.js'
 import type { Identity } from '../resource/identity.js'
 import { isSubject } from './claims.js'
 import { unauthorized } from './unauthorized.js'

@@ -1,5 +1,5 @@
 import type { AuthSpec } from '../config/spec.js'
-import { Problem } from '../problem.js'
+import { Problem } from '../foundation/problem.js'
 import { protectedResource } from './protected-resource.js'
 
 /**

@@ -1,4 +1,4 @@
-import { displayWidth } from '../display-width.js'
+import { displayWidth } from '../foundation/display-width.js'
 import type { DiagnosticCode } from './diagnostic-codes.js'
 import { linesOf } from './yaml/lines.js'
 

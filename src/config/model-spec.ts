@@ -1,5 +1,5 @@
 import type { FieldType } from '../fields/field-type.js'
-import type { Json } from '../json.js'
+import type { Json } from '../foundation/json.js'
 import type { Lookup } from '../lookups/lookup.js'
 
 export interface ModelSpec {

@@ -1,4 +1,4 @@
-import type { Json } from '../json.js'
+import type { Json } from '../foundation/json.js'
 import type { FeatureSpecs } from '../features/index.js'
 import type { ApiSpec } from './api-spec.js'
 import type { CoreSpec } from './core-spec.js'

@@ -1,5 +1,5 @@
 import { distance } from 'fastest-levenshtein'
-import type { Json } from '../json.js'
+import type { Json } from '../foundation/json.js'
 
 const MAX_LENGTH = 60
 

@@ -1,6 +1,6 @@
 import type { FieldSpec, ModelSpec } from '../config/spec.js'
 import { writeCell } from '../fields/cell.js'
-import { Problem } from '../problem.js'
+import { Problem } from '../foundation/problem.js'
 import type { Row } from '../resource/plan.js'
 import { compileRecord, type DataError, type EntryOrError, errorsAt } from './record.js'
 

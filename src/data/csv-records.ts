@@ -1,5 +1,5 @@
 import type { FieldSpec, ModelSpec } from '../config/spec.js'
-import type { CsvCell } from '../resource/csv-row.js'
+import type { CsvCell } from '../resource/lists/csv-row.js'
 import { createCsvReader, type CsvRow } from './csv.js'
 import { readRecord } from './ndjson.js'
 import { type EntryOrError, UnreadableData } from './record.js'

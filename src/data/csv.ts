@@ -1,4 +1,4 @@
-import type { CsvCell } from '../resource/csv-row.js'
+import type { CsvCell } from '../resource/lists/csv-row.js'
 import { UnreadableData } from './record.js'
 
 export interface CsvRow {

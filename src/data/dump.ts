@@ -1,7 +1,7 @@
 import type { ModelSpec } from '../config/spec.js'
 import type { Database } from '../db/database.js'
 import { dumpRecords, type DumpForm } from '../db/records/dump.js'
-import { writeCsvRow } from '../resource/csv-row.js'
+import { writeCsvRow } from '../resource/lists/csv-row.js'
 
 interface DumpFormat {
   readonly form: DumpForm

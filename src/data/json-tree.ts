@@ -1,4 +1,4 @@
-import type { Json } from '../json.js'
+import type { Json } from '../foundation/json.js'
 import { readRecord } from './ndjson.js'
 import { UnreadableData } from './record.js'
 import type { DataNode } from './tree.js'

@@ -1,5 +1,5 @@
-import { readJsonBody } from '../json-body.js'
-import { Problem } from '../problem.js'
+import { readJsonBody } from '../foundation/json-body.js'
+import { Problem } from '../foundation/problem.js'
 import type { EntryOrError } from './record.js'
 
 const NEWLINE = 10

@@ -1,7 +1,7 @@
 import type { FieldSpec, ModelSpec } from '../config/spec.js'
-import type { JsonBody } from '../json-body.js'
-import type { FieldError } from '../problem.js'
-import { compileBody } from '../resource/body.js'
+import type { JsonBody } from '../foundation/json-body.js'
+import type { FieldError } from '../foundation/problem.js'
+import { compileBody } from '../resource/bodies/body.js'
 import type { Row } from '../resource/plan.js'
 import { createCompiler } from '../resource/validator.js'
 

@@ -2,8 +2,8 @@ import type { GrantSpec, ModelSpec, Rule } from '../config/spec.js'
 import type { Database } from '../db/database.js'
 import { identifier } from '../fields/sql-literal.js'
 import { tableSql } from '../fields/table-name.js'
-import type { StoredRecord } from '../access/evaluate.js'
-import { type AccessRequest, grantsOf, type Situation } from '../access/situation.js'
+import type { StoredRecord } from '../access/decide/evaluate.js'
+import { type AccessRequest, grantsOf, type Situation } from '../access/decide/situation.js'
 
 /** The maximum number of records of a set that are read for one value. */
 const MAX_MEMBERS = 1000

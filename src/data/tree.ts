@@ -1,4 +1,4 @@
-import type { Json } from '../json.js'
+import type { Json } from '../foundation/json.js'
 import { type DataError, type EntryOrError, UnreadableData } from './record.js'
 
 /** A value in a document of data, and its line. */

@@ -1,6 +1,6 @@
 import { type ConfigDocument, readConfig } from '../config/yaml/document.js'
 import { findValue, type Path } from '../config/yaml/located.js'
-import type { Json } from '../json.js'
+import type { Json } from '../foundation/json.js'
 import { UnreadableData } from './record.js'
 import type { DataNode } from './tree.js'
 

@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../json.js'
+import type { JsonSchema } from '../foundation/json.js'
 import type { ParameterDescription } from '../pagination/paginator.js'
 
 /** A parameter whose format is explained by its description. */

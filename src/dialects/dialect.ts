@@ -1,7 +1,7 @@
 import type { Lookup } from '../lookups/lookup.js'
-import type { Json, JsonSchema } from '../json.js'
+import type { Json, JsonSchema } from '../foundation/json.js'
 import type { PageSizes, ParameterDescription } from '../pagination/paginator.js'
-import type { FieldError } from '../problem.js'
+import type { FieldError } from '../foundation/problem.js'
 
 /** The query parameters with their values, in order. `ids[0]=1&ids[1]=2` is one parameter, `ids`. */
 export type QueryParameters = ReadonlyMap<string, readonly string[]>

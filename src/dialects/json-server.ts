@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../json.js'
+import type { JsonSchema } from '../foundation/json.js'
 import { contains } from '../lookups/contains.js'
 import { exact } from '../lookups/exact.js'
 import { gt } from '../lookups/gt.js'

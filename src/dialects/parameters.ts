@@ -1,10 +1,10 @@
-import type { Json } from '../json.js'
-import { errorOfJson } from '../json-body.js'
+import type { Json } from '../foundation/json.js'
+import { errorOfJson } from '../foundation/json-body.js'
 import { exact } from '../lookups/exact.js'
 import { lookupsNamed } from '../lookups/index.js'
 import type { Lookup } from '../lookups/lookup.js'
 import { readCount, type PageSizes, type ParameterDescription } from '../pagination/paginator.js'
-import { Problem } from '../problem.js'
+import { Problem } from '../foundation/problem.js'
 import type { Comparison, QueryParameters, Vocabulary } from './dialect.js'
 
 /** The advice for a repeated parameter that accepts several values. */

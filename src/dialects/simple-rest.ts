@@ -1,4 +1,4 @@
-import type { Json } from '../json.js'
+import type { Json } from '../foundation/json.js'
 import { isnull } from '../lookups/isnull.js'
 import { CURSOR } from '../pagination/cursor.js'
 import { textParameter } from './description.js'

@@ -1,10 +1,10 @@
-import { toJsonText } from '../fields/exact-json.js'
-import { toReply } from '../http/server/problem-document.js'
-import { deriveContext } from '../http/queries.js'
+import { toJsonText } from '../fields/spelling/exact-json.js'
+import { toReply } from '../http/server/replies/problem-document.js'
+import { deriveContext } from '../http/registrations/queries.js'
 import type { Context, Reply } from '../http/route.js'
 import type { RouteTable } from '../http/route-table.js'
-import { Problem } from '../problem.js'
-import { closeArray } from './cut-json.js'
+import { Problem } from '../foundation/problem.js'
+import { closeArray } from './records/cut-json.js'
 import { grouped } from './html.js'
 
 /** The API's response to a request, as a page shows it. */

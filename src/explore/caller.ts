@@ -1,7 +1,7 @@
 import type { FieldSpec, Operation } from '../config/spec.js'
 import type { Identity } from '../resource/identity.js'
 import type { Resource } from '../resource/resource.js'
-import { quoted } from '../shell-word.js'
+import { quoted } from '../foundation/shell-word.js'
 import { type Context, type Route, resourceAt } from '../http/route.js'
 import type { ApiPath, Explored } from './place.js'
 

@@ -1,12 +1,12 @@
 import { basename } from 'node:path'
 import type { Context } from '../http/route.js'
 import type { Resource } from '../resource/resource.js'
-import { countOf, MAX_COUNTED } from './count.js'
+import { countOf, MAX_COUNTED } from './lists/count.js'
 import { type Html, html } from './html.js'
 import { pluginPaths, seenBy } from './caller.js'
 import { badge, layout } from './layout.js'
 import { curlOf, type Explored, findPlace, ROOT } from './place.js'
-import { Problem } from '../problem.js'
+import { Problem } from '../foundation/problem.js'
 
 /** The home page: every resource and every route. */
 export async function homePage(

@@ -1,7 +1,7 @@
 import type { Handler, Method, Route } from '../http/route.js'
-import { encodeReply } from '../http/encodings.js'
+import { encodeReply } from '../http/headers/encodings.js'
 import type { Match } from '../http/route-table.js'
-import { Problem } from '../problem.js'
+import { Problem } from '../foundation/problem.js'
 import type { Explored, ServedDatabase } from './place.js'
 
 /** The HTML pages, for paths that no route of the application takes. */

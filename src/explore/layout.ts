@@ -1,4 +1,4 @@
-import { assetUrl } from './assets.js'
+import { assetUrl } from './assets/assets.js'
 import { pluginPaths, seenBy } from './caller.js'
 import { type Html, html, markupOf } from './html.js'
 import { type Explored, ROOT } from './place.js'

@@ -7,13 +7,13 @@ import {
   type TargetSpec,
 } from '../config/spec.js'
 import type { Context } from '../http/route.js'
-import { detailName } from '../resource/links.js'
+import { detailName } from '../resource/bodies/links.js'
 import type { Id } from '../resource/plan.js'
-import { joinKey } from '../resource/record-key.js'
+import { joinKey } from '../resource/keys/record-key.js'
 import type { Resource } from '../resource/resource.js'
 import { ask } from './ask.js'
 import { seenBy } from './caller.js'
-import { type Exact, isList, isMembers, type Members, readExact, textOf } from './exact-json.js'
+import { type Exact, isList, isMembers, type Members, readExact, textOf } from './records/exact-json.js'
 import type { Explored } from './place.js'
 
 /** The names of records, by their paths. */

@@ -1,6 +1,6 @@
 import type { Context, Reply } from '../http/route.js'
-import type { Problem } from '../problem.js'
-import { assetReply } from './assets.js'
+import type { Problem } from '../foundation/problem.js'
+import { assetReply } from './assets/assets.js'
 import { exploredBy, seenBy } from './caller.js'
 import { homePage } from './home-page.js'
 import { html } from './html.js'

@@ -3,10 +3,10 @@ import type { Profiles } from '../access/profiles.js'
 import type { AuthSpec } from '../config/spec.js'
 import type { Identity } from '../resource/identity.js'
 import type { Resource } from '../resource/resource.js'
-import type { ActionDescription } from '../http/action-description.js'
+import type { ActionDescription } from '../http/registrations/action-description.js'
 import { METHODS, type Method, resourceAt, type Route } from '../http/route.js'
 import type { RouteTable } from '../http/route-table.js'
-import { quoted } from '../shell-word.js'
+import { quoted } from '../foundation/shell-word.js'
 
 /** The compiled application that Explore shows. */
 export interface Explored {

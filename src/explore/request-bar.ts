@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import type { ApiResponse } from './ask.js'
-import { type Exact, isMembers, printJson } from './exact-json.js'
+import { type Exact, isMembers, printJson } from './records/exact-json.js'
 import { type Html, html } from './html.js'
 import { badge } from './layout.js'
 

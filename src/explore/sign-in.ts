@@ -1,5 +1,5 @@
-import type { Problem } from '../problem.js'
-import { assetUrl } from './assets.js'
+import type { Problem } from '../foundation/problem.js'
+import { assetUrl } from './assets/assets.js'
 import { type Html, html } from './html.js'
 import type { Explored } from './place.js'
 

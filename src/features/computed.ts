@@ -6,10 +6,10 @@ import type { ResourceDraft } from '../config/parse/resource-drafts.js'
 import { doc, flag, fieldsNamed, listOf, mapping } from '../config/schema/parts.js'
 import { itemsOf, membersOf } from '../config/schema/yaml-shape.js'
 import { show } from '../config/words.js'
-import { fail } from '../fail.js'
+import { fail } from '../foundation/fail.js'
 import { labelOf } from '../fields/default-label.js'
 import { fieldType, FIELD_TYPES } from '../fields/index.js'
-import type { JsonSchema } from '../json.js'
+import type { JsonSchema } from '../foundation/json.js'
 import type { Declared, Feature, Scope } from './feature.js'
 
 export interface ComputedFields {

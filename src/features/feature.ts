@@ -7,8 +7,8 @@ import type { Drafts } from '../config/parse/drafts.js'
 import type { Report } from '../config/parse/report.js'
 import type { ResourceDraft } from '../config/parse/resource-drafts.js'
 import type { ResourceYaml } from '../config/schema/yaml-shape.js'
-import type { Json, JsonSchema } from '../json.js'
-import type { ProblemType } from '../problem.js'
+import type { Json, JsonSchema } from '../foundation/json.js'
+import type { ProblemType } from '../foundation/problem.js'
 
 /**
  * A feature of a resource, one object in one file: one or a few of the resource's keys in resources.yaml, and everything that they mean. Documents,

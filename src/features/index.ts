@@ -1,7 +1,7 @@
 import type { CoreSpec, Operation } from '../config/core-spec.js'
 import type { FieldSpec } from '../config/model-spec.js'
 import type { ResourceDraft } from '../config/parse/resource-drafts.js'
-import type { Json, JsonSchema } from '../json.js'
+import type { Json, JsonSchema } from '../foundation/json.js'
 import { access, type AccessSpec } from './access.js'
 import { bulk, type BulkSpec } from './bulk.js'
 import { computed, type ComputedFields } from './computed.js'

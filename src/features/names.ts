@@ -1,5 +1,5 @@
 import type { FieldSpec } from '../config/model-spec.js'
-import { Problem } from '../problem.js'
+import { Problem } from '../foundation/problem.js'
 import { quote } from '../resource/query.js'
 
 /**

@@ -1,6 +1,6 @@
 import type { FieldSpec } from '../config/model-spec.js'
 import { MAX_VALUES, type OperandSource } from '../lookups/operands.js'
-import { Problem } from '../problem.js'
+import { Problem } from '../foundation/problem.js'
 import { quote } from '../resource/query.js'
 import type { LinkReader } from './feature.js'
 

@@ -4,7 +4,7 @@ import { isRelation, type ModelDraft, whyHidden, whyPartHidden } from '../config
 import { checkFieldName, type NamePlace } from '../config/parse/field-names.js'
 import { operationsOf } from '../config/parse/resource-drafts.js'
 import { show } from '../config/words.js'
-import { fail } from '../fail.js'
+import { fail } from '../foundation/fail.js'
 import type { Declared, Scope } from './feature.js'
 
 /** How many relations can lead to the field of a filter. */

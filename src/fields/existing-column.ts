@@ -1,4 +1,4 @@
-import type { Json } from '../json.js'
+import type { Json } from '../foundation/json.js'
 
 /** An existing column, as described by PostgreSQL's catalogue. */
 export interface ExistingColumn {

@@ -1,4 +1,4 @@
-import type { Json, JsonSchema } from '../json.js'
+import type { Json, JsonSchema } from '../foundation/json.js'
 import type { ColumnForm, ExistingColumn, FilledColumn } from './existing-column.js'
 
 /** The ways in which the server assigns the values of a primary key. */

@@ -1,5 +1,5 @@
-import type { JsonSchema } from '../json.js'
-import { fail } from '../fail.js'
+import type { JsonSchema } from '../foundation/json.js'
+import { fail } from '../foundation/fail.js'
 import type { FieldType, Typed } from './field-type.js'
 import { describedSchema, valueSchema } from './value-schema.js'
 

@@ -1,10 +1,10 @@
-import type { Json, JsonSchema } from '../json.js'
-import { remember } from '../remember.js'
+import type { Json, JsonSchema } from '../foundation/json.js'
+import { remember } from '../foundation/remember.js'
 import type { ColumnForm, ExistingColumn } from './existing-column.js'
 import type { ComparisonKind, FieldType, Rule } from './field-type.js'
-import { isStorable } from './formats.js'
-import { checkPattern, matcherOf, translatePattern } from './pattern.js'
-import type { Matcher } from './pattern-matcher.js'
+import { isStorable } from './spelling/formats.js'
+import { checkPattern, matcherOf, translatePattern } from './patterns/pattern.js'
+import type { Matcher } from './patterns/pattern-matcher.js'
 import { literal } from './sql-literal.js'
 
 /** The options of `string` and `text`. */

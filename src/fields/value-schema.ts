@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../json.js'
+import type { JsonSchema } from '../foundation/json.js'
 import type { Typed } from './field-type.js'
 
 /** The schema by which values other than null are validated. */

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { SECURITY_HEADERS } from '../http/server/headers.js'
+import { SECURITY_HEADERS } from '../http/server/replies/headers.js'
 import { listen } from '../http/server/listen.js'
 import { type Metrics, renderMetrics } from './metrics.js'
 import type { Log } from '../http/log.js'

@@ -1,7 +1,7 @@
 import type { MetricObjectWithValues, MetricValue, MetricValueWithName } from 'prom-client'
 import type { Usage } from '../db/database.js'
 import type { StatementCounts } from '../db/statements/prepared-statements.js'
-import { DURATIONS, type RouteTraffic, type Tally, type Traffic } from '../http/server/traffic.js'
+import { DURATIONS, type RouteTraffic, type Tally, type Traffic } from '../http/connections/traffic.js'
 
 /** Where metrics are read from. */
 export interface Sources {

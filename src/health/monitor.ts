@@ -1,6 +1,6 @@
 import type { Database } from '../db/database.js'
 import type { StatementCounts } from '../db/statements/prepared-statements.js'
-import { createTraffic, type Traffic } from '../http/server/traffic.js'
+import { createTraffic, type Traffic } from '../http/connections/traffic.js'
 import { createMetrics, type Metrics } from './metrics.js'
 import { createReadiness, type Readiness } from './readiness.js'
 

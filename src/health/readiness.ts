@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises'
 import type { Database } from '../db/database.js'
-import { Problem } from '../problem.js'
+import { Problem } from '../foundation/problem.js'
 
 /** A reason why a process is not ready. */
 export interface Obstacle {

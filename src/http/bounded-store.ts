@@ -1,7 +1,7 @@
 import type { Store } from '../db/records/store.js'
 import type { ListPlan, Row } from '../resource/plan.js'
-import type { LargeReads } from './server/large-reads.js'
-import type { SendBudget } from './server/send-budget.js'
+import type { LargeReads } from './connections/large-reads.js'
+import type { SendBudget } from './connections/send-budget.js'
 
 /** How much of an estimate remains after a shorter list: one long record must not make every later list look long. */
 const DECAY = 0.95

@@ -1,14 +1,14 @@
 import type { Profile, Profiles } from '../access/profiles.js'
-import type { JsonBody } from '../json-body.js'
+import type { JsonBody } from '../foundation/json-body.js'
 import type { Caller } from '../resource/access.js'
 import type { Scopes } from '../resource/plan.js'
-import type { AfterCommit } from './after-commit.js'
+import type { AfterCommit } from './registrations/after-commit.js'
 import type { watchStores } from './outcomes.js'
-import type { PublicUrl } from './public-url.js'
+import type { PublicUrl } from './headers/public-url.js'
 import type { Records } from './records.js'
 import type { Context } from './route.js'
 import type { Params } from './route-table.js'
-import type { Deadlines } from './server/deadlines.js'
+import type { Deadlines } from './connections/deadlines.js'
 import type { Exchange } from './server/exchange.js'
 
 /** The parts that the contexts of all requests share. */

@@ -1,12 +1,12 @@
 import { callerOf } from '../access/profiles.js'
 import type { Store } from '../db/records/store.js'
-import { type Bounds, boundsOf } from '../db/statements/bounds.js'
-import type { JsonBody } from '../json-body.js'
+import { type Bounds, boundsOf } from '../db/statements/rules/bounds.js'
+import type { JsonBody } from '../foundation/json-body.js'
 import type { Id, Row } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
 import { narrowScope } from '../resource/scope.js'
 import type { Acting, Surroundings } from './context-state.js'
-import { EXPORT, exportList, type WithExports } from './exports.js'
+import { EXPORT, exportList, type WithExports } from './operations/exports.js'
 import { inTransactions, type Transactional, watchStores } from './outcomes.js'
 import {
   ContextQueries,
@@ -16,7 +16,7 @@ import {
   SERVICE,
   type WithQueries,
   type WithService,
-} from './queries.js'
+} from './registrations/queries.js'
 import { queueKeyOf, runQuery, transact } from './transact.js'
 import { recordsFor } from './records.js'
 import type { BodyPolicy, Context } from './route.js'

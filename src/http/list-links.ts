@@ -1,5 +1,5 @@
 import type { PageEdges } from '../pagination/paginator.js'
-import type { ListRequest } from '../resource/list.js'
+import type { ListRequest } from '../resource/lists/list.js'
 import type { ListPage } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
 import type { Context } from './route.js'

@@ -1,4 +1,4 @@
-import type { Json, JsonSchema } from '../json.js'
+import type { Json, JsonSchema } from '../foundation/json.js'
 
 /** Describes a query parameter or a header, for documents. */
 export interface ValueDescription {

@@ -1,7 +1,7 @@
 import { rowsPerStatement, type Store, type Stored } from '../db/records/store.js'
-import { Problem } from '../problem.js'
+import { Problem } from '../foundation/problem.js'
 import type { Resource } from '../resource/resource.js'
-import type { Deadlines } from './server/deadlines.js'
+import type { Deadlines } from './connections/deadlines.js'
 import type { Exchange } from './server/exchange.js'
 
 /** The time limit of a transaction, and what its request must know about it. */

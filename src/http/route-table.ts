@@ -1,6 +1,6 @@
-import type { Links } from '../resource/links.js'
-import { encodeSegment, escapeWord } from '../resource/path-segment.js'
-import type { JsonSchema } from '../json.js'
+import type { Links } from '../resource/bodies/links.js'
+import { encodeSegment, escapeWord } from '../resource/keys/path-segment.js'
+import type { JsonSchema } from '../foundation/json.js'
 import type { Method, ProblemRenderer, Route, RouteOptions } from './route.js'
 
 export type Params = Readonly<Record<string, string>>

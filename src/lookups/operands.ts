@@ -1,5 +1,5 @@
-import type { Json, JsonSchema } from '../json.js'
-import { isStorable } from '../fields/formats.js'
+import type { Json, JsonSchema } from '../foundation/json.js'
+import { isStorable } from '../fields/spelling/formats.js'
 
 /** The maximum number of values in one list. */
 export const MAX_VALUES = 100

@@ -1,7 +1,7 @@
 import { type BulkOperation, isEscaped, loneKey } from '../config/spec.js'
 import { objectOf } from '../dialects/description.js'
 import { featureResponses } from '../features/index.js'
-import { PROBLEMS } from '../problem.js'
+import { PROBLEMS } from '../foundation/problem.js'
 import type { Resource } from '../resource/resource.js'
 import { FEATURES, headerParameters, type Subject } from './features.js'
 import type { FieldSchemas } from './field-schema.js'

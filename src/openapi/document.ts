@@ -1,6 +1,6 @@
 import type { AppSpec, ModelSpec } from '../config/spec.js'
-import type { JsonSchema } from '../json.js'
-import { PROBLEMS } from '../problem.js'
+import type { JsonSchema } from '../foundation/json.js'
+import { PROBLEMS } from '../foundation/problem.js'
 import type { OperationDescription } from '../http/operation-description.js'
 import type { Route } from '../http/route.js'
 import type { RouteTable } from '../http/route-table.js'

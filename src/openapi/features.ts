@@ -10,14 +10,14 @@ import { rejectsParameters, rejectsSelection } from '../http/middleware/paramete
 import { exact } from '../lookups/exact.js'
 import { isIn } from '../lookups/in.js'
 import { VALUES } from '../lookups/operands.js'
-import { PROBLEMS } from '../problem.js'
-import { lookupsOf, mostValuesOf, sortableBy } from '../resource/dialect-list.js'
-import { joinKey } from '../resource/record-key.js'
+import { PROBLEMS } from '../foundation/problem.js'
+import { lookupsOf, mostValuesOf, sortableBy } from '../resource/lists/dialect-list.js'
+import { joinKey } from '../resource/keys/record-key.js'
 import type { Resource } from '../resource/resource.js'
 import type { FieldSchemas } from './field-schema.js'
 import type { JsonPart } from './json-part.js'
 import { headersNamed } from './responses.js'
-import type { JsonSchema } from '../json.js'
+import type { JsonSchema } from '../foundation/json.js'
 
 /** The operation to describe, and the resource it belongs to. */
 export interface Subject {

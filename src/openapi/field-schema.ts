@@ -1,5 +1,5 @@
 import type { FieldSpec } from '../config/spec.js'
-import type { Json, JsonSchema } from '../json.js'
+import type { Json, JsonSchema } from '../foundation/json.js'
 import { comparedSchema, valueSchema } from '../fields/value-schema.js'
 import { describedSchema, rejectsEmpty, LINK } from '../resource/field-schema.js'
 import type { CompileSchema } from '../resource/validator.js'

@@ -1,6 +1,6 @@
 import type { OperationDescription, ResponseDescription, ValueDescription } from '../http/operation-description.js'
 import type { Route } from '../http/route.js'
-import type { JsonSchema } from '../json.js'
+import type { JsonSchema } from '../foundation/json.js'
 import { type JsonPart, reference } from './json-part.js'
 import { headersNamed, headersOfRejection, problemContent, renderedProblem } from './responses.js'
 

@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../json.js'
+import type { JsonSchema } from '../foundation/json.js'
 import type { JsonPart } from './json-part.js'
 
 const SCHEMA = /^#\/components\/schemas\/([^/]+)((?:\/.+)?)$/

@@ -1,7 +1,7 @@
 import { addressMembers, type FieldSpec, JOINED_ID, READS, type ResourceSpec } from '../config/spec.js'
 import type { DescribeRecord } from '../features/feature.js'
 import { featureFields, joinedMembers, unsettableMembers } from '../features/index.js'
-import type { BodyMode } from '../resource/body.js'
+import type { BodyMode } from '../resource/bodies/body.js'
 import { rejectsEmpty } from '../resource/field-schema.js'
 import type { Resource, Sendable } from '../resource/resource.js'
 import { describeJoined } from './features.js'

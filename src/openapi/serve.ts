@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
-import { type EncodedText, replyEncoded } from '../http/encodings.js'
+import { type EncodedText, replyEncoded } from '../http/headers/encodings.js'
 import type { Profiles } from '../access/profiles.js'
 import type { AuthSpec } from '../config/spec.js'
 import { guardHandler, type RoutesFor } from '../http/granted-routes.js'
 import type { Handler, Route } from '../http/route.js'
 import type { RouteTable } from '../http/route-table.js'
-import { remember } from '../remember.js'
+import { remember } from '../foundation/remember.js'
 import { type Described, describeApp } from './document.js'
 import { toOpenApi30 } from './downgrade.js'
 

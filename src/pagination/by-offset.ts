@@ -1,4 +1,4 @@
-import { Problem } from '../problem.js'
+import { Problem } from '../foundation/problem.js'
 import { cursorLength, decodeCursor, encodeCursor } from './cursor.js'
 import {
   lengthOf,

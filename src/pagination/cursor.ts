@@ -1,5 +1,5 @@
 import { formatCell } from '../fields/cell.js'
-import { Problem } from '../problem.js'
+import { Problem } from '../foundation/problem.js'
 import {
   lengthOf,
   describeSize,

@@ -1,6 +1,6 @@
 import type { FieldType } from '../fields/field-type.js'
-import type { JsonSchema } from '../json.js'
-import { Problem } from '../problem.js'
+import type { JsonSchema } from '../foundation/json.js'
+import { Problem } from '../foundation/problem.js'
 
 /** The link relations of lists (RFC 8288). */
 export type Rel = 'first' | 'prev' | 'next' | 'last'

@@ -1,7 +1,7 @@
 import { mkdir, readFile, rm } from 'node:fs/promises'
 import { basename, join, relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { writeWhole } from '../write-whole.js'
+import { writeWhole } from '../foundation/write-whole.js'
 import { bundle, FRAMEWORK, hashOf, type Inputs } from './bundle.js'
 import { unloadable } from './unloadable.js'
 

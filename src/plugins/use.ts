@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 import { suggest } from '../config/words.js'
-import { requirePath } from '../http/registration-checks.js'
-import { PROBLEMS } from '../problem.js'
+import { requirePath } from '../http/registrations/registration-checks.js'
+import { PROBLEMS } from '../foundation/problem.js'
 import { isMapping, requireFunction } from './require.js'
 
 /** @throws Error that explains a mistake in the arguments of `use` */

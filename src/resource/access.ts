@@ -1,9 +1,9 @@
 import type { FieldSpec, GrantSpec, ModelRelation, Rule, RuleCondition, RuleValue, UserSpec } from '../config/spec.js'
-import type { Json } from '../json.js'
+import type { Json } from '../foundation/json.js'
 import type { Row } from './plan.js'
-import { isStorable } from '../fields/formats.js'
+import { isStorable } from '../fields/spelling/formats.js'
 import { codeSource, valueOf } from '../lookups/code-source.js'
-import { remember } from '../remember.js'
+import { remember } from '../foundation/remember.js'
 
 /** Who sent a request, as rules see it. */
 export interface Caller {

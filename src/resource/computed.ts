@@ -1,5 +1,5 @@
 import type { ComputedSpec } from '../config/spec.js'
-import { toJsonText } from '../fields/exact-json.js'
+import { toJsonText } from '../fields/spelling/exact-json.js'
 import { valueSchema } from '../fields/value-schema.js'
 import type { Row } from './plan.js'
 import type { SourceOf, ValueOf } from './typed.js'

@@ -1,7 +1,7 @@
 import { loneKey } from '../config/model-spec.js'
 import type { FieldSpec, Operation, ResourceSpec } from '../config/spec.js'
 import { featureFields, featureOptions } from '../features/index.js'
-import type { Json } from '../json.js'
+import type { Json } from '../foundation/json.js'
 import type { ResourceAccess } from './access.js'
 import { describedSchema } from './field-schema.js'
 import type { Resource } from './resource.js'

@@ -1,6 +1,6 @@
 import { type FieldSpec, isEscaped } from '../config/model-spec.js'
 import { describedSchema as describedValue } from '../fields/value-schema.js'
-import type { JsonSchema } from '../json.js'
+import type { JsonSchema } from '../foundation/json.js'
 
 /** The path of a related record. */
 export const LINK: JsonSchema = { type: 'string', format: 'uri-reference' }

@@ -1,4 +1,4 @@
-import type { Json } from '../json.js'
+import type { Json } from '../foundation/json.js'
 
 /** The caller of a request, as identified by its credential. */
 export interface Identity {

@@ -1,5 +1,5 @@
 import { BETWEEN_COMMAS } from '../dialects/parameters.js'
-import { Problem } from '../problem.js'
+import { Problem } from '../foundation/problem.js'
 
 /** Decoded query parameters by name. */
 export type Query = ReadonlyMap<string, string>

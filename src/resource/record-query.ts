@@ -1,6 +1,6 @@
 import type { ResourceSpec } from '../config/spec.js'
 import { type FeaturePlans, featureParameters } from '../features/index.js'
-import { Problem } from '../problem.js'
+import { Problem } from '../foundation/problem.js'
 import type { Selection } from './plan.js'
 import { parseQuery, quote } from './query.js'
 

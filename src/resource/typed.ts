@@ -1,5 +1,5 @@
 import type { Application } from './application.js'
-import type { BodyMode } from './body.js'
+import type { BodyMode } from './bodies/body.js'
 import type { Id, Row } from './plan.js'
 import type { ListParameters } from './query.js'
 

@@ -1,6 +1,6 @@
 import { type Ajv2020, type ErrorObject, loadAjv, type ValidateFunction } from '../config/schema/ajv.js'
-import { FORMATS } from '../fields/formats.js'
-import type { JsonSchema } from '../json.js'
+import { FORMATS } from '../fields/spelling/formats.js'
+import type { JsonSchema } from '../foundation/json.js'
 
 /** Returns the keywords of a schema that a value violates; empty if it is valid. */
 export type Validate = (value: unknown) => ReadonlySet<string>

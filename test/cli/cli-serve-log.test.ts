@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { get } from 'node:http'
 import { resolve } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
-import { createRequestRenderer } from '../../cli/serve/request-entry.js'
+import { createRequestRenderer } from '../../cli/serve/log/request-entry.js'
 import { makeProject, PLUGGED, type Project, type Serving, startServe } from '../support/cli.js'
 
 const PAD = 'x'.repeat(10_000)

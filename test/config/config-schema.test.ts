@@ -4,7 +4,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { configSchema } from '../../src/config/schema/schema.js'
 import { renderConfigSchema } from '../../src/config/schema/editors.js'
 import { FIELD_TYPES } from '../../src/fields/index.js'
-import type { JsonSchema } from '../../src/json.js'
+import type { JsonSchema } from '../../src/foundation/json.js'
 import { mistakesOf } from '../support/config.js'
 
 const isMapping = (value: unknown): value is JsonSchema =>

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import type { ConstraintErrors } from '../../src/db/driver/field-errors.js'
 import { DatabaseRejected } from '../../src/db/database.js'
 import { isBroken, isLost, isStale, isTransient, isUnsent, toProblem, toRejection } from '../../src/db/driver/errors.js'
-import { Problem } from '../../src/problem.js'
+import { Problem } from '../../src/foundation/problem.js'
 
 /** An error as the driver gives it. */
 const failure = (code: string | undefined, message = 'from the server', more: object = {}) =>

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { Problem } from '../../src/problem.js'
+import { Problem } from '../../src/foundation/problem.js'
 import { type TestDatabase, openTestDatabase } from '../support/database.js'
 
 const DDL = `

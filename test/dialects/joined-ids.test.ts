@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { joinKey, splitKey } from '../../src/resource/record-key.js'
+import { joinKey, splitKey } from '../../src/resource/keys/record-key.js'
 import { type Api, startApi } from '../support/api.js'
 import { mistakesOf } from '../support/config.js'
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { readConfig } from '../../src/config/yaml/document.js'
 import { FIELD_TYPES } from '../../src/internal.js'
-import type { Json } from '../../src/json.js'
+import type { Json } from '../../src/foundation/json.js'
 import { introspect, type Introspected } from '../../src/migrations/introspect/introspect.js'
 import { createAll, wantedTables } from '../../src/migrations/plan/sql.js'
 import { specOf } from '../support/config.js'

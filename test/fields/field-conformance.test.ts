@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { fail } from '../../src/fail.js'
+import { fail } from '../../src/foundation/fail.js'
 import { formatCell } from '../../src/fields/cell.js'
 import type { Example, FieldType } from '../../src/fields/field-type.js'
 import type { Json } from '../../src/index.js'

@@ -2,10 +2,10 @@ import { describe, expect, test } from '@jest/globals'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { formatCell } from '../../src/fields/cell.js'
 import type { FieldType } from '../../src/fields/field-type.js'
-import { FORMATS } from '../../src/fields/formats.js'
+import { FORMATS } from '../../src/fields/spelling/formats.js'
 import { FIELD_TYPES, fieldType } from '../../src/fields/index.js'
-import { JsonText } from '../../src/fields/json-text.js'
-import { checkPattern } from '../../src/fields/pattern.js'
+import { JsonText } from '../../src/fields/spelling/json-text.js'
+import { checkPattern } from '../../src/fields/patterns/pattern.js'
 import { identifier, literal } from '../../src/fields/sql-literal.js'
 
 const ajv = new Ajv2020({ allErrors: true, strict: true, ownProperties: true, formats: FORMATS })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { checkPattern, matcherOf, type Pattern } from '../../src/fields/pattern.js'
+import { checkPattern, matcherOf, type Pattern } from '../../src/fields/patterns/pattern.js'
 import { type Api, startApi } from '../support/api.js'
 
 /** Quick to write, slow for a matcher that tries every start or every way. */

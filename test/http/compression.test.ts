@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type IncomingHttpHeaders, type IncomingMessage, request as send } from 'node:http'
 import { brotliCompressSync, brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { compressReply } from '../../src/http/server/compression.js'
+import { compressReply } from '../../src/http/server/replies/compression.js'
 import type { Plugin, Reply } from '../../src/index.js'
 import { type Api, startApi } from '../support/api.js'
 

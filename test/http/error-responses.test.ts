@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { compileCors } from '../../src/http/cors.js'
-import { createTraffic, DURATIONS } from '../../src/http/server/traffic.js'
+import { compileCors } from '../../src/http/headers/cors.js'
+import { createTraffic, DURATIONS } from '../../src/http/connections/traffic.js'
 import { type BookServer, LIMIT, startBooks } from '../support/books.js'
 import { talk } from '../support/wire.js'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { readJsonBody } from '../../src/json-body.js'
-import { Problem } from '../../src/problem.js'
+import { readJsonBody } from '../../src/foundation/json-body.js'
+import { Problem } from '../../src/foundation/problem.js'
 import { expectCleanPrototype } from '../support/leaks.js'
 
 function rejection(text: string | Uint8Array): string {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals'
-import { createLargeReads } from '../../src/http/server/large-reads.js'
+import { createLargeReads } from '../../src/http/connections/large-reads.js'
 
 const LARGE = 1_000_000
 

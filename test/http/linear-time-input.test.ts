@@ -6,14 +6,14 @@ import { analyse } from 'scslre'
 import ts from 'typescript'
 import { DIALECTS } from '../../src/dialects/index.js'
 import { PAGINATION_STYLES } from '../../src/pagination/index.js'
-import type { Limits } from '../../src/http/server/limits.js'
+import type { Limits } from '../../src/http/connections/limits.js'
 import { type Api, startApi } from '../support/api.js'
 
 /** Code that reads what clients send. */
 const ROOMS = ['http', 'dialects', 'pagination', 'resource', 'fields', 'explore', 'health', 'openapi', 'snippets']
 const FILES = [
-  'src/json-body.ts',
-  'src/json-scanner.ts',
+  'src/foundation/json-body.ts',
+  'src/foundation/json-scanner.ts',
   ...ROOMS.flatMap((room) =>
     readdirSync(join('src', room), { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.ts'))

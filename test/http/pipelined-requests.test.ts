@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { afterEach, describe, expect, test } from '@jest/globals'
-import type { Limits } from '../../src/http/server/limits.js'
+import type { Limits } from '../../src/http/connections/limits.js'
 import type { Handler, Method } from '../../src/http/route.js'
 import { type BookServer, startBooks } from '../support/books.js'
 import { dial, receive } from '../support/wire.js'

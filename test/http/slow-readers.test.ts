@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
-import type { Limits } from '../../src/http/server/limits.js'
+import type { Limits } from '../../src/http/connections/limits.js'
 import type { Database } from '../../src/internal.js'
 import { type Api, startApi } from '../support/api.js'
 import { ddlOf, specOf } from '../support/config.js'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import type { Json } from '../../src/json.js'
+import type { Json } from '../../src/foundation/json.js'
 import { planMigration, writeMigration } from '../../src/migrations/plan/generate.js'
 import { migrateDown, migrateUp } from '../../src/migrations/run/run.js'
 import { schemaDifferences } from '../../src/migrations/drift/verify.js'

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { declareField } from '../../src/migrations/introspect/declare-field.js'
+import { declareField } from '../../src/migrations/introspect/choose/declare-field.js'
 import { adoptDrift } from '../../src/migrations/introspect/adopt.js'
 import { readDrift } from '../../src/migrations/drift/drift.js'
 import { planMigration } from '../../src/migrations/plan/generate.js'

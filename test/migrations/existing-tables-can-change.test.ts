@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import type { AppSpec, ModelSpec } from '../../src/config/spec.js'
-import { readCatalog } from '../../src/migrations/introspect/catalog.js'
+import { readCatalog } from '../../src/migrations/introspect/catalog/catalog.js'
 import { planMigration, writeMigration } from '../../src/migrations/plan/generate.js'
 import { introspect, writeIntrospected } from '../../src/migrations/introspect/introspect.js'
 import { migrateDown, migrateUp } from '../../src/migrations/run/run.js'

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
-import { largeTables } from '../../src/migrations/plan/online.js'
+import { largeTables } from '../../src/migrations/plan/steps/online.js'
 import { BOOKS, BOOKS_MIGRATION, BOOKS_MIGRATION_FILE, makeProject, type Project, runInHost } from '../support/cli.js'
 import { envOf, openOnlyOnServer, openTestDatabase, type TestDatabase, testDatabaseKind } from '../support/database.js'
 import { onProjectDatabase, runSql } from '../support/existing.js'

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { expect, test } from '@jest/globals'
-import { checkConfig } from '../../src/config/parse/check.js'
+import { checkConfig } from '../../src/config/parse/check/check.js'
 import { readConfig } from '../../src/config/yaml/document.js'
 import type { AppSpec } from '../../src/config/spec.js'
 import { planMigration } from '../../src/migrations/plan/generate.js'

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { openDatabase } from '../../src/db/open.js'
-import type { Json } from '../../src/json.js'
+import type { Json } from '../../src/foundation/json.js'
 import { schemaDifferences } from '../../src/migrations/drift/verify.js'
 import { readMigrations } from '../../src/migrations/files/files.js'
 import { planMigration, writeMigration } from '../../src/migrations/plan/generate.js'

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
-import type { Json } from '../../src/json.js'
-import { countRows } from '../../src/migrations/plan/row-counts.js'
+import type { Json } from '../../src/foundation/json.js'
+import { countRows } from '../../src/migrations/plan/prove/row-counts.js'
 import { planMigration, writeMigration } from '../../src/migrations/plan/generate.js'
 import { migrateUp } from '../../src/migrations/run/run.js'
 import { openTestDatabase, type TestDatabase } from '../support/database.js'

@@ -185,7 +185,7 @@ describe('a plugin that cannot be loaded', () => {
   })
 
   test('is rejected if it imports the framework by a path', async () => {
-    const { pathname } = new URL('../../src/problem.ts', import.meta.url)
+    const { pathname } = new URL('../../src/foundation/problem.ts', import.meta.url)
     await write({ 'plugin.ts': `import { Problem } from ${JSON.stringify(pathname)}\nexport default Problem` })
     expect(await rejectionOf('./plugin.ts')).toBe(
       "plugin.ts:1:25: the framework's own files are not for plugins to import: import from 'snippetctl'",

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { JsonText } from '../../src/fields/json-text.js'
+import { JsonText } from '../../src/fields/spelling/json-text.js'
 import { RouteTable } from '../../src/http/route-table.js'
 import { fieldType, FIELD_TYPES } from '../../src/fields/index.js'
 import { lookupsOfType } from '../../src/lookups/index.js'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { fail } from '../../src/fail.js'
+import { fail } from '../../src/foundation/fail.js'
 import { type Api, startApi } from '../support/api.js'
 import { mistakesOf } from '../support/config.js'
 import { linksOf } from '../support/links.js'

@@ -1,12 +1,12 @@
 import type { Records } from '../../src/http/records.js'
 import type { Mount } from '../../src/http/server/fallback.js'
-import type { Hosts } from '../../src/http/hosts.js'
-import type { Limits } from '../../src/http/server/limits.js'
+import type { Hosts } from '../../src/http/headers/hosts.js'
+import type { Limits } from '../../src/http/connections/limits.js'
 import type { LogEntry } from '../../src/http/log.js'
 import type { BodyPolicy, Handler, Method } from '../../src/http/route.js'
 import { RouteTable } from '../../src/http/route-table.js'
 import { createServer, type HttpServer } from '../../src/http/server/server.js'
-import { Problem } from '../../src/problem.js'
+import { Problem } from '../../src/foundation/problem.js'
 
 /** A server with hand-written routes about books, without a database. */
 export interface BookServer extends HttpServer {

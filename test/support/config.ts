@@ -1,4 +1,4 @@
-import { checkConfig } from '../../src/config/parse/check.js'
+import { checkConfig } from '../../src/config/parse/check/check.js'
 import type { Diagnostic } from '../../src/config/diagnostic.js'
 import { readConfig } from '../../src/config/yaml/document.js'
 import type { AppSpec } from '../../src/config/spec.js'

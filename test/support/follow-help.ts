@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setSetting } from '../../src/config/edit/edit-field.js'
-import type { Json } from '../../src/json.js'
+import type { Json } from '../../src/foundation/json.js'
 import type { Outcome } from './cli.js'
 import type { TestProject } from './project-per-test.js'
 

@@ -4,7 +4,7 @@ import { basename, join } from 'node:path'
 import { afterEach, beforeEach } from '@jest/globals'
 import type { AppSpec } from '../../src/config/spec.js'
 import type { Connection } from '../../src/db/database.js'
-import type { Json } from '../../src/json.js'
+import type { Json } from '../../src/foundation/json.js'
 import { specOf as specOfText } from './config.js'
 import { openTestDatabase, type TestDatabase } from './database.js'
 

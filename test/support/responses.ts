@@ -2,10 +2,10 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { type App, renderOpenApi, resourceAt, type Route } from '../../src/internal.js'
-import { SECURITY_HEADERS } from '../../src/http/server/headers.js'
+import { SECURITY_HEADERS } from '../../src/http/server/replies/headers.js'
 import { UNDECLARED } from '../../src/openapi/responses.js'
 import { UNREADABLE } from '../../src/openapi/hand-written.js'
-import { rememberByText } from '../../src/remember.js'
+import { rememberByText } from '../../src/foundation/remember.js'
 
 /** The responses of one server, compared with its OpenAPI document. */
 export interface Comparison {

@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals'
-import { encodeSegment } from '../../src/resource/path-segment.js'
+import { encodeSegment } from '../../src/resource/keys/path-segment.js'
 import type { Api } from './api.js'
 
 interface Described {

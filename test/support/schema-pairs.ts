@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { Json } from '../../src/json.js'
+import type { Json } from '../../src/foundation/json.js'
 
 /** The fields of a model, by name. */
 export type Fields = { readonly [name: string]: Json }

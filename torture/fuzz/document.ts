@@ -1,5 +1,5 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
-import { SECURITY_HEADERS } from '../../src/http/server/headers.js'
+import { SECURITY_HEADERS } from '../../src/http/server/replies/headers.js'
 import { UNDECLARED } from '../../src/openapi/responses.js'
 import type { Schema, Schemas } from './schemas.js'
 

@@ -20,7 +20,7 @@ export const BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'a list has no LIMIT',
-    file: 'src/db/statements/list-statements.ts',
+    file: 'src/db/statements/lists/list-statements.ts',
     search: "size === undefined ? '' : ` limit ${size} + 1`",
     replace: "''",
     caughtBy: { file: 'test/db/statements', test: 'rows, one more than it shows', database: 'local' },
@@ -34,7 +34,7 @@ export const BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'a lone surrogate is stored as another character',
-    file: 'src/fields/formats.ts',
+    file: 'src/fields/spelling/formats.ts',
     search: 'text.isWellFormed() && ',
     replace: '',
     caughtBy: { file: 'test/fields/body-values', test: 'surrogate', database: 'local' },
@@ -79,14 +79,14 @@ export const BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'an unknown parameter is ignored',
-    file: 'src/resource/list.ts',
+    file: 'src/resource/lists/list.ts',
     search: "if (spec.unknownQuery === 'refuse') {",
     replace: "if (spec.unknownQuery === 'refuse' && spec.name === '') {",
     caughtBy: { file: 'test/resource/list-parameters', test: 'foo=1', database: 'local' },
   },
   {
     name: 'a body may be nested without a limit',
-    file: 'src/json-scanner.ts',
+    file: 'src/foundation/json-scanner.ts',
     search: 'if (cursor.depth > DEPTH)',
     replace: 'if (cursor.depth > 1e9)',
     caughtBy: { file: 'test/http/json-bodies', test: '40,000 levels', database: 'local' },
@@ -100,7 +100,7 @@ export const BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'clients may write private fields',
-    file: 'src/resource/body-limit.ts',
+    file: 'src/resource/bodies/body-limit.ts',
     search: '  return !field.readOnly && !field.private',
     replace: '  return !field.readOnly',
     caughtBy: {
@@ -141,14 +141,14 @@ export const BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'a list of entity tags takes quadratic time',
-    file: 'src/http/entity-tags.ts',
+    file: 'src/http/headers/entity-tags.ts',
     search: `"([!#-~\\x80-\\xff]*)"[ \\t]*)?(,|$)`,
     replace: `"([!#-~\\x80-\\xff]*)")?[ \\t]*(,|$)`,
     caughtBy: { file: 'test/http/linear-time-input', test: 'all take linear time', database: 'embedded' },
   },
   {
     name: 'all pipelined requests of a connection are processed at once',
-    file: 'src/http/server/pipeline.ts',
+    file: 'src/http/connections/pipeline.ts',
     search: '(underWay.length < limits.inProgress && pipelined < limits.pipelined && unread < MAX_UNREAD)',
     replace: '(underWay.length < 1_000 * limits.inProgress && unread < MAX_UNREAD)',
     caughtBy: { file: 'test/http/pipelined-requests', test: 'has eight', database: 'local' },
@@ -166,14 +166,14 @@ export const BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'all large lists are read at once',
-    file: 'src/http/server/large-reads.ts',
+    file: 'src/http/connections/large-reads.ts',
     search: `    else await wait()`,
     replace: `    else void wait()`,
     caughtBy: { file: 'test/http/large-reads', test: 'one after another', database: 'local' },
   },
   {
     name: 'large lists do not give way to other requests',
-    file: 'src/http/server/large-reads.ts',
+    file: 'src/http/connections/large-reads.ts',
     search: `else beginNextIn(pauseAfter(bytes, performance.now() - began))`,
     replace: `else beginNextIn(0 * pauseAfter(bytes, performance.now() - began))`,
     caughtBy: { file: 'test/http/large-reads', test: 'in proportion to the size', database: 'local' },
@@ -224,7 +224,7 @@ export const BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'the image of a new project has no plugins',
-    file: 'cli/project/template-deploy.ts',
+    file: 'cli/project/template/template-deploy.ts',
     search: `!migrations
 !plugins
 `,
@@ -278,7 +278,7 @@ export const BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'hand-made constraints count as constraints of the configuration',
-    file: 'src/migrations/plan/pair.ts',
+    file: 'src/migrations/plan/compare/pair.ts',
     search: 'owns.unrecorded.has(constraint.name) &&',
     replace: 'owns !== undefined &&',
     caughtBy: { file: 'test/migrations/hand-made-objects', test: 'after a migration that states', database: 'local' },
@@ -292,7 +292,7 @@ export const BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'a plan is verified on the rows that migrations created',
-    file: 'src/migrations/plan/prove.ts',
+    file: 'src/migrations/plan/prove/prove.ts',
     search: `  await emptyTables(session, claim.from)
 `,
     replace: `  void emptyTables
@@ -353,7 +353,7 @@ export const BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'a request gets 504 while its write continues',
-    file: 'src/http/server/deadlines.ts',
+    file: 'src/http/connections/deadlines.ts',
     search: '    if (exchange.writes > 0) return\n',
     replace: '',
     caughtBy: { file: 'test/http/request-deadlines', test: 'only statement', database: 'local' },
@@ -374,28 +374,28 @@ export const BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'every host is accepted on loopback',
-    file: 'src/http/hosts.ts',
+    file: 'src/http/headers/hosts.ts',
     search: '? isLocalName(name) :',
     replace: '? isLocalName(name) || hosts.length === 0 :',
     caughtBy: { file: 'test/http/cross-site-requests', test: 'is rejected on loopback', database: 'local' },
   },
   {
     name: 'pages of other sites may write',
-    file: 'src/http/origin-check.ts',
+    file: 'src/http/headers/origin-check.ts',
     search: "site === 'cross-site'",
     replace: "site === 'cross-sites'",
     caughtBy: { file: 'test/http/cross-site-requests', test: 'writes nothing', database: 'local' },
   },
   {
     name: 'a body of many records has no limit',
-    file: 'src/resource/body-limit.ts',
+    file: 'src/resource/bodies/body-limit.ts',
     search: 'return Math.min(most, Math.max(MIN_LIMIT, records * longestRecord(fields)))',
     replace: 'return Math.max(MIN_LIMIT, most > 0 ? records * longestRecord(fields) : 0)',
     caughtBy: { file: 'test/http/body-limits', test: 'above the configured limit', database: 'local' },
   },
   {
     name: 'any client may set the public URL',
-    file: 'src/http/public-url.ts',
+    file: 'src/http/headers/public-url.ts',
     search: 'const said = isTrusted(remoteAddress) ?',
     replace: "const said = isTrusted(remoteAddress) || remoteAddress !== '' ?",
     caughtBy: { file: 'test/http/public-url', test: 'are paths, whatever a client sends', database: 'local' },
@@ -445,7 +445,7 @@ export const BUGS: readonly PlantedBug[] = [
   },
   {
     name: "nulls have PostgreSQL's default position",
-    file: 'src/db/statements/page-rows.ts',
+    file: 'src/db/statements/lists/page-rows.ts',
     search: "nulls === undefined ? descending : nulls === 'first'",
     replace: 'nulls === undefined ? descending : descending',
     caughtBy: {
@@ -456,21 +456,21 @@ export const BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'an order with a position for nulls is sorted instead of read from an index',
-    file: 'src/db/statements/page-rows.ts',
+    file: 'src/db/statements/lists/page-rows.ts',
     search: "first?.nulls === undefined || limit === ''",
     replace: "first?.nulls === undefined || limit !== ''",
     caughtBy: { file: 'test/resource/null-ordering', test: 'is read from an ascending index', database: 'local' },
   },
   {
     name: 'all clients together may pipeline without a limit',
-    file: 'src/http/server/pipeline.ts',
+    file: 'src/http/connections/pipeline.ts',
     search: 'if (underWay.length > 1) pipelined',
     replace: 'if (underWay.length > 1_000) pipelined',
     caughtBy: { file: 'test/http/pipelined-requests', test: 'have sixty-four', database: 'embedded' },
   },
   {
     name: 'filters find records by a field that they hide',
-    file: 'src/db/statements/where.ts',
+    file: 'src/db/statements/lists/where.ts',
     search: 'return shows === undefined ? condition : `(${condition} and ${shows})`',
     replace: "return shows === undefined || true ? condition : ''",
     caughtBy: {
@@ -481,7 +481,7 @@ export const BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'one grant may cover a record before a change, and another after it',
-    file: 'src/db/statements/granted-changes.ts',
+    file: 'src/db/statements/rules/granted-changes.ts',
     search: 'return `${BEFORE}.${identifier(`@g${at}`)} and ${after}`',
     replace: "return at < 0 ? 'false' : after",
     caughtBy: { file: 'test/access/writes', test: 'halves of two grants do not combine', database: 'embedded' },
@@ -558,7 +558,7 @@ export const BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'a change tells that a hidden value was guessed',
-    file: 'src/db/statements/covering-sql.ts',
+    file: 'src/db/statements/rules/covering-sql.ts',
     search: 'return seen === undefined ? same : `(${same} and ${ruleSql(seen, owner, asking)})`',
     replace: "return seen === undefined || true ? same : ''",
     caughtBy: { file: 'test/access/attacks-hidden-values', test: 'tells nothing of its value', database: 'embedded' },
@@ -572,14 +572,14 @@ export const BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'a dialect orders by a hidden key',
-    file: 'src/resource/dialect-list.ts',
+    file: 'src/resource/lists/dialect-list.ts',
     search: 'const key = pagination.keyed ?',
     replace: 'const key = pagination.keyed || model.key.length > 0 ?',
     caughtBy: { file: 'test/access/attacks-hidden-values', test: 'cannot be asked about', database: 'embedded' },
   },
   {
     name: 'queries of plugins filter through hidden related records',
-    file: 'src/resource/limited-plans.ts',
+    file: 'src/resource/lists/limited-plans.ts',
     search: 'related: relatedOf.get(name) ?? reject(`filter records by ${quote(name)}`)',
     replace: 'related: relatedOf.get(name) ?? condition.related',
     caughtBy: { file: 'test/access/other-routes', test: 'cannot ask about hidden values', database: 'embedded' },
@@ -622,7 +622,7 @@ export const BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'a page names lists that its caller may not see',
-    file: 'src/explore/referrers.ts',
+    file: 'src/explore/records/referrers.ts',
     search: "    if (!may('list')) return []\n    const shown = seen.shown.map(({ name }) => name)",
     replace:
       "    if (!may('list') && !may('create')) return []\n    const shown = [seen, other].flatMap((each) => each.shown.map(({ name }) => name))",

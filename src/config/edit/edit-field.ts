@@ -1,4 +1,4 @@
-import type { Json } from '../../json.js'
+import type { Json } from '../../foundation/json.js'
 import { membersOf } from '../schema/yaml-shape.js'
 import type { ConfigDocument } from '../yaml/document.js'
 import { findValue, type Path } from '../yaml/located.js'

@@ -1,4 +1,4 @@
-import type { Json } from '../../json.js'
+import type { Json } from '../../foundation/json.js'
 
 /** Words that YAML 1.1 or 1.2 reads as booleans or null. */
 const TAKEN = /^(?:true|false|null|yes|no|on|off|y|n)$/i

@@ -1,6 +1,6 @@
 import { fieldType } from '../../fields/index.js'
 import type { FieldType } from '../../fields/field-type.js'
-import type { Json } from '../../json.js'
+import type { Json } from '../../foundation/json.js'
 import { itemsOf, membersOf } from '../schema/yaml-shape.js'
 import { nameOf } from '../words.js'
 import { findValue } from '../yaml/located.js'

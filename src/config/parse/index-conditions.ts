@@ -1,5 +1,5 @@
 import type { Typed } from '../../fields/field-type.js'
-import type { Json } from '../../json.js'
+import type { Json } from '../../foundation/json.js'
 import { codeSource } from '../../lookups/code-source.js'
 import { exact } from '../../lookups/exact.js'
 import { lookupOfType } from '../../lookups/index.js'

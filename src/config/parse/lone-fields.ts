@@ -1,5 +1,5 @@
-import type { Json } from '../../json.js'
-import { checkConfig } from './check.js'
+import type { Json } from '../../foundation/json.js'
+import { checkConfig } from './check/check.js'
 import { readConfig } from '../yaml/document.js'
 import type { FieldSpec } from '../spec.js'
 

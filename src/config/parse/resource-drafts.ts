@@ -1,5 +1,5 @@
 import { PLAIN } from '../../dialects/index.js'
-import type { Json } from '../../json.js'
+import type { Json } from '../../foundation/json.js'
 import type { Drafts, ModelDraft } from './drafts.js'
 import { findValue, type Path } from '../yaml/located.js'
 import type { Report } from './report.js'

@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../../json.js'
+import type { JsonSchema } from '../../foundation/json.js'
 import { doc, FIELD_NAME, FIELD_NAMED, listOf, mapping, named } from './parts.js'
 
 const CONDITION = '^[A-Za-z][A-Za-z0-9_]*(\\.[A-Za-z][A-Za-z0-9_]*){0,3}$'

@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../../json.js'
+import type { JsonSchema } from '../../foundation/json.js'
 import { setsSchema, userSchema } from './access.js'
 import { PUBLIC_URL, PUBLIC_URL_HINT } from './public-url.js'
 import { doc, listOf, mapping, NAMED, named } from './parts.js'

@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../../json.js'
+import type { JsonSchema } from '../../foundation/json.js'
 import { doc, flag, listOf, mapping } from './parts.js'
 
 /** The defaults of `api.cors`. */

@@ -1,5 +1,5 @@
 import { DIALECTS, PLAIN } from '../../dialects/index.js'
-import type { JsonSchema } from '../../json.js'
+import type { JsonSchema } from '../../foundation/json.js'
 import { corsSchema } from './cors.js'
 import { publicSchemas } from './public-url.js'
 import { doc, mapping, listOf } from './parts.js'

@@ -1,6 +1,6 @@
 import { FIELD_TYPES } from '../../fields/index.js'
 import type { FieldType, KeySource } from '../../fields/field-type.js'
-import type { JsonSchema } from '../../json.js'
+import type { JsonSchema } from '../../foundation/json.js'
 import { INDEX_METHODS } from '../model-spec.js'
 import { DATABASE_NAME, doc, TABLE_NAME, flag, listOf, mapping, fieldsNamed } from './parts.js'
 import { article } from '../words.js'

@@ -1,5 +1,5 @@
 import { TABLE_PATTERN } from '../../fields/table-name.js'
-import { FORBIDDEN_NAMES, type Json, type JsonSchema } from '../../json.js'
+import { FORBIDDEN_NAMES, type Json, type JsonSchema } from '../../foundation/json.js'
 
 const NAME = '^[a-z][a-z0-9_]{0,62}$'
 const NAME_HINT = 'a name is a lower-case letter and then at most 62 lower-case letters, digits and underscores'

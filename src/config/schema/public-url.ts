@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../../json.js'
+import type { JsonSchema } from '../../foundation/json.js'
 import { HOST, PORT } from '../host.js'
 import { doc, listOf } from './parts.js'
 

@@ -1,5 +1,5 @@
 import { featureKeys } from '../../features/index.js'
-import type { JsonSchema } from '../../json.js'
+import type { JsonSchema } from '../../foundation/json.js'
 import { authSchema } from './auth.js'
 import { modelSchema } from './models.js'
 import { doc, flag, listOf, mapping, named, TABLE_NAME, oneOfNames } from './parts.js'

@@ -1,5 +1,5 @@
 import { FIELD_TYPES } from '../../fields/index.js'
-import type { Json } from '../../json.js'
+import type { Json } from '../../foundation/json.js'
 import { findValue, type Path } from '../yaml/located.js'
 import { describe, show, suggest } from '../words.js'
 import { SYNONYMS } from './synonyms.js'

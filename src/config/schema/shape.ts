@@ -1,5 +1,5 @@
 import type { ErrorObject } from './ajv.js'
-import type { Json } from '../../json.js'
+import type { Json } from '../../foundation/json.js'
 import type { Path } from '../yaml/located.js'
 import type { Report } from '../parse/report.js'
 import { validateShape } from './shape-validator.js'

@@ -1,4 +1,4 @@
-import type { Json } from '../../json.js'
+import type { Json } from '../../foundation/json.js'
 import type { KeySource } from '../../fields/field-type.js'
 import type { IndexMethod, RelationSpec } from '../model-spec.js'
 import type { Operation } from '../core-spec.js'

@@ -1,5 +1,5 @@
 import { Composer, CST, isMap, isScalar, isSeq, Lexer, type Pair, type ParsedNode, Parser, type Scalar } from 'yaml'
-import { FORBIDDEN_NAMES, type Json } from '../../json.js'
+import { FORBIDDEN_NAMES, type Json } from '../../foundation/json.js'
 import { decodeConfig } from './decode.js'
 import type { Diagnostic, Range } from '../diagnostic.js'
 import { findLocated, type Located, type Path, type Span } from './located.js'

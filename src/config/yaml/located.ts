@@ -1,4 +1,4 @@
-import type { Json } from '../../json.js'
+import type { Json } from '../../foundation/json.js'
 
 /** The offsets of a part of the text. */
 export interface Span {

@@ -1,4 +1,4 @@
-import { type FieldError, Problem } from '../../problem.js'
+import { type FieldError, Problem } from '../../foundation/problem.js'
 import {
   type DriverError,
   errorsOf,

@@ -1,4 +1,4 @@
-import type { FieldError } from '../../problem.js'
+import type { FieldError } from '../../foundation/problem.js'
 
 /** The fields of a driver's error, besides its message. */
 export interface DriverError extends Error {

@@ -1,5 +1,5 @@
 import { types } from 'node:util'
-import { Problem, type ProblemType } from '../../problem.js'
+import { Problem, type ProblemType } from '../../foundation/problem.js'
 import { type DriverError, NOT_NULL, TOO_LONG } from './field-errors.js'
 
 /** The meaning of a database error. */

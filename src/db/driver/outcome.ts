@@ -1,5 +1,5 @@
 import { types } from 'node:util'
-import { Problem } from '../../problem.js'
+import { Problem } from '../../foundation/problem.js'
 import { isLost, toProblem } from './errors.js'
 import { routineOf } from './meanings.js'
 

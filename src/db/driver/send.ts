@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { cancelStatement } from './cancel.js'
 import { type StatementResult, CellQuery, type Sending } from './cell-query.js'
-import { append, createLinkedList, type ListNode, remove, valuesOf } from '../../linked-list.js'
+import { append, createLinkedList, type ListNode, remove, valuesOf } from '../../foundation/linked-list.js'
 import type { Statement } from '../database.js'
 import { isBroken } from './errors.js'
 import { NOT_REPLICATED, SILENCE } from './outcome.js'

@@ -1,4 +1,4 @@
-import { Problem } from '../../problem.js'
+import { Problem } from '../../foundation/problem.js'
 
 /** A load shedder: bounds the queue of statements and counts the rejected ones. */
 export interface Admission {

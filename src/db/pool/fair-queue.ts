@@ -1,6 +1,6 @@
-import { Problem } from '../../problem.js'
+import { Problem } from '../../foundation/problem.js'
 import { createAdmission } from './admission.js'
-import { append, createLinkedList, remove } from '../../linked-list.js'
+import { append, createLinkedList, remove } from '../../foundation/linked-list.js'
 import type { QueueKey } from '../database.js'
 import { createReadyQueues } from './ready-queues.js'
 import { createShares } from './shares.js'

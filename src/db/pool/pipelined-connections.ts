@@ -1,5 +1,12 @@
 import type pg from 'pg'
-import { append, createLinkedList, type LinkedList, type ListNode, remove, valuesOf } from '../../linked-list.js'
+import {
+  append,
+  createLinkedList,
+  type LinkedList,
+  type ListNode,
+  remove,
+  valuesOf,
+} from '../../foundation/linked-list.js'
 import { createAdmission } from './admission.js'
 import { type StatementResult, CellQuery, type Sending } from '../driver/cell-query.js'
 import type { Statement } from '../database.js'

@@ -1,6 +1,6 @@
 import type { Knex, knex as KnexFactory } from 'knex'
 import pg from 'pg'
-import { Problem } from '../../problem.js'
+import { Problem } from '../../foundation/problem.js'
 import type { Database } from '../database.js'
 import type { Sending } from '../driver/cell-query.js'
 import { driverTypes } from '../driver/parsers.js'

@@ -1,4 +1,4 @@
-import { Problem } from '../../problem.js'
+import { Problem } from '../../foundation/problem.js'
 import type { Result, Statement } from '../database.js'
 import { isDataException, isLost, isStale, isUnsent, toProblem } from '../driver/errors.js'
 import { toOutcome } from '../driver/outcome.js'

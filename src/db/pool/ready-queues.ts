@@ -1,4 +1,4 @@
-import { append, createLinkedList, remove } from '../../linked-list.js'
+import { append, createLinkedList, remove } from '../../foundation/linked-list.js'
 import type { Shares } from './shares.js'
 import { hasWaiters, type QueueGroup, type WorkQueue } from './work-queues.js'
 

@@ -1,4 +1,4 @@
-import { Problem } from '../../problem.js'
+import { Problem } from '../../foundation/problem.js'
 import type { Database, Result, Statement } from '../database.js'
 import { withParts } from '../wrap.js'
 

@@ -1,6 +1,6 @@
-import { type LinkedList, createLinkedList, type ListNode } from '../../linked-list.js'
+import { type LinkedList, createLinkedList, type ListNode } from '../../foundation/linked-list.js'
 import type { QueueKey } from '../database.js'
-import type { Problem } from '../../problem.js'
+import type { Problem } from '../../foundation/problem.js'
 
 /** A first-in, first-out queue for the work of one statement, one route or one record. */
 export interface WorkQueue {

@@ -1,7 +1,7 @@
 import type { Scopes } from '../../resource/plan.js'
 import { identifier } from '../../fields/sql-literal.js'
 import { bareName, tableAlias, tableSql } from '../../fields/table-name.js'
-import { scopeClause } from '../statements/scope.js'
+import { scopeClause } from '../statements/rules/scope.js'
 import { parameters } from '../statements/parameters.js'
 import type { Query } from './query-knex.js'
 import { codeOf, isLocking, kindOf, unknownCalls } from './statement-kind.js'

@@ -1,6 +1,6 @@
-import { mapItems, readArray } from '../../fields/array-text.js'
-import { JsonText } from '../../fields/json-text.js'
-import { toJsonText } from '../../fields/exact-json.js'
+import { mapItems, readArray } from '../../fields/spelling/array-text.js'
+import { JsonText } from '../../fields/spelling/json-text.js'
+import { toJsonText } from '../../fields/spelling/exact-json.js'
 import { arrayLiteral, type Cell } from '../../fields/cell.js'
 
 type Read = (text: string) => unknown

@@ -1,6 +1,6 @@
 import type { ModelSpec } from '../../config/spec.js'
 import { tableSql } from '../../fields/table-name.js'
-import { Problem } from '../../problem.js'
+import { Problem } from '../../foundation/problem.js'
 import type { Connection } from '../database.js'
 
 /**

@@ -1,4 +1,4 @@
-import { remember } from '../../remember.js'
+import { remember } from '../../foundation/remember.js'
 import { indexesOf } from '../../config/indexes/coverage.js'
 import { outgrowing, outgrowingAny } from '../../config/indexes/index-size.js'
 import { isPlain } from '../../config/model-spec.js'
@@ -6,10 +6,10 @@ import { type AppSpec, columnsOf, type FieldSpec, isShown, type ModelSpec } from
 import { writeCell } from '../../fields/cell.js'
 import { identifier } from '../../fields/sql-literal.js'
 import { bareName } from '../../fields/table-name.js'
-import type { FieldError } from '../../problem.js'
+import type { FieldError } from '../../foundation/problem.js'
 import type { Id, Row } from '../../resource/plan.js'
-import { recordKey } from '../../resource/record-key.js'
-import type { Bounds } from '../statements/bounds.js'
+import { recordKey } from '../../resource/keys/record-key.js'
+import type { Bounds } from '../statements/rules/bounds.js'
 import { type ConstraintErrors, type NamedKey, splitColumns } from '../driver/field-errors.js'
 import {
   constraintFields,

@@ -1,14 +1,14 @@
 import { columnsOf, type ModelSpec } from '../../config/spec.js'
 import { foreignKeyName } from '../../config/parse/constraint-names.js'
-import { Problem } from '../../problem.js'
+import { Problem } from '../../foundation/problem.js'
 import type { Connection, Result, Statement } from '../database.js'
 import type { ConstraintErrors } from '../driver/field-errors.js'
 import { CONFLICT } from '../driver/meanings.js'
 import { failedConversionOf, toProblem, toReferred, toRemoveFailure, toRequestFailure } from '../driver/errors.js'
-import type { Bounds } from '../statements/bounds.js'
-import { DENIED } from '../statements/covering-sql.js'
-import { notGranted } from '../statements/granted-writes.js'
-import { outsideName } from '../statements/scope.js'
+import type { Bounds } from '../statements/rules/bounds.js'
+import { DENIED } from '../statements/rules/covering-sql.js'
+import { notGranted } from '../statements/rules/granted-writes.js'
+import { outsideName } from '../statements/rules/scope.js'
 
 /** Sends the statements of a store and translates database errors for clients. */
 export interface Sender {

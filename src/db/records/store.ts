@@ -1,6 +1,6 @@
 import type { GrantSpec, ModelSpec } from '../../config/spec.js'
 import type { Id, ListPage, ListPlan, Precondition, Row, Selection } from '../../resource/plan.js'
-import type { Bounds } from '../statements/bounds.js'
+import type { Bounds } from '../statements/rules/bounds.js'
 import type { ChangeOf, IdOf, InsertOf, RecordOf } from '../../resource/typed.js'
 
 /** A record and its id. */

@@ -1,6 +1,6 @@
 import type { ModelSpec } from '../../config/spec.js'
 import { identifier } from '../../fields/sql-literal.js'
-import type { Json } from '../../json.js'
+import type { Json } from '../../foundation/json.js'
 import type { Connection } from '../database.js'
 
 /** An API key as stored in the database, which is not enough to sign in. */

@@ -1,6 +1,6 @@
 import type { ModelSpec } from '../../config/spec.js'
 import { identifier } from '../../fields/sql-literal.js'
-import { Problem } from '../../problem.js'
+import { Problem } from '../../foundation/problem.js'
 import type { Connection } from '../database.js'
 import { isLocked } from '../driver/errors.js'
 

@@ -4,10 +4,17 @@ import { arrayLiteral } from '../../fields/cell.js'
 import { identifier } from '../../fields/sql-literal.js'
 import type { Row } from '../../resource/plan.js'
 import type { Statement } from '../database.js'
-import { boundChecks, type Bounds, boundProjection, type Granted, visibleClause, writtenSelect } from './bounds.js'
-import { coveredAfter, coversStored, demand, writtenSql } from './covering-sql.js'
-import { grantedWrites, type GrantedWrites, type GrantedWrite, notGranted } from './granted-writes.js'
-import { filledByScope } from './scope.js'
+import {
+  boundChecks,
+  type Bounds,
+  boundProjection,
+  type Granted,
+  visibleClause,
+  writtenSelect,
+} from './rules/bounds.js'
+import { coveredAfter, coversStored, demand, writtenSql } from './rules/covering-sql.js'
+import { grantedWrites, type GrantedWrites, type GrantedWrite, notGranted } from './rules/granted-writes.js'
+import { filledByScope } from './rules/scope.js'
 import { keyTexts } from './columns.js'
 import { type Projection } from './projections.js'
 import { type Parameters, parameters } from './parameters.js'

@@ -1,7 +1,7 @@
 import { type FieldSpec, isEscaped } from '../../config/spec.js'
 import { identifier, literal } from '../../fields/sql-literal.js'
-import type { Links } from '../../resource/links.js'
-import { escapeWord } from '../../resource/path-segment.js'
+import type { Links } from '../../resource/bodies/links.js'
+import { escapeWord } from '../../resource/keys/path-segment.js'
 import { cellColumn } from './columns.js'
 
 /** The SQL of a hyperlink to a record, from the columns of its key. */

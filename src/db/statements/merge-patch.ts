@@ -1,5 +1,5 @@
-import type { JsonMergePatch } from '../../fields/json-text.js'
-import type { JsonObject } from '../../json-body.js'
+import type { JsonMergePatch } from '../../fields/spelling/json-text.js'
+import type { JsonObject } from '../../foundation/json-body.js'
 import { arrayLiteral } from '../../fields/cell.js'
 
 /** PostgreSQL functions take 100 arguments, and each member needs two. */

@@ -1,4 +1,4 @@
-import type { Json } from '../../json.js'
+import type { Json } from '../../foundation/json.js'
 
 /** One step of a PostgreSQL plan. */
 export interface PlanStep {

@@ -12,14 +12,14 @@ import {
 import { identifier } from '../../fields/sql-literal.js'
 import { type Cell, readCell } from '../../fields/cell.js'
 import { type Computations, NOTHING_COMPUTED } from '../../resource/computed.js'
-import { detailName, type Links } from '../../resource/links.js'
-import { remember } from '../../remember.js'
+import { detailName, type Links } from '../../resource/bodies/links.js'
+import { remember } from '../../foundation/remember.js'
 import type { ListPlan, Row, Selection } from '../../resource/plan.js'
 import type { Resource } from '../../resource/resource.js'
-import type { Asking } from './rules.js'
+import type { Asking } from './rules/rules.js'
 import { cellColumn, wireColumn } from './columns.js'
 import { joinedColumn, linkColumn } from './link-columns.js'
-import { joinedPage, type PageShape, rowPage, textPage } from './page-shape.js'
+import { joinedPage, type PageShape, rowPage, textPage } from './lists/page-shape.js'
 
 /** How records leave the database: the select list, and how its cells are read. */
 export interface Projection<Item, Items> {

@@ -1,8 +1,8 @@
 import { tableSql } from '../../fields/table-name.js'
 import type { GrantSpec, ModelSpec } from '../../config/spec.js'
-import { JsonMergePatch } from '../../fields/json-text.js'
+import { JsonMergePatch } from '../../fields/spelling/json-text.js'
 import { identifier } from '../../fields/sql-literal.js'
-import { remember, rememberByText } from '../../remember.js'
+import { remember, rememberByText } from '../../foundation/remember.js'
 import type { Precondition, Row, Selection } from '../../resource/plan.js'
 import type { Statement } from '../database.js'
 import {
@@ -13,10 +13,10 @@ import {
   relatedBounds,
   visibleClause,
   writtenSelect,
-} from './bounds.js'
-import { assignmentsOf, grantedChangeSql } from './granted-changes.js'
-import { coveredBefore, coversStored, unchangedBy } from './covering-sql.js'
-import { grantedWrites, unnamedFields } from './granted-writes.js'
+} from './rules/bounds.js'
+import { assignmentsOf, grantedChangeSql } from './rules/granted-changes.js'
+import { coveredBefore, coversStored, unchangedBy } from './rules/covering-sql.js'
+import { grantedWrites, unnamedFields } from './rules/granted-writes.js'
 import { type Projection, projectionFor } from './projections.js'
 import type { PreparedStatements, Rendered } from './prepared-statements.js'
 import { type Parameters, parameters } from './parameters.js'

@@ -2,11 +2,11 @@ import type { FieldSpec } from '../../config/spec.js'
 import { type Cell, writeCell } from '../../fields/cell.js'
 import type { Caller, CallerValue } from '../../resource/access.js'
 import type { Row } from '../../resource/plan.js'
-import type { Bounds } from './bounds.js'
+import type { Bounds } from './rules/bounds.js'
 import { type Parameters, parameters } from './parameters.js'
 import type { Rendered } from './prepared-statements.js'
-import { rememberByText } from '../../remember.js'
-import type { GrantedWrite } from './granted-writes.js'
+import { rememberByText } from '../../foundation/remember.js'
+import type { GrantedWrite } from './rules/granted-writes.js'
 
 /** The values of one request for a statement. */
 export interface Inputs {

@@ -1,4 +1,4 @@
-import { fail } from '../../fail.js'
+import { fail } from '../../foundation/fail.js'
 import type { FieldSpec, ModelSpec } from '../../config/spec.js'
 import { identifier } from '../../fields/sql-literal.js'
 import type { Row } from '../../resource/plan.js'

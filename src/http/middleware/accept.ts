@@ -1,5 +1,5 @@
-import { Problem } from '../../problem.js'
-import { readWeights } from '../negotiation.js'
+import { Problem } from '../../foundation/problem.js'
+import { readWeights } from '../headers/negotiation.js'
 import type { Stage } from './endpoint.js'
 
 const JSON_TYPE = 'application/json'

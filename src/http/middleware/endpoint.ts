@@ -1,9 +1,9 @@
 import type { Idempotency } from '../../features/idempotency.js'
 import type { TransactionOptions } from '../../db/database.js'
 import type { Resource } from '../../resource/resource.js'
-import type { Hooks } from '../hooks.js'
+import type { Hooks } from '../registrations/hooks.js'
 import type { Operation } from '../operations/operation.js'
-import type { AnyReplacement } from '../replacement.js'
+import type { AnyReplacement } from '../registrations/replacement.js'
 import type { Context, PlacedMiddleware, Reply } from '../route.js'
 
 /** An operation of a resource at a path, with everything that decides which middleware it needs. */

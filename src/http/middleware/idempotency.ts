@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { StoredResponses, KeyedRequest } from '../../db/records/stored-responses.js'
-import { Problem } from '../../problem.js'
-import { textOf } from '../server/reply.js'
+import { Problem } from '../../foundation/problem.js'
+import { textOf } from '../server/replies/reply.js'
 import type { Context, Reply } from '../route.js'
 import type { Stage } from './endpoint.js'
 

@@ -1,6 +1,6 @@
 import type { Operation, ResourceSpec } from '../../config/spec.js'
 import { SELECTION } from '../../features/index.js'
-import { Problem } from '../../problem.js'
+import { Problem } from '../../foundation/problem.js'
 import { parsePairs, parseQuery, quote } from '../../resource/query.js'
 import type { Resource } from '../../resource/resource.js'
 import type { Stage } from './endpoint.js'

@@ -1,4 +1,4 @@
-import type { ProblemType } from '../../problem.js'
+import type { ProblemType } from '../../foundation/problem.js'
 import type { Resource } from '../../resource/resource.js'
 import type { ResourceName } from '../../resource/typed.js'
 import type { Middleware, PlacedMiddleware, Route } from '../route.js'

@@ -1,5 +1,5 @@
-import type { JsonBody } from '../../json-body.js'
-import { Problem } from '../../problem.js'
+import type { JsonBody } from '../../foundation/json-body.js'
+import { Problem } from '../../foundation/problem.js'
 import type { Id } from '../../resource/plan.js'
 import { quote } from '../../resource/query.js'
 import type { Resource } from '../../resource/resource.js'

@@ -1,5 +1,5 @@
 import type { Stored } from '../../db/records/store.js'
-import { parseCreations } from '../../resource/items.js'
+import { parseCreations } from '../../resource/bodies/items.js'
 import type { Row } from '../../resource/plan.js'
 import type { Resource } from '../../resource/resource.js'
 import type { Reply } from '../route.js'

@@ -1,8 +1,8 @@
 import type { Stored } from '../../db/records/store.js'
-import { detailName } from '../../resource/links.js'
+import { detailName } from '../../resource/bodies/links.js'
 import type { Row } from '../../resource/plan.js'
 import type { Resource } from '../../resource/resource.js'
-import { entityTag } from '../entity-tags.js'
+import { entityTag } from '../headers/entity-tags.js'
 import type { Operation } from './operation.js'
 import { isHidden, policyOf } from './request.js'
 

@@ -1,5 +1,5 @@
-import { Problem } from '../../problem.js'
-import { doAtIndex } from '../../resource/items.js'
+import { Problem } from '../../foundation/problem.js'
+import { doAtIndex } from '../../resource/bodies/items.js'
 import type { Id } from '../../resource/plan.js'
 import { parseQuery, quote } from '../../resource/query.js'
 import type { Resource } from '../../resource/resource.js'

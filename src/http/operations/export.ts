@@ -1,8 +1,8 @@
 import type { ExportFormat } from '../../features/export.js'
-import { csvForm } from '../../resource/export-csv.js'
+import { csvForm } from '../../resource/lists/export-csv.js'
 import type { ListPlan } from '../../resource/plan.js'
 import type { Resource } from '../../resource/resource.js'
-import { EXPORT, type ExportForm, type WithExports } from '../exports.js'
+import { EXPORT, type ExportForm, type WithExports } from './exports.js'
 import type { Operation } from './operation.js'
 
 interface ExportInput {

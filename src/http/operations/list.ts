@@ -1,4 +1,4 @@
-import type { ListRequest } from '../../resource/list.js'
+import type { ListRequest } from '../../resource/lists/list.js'
 import type { ListPage } from '../../resource/plan.js'
 import type { Resource } from '../../resource/resource.js'
 import { type Links, linksOf, listHeaders } from '../list-links.js'

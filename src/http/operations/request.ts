@@ -1,8 +1,8 @@
 import type { Operation as OperationName } from '../../config/spec.js'
-import { Problem } from '../../problem.js'
+import { Problem } from '../../foundation/problem.js'
 import type { Id } from '../../resource/plan.js'
 import type { Resource } from '../../resource/resource.js'
-import { readPreconditions } from '../entity-tags.js'
+import { readPreconditions } from '../headers/entity-tags.js'
 import type { BodyPolicy, Context } from '../route.js'
 
 /** Reads the preconditions of a write. */

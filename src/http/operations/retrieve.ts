@@ -1,6 +1,6 @@
 import type { Id, Selection } from '../../resource/plan.js'
 import type { Resource } from '../../resource/resource.js'
-import { entityTag, taggedReply } from '../entity-tags.js'
+import { entityTag, taggedReply } from '../headers/entity-tags.js'
 import type { Operation } from './operation.js'
 import { notFound, readId } from './request.js'
 

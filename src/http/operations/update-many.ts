@@ -1,4 +1,4 @@
-import { type Change, doAtIndex, parseChanges } from '../../resource/items.js'
+import { type Change, doAtIndex, parseChanges } from '../../resource/bodies/items.js'
 import type { Resource } from '../../resource/resource.js'
 import type { Operation } from './operation.js'
 import { isHidden } from './request.js'

@@ -1,7 +1,7 @@
-import { type JsonBody, readJsonBody } from '../../json-body.js'
-import { Problem } from '../../problem.js'
+import { type JsonBody, readJsonBody } from '../../foundation/json-body.js'
+import { Problem } from '../../foundation/problem.js'
 import type { Exchange } from './exchange.js'
-import { countHeader } from './headers.js'
+import { countHeader } from './replies/headers.js'
 import type { BodyPolicy } from '../route.js'
 
 const MEDIA_TYPE = /^([!#$%&'*+.^_`|~0-9a-z-]+\/[!#$%&'*+.^_`|~0-9a-z-]+)(?:[ \t]*;[ \t]*charset=(?:utf-?8|"utf-?8"))?$/

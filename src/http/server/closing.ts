@@ -1,7 +1,7 @@
 import { toPlace } from './exchange.js'
 import type { Log } from '../log.js'
 import type { FindPlace } from '../route.js'
-import { endsWithin } from './ends-within.js'
+import { endsWithin } from '../connections/ends-within.js'
 
 /** A plugin's `onClose` callback. */
 export interface Closing {

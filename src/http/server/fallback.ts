@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Express, Request, RequestHandler, Response } from 'express'
-import type { Problem } from '../../problem.js'
-import type { OriginCheck } from '../origin-check.js'
-import type { MountListener, Next } from '../plugin.js'
+import type { Problem } from '../../foundation/problem.js'
+import type { OriginCheck } from '../headers/origin-check.js'
+import type { MountListener, Next } from '../registrations/plugin.js'
 
 /** A listener for the requests at and below `path` that no route takes. */
 export interface Mount {

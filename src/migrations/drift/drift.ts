@@ -10,13 +10,13 @@ import {
   type CatalogIndex,
   type CatalogTable,
   readLiveCatalog,
-} from '../introspect/catalog.js'
-import { definitionOf, remake } from '../plan/column-steps.js'
+} from '../introspect/catalog/catalog.js'
+import { definitionOf, remake } from '../plan/steps/column-steps.js'
 import { type Migration, type MigrationFolder, readMigrations } from '../files/files.js'
-import { both, extra, find, usesOf } from '../plan/pair.js'
+import { both, extra, find, usesOf } from '../plan/compare/pair.js'
 import { inputsOfFiles } from '../run/recall.js'
 import { onReplayed } from '../run/scratch.js'
-import { normaliseSql } from '../plan/normalise-sql.js'
+import { normaliseSql } from '../plan/compare/normalise-sql.js'
 
 /** A difference between a database and its applied migrations. */
 export interface Drift {

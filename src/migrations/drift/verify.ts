@@ -1,16 +1,15 @@
 import type { AppSpec } from '../../config/spec.js'
 import type { Connection } from '../../db/database.js'
-import { countsOf } from '../../fields/columns.js'
 import { formattedTable } from '../../fields/table-name.js'
-import { textColumn } from '../../fields/text-rules.js'
-import { asBase, catalogWithViews, type Catalog, type CatalogColumn, type CatalogTable } from '../introspect/catalog.js'
+import {
+  asBase,
+  catalogWithViews,
+  type Catalog,
+  type CatalogColumn,
+  type CatalogTable,
+} from '../introspect/catalog/catalog.js'
+import { type Server, typeIn, isWider, kindOf, sameType, readType } from './live-types.js'
 import { usedTables, type WantedColumn, type WantedConstraint, type WantedTable, wantedTables } from '../plan/sql.js'
-
-/** The server's spelling of the types in resources.yaml, and its own order of texts if that is by code point. */
-interface Server {
-  readonly types: Readonly<Record<string, string | null>>
-  readonly collation: string | null
-}
 
 /** A column whose type was changed, even temporarily, has another version of its row in the catalogue. */
 const COLUMNS = `
@@ -246,37 +245,8 @@ function orderDifferences(wanted: WantedColumn, live: CatalogColumn, server: Ser
   return [{ text: `is kept ${orders.join(' and should be kept ')}` }]
 }
 
-/** The type of a column as the server spells it; the digits of a time stand before its zone: `timestamp(3) without time zone`. */
-function typeIn(server: Server, wanted: WantedColumn, live: CatalogColumn): string {
-  if (wanted.type === live.type) return live.type
-  const { name, size, brackets } = readType(wanted.type)
-  const type = server.types[name] ?? name
-  const zone = / with(?:out)? time zone$/.exec(type)?.[0] ?? ''
-  return `${type.slice(0, type.length - zone.length)}${size}${zone}${brackets}`
-}
-
-/** Whether a type holds every value of another of its kind. */
-function isWider(live: string, wanted: string): boolean {
-  if (live === wanted || kindOf(live) !== kindOf(wanted)) return false
-  const [held, needed] = [countsOf(live), countsOf(wanted)]
-  if (held && needed) return held.minimum <= needed.minimum && held.maximum >= needed.maximum
-  const [text, wantedText] = [textColumn({ type: live }), textColumn({ type: wanted })]
-  return text !== undefined && (text.room ?? Infinity) >= (wantedText?.room ?? Infinity)
-}
-
-/** Statements can exchange values of types of one kind. A column may become wider while a server runs that expects the narrow one. */
-function kindOf(type: string): string {
-  if (countsOf(type)) return 'number'
-  return textColumn({ type }) ? 'text' : type.replace(/ ?\([\d, ]+\)/, '')
-}
-
 function isFilled({ default: value, identity, generated }: CatalogColumn): boolean {
   return value !== null || identity !== null || generated !== null
-}
-
-/** Ignores spaces: `numeric(10, 2)` is `numeric(10,2)`. */
-function sameType(wanted: string, live: string): boolean {
-  return wanted.replaceAll(' ', '') === live.replaceAll(' ', '')
 }
 
 /** Only keys, because responses depend on their errors. Values that a check forbids are rejected before they reach the database. */
@@ -290,11 +260,4 @@ function isHeld({ kind, columns }: Pick<WantedConstraint, 'kind' | 'columns'>, l
     ({ columns: indexed, definition }) => same(indexed) && /^CREATE UNIQUE INDEX (?!.* WHERE )/.test(definition),
   )
   return unique || keys.includes('unique') || keys.includes('primary_key')
-}
-
-/** The parts of `varchar(100)[] collate "C"`. */
-function readType(type: string) {
-  const [, name = type, size = '', brackets = '', collation = null] =
-    /^(.*?)(\([\d, ]+\))?(\[\])?(?: collate "(.*)")?$/.exec(type) ?? []
-  return { name, size, brackets, collation }
 }

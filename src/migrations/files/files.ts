@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { mixtureErrors, NO_TRANSACTION, readConcurrent, readRepeatable, repeatErrors } from './concurrent.js'
 import { MigrationError } from './error.js'
-import { readOwned } from '../plan/ownership.js'
+import { readOwned } from '../plan/compare/ownership.js'
 import { type FileStatement, readLineComments, splitStatements } from './statements.js'
 
 /** A migration file. */

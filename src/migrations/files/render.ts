@@ -1,6 +1,6 @@
 import { NO_TRANSACTION } from './concurrent.js'
 import type { Migration } from './files.js'
-import { formatOwned } from '../plan/ownership.js'
+import { formatOwned } from '../plan/compare/ownership.js'
 import { QUOTED } from './statements.js'
 import { partsOf, type Step } from './steps.js'
 

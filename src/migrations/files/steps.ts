@@ -1,6 +1,6 @@
 import { tableSql } from '../../fields/table-name.js'
 import type { StepLocks } from '../locks/modes.js'
-import type { RowQuery } from '../plan/row-query.js'
+import type { RowQuery } from '../plan/prove/row-query.js'
 
 /** One change of a plan: its description for `migrate plan`, and the SQL in both directions. */
 export interface Step {

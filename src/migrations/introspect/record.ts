@@ -1,7 +1,13 @@
 import { keyTypeOf } from '../../fields/columns.js'
 import { identifier, literal } from '../../fields/sql-literal.js'
-import { collationSql } from './collation.js'
-import type { SchemaInspection, InspectedColumn, InspectedPart, InspectedSequence, InspectedTable } from './inspect.js'
+import { collationSql } from './catalog/collation.js'
+import type {
+  SchemaInspection,
+  InspectedColumn,
+  InspectedPart,
+  InspectedSequence,
+  InspectedTable,
+} from './catalog/inspect.js'
 
 /** The first migration of an existing database: SQL that creates its tables again. */
 export interface Recorded {

@@ -2,8 +2,8 @@ import { PAGE_SIZES } from '../../features/pagination.js'
 import { formatValue } from '../../config/edit/format-value.js'
 import { isReading, type Operation, OPERATIONS, READS } from '../../config/core-spec.js'
 import { exact } from '../../lookups/exact.js'
-import type { ChosenModel } from './choose.js'
-import type { Words } from './column-words.js'
+import type { ChosenModel } from './choose/choose.js'
+import type { Words } from './choose/column-words.js'
 
 /** The text of a model, one block that starts with its comments. */
 export function renderModel(model: ChosenModel): string {

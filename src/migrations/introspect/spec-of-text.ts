@@ -1,4 +1,4 @@
-import { checkConfig } from '../../config/parse/check.js'
+import { checkConfig } from '../../config/parse/check/check.js'
 import type { AppSpec } from '../../config/spec.js'
 import { readConfig } from '../../config/yaml/document.js'
 import { MigrationError } from '../files/error.js'

@@ -1,10 +1,10 @@
 import { addField } from '../../config/edit/add-field.js'
 import { commentField, setSetting } from '../../config/edit/edit-field.js'
 import type { FieldSpec, ModelSpec } from '../../config/spec.js'
-import type { Json } from '../../json.js'
-import type { ChosenField } from './field-of-column.js'
-import { freeName } from './field-names.js'
-import type { InspectedTable } from './inspect.js'
+import type { Json } from '../../foundation/json.js'
+import type { ChosenField } from './choose/field-of-column.js'
+import { freeName } from './choose/field-names.js'
+import type { InspectedTable } from './catalog/inspect.js'
 import { formatSettings } from './render-models.js'
 
 /** A change to the text of a configuration. */

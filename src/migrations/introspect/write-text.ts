@@ -1,6 +1,6 @@
 import { appendMembers } from '../../config/edit/append-members.js'
 import { MigrationError } from '../files/error.js'
-import type { Choice } from './choose.js'
+import type { Choice } from './choose/choose.js'
 import { comment, renderModel, renderResource } from './render-models.js'
 
 interface WriteOptions {

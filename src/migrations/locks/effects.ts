@@ -1,7 +1,7 @@
 import { NAME } from '../files/statements.js'
 import { formatTableName } from '../../fields/table-name.js'
-import type { CatalogConstraint, CatalogTable } from '../introspect/catalog.js'
-import { convert } from '../plan/conversions.js'
+import type { CatalogConstraint, CatalogTable } from '../introspect/catalog/catalog.js'
+import { convert } from '../plan/steps/conversions.js'
 import type { LockMode, TableLock, Work } from './modes.js'
 
 /** A lock that a statement takes on a table, and what it does there. */

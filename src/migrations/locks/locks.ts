@@ -1,6 +1,6 @@
 import { NAME } from '../files/statements.js'
 import { partsOf, type Step } from '../files/steps.js'
-import type { Catalog, CatalogTable } from '../introspect/catalog.js'
+import type { Catalog, CatalogTable } from '../introspect/catalog/catalog.js'
 import { type Effect, effectsOf, tableNamed, unquoted } from './effects.js'
 import {
   isBlocking,

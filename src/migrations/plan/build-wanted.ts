@@ -1,7 +1,7 @@
 import type { AppSpec } from '../../config/spec.js'
 import type { Connection } from '../../db/database.js'
 import type { Typed } from '../../fields/field-type.js'
-import type { RelationOptions } from '../../fields/relation.js'
+import type { RelationOptions } from '../../fields/types/relation.js'
 import { findLacks } from '../drift/verify.js'
 import { MigrationError } from '../files/error.js'
 import type { Migration } from '../files/files.js'

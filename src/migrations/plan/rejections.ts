@@ -1,7 +1,13 @@
 import { formatValue } from '../../config/edit/format-value.js'
-import type { Catalog, CatalogColumn, CatalogConstraint, CatalogIndex, CatalogTable } from '../introspect/catalog.js'
-import { collationSql } from '../introspect/collation.js'
-import { both, extra, has, isOfOneKind, isOurConstraint, isOurIndex, type Pair, usesOf } from './pair.js'
+import type {
+  Catalog,
+  CatalogColumn,
+  CatalogConstraint,
+  CatalogIndex,
+  CatalogTable,
+} from '../introspect/catalog/catalog.js'
+import { collationSql } from '../introspect/catalog/collation.js'
+import { both, extra, has, isOfOneKind, isOurConstraint, isOurIndex, type Pair, usesOf } from './compare/pair.js'
 import type { WantedColumn, WantedTable } from './sql.js'
 
 /** The changes of one table that are not made until a setting clarifies them. */

@@ -1,4 +1,4 @@
-import { inDependencyOrder } from '../../dependency-order.js'
+import { inDependencyOrder } from '../../foundation/dependency-order.js'
 import { tableSql } from '../../fields/table-name.js'
 import { columnsOf, isPlain, loneKey } from '../../config/model-spec.js'
 import type { AppSpec, FieldSpec, ModelRelation, ModelSpec } from '../../config/spec.js'

@@ -1,4 +1,4 @@
-import { inDependencyOrder } from '../../dependency-order.js'
+import { inDependencyOrder } from '../../foundation/dependency-order.js'
 import type { AppSpec, ModelSpec } from '../../config/spec.js'
 import type { Connection } from '../../db/database.js'
 import { formattedTable, tableSql } from '../../fields/table-name.js'

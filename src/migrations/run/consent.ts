@@ -1,7 +1,7 @@
 import { bareName, formattedTable, tableSql } from '../../fields/table-name.js'
 import type { Connection } from '../../db/database.js'
 import { identifier } from '../../fields/sql-literal.js'
-import { shellWord } from '../../shell-word.js'
+import { shellWord } from '../../foundation/shell-word.js'
 import { type Destroyed, destroyedBy, formatNamed, type Named } from './destruction.js'
 import { MigrationError } from '../files/error.js'
 import type { Migration } from '../files/files.js'

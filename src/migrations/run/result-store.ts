@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
 import type { ResultStore } from '../../db/database.js'
-import { writeWhole } from '../../write-whole.js'
+import { writeWhole } from '../../foundation/write-whole.js'
 
 /** The maximum number of kept results. `migrate plan` and `migrate status` together need five for each state of the files. */
 const MAX_RESULTS = 20

@@ -1,14 +1,14 @@
 import type { Connection, Database } from '../../db/database.js'
-import { type Catalog, readCatalog } from '../introspect/catalog.js'
+import { type Catalog, readCatalog } from '../introspect/catalog/catalog.js'
 import { runPart } from '../files/code.js'
 import type { Migration } from '../files/files.js'
 import { MigrationError } from '../files/error.js'
 import { inputsOfFiles, openRecall, type Recall } from './recall.js'
 import { attempt, inDiscardedTransaction, sqlState } from './session.js'
-import { namesIn, type Ownership } from '../plan/ownership.js'
+import { namesIn, type Ownership } from '../plan/compare/ownership.js'
 import { type CatalogView, readViews } from '../plan/views.js'
-import { normaliseSql } from '../plan/normalise-sql.js'
-import { enumColumns, enumOf, replaceEnum } from '../plan/replace-enum.js'
+import { normaliseSql } from '../plan/compare/normalise-sql.js'
+import { enumColumns, enumOf, replaceEnum } from '../plan/steps/replace-enum.js'
 
 /** The schemas in a scratch database: one for the files, one for resources.yaml. */
 export const FROM = 'made_by_files'

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Connection, Database } from '../../db/database.js'
-import { shellWord } from '../../shell-word.js'
+import { shellWord } from '../../foundation/shell-word.js'
 import { type Drift, findDrift, readBoth } from '../drift/drift.js'
 import { type Migration, type MigrationFolder, readMigrations } from '../files/files.js'
 import { compareJournal, type Entry, type MigrationStatus, readEntries } from '../files/journal.js'
-import { type Catalog, readLiveCatalog } from '../introspect/catalog.js'
+import { type Catalog, readLiveCatalog } from '../introspect/catalog/catalog.js'
 import { build, catalogOf, FROM, inScratch, replay } from './scratch.js'
 
 /** Changes of the journal, by the names of migrations. */

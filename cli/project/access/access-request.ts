@@ -1,0 +1,257 @@
+import {
+  type AccessRequest,
+  type Asker,
+  decide,
+  explainGrants,
+  findRecord,
+  type Json,
+  type EvaluatedCondition,
+  type EvaluatedGrant,
+  type EvaluatedRule,
+  knownBy,
+  Problem,
+  readForDecision,
+  type Resource,
+  type Situation,
+  formatCondition,
+  formatName,
+  textOf,
+} from '../../../src/internal.js'
+import type { Application, CliContext } from '../../context.js'
+import { onExistingDatabase } from '../../database/database.js'
+import { type ExitCode, Failure } from '../../failure.js'
+import type { LineOf } from './access-text.js'
+
+interface Request {
+  /** The caller as JSON. */
+  readonly as: string
+  readonly method: string
+  readonly path: string
+  readonly data?: string
+  readonly database?: true
+  readonly json?: true
+  readonly lineOf: LineOf
+}
+
+/** The explanation of a request. */
+interface Explained {
+  readonly operation: string
+  readonly status: number | undefined
+  readonly grants: readonly EvaluatedGrant[]
+  /** Why the query is rejected. */
+  readonly rejection?: string | undefined
+}
+
+/** Explains why a request is allowed or denied: each grant of its operation, and each condition. Returns 1 for a denied one. */
+export async function explainRequest(context: CliContext, loaded: Application, request: Request): Promise<ExitCode> {
+  const { app, spec } = loaded
+  const asker = readAsker(request.as)
+  const [path = '', ...more] = request.path.split('?')
+  const search = more.join('?')
+  const method = request.method.toUpperCase()
+  const found = app.routes.match(method, path)
+  if (found === undefined || !('route' in found)) {
+    const help = found === undefined ? 'snippetctl routes: all paths' : `its methods are ${found.allow.join(', ')}`
+    throw new Failure(2, `there is no route for ${method} ${path}`, [help])
+  }
+  const { route, params } = found
+  const { generated, action, name } = route
+  const target = generated ?? action
+  if (target === undefined) {
+    const to = spec.auth?.routes[name] ?? []
+    const isAllowed = to.some(
+      (each) => each === 'anyone' || (asker && (each === 'signed_in' || asker.roles.includes(each))),
+    )
+    const status = isAllowed ? undefined : asker ? 403 : 401
+    if (request.json)
+      context.out.data(JSON.stringify({ schemaVersion: 1, route: name, allowed: isAllowed, status, to }))
+    else
+      context.out.line(
+        `${isAllowed ? 'allowed' : `denied: ${status}`}: the route ${name} is for ${to.join(', ') || 'nobody'}`,
+      )
+    return isAllowed ? 0 : 1
+  }
+  const { spec: resource, key } = target.resource
+  const operation = generated ? generated.operation : (action?.name ?? '')
+  const id =
+    key.fields.length > 0 && key.fields.every((field) => field.name in params) ? key.parseParams(params) : undefined
+  const accessRequest: AccessRequest = {
+    operation: operation as AccessRequest['operation'],
+    ...(id !== undefined && { id: key.write(id).map(String) }),
+    ...(request.data !== undefined && { body: readBody(request.data) }),
+  }
+  const explain = (known: ReturnType<typeof knownBy>, isKnown: boolean): Explained => {
+    const situation: Situation = { spec, resource, asker, known }
+    const stored = accessRequest.id && findRecord(situation, accessRequest.id)
+    const grants = explainGrants(situation, accessRequest, stored)
+    const fitting = grants.filter(({ isToCaller }) => isToCaller)
+    if (fitting.length === 0) return { operation, status: asker ? 403 : 401, grants }
+    if (isKnown && generated) return { operation, status: decide(situation, accessRequest).status, grants }
+    const isPossible = fitting.some(
+      (each) => each.unset.length === 0 && each.rows.holds !== false && each.becomes?.holds !== false,
+    )
+    return {
+      operation,
+      status: isPossible || operation === 'list' ? undefined : operation === 'retrieve' ? 404 : 403,
+      grants,
+    }
+  }
+  const evaluated = request.database
+    ? await onExistingDatabase(context, spec, async (database) => {
+        const records = await readForDecision({ spec, resource, asker }, accessRequest, database)
+        return explain(
+          knownBy(spec, asker, (table) => records.get(table)),
+          true,
+        )
+      })
+    : explain(
+        knownBy(spec, asker, () => undefined),
+        false,
+      )
+  const identity = asker && { ...asker, method: 'development' }
+  const own = app.access?.profiles(identity).resource(target.resource) ?? target.resource
+  const rejection =
+    evaluated.status === 401 || evaluated.status === 403 ? undefined : rejectionOf(own, operation, search)
+  const explained = rejection === undefined ? evaluated : { ...evaluated, status: 400, rejection }
+  const isDenied = explained.status !== undefined && explained.status >= 400
+  const place = (grant: EvaluatedGrant) =>
+    request.lineOf(['resources', resource.mounted ?? resource.name, 'access', grant.index])
+  if (request.json) context.out.data(JSON.stringify(jsonOf(explained, isDenied, place)))
+  else print(context, { explained, isDenied, place, resource: resource.name, head: `${method} ${path}` }, request)
+  return isDenied ? 1 : 0
+}
+
+/** Why the resource, as the caller sees it, rejects the query of a read; undefined if it does not. */
+function rejectionOf(resource: Resource, operation: string, search: string): string | undefined {
+  try {
+    if (operation === 'list') resource.parseList(search)
+    if (operation === 'retrieve') resource.parseSelection(search)
+    return undefined
+  } catch (error) {
+    if (error instanceof Problem) return error.message
+    throw error
+  }
+}
+
+function readAsker(text: string): Asker | undefined {
+  const given = readObject(text, '--as')
+  const { sub, roles = [], ...claims } = given
+  if (sub === undefined) return undefined
+  if (typeof sub !== 'string' || !Array.isArray(roles))
+    throw new Failure(2, '--as needs `sub`, a text, and `roles`, a list', ['--as \'{"sub":"ann","roles":["member"]}\''])
+  return { subject: sub, roles: (roles as readonly Json[]).map(String), claims }
+}
+
+function readBody(text: string): NonNullable<AccessRequest['body']> {
+  return Object.fromEntries(Object.entries(readObject(text, '--data')).map(([name, value]) => [name, textOf(value)]))
+}
+
+function readObject(text: string, option: string): Readonly<Record<string, Json>> {
+  try {
+    const value = JSON.parse(text) as Json
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      return value as Readonly<Record<string, Json>>
+  } catch {
+    // The message below says what the option needs.
+  }
+  throw new Failure(2, `${option} needs a JSON object, and got \`${text}\``)
+}
+
+function jsonOf(
+  { operation, status, grants, rejection }: Explained,
+  isDenied: boolean,
+  lineOf: (grant: EvaluatedGrant) => number,
+) {
+  const rule = ({ holds, alternatives }: EvaluatedRule) => ({
+    holds: holds ?? null,
+    alternatives: alternatives.map((all) =>
+      all.map((each) => ({
+        condition: formatCondition(each.condition),
+        holds: each.holds ?? null,
+        stored: each.stored,
+        wanted: each.wanted,
+      })),
+    ),
+  })
+  return {
+    schemaVersion: 1,
+    operation,
+    allowed: !isDenied,
+    ...(status !== undefined && { status }),
+    ...(rejection !== undefined && { rejection }),
+    grants: grants.map((each) => ({
+      line: lineOf(each),
+      to: each.grant.to,
+      isToCaller: each.isToCaller,
+      rows: rule(each.rows),
+      ...(each.becomes && { becomes: rule(each.becomes) }),
+      outside: each.outside,
+      unset: each.unset,
+    })),
+  }
+}
+
+interface Printed {
+  readonly explained: Explained
+  readonly isDenied: boolean
+  readonly place: (grant: EvaluatedGrant) => number
+  readonly resource: string
+  readonly head: string
+}
+
+function print(
+  { out }: CliContext,
+  { explained, isDenied, place, resource, head }: Printed,
+  { lineOf }: Request,
+): void {
+  const { operation, status, grants, rejection } = explained
+  const line = (text: string, indent: number) => out.line(`${' '.repeat(indent)}${text}`)
+  line(`${head}  ${operation} of ${resource}`, 0)
+  line(`${verdictOf(status, isDenied)}${rejection === undefined ? '' : `: ${rejection}`}`, 0)
+  if (grants.length === 0) line(`no grant allows ${operation}`, 2)
+  for (const grant of grants) {
+    const { to } = grant.grant
+    line(`line ${place(grant)}  to ${to}${grant.isToCaller ? '' : ', which the caller is not'}`, 2)
+    if (!grant.isToCaller) continue
+    const path = ['resources', resource, 'access', grant.index]
+    for (const each of conditionsOf(grant)) line(`line ${lineOf([...path, ...each.path])}  ${each.text}`, 4)
+    if (grant.outside.length > 0) line(`fields: does not name ${grant.outside.join(', ')}`, 4)
+    if (grant.unset.length > 0) line(`set: the caller has no value for ${grant.unset.join(', ')}`, 4)
+  }
+}
+
+function verdictOf(status: number | undefined, isDenied: boolean): string {
+  if (isDenied) return `denied: ${status}`
+  return status === undefined ? 'allowed for records that a grant covers' : `allowed: ${status}`
+}
+
+interface ConditionLine {
+  /** Below the grant. */
+  readonly path: readonly (string | number)[]
+  readonly text: string
+}
+
+/** Each condition of a grant, and whether it holds. */
+function conditionsOf({ rows, becomes }: EvaluatedGrant): readonly ConditionLine[] {
+  const rules = [['rows', rows] as const, ...(becomes ? [['becomes', becomes] as const] : [])]
+  return rules.flatMap(([key, { alternatives }]) =>
+    alternatives.flatMap((all, index) =>
+      all.map((each): ConditionLine => {
+        const isOne = alternatives.length === 1
+        return {
+          path: [key, ...(isOne ? [] : [index]), formatName(each.condition)],
+          text: `${key}${isOne ? '' : ` ${index + 1}`}  ${formatCondition(each.condition)}  ${wordsOf(each)}`,
+        }
+      }),
+    ),
+  )
+}
+
+/** Why a condition holds, or does not. */
+function wordsOf({ holds, stored, wanted }: EvaluatedCondition): string {
+  if (holds === true) return 'holds'
+  if (wanted === undefined && holds === false) return 'fails: the caller has no such value'
+  if (holds === undefined) return 'depends on the record'
+  if (stored === undefined) return 'fails: the relation leads to no record'
+  return `fails: the value is ${stored ?? 'null'}`
+}

@@ -1,0 +1,99 @@
+import { type AppSpec, type Asker, createService, type Database, exampleCallers } from '../../../src/internal.js'
+import type { Application, CliContext } from '../../context.js'
+import { type ScratchOptions, withSilentScratch } from '../../migrate/scratch.js'
+import type { ExitCode } from '../../failure.js'
+import { count } from '../../output.js'
+import { createProgress } from '../../progress.js'
+import type { LineOf } from './access-text.js'
+import { type ExampleRecords, makeExamples } from './example-records.js'
+import { findIdle, type Idle } from './idle-conditions.js'
+import { compareCaller, type Send, type Verifying } from './verify-requests.js'
+
+interface Verification extends ScratchOptions {
+  readonly json?: true
+  readonly lineOf: LineOf
+}
+
+const HEADER = 'x-verify-caller'
+
+/**
+ * Serves the application on a scratch database that has a record for each grant and each broken condition, sends the requests of every caller, and
+ * compares the responses with the second evaluator. Returns 1 if one differs.
+ */
+export async function verifyAccess(context: CliContext, loaded: Application, request: Verification): Promise<ExitCode> {
+  const { spec } = loaded
+  return withSilentScratch(context, { ...request, config: spec.file }, async (scratch) => {
+    const examples = await makeExamples(spec, scratch)
+    const found = await compareAll(context, loaded, { examples, scratch }).finally(examples.remove)
+    const idle = findIdle(loaded, examples, request.lineOf)
+    const reported = { found, idle, empty: examples.empty }
+    if (request.json) reportJson(context, reported)
+    else reportText(context, spec, reported)
+    return found.differences.length > 0 || examples.empty.size > 0 ? 1 : 0
+  })
+}
+
+async function compareAll(
+  context: CliContext,
+  { spec, app }: Application,
+  { examples, scratch }: { readonly examples: ExampleRecords; readonly scratch: Database },
+): Promise<Verifying['found']> {
+  const log = { info: () => {}, error: () => {} }
+  const find = ({ headers }: { readonly headers: Readonly<Record<string, unknown>> }) =>
+    headers[HEADER] === undefined ? undefined : (JSON.parse(decodeURIComponent(String(headers[HEADER]))) as Asker)
+  const service = createService({ ...app, authenticators: [{ name: 'verify', find }] }, scratch, { log })
+  const { url } = await service.listen({ port: 0, host: '127.0.0.1' })
+  const found = { differences: [], requests: 0, undecided: 0 }
+  const resources = spec.resources.filter((each) => each.access !== undefined)
+  const pairs = resources.flatMap((resource) => exampleCallers(spec).map((asker) => ({ resource, asker })))
+  const progress = createProgress(context, pairs.length)
+  try {
+    const verifying = { spec, examples, send: senderTo(url), found }
+    for (const [at, { resource, asker }] of pairs.entries()) {
+      progress.at(at, `${count(found.requests, 'request')}, ${resource.name}`)
+      await compareCaller(verifying, asker, resource)
+    }
+    return found
+  } finally {
+    progress.end()
+    await service.drain()
+  }
+}
+
+function senderTo(url: string): Send {
+  return (asker, method, path, body) =>
+    fetch(url + path, {
+      method,
+      headers: {
+        ...(asker && { [HEADER]: encodeURIComponent(JSON.stringify(asker)) }),
+        ...(body && { 'content-type': 'application/json' }),
+      },
+      ...(body && { body: JSON.stringify(body) }),
+    })
+}
+
+interface Reported {
+  readonly found: Verifying['found']
+  readonly idle: readonly Idle[]
+  readonly empty: ReadonlyMap<string, string>
+}
+
+function reportJson({ out }: CliContext, { found, idle, empty }: Reported): void {
+  const { differences, requests, undecided } = found
+  const missing = [...empty].map(([model, reason]) => ({ model, reason }))
+  out.data(JSON.stringify({ schemaVersion: 1, requests, undecided, differences, idle, empty: missing }))
+}
+
+function reportText({ out }: CliContext, spec: AppSpec, { found, idle, empty }: Reported): void {
+  const { differences, requests, undecided } = found
+  out.line(
+    `${requests} requests of ${exampleCallers(spec).length} callers, ${differences.length} differ${undecided > 0 ? `, ${undecided} could not be decided without the database` : ''}`,
+  )
+  for (const each of differences.slice(0, 20)) {
+    out.line(`${each.request}  as ${each.caller}`)
+    out.line(`  expected ${each.expected}`)
+    out.line(`  found    ${each.found}`)
+  }
+  for (const each of idle) out.line(`line ${each.line}  ${each.condition}  ${each.reason}`)
+  for (const [model, reason] of empty) out.line(`no record of \`${model}\` could be made: ${reason}`)
+}

@@ -1,0 +1,165 @@
+import {
+  type AppSpec,
+  callerFor,
+  createAll,
+  createView,
+  type Database,
+  exampleValues,
+  identifier,
+  inDependencyOrder,
+  literal,
+  type ModelSpec,
+  nearTo,
+  rulesOf,
+  type StoredRecord,
+  tableSql,
+  towards,
+  wantedTables,
+  wantedViews,
+} from '../../../src/internal.js'
+
+/** Records of every table in a scratch database. */
+export interface ExampleRecords {
+  readonly world: ReadonlyMap<string, readonly StoredRecord[]>
+  /** Models of which no record could be stored, with the reason. */
+  readonly empty: ReadonlyMap<string, string>
+  /** Makes the tables as they were. */
+  restore(): Promise<void>
+  /** Drops everything from the database, which was empty. */
+  remove(): Promise<void>
+}
+
+/** Records of one model: more would only repeat what others show. */
+const MAX_RECORDS = 30
+
+/**
+ * Makes the tables of an application, and records that meet each rule, and each condition of it but one.
+ * @param database an empty one
+ */
+export async function makeExamples(spec: AppSpec, database: Database): Promise<ExampleRecords> {
+  const run = (text: string) => database.query({ text, values: [] })
+  await run([...createAll(wantedTables(spec)), ...wantedViews(spec).map(createView)].join(';\n'))
+  const models = inOrder(spec.models.filter((model) => !spec.internal.includes(model) && model.view === undefined))
+  const world = new Map<string, StoredRecord[]>(spec.models.map(({ table }) => [table, []]))
+  const empty = new Map<string, string>()
+
+  const store = async (model: ModelSpec, record: StoredRecord): Promise<StoredRecord> => {
+    const written = writtenFields(model)
+    const count = world.get(model.table)?.length ?? 0
+    const unique = (name: string, value: string | null) => {
+      const field = model.fields.find((each) => each.name === name)
+      const isTaken = world.get(model.table)?.some((each) => each[name] === value) === true
+      if (!isTaken || value === null || !field?.unique || field.target) return value
+      return /^-?\d+$/.test(value) ? String(1_000 + count) : `${value}${count}`
+    }
+    const cells = written.map(({ name }) => quote(unique(name, record[name] ?? null)))
+    const columns = written.map(({ column }) => identifier(column)).join(', ')
+    const values = written.length === 0 ? 'default values' : `(${columns}) values (${cells.join(', ')})`
+    const returned = model.fields.map(({ column }) => `${identifier(column)}::text`).join(', ')
+    const { rows } = await run(`insert into ${tableSql(model.table)} ${values} returning ${returned}`)
+    const stored = Object.fromEntries(model.fields.map(({ name }, at) => [name, rows[0]?.[at] ?? null]))
+    world.get(model.table)?.push(stored)
+    return stored
+  }
+
+  /** Some combinations break constraints of the model. */
+  const attempt = async (model: ModelSpec, record: StoredRecord): Promise<void> => {
+    if ((world.get(model.table)?.length ?? 0) >= MAX_RECORDS) return
+    await store(model, record).catch(() => undefined)
+  }
+
+  const fill = async (model: ModelSpec): Promise<void> => {
+    const written = writtenFields(model)
+    const values = (field: ModelSpec['fields'][number]) => {
+      const all = exampleValues(spec, field, world)
+      // Some records are in no set: not each value of a relation is used.
+      return field.target ? all.slice(0, Math.max(2, Math.ceil(all.length / 2))) : all
+    }
+    let base: StoredRecord | undefined
+    let reason = 'its relations have no record'
+    for (let at = 0; at < 4 && base === undefined; at++) {
+      const tried = Object.fromEntries(
+        written.map((field) => [field.name, values(field)[at] ?? values(field)[0] ?? null]),
+      )
+      base = await store(model, tried).catch((error: unknown) => {
+        reason = error instanceof Error ? error.message : String(error)
+        return undefined
+      })
+    }
+    if (base === undefined) {
+      empty.set(model.name, reason)
+      return
+    }
+    const first = base
+    for (const field of written)
+      for (const value of values(field))
+        if (value !== first[field.name]) await attempt(model, { ...first, [field.name]: value })
+    const rules = rulesOf(spec).filter((each) => each.model.table === model.table)
+    const askers = (spec.auth ? ['anyone', ...spec.auth.roles] : []).map((to) => callerFor(spec, to, world))
+    for (const { rule } of rules)
+      for (const [alternative, all] of rule.entries())
+        for (const broken of [undefined, ...all.keys()])
+          for (const { known } of askers) {
+            const records = world.get(model.table) ?? []
+            const isThere = records.some((record) =>
+              nearTo(rule, record, known).some((near) => near.alternative === alternative && near.broken === broken),
+            )
+            if (isThere) continue
+            const made = towards(first, all, broken, {
+              known,
+              values: (field) => (written.includes(field) ? exampleValues(spec, field, world) : []),
+            })
+            if (made) await attempt(model, made)
+          }
+  }
+
+  const restore = async (): Promise<void> => {
+    const tables = models.map(({ table }) => tableSql(table)).join(', ')
+    const inserts = models.flatMap((model) => {
+      const fields = model.fields.filter(({ generated }) => !generated)
+      const columns = fields.map(({ column }) => identifier(column)).join(', ')
+      return (world.get(model.table) ?? []).map(
+        (record) =>
+          `insert into ${tableSql(model.table)} (${columns}) overriding system value values (${fields.map(({ name }) => quote(record[name] ?? null)).join(', ')})`,
+      )
+    })
+    await run([`truncate ${tables} cascade`, ...inserts].join(';\n'))
+  }
+
+  for (const model of models) await fill(model)
+  return { world, empty, restore, remove: () => dropAll(database) }
+}
+
+/** The fields that an insert gives values for. */
+function writtenFields({ fields }: ModelSpec): ModelSpec['fields'] {
+  return fields.filter(({ assigned, generated }) => !assigned && !generated)
+}
+
+/** Models after those that their relations name. */
+function inOrder(models: readonly ModelSpec[]): readonly ModelSpec[] {
+  return inDependencyOrder(models, ({ fields }) =>
+    fields.flatMap(({ target }) => models.find(({ table }) => table === target?.table) ?? []),
+  )
+}
+
+function quote(value: string | null): string {
+  return value === null ? 'null' : literal(value)
+}
+
+/** Finds the statements that drop all tables, views, types, functions and schemas. */
+const DROPS = `
+  select format('drop %s if exists %s cascade', kind, name) from (
+    select case relkind when 'v' then 'view' when 'm' then 'materialized view' else 'table' end as kind,
+      oid::regclass::text as name, relnamespace as schema
+      from pg_class where relkind in ('r', 'p', 'v', 'm')
+    union all select 'type', oid::regtype::text, typnamespace from pg_type where typtype in ('e', 'd')
+    union all select 'routine', oid::regprocedure::text, pronamespace from pg_proc
+    union all select 'schema', quote_ident(nspname), oid from pg_namespace where nspname <> 'public'
+  ) found join pg_namespace on pg_namespace.oid = schema
+  where nspname !~ '^pg_' and nspname <> 'information_schema'`
+
+async function dropAll(database: Database): Promise<void> {
+  const { rows } = await database.query({ text: DROPS, values: [] })
+  const texts = rows.map(([text]) => text ?? '')
+  if (texts.length > 0) await database.query({ text: texts.join(';\n'), values: [] })
+}

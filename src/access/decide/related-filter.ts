@@ -1,0 +1,53 @@
+import type { GrantSpec, ModelSpec } from '../../config/spec.js'
+import { compareValue } from './compare.js'
+import { evaluateRule, some, type StoredRecord } from './evaluate.js'
+import { type Comparison, fieldOf, grantsOf, type Situation } from './situation.js'
+
+type Holds = (record: StoredRecord) => boolean
+
+/**
+ * Whether a filter over relations holds for a record. Each relation, and the field at the end, must be shown by every grant to read its record, and a
+ * related record must be one that the caller may retrieve.
+ * @returns undefined if the caller may not ask about the field
+ */
+export function compileRelated(situation: Situation, comparison: Comparison): Holds | undefined {
+  const { resource, asker } = situation
+  const readings = [...grantsOf(resource, 'list', asker), ...grantsOf(resource, 'retrieve', asker)]
+  return follow(situation, comparison, { model: resource.model, readings, relations: comparison.relations ?? [] })
+}
+
+interface Step {
+  readonly model: ModelSpec
+  /** The grants that show the record. */
+  readonly readings: readonly GrantSpec[]
+  readonly relations: readonly string[]
+}
+
+function follow(situation: Situation, comparison: Comparison, step: Step): Holds | undefined {
+  const { spec, asker, known } = situation
+  const { model, readings, relations } = step
+  const [name, ...others] = relations
+  const fieldName = name ?? comparison.field
+  if (readings.length === 0 || !readings.every(({ fields }) => fields.includes(fieldName))) return undefined
+  const field = fieldOf(model.fields, fieldName)
+  if (name === undefined) {
+    const { lookup, wanted } = comparison
+    return (record) => compareValue(field, lookup, record[fieldName] ?? null, wanted) === true
+  }
+  const { target } = field
+  const shownBy = spec.resources.find(
+    (each) => each.model.table === target?.table && each.operations.includes('retrieve'),
+  )
+  if (target === undefined || shownBy === undefined) return undefined
+  const grants = grantsOf(shownBy, 'retrieve', asker)
+  const holds = follow(situation, comparison, { model: shownBy.model, readings: grants, relations: others })
+  if (holds === undefined) return undefined
+  return (record) => {
+    const related = known.records(target.table)?.find((each) => each[target.field] === record[fieldName])
+    return (
+      related !== undefined &&
+      some(grants.map(({ rows }) => evaluateRule(rows, related, known).holds)) === true &&
+      holds(related)
+    )
+  }
+}

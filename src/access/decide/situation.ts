@@ -1,0 +1,136 @@
+import {
+  ANYONE,
+  type AppSpec,
+  type FieldSpec,
+  type GrantSpec,
+  type Operation,
+  type ResourceSpec,
+  SIGNED_IN,
+} from '../../config/spec.js'
+import type { Json } from '../../foundation/json.js'
+import type { Lookup } from '../../lookups/lookup.js'
+import type { StoredText, Verdict } from './compare.js'
+import { evaluateRule, type Known, type StoredRecord } from './evaluate.js'
+
+/** The caller of a request. */
+export interface Asker {
+  readonly subject: string
+  readonly roles: readonly string[]
+  readonly claims: Readonly<Record<string, Json>>
+}
+
+/** A request, after parsing. */
+export interface AccessRequest {
+  readonly operation: Operation
+  /** The texts of the key, for an operation on one record. */
+  readonly id?: readonly string[]
+  /** The values of the body; undefined without one. */
+  readonly body?: StoredRecord
+  readonly filters?: readonly Comparison[]
+  readonly words?: readonly string[]
+  readonly order?: readonly { readonly field: string; readonly descending: boolean }[]
+  readonly distinct?: string
+  /** The record as the caller saw it, whose entity tag `If-Match` has. */
+  readonly seen?: StoredRecord
+  /** The grants that can cover it; by default, all of them. */
+  readonly among?: readonly GrantSpec[]
+}
+
+export interface Comparison {
+  /** The relations that lead to the record of the field; none for the record itself. */
+  readonly relations?: readonly string[]
+  readonly field: string
+  readonly lookup: Lookup
+  readonly wanted: readonly string[]
+}
+
+/** The expected response of the service. */
+export interface Decision {
+  /** Undefined if it depends on something that is not known. */
+  readonly status: number | undefined
+  /** The visible part of one record, or of all records of a list in their order. */
+  readonly records?: readonly StoredRecord[]
+  /** The record as the request leaves it; values that the database assigns are undefined. */
+  readonly stored?: Readonly<Record<string, StoredText | undefined>>
+}
+
+/** Everything that a decision depends on. */
+export interface Situation {
+  readonly spec: AppSpec
+  readonly resource: ResourceSpec
+  /** Undefined for a caller who has not signed in. */
+  readonly asker: Asker | undefined
+  readonly known: Known
+}
+
+/** The caller of rules, with the claims that have their declared types. */
+export function knownBy({ auth }: AppSpec, asker: Asker | undefined, records: Known['records']): Known {
+  const claims = (auth?.claims ?? []).flatMap(({ name, type }): readonly (readonly [string, Json])[] => {
+    const value = asker && Object.hasOwn(asker.claims, name) ? asker.claims[name] : undefined
+    const items = Array.isArray(value) ? (value as readonly Json[]) : [value]
+    return value !== undefined && items.every((item) => typeof item === type) ? [[name, value]] : []
+  })
+  return { subject: asker?.subject, claims: Object.fromEntries(claims), records }
+}
+
+/** Whether a grant is to a caller. */
+export function isTo({ to }: GrantSpec, asker: Asker | undefined): boolean {
+  return to === ANYONE || (asker !== undefined && (to === SIGNED_IN || asker.roles.includes(to)))
+}
+
+/** The grants of a resource that allow an operation to a caller. */
+export function grantsOf({ access }: ResourceSpec, operation: string, asker: Asker | undefined): readonly GrantSpec[] {
+  return (access ?? []).filter((grant) => isTo(grant, asker) && grant.may.includes(operation))
+}
+
+/** The record with a key; undefined if there is none. */
+export function findRecord({ resource: { model }, known }: Situation, id: readonly string[]): StoredRecord | undefined {
+  return known.records(model.table)?.find((each) => model.key.every(({ name }, place) => each[name] === id[place]))
+}
+
+/** Whether some grant of a reading operation shows a field. */
+export function showsSome({ resource, asker }: Situation, operation: Operation, field: string): boolean {
+  return grantsOf(resource, operation, asker).some(({ fields }) => fields.includes(field))
+}
+
+/** The part of a record that the grants of a reading operation show together; undefined if none covers the record. */
+export function shownPart(
+  { resource, asker, known }: Situation,
+  reading: 'list' | 'retrieve',
+  record: StoredRecord,
+): StoredRecord | 'unknown' | undefined {
+  const evaluated = grantsOf(resource, reading, asker).map((grant) => ({
+    grant,
+    holds: evaluateRule(grant.rows, record, known).holds,
+  }))
+  if (evaluated.some(({ holds }) => holds === undefined)) return 'unknown'
+  const covering = evaluated.filter(({ holds }) => holds === true)
+  if (covering.length === 0) return undefined
+  const names = new Set(covering.flatMap(({ grant }) => grant.fields))
+  const shown = resource.shown.filter(({ name, joined }) => joined === undefined && names.has(name))
+  return Object.fromEntries(shown.map(({ name }) => [name, record[name] ?? null]))
+}
+
+/** Whether a record is still as the caller saw it. */
+export function isUnchanged({ seen }: AccessRequest, shown: StoredRecord): boolean {
+  return seen === undefined || JSON.stringify(seen) === JSON.stringify(shown)
+}
+
+/** Whether a record shows a field, by itself or in lists; undefined if that is not known. */
+export function isSeen(situation: Situation, record: StoredRecord, field: string): Verdict {
+  const parts = (['retrieve', 'list'] as const).map((reading) => shownPart(situation, reading, record))
+  if (parts.some((part) => part !== undefined && part !== 'unknown' && field in part)) return true
+  return parts.includes('unknown') ? undefined : false
+}
+
+/**
+ * Returns the field of a name.
+ *
+ * @throws Error if none of the fields has the name
+ */
+export function fieldOf(fields: readonly FieldSpec[], name: string): FieldSpec {
+  const field = fields.find((each) => each.name === name)
+  if (field === undefined)
+    throw new Error(`no field is named ${name}; the fields are ${fields.map((each) => each.name).join(', ')}`)
+  return field
+}

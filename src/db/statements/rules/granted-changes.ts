@@ -1,0 +1,91 @@
+import type { ModelSpec } from '../../../config/spec.js'
+import { JsonMergePatch } from '../../../fields/spelling/json-text.js'
+import { identifier } from '../../../fields/sql-literal.js'
+import { tableAlias, tableSql } from '../../../fields/table-name.js'
+import type { Row } from '../../../resource/plan.js'
+import { boundChecks, type Bounds, type Granted, limitedRelations } from './bounds.js'
+import {
+  anyOf,
+  coveredAfter,
+  coveredBefore,
+  coversAfter,
+  coversAny,
+  coversBefore,
+  demand,
+  unchangedBy,
+  writtenSql,
+} from './covering-sql.js'
+import type { GrantedWrite } from './granted-writes.js'
+import { mergedInto } from '../merge-patch.js'
+import type { Parameters } from '../parameters.js'
+import type { WriteColumns } from '../write-columns.js'
+
+/** The assignments of an update that sets the fields of a row. */
+export function assignmentsOf(
+  { table }: Pick<ModelSpec, 'table'>,
+  writeColumns: WriteColumns,
+  row: Row,
+  params: Parameters,
+): string {
+  const changes = writeColumns.columnsOf(row).map(({ field, column }) => {
+    const value = row[field.name]
+    if (!(value instanceof JsonMergePatch)) return `${column} = ${writtenSql(field, row, params)}`
+    return `${column} = ${mergedInto(`${tableAlias(table)}.${column}`, value, (part) => params.add(part))}`
+  })
+  return [...changes, ...writeColumns.touched].join(', ')
+}
+
+interface Changing {
+  readonly model: ModelSpec
+  readonly writeColumns: WriteColumns
+  readonly bounds: Bounds
+  readonly granted: Granted
+  readonly params: Parameters
+  /** The condition for the record. */
+  readonly found: string
+  /** The select list of the changed record. */
+  readonly returned: () => string
+}
+
+/** An update that one grant must cover: both the record before it and the record after it. */
+export function grantedChangeSql({ row, coverings, sent: own }: GrantedWrite, changing: Changing): string {
+  const { model, writeColumns, bounds, granted, params, found, returned } = changing
+  const asking = { ...granted, params }
+  const set = assignmentsOf(model, writeColumns, row, params)
+  const written = writeColumns.columnsOf(row).map(({ field }) => field)
+  const sent = written.filter(({ name }) => own.has(name))
+  const relations = limitedRelations(model, sent, granted)
+  const isPaired =
+    relations.length > 0 || (coverings.length > 1 && !coverings.every(({ grant }) => coversAny(grant, 'change')))
+  const before = isPaired ? coverings.map((each) => coversBefore(model, each, row, asking)) : []
+  const covered = isPaired ? anyOf(before) : coveredBefore(model, coverings, row, asking)
+  const where = `${found} and ${covered}`
+  const table = tableSql(model.table)
+  if (!isPaired) {
+    const checks = boundChecks(model, written, bounds, { params, sent })
+    const after = coveredAfter(model, coverings, 'change', asking)
+    return `update ${table} set ${set} where ${where} returning ${returned()}${checks}${demand(after)}`
+  }
+  // `returning` knows only the record after the change.
+  const alias = tableAlias(model.table)
+  const keys = model.key.map(({ column }, at) => `${alias}.${identifier(column)} as ${identifier(`@k${at}`)}`)
+  const marks = before.map((each, at) => `${each} as ${identifier(`@g${at}`)}`)
+  const keeps = relations.map(({ parts }, at) => {
+    const same = parts
+      .filter(({ field }) => sent.includes(field))
+      .map(({ field }) => unchangedBy(model, field, row, asking))
+    return `${same.join(' and ')} as ${identifier(`@r${at}`)}`
+  })
+  const old = `(select ${[...keys, ...marks, ...keeps].join(', ')} from ${table} where ${where} for no key update) ${BEFORE}`
+  const same = model.key.map(({ column }, at) => `${alias}.${identifier(column)} = ${BEFORE}.${identifier(`@k${at}`)}`)
+  const kept = (relation: (typeof relations)[number]) => `${BEFORE}.${identifier(`@r${relations.indexOf(relation)}`)}`
+  const checks = boundChecks(model, written, bounds, { params, sent, kept })
+  const both = coverings.map((each, at) => {
+    const after = coversAfter(model, each, 'change', asking)
+    return `${BEFORE}.${identifier(`@g${at}`)} and ${after}`
+  })
+  return `update ${table} set ${set} from ${old} where ${same.join(' and ')} returning ${returned()}${checks}${demand(anyOf(both))}`
+}
+
+/** The record before a change, under a name that no table has. */
+const BEFORE = identifier('@before')

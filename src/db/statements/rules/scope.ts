@@ -1,0 +1,83 @@
+import { tableAlias, tableSql } from '../../../fields/table-name.js'
+import type { FieldSpec, ModelRelation, ModelSpec } from '../../../config/spec.js'
+import { identifier, literal } from '../../../fields/sql-literal.js'
+import { exact } from '../../../lookups/exact.js'
+import type { Row, Scopes } from '../../../resource/plan.js'
+import type { Narrow } from '../projections.js'
+import type { Parameters } from '../parameters.js'
+import { compare } from '../lists/where.js'
+
+/** Renders the scope of a table as more conditions of a `where`; empty if it has none. Every scoped statement uses this. */
+export function scopeClause(table: string, scopes: Scopes | undefined, params: Parameters, name?: string): string {
+  const scope = scopes?.get(table)
+  return scope === undefined ? '' : scope.map((condition) => ` and ${compare(condition, params, name)}`).join('')
+}
+
+/** Narrows the related records in one statement. */
+export function narrowing(scopes: Scopes | undefined, params: Parameters): Narrow | undefined {
+  return scopes && (({ model }, name) => scopeClause(model.table, scopes, params, name))
+}
+
+/** Enclose the name of the relation in the error for a record outside the scope; it is empty if the row itself is outside. */
+const OUTSIDE = 'outside the scope: '
+const END = ';'
+
+/**
+ * Additions to `returning` that make the statement fail if a written row is outside the scope or refers to a record outside. The database checks the
+ * row as stored, after defaults and triggers.
+ * @param fields the fields that are written
+ */
+export function scopeChecks(
+  model: ModelSpec,
+  fields: readonly FieldSpec[],
+  scopes: Scopes | undefined,
+  params: Parameters,
+): string {
+  if (scopes === undefined) return ''
+  const table = tableAlias(model.table)
+  const own = scopeClause(model.table, scopes, params, table)
+  const written = model.relations.filter(({ parts }) => parts.some(({ field }) => fields.includes(field)))
+  const related = written.map((relation) => {
+    const narrowed = scopeClause(relation.target.table, scopes, params, RELATED)
+    return narrowed === '' ? '' : insideCheck(relation.name, refersTo(table, relation, narrowed))
+  })
+  return `${own === '' ? '' : insideCheck('', `true${own}`)}${related.join('')}`
+}
+
+/** An alias that no table can have. */
+export const RELATED = identifier('@related')
+
+/** The condition that a relation is null, or refers to a record for which a condition on the table `RELATED` holds. */
+export function refersTo(table: string, { target, parts }: ModelRelation, condition: string): string {
+  const references = parts.map(({ field }) => `${table}.${identifier(field.column)}`)
+  const missing = references.map((reference) => `${reference} is null or `)
+  const same = parts.map(({ to }, place) => `${RELATED}.${identifier(to.column)} = ${references[place]}`)
+  const there = `${same.join(' and ')}${condition}`
+  return `${missing.join('')}exists (select from ${tableSql(target.table)} ${RELATED} where ${there})`
+}
+
+export function insideCheck(name: string, condition: string): string {
+  return failUnless(condition, `${OUTSIDE}${name}${END}`)
+}
+
+/** Returns the name that a failed `insideCheck` has put into the message; undefined for other messages. */
+export function outsideName(message: string): string | undefined {
+  return message.split(OUTSIDE, 2)[1]?.split(END, 1)[0]
+}
+
+/**
+ * An addition to `returning`: casting the text to a number fails, with the text in the error message. PostgreSQL evaluates constants while it plans,
+ * when there may be no row; the result of `concat` is none.
+ */
+export function failUnless(condition: string, message: string): string {
+  return `, (case when ${condition} then '1' else concat(${literal(message)}) end)::int`
+}
+
+/** Fills fields that a row leaves out and its scope fixes to one value. */
+export function filledByScope({ table }: ModelSpec, row: Row, scopes: Scopes | undefined): Row {
+  const equal = scopes?.get(table)?.filter(({ lookup }) => lookup === exact) ?? []
+  const missing = equal.filter(({ field }) => !Object.hasOwn(row, field.name))
+  return missing.length === 0
+    ? row
+    : { ...row, ...Object.fromEntries(missing.map(({ field, value }) => [field.name, value])) }
+}

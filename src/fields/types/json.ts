@@ -1,0 +1,74 @@
+import type { Json } from '../../foundation/json.js'
+import type { FieldType } from '../field-type.js'
+import { JsonMergePatch, JsonText, unstorable } from '../spelling/json-text.js'
+
+/** Handlers may write a plain value, whose digits JavaScript knows exactly. */
+function write(value: unknown): string {
+  const text = value instanceof JsonText ? value.text : JSON.stringify(value)
+  if (text === undefined) throw new TypeError(`a ${typeof value} is not a JSON value, so it cannot be stored`)
+  return text
+}
+
+/** In YAML, a mapping after `default:` calls a function. */
+function literal(text: string): Json | undefined {
+  const value = JSON.parse(text) as Json
+  return typeof value === 'object' && !Array.isArray(value) ? undefined : value
+}
+
+/** Any JSON value. */
+export const json: FieldType<JsonText> = {
+  name: 'json',
+  synonyms: ['object', 'jsonb'],
+  summary:
+    'Any JSON value but a bare null, stored as jsonb: numbers keep every digit; the order of keys and the ' +
+    'spelling of numbers are those of PostgreSQL.',
+  options: {},
+  typescript: 'JsonText',
+  comparisons: [],
+  orderable: false,
+  key: false,
+  examples: [
+    {
+      json: { b: [1, null, true, '😀'], a: {} },
+      text: '{"b":[1,null,true,"😀"],"a":{}}',
+      value: new JsonText('{"b":[1,null,true,"😀"],"a":{}}'),
+    },
+    {
+      json: 2 ** 63,
+      source: '9223372036854775809',
+      text: '9223372036854775809',
+      value: new JsonText('9223372036854775809'),
+    },
+    { json: 1e300, source: '1e300', text: '1e300', value: new JsonText('1e300') },
+    {
+      json: 'it\'s "quoted" \\ ',
+      text: '"it\'s \\"quoted\\" \\\\ "',
+      value: new JsonText('"it\'s \\"quoted\\" \\\\ "'),
+    },
+    { json: false, text: 'false', value: new JsonText('false') },
+  ],
+  column: () => 'jsonb',
+  fromColumn: ({ type }) => (type === 'jsonb' ? { expresses: [], options: () => ({}), literal } : undefined),
+  samples: { columns: /^jsonb?/, texts: ['{"a": 1}', '[1, "b"]', 'true'] },
+  rules: () => [
+    { name: 'type', schema: { not: { type: 'null' } }, message: 'must be a JSON value other than null' },
+    { name: 'text', schema: {}, message: 'must not contain U+0000 or an unpaired surrogate' },
+    { name: 'depth', schema: {}, message: 'must not nest more than 100 levels deep' },
+    { name: 'numbers', schema: {}, message: 'must not contain numbers that take more than 1000 digits to write out' },
+  ],
+  admits: unstorable,
+  maxBytes: () => undefined,
+  longest: () => undefined,
+  read: (text) => new JsonText(text),
+  parse(text) {
+    try {
+      return unstorable(JSON.parse(text), text) === undefined ? new JsonText(text) : undefined
+    } catch {
+      return undefined
+    }
+  },
+  fromJson: (_json, source) => new JsonText(source),
+  patch: (json, source) =>
+    typeof json === 'object' && json !== null && !Array.isArray(json) ? new JsonMergePatch(source) : undefined,
+  write,
+}

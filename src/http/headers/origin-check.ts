@@ -1,0 +1,50 @@
+import type { IncomingMessage } from 'node:http'
+import { Problem } from '../../foundation/problem.js'
+import type { Cors } from './cors.js'
+import { type Hosts, nameIn, nameOf } from './hosts.js'
+import type { PublicUrl } from './public-url.js'
+
+const SAFE = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
+
+interface Guards {
+  readonly hosts?: Hosts | undefined
+  readonly cors?: Cors | undefined
+  readonly publicUrl?: PublicUrl | undefined
+}
+
+/**
+ * Returns the problem of a request for an unknown host or from another site; undefined if it is allowed.
+ * @param crossSite whether the route or mount accepts writes from other sites
+ */
+export type OriginCheck = (request: IncomingMessage, crossSite?: boolean) => Problem | undefined
+
+export function compileOriginCheck({ hosts, cors, publicUrl = () => '' }: Guards): OriginCheck {
+  return (request, crossSite) => {
+    if (hosts && !hosts.admits(request)) {
+      const name = nameOf(request.headers.host ?? '')
+      return new Problem(
+        'misdirected_request',
+        `this server does not serve the host \`${name}\`; to allow it, list it under \`api.hosts\``,
+      )
+    }
+    if (SAFE.has(request.method ?? '') || crossSite === true || !isFromOtherSite(request, publicUrl)) return undefined
+    if (cors?.allows(request)) return undefined
+    return new Problem(
+      'cross_site_request',
+      'a page of another site sent this request; to allow it, list its origin under `api.cors`',
+    )
+  }
+}
+
+/**
+ * Browsers send the site in headers that no page can change. Forms can be sent to any site without a preflight. Pages over plain HTTP and old
+ * browsers send only the origin: another port of the same host is the same site, as for `Sec-Fetch-Site`, but another subdomain is not, because
+ * only a list of public suffixes could distinguish `a.example.org` from `a.github.io`.
+ */
+function isFromOtherSite(request: IncomingMessage, publicUrl: PublicUrl): boolean {
+  const { origin, host = '', 'sec-fetch-site': site } = request.headers
+  if (site !== undefined) return site === 'cross-site'
+  if (origin === undefined) return false
+  const name = nameIn(origin)
+  return name === '' || (name !== nameOf(host) && name !== nameIn(publicUrl(request)))
+}

@@ -1,0 +1,46 @@
+import type { CatalogColumn } from '../introspect/catalog/catalog.js'
+import type { WantedColumn } from '../plan/sql.js'
+import { countsOf } from '../../fields/columns.js'
+import { textColumn } from '../../fields/text-rules.js'
+
+/** The server's spelling of the types in resources.yaml, and its own order of texts if that is by code point. */
+export interface Server {
+  readonly types: Readonly<Record<string, string | null>>
+  readonly collation: string | null
+}
+
+/** The type of a column as the server spells it; the digits of a time stand before its zone: `timestamp(3) without time zone`. */
+export function typeIn(server: Server, wanted: WantedColumn, live: CatalogColumn): string {
+  if (wanted.type === live.type) return live.type
+  const { name, size, brackets } = readType(wanted.type)
+  const type = server.types[name] ?? name
+  const zone = / with(?:out)? time zone$/.exec(type)?.[0] ?? ''
+  return `${type.slice(0, type.length - zone.length)}${size}${zone}${brackets}`
+}
+
+/** Whether a type holds every value of another of its kind. */
+export function isWider(live: string, wanted: string): boolean {
+  if (live === wanted || kindOf(live) !== kindOf(wanted)) return false
+  const [held, needed] = [countsOf(live), countsOf(wanted)]
+  if (held && needed) return held.minimum <= needed.minimum && held.maximum >= needed.maximum
+  const [text, wantedText] = [textColumn({ type: live }), textColumn({ type: wanted })]
+  return text !== undefined && (text.room ?? Infinity) >= (wantedText?.room ?? Infinity)
+}
+
+/** Statements can exchange values of types of one kind. A column may become wider while a server runs that expects the narrow one. */
+export function kindOf(type: string): string {
+  if (countsOf(type)) return 'number'
+  return textColumn({ type }) ? 'text' : type.replace(/ ?\([\d, ]+\)/, '')
+}
+
+/** Ignores spaces: `numeric(10, 2)` is `numeric(10,2)`. */
+export function sameType(wanted: string, live: string): boolean {
+  return wanted.replaceAll(' ', '') === live.replaceAll(' ', '')
+}
+
+/** The parts of `varchar(100)[] collate "C"`. */
+export function readType(type: string) {
+  const [, name = type, size = '', brackets = '', collation = null] =
+    /^(.*?)(\([\d, ]+\))?(\[\])?(?: collate "(.*)")?$/.exec(type) ?? []
+  return { name, size, brackets, collation }
+}

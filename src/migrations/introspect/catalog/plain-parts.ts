@@ -1,0 +1,38 @@
+import { tableSql } from '../../../fields/table-name.js'
+import { identifier } from '../../../fields/sql-literal.js'
+import type { CatalogConstraint, CatalogIndex, CatalogTable } from './catalog.js'
+
+type Columns = readonly (string | null)[]
+
+function listOf(columns: Columns): string {
+  return columns.join(', ').replaceAll('"', '')
+}
+
+/** Names can contain commas, so lists of names are not compared as texts. */
+export function sameColumns(columns: Columns, others: Columns): boolean {
+  return columns.length === others.length && columns.every((column, at) => column === others[at])
+}
+
+/** Whether a part belongs to this column alone. */
+export function isOnly(columns: Columns, column: string): boolean {
+  return sameColumns(columns, [column])
+}
+
+/** Whether a unique constraint is a plain one. */
+export function isPlainUnique({ definition, columns }: CatalogConstraint): boolean {
+  return definition.replaceAll('"', '') === `UNIQUE (${listOf(columns)})`
+}
+
+/** Whether `indexes:` can declare an index: a B-tree of columns in their own order. */
+export function isPlainIndex(table: string, { name, definition, columns }: CatalogIndex, unique?: 'unique'): boolean {
+  const plain = `CREATE ${unique ? 'UNIQUE ' : ''}INDEX ${identifier(name)} ON ${tableSql(table)} USING btree (${listOf(columns)})`
+  return !columns.includes(null) && definition.replaceAll('"', '') === plain.replaceAll('"', '')
+}
+
+/** Whether a plain unique constraint or index belongs to this column alone. */
+export function isUnique(table: CatalogTable, column: string): boolean {
+  return (
+    table.constraints.some((each) => each.kind === 'unique' && isOnly(each.columns, column) && isPlainUnique(each)) ||
+    table.indexes.some((each) => isOnly(each.columns, column) && isPlainIndex(table.name, each, 'unique'))
+  )
+}

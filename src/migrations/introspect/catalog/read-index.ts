@@ -1,0 +1,125 @@
+import { INDEX_METHODS, type IndexMethod } from '../../../config/model-spec.js'
+import { fieldType } from '../../../fields/index.js'
+import type { Json } from '../../../foundation/json.js'
+import { iexact } from '../../../lookups/iexact.js'
+import { find } from '../../plan/compare/pair.js'
+import type { CatalogColumn, CatalogIndex, CatalogTable } from './catalog.js'
+import type { ChosenField } from '../choose/field-of-column.js'
+import { isPlainIndex } from './plain-parts.js'
+
+/** An index as a model declares it. */
+export interface IndexSettings {
+  readonly fields: readonly string[]
+  readonly unique: boolean
+  readonly ignore_case?: true
+  readonly where?: Readonly<Record<string, Json>>
+  readonly using?: IndexMethod
+}
+
+/** A field for a column. */
+export type IndexedField = Pick<ChosenField, 'name' | 'words'>
+
+function typeOf({ words }: IndexedField): string {
+  return String(words.find(([word]) => word === 'type')?.[1])
+}
+
+const NAME = String.raw`(?:[a-z_][a-z0-9_]*|"(?:[^"]|"")+")`
+const DEFINITION = /^CREATE (UNIQUE )?INDEX .* USING ([a-z]+) \((.*?)\)(?: WHERE (.*))?$/
+const KEY = new RegExp(`^(?:lower\\((${NAME})(?:::text)?\\)|(${NAME}))$`)
+const NULL_TEST = new RegExp(`^(${NAME}) IS (NOT )?NULL$`)
+const EQUAL = new RegExp(String.raw`^(${NAME})(?:::text)? = (?:(true|false|\d+)|'([^'\\]*)'::(.+))$`)
+
+function unquote(name: string): string {
+  return name.startsWith('"') ? name.slice(1, -1).replaceAll('""', '"') : name
+}
+
+/**
+ * Reads an index as `indexes:` declares it.
+ * @param fields the fields of the model, by column
+ * @returns undefined if a model cannot declare it, or has no field for a column
+ */
+export function readIndex(
+  table: CatalogTable,
+  index: CatalogIndex,
+  fields: ReadonlyMap<string, IndexedField>,
+): IndexSettings | undefined {
+  const unique = isPlainIndex(table.name, index, 'unique')
+  if (unique || isPlainIndex(table.name, index)) return plainSettings(index.columns, unique, fields)
+  return readSpecialIndex(table, index, fields)
+}
+
+/** The settings of a plain index or unique constraint; undefined if a column has no field. */
+export function plainSettings(
+  columns: readonly (string | null)[],
+  unique: boolean,
+  fields: ReadonlyMap<string, IndexedField>,
+): IndexSettings | undefined {
+  const names = columns.flatMap((column) => fields.get(column ?? '')?.name ?? [])
+  return names.length === columns.length ? { fields: names, unique } : undefined
+}
+
+function readSpecialIndex(
+  { columns }: CatalogTable,
+  { definition }: CatalogIndex,
+  fields: ReadonlyMap<string, IndexedField>,
+): IndexSettings | undefined {
+  const [, unique, method = '', list = '', condition] = DEFINITION.exec(definition) ?? []
+  const using = INDEX_METHODS.find((each) => each === method)
+  const keys = list.split(', ').map((key) => readKey(key, fields))
+  const where = condition === undefined ? {} : readConditions(condition, { columns, fields })
+  if (using === undefined || where === undefined || (using !== 'btree' && unique !== undefined)) return undefined
+  if (!keys.every((key) => key !== undefined)) return undefined
+  const ignoresCase = keys.some(({ lowered }) => lowered)
+  // `ignore_case` applies to every text of the index.
+  if (ignoresCase && (using !== 'btree' || keys.some(({ field, lowered }) => lowered !== isText(field))))
+    return undefined
+  return {
+    fields: keys.map(({ field }) => field.name),
+    unique: unique !== undefined,
+    ...(ignoresCase && { ignore_case: true }),
+    ...(condition === undefined ? {} : { where }),
+    ...(using === 'btree' ? {} : { using }),
+  }
+}
+
+function isText(field: IndexedField): boolean {
+  const found = fieldType(typeOf(field))
+  return found !== undefined && iexact.isOffered(found)
+}
+
+function readKey(key: string, fields: ReadonlyMap<string, IndexedField>) {
+  const [, lowered, plain] = KEY.exec(key) ?? []
+  const field = fields.get(unquote(lowered ?? plain ?? ''))
+  return field && { field, lowered: lowered !== undefined }
+}
+
+interface Known {
+  readonly columns: readonly CatalogColumn[]
+  readonly fields: ReadonlyMap<string, IndexedField>
+}
+
+function readConditions(condition: string, known: Known): Readonly<Record<string, Json>> | undefined {
+  const read = condition.split(' AND ').map((each) => readCondition(each, known))
+  if (!read.every((each) => each !== undefined)) return undefined
+  const where = Object.fromEntries(read)
+  return Object.keys(where).length === read.length ? where : undefined
+}
+
+/** Reads conditions that PostgreSQL prints the same way for the index of the model. */
+function readCondition(text: string, { columns, fields }: Known): readonly [string, Json] | undefined {
+  const [, nullable, not] = NULL_TEST.exec(text) ?? []
+  if (nullable !== undefined) {
+    const field = fields.get(unquote(nullable))
+    return field && (not === undefined ? [field.name, null] : [`${field.name}__isnull`, false])
+  }
+  const [, name = '', bare, quoted, cast] = EQUAL.exec(text) ?? []
+  const column = find(columns, unquote(name))
+  const field = fields.get(unquote(name))
+  if (!column || !field || typeOf(field) === 'belongs_to') return undefined
+  if (bare !== undefined) {
+    const type = bare === 'true' || bare === 'false' ? 'boolean' : 'integer'
+    return column.type === type ? [field.name, JSON.parse(bare) as Json] : undefined
+  }
+  const isPrinted = cast === column.type || (cast === 'text' && column.type.startsWith('character varying'))
+  return isPrinted && (isText(field) || typeOf(field) === 'choice') ? [field.name, quoted ?? ''] : undefined
+}

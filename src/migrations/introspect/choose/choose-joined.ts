@@ -1,0 +1,92 @@
+import { EXPANDED } from '../../../config/core-spec.js'
+import { find } from '../../plan/compare/pair.js'
+import type { Catalog, CatalogConstraint, CatalogTable } from '../catalog/catalog.js'
+import { asUsed, type Choice, chooseModels, type ChosenModel, type ChosenRelation } from './choose.js'
+import { freeName } from './field-names.js'
+import { besidesForeignKey, readForeignKey, reasonAgainstRelation } from '../catalog/foreign-key.js'
+import { isRepresentableName } from '../catalog/representable.js'
+
+interface Context {
+  readonly models: ReadonlyMap<string, ChosenModel>
+  readonly catalog: Catalog
+  readonly managed: boolean
+}
+
+/** Chooses a model for each table and view, with the relations that describe foreign keys of several columns. */
+export function chooseModelsWithRelations(...[inspected, all, options]: Parameters<typeof chooseModels>): Choice {
+  const { managed } = options
+  const { models, left } = chooseModels(inspected, all, options)
+  const catalog = managed ? all : all.map((table) => ({ ...table, columns: table.columns.map(asUsed) }))
+  const context = { models: new Map(models.map((model) => [model.table, model])), catalog, managed }
+  return { models: models.map((model) => withRelations(model, context)), left }
+}
+
+function withRelations(model: ChosenModel, context: Context): ChosenModel {
+  const live = find(context.catalog, model.table)
+  const keys = live?.constraints.filter(({ kind, columns }) => kind === 'foreign_key' && columns.length > 1) ?? []
+  if (!live || keys.length === 0) return model
+  const used = new Set([...model.fields.map(({ name }) => name), EXPANDED])
+  const seen = new Set<string>()
+  const relations: ChosenRelation[] = []
+  const left: string[] = []
+  for (const key of keys) {
+    const place = `${live.name}.${key.name}`
+    const columns = JSON.stringify(key.columns.toSorted())
+    const found = seen.has(columns) ? 'another foreign key has the same columns' : choose(key, { model, live, context })
+    if (typeof found === 'string') {
+      left.push(`${place}: no relation: ${found}`)
+      continue
+    }
+    seen.add(columns)
+    const { name } = freeName(candidatesOf(found), used)
+    used.add(name)
+    relations.push({ ...found, name })
+    const besides = context.managed ? besidesForeignKey(key) : []
+    if (besides.length > 0) left.push(`${place}: the foreign key keeps ${besides.join(', ')}`)
+  }
+  return { ...model, relations, left: [...model.left, ...left] }
+}
+
+/** A relation has the name of the other model, if that name is free. */
+function candidatesOf({ model, fields }: Omit<ChosenRelation, 'name'>): readonly string[] {
+  return [model, `${model}_by_${fields.join('_')}`].filter(isRepresentableName)
+}
+
+interface Referring {
+  readonly model: ChosenModel
+  readonly live: CatalogTable
+  readonly context: Context
+}
+
+/** The relation for a foreign key, or the reason why there is none. */
+function choose(
+  key: CatalogConstraint,
+  { model, live, context: { models, catalog } }: Referring,
+): Omit<ChosenRelation, 'name'> | string {
+  const target = models.get(key.target ?? '')
+  if (target === undefined) return `the table ${key.target} has no model, or one that was there before`
+  if (target.isUnmanageable && !model.isUnmanageable) return `migrations do not make ${target.table}`
+  const reason = reasonAgainstRelation(key, live, find(catalog, target.table))
+  const reference = readForeignKey(key)
+  if (reason !== undefined || !reference) return reason ?? 'the file cannot express it'
+  const pairs = reference.columns.map((column, place) => ({
+    own: fieldOf(model, column),
+    other: fieldOf(target, reference.key[place] ?? ''),
+  }))
+  const named = pairs.flatMap(({ own, other }) => (own === undefined || other === undefined ? [] : [{ own, other }]))
+  if (named.length < pairs.length) return 'one of its columns has no field'
+  const isAll = (names: readonly string[]) =>
+    names.length === named.length && named.every(({ other }) => names.includes(other))
+  const isKey = isAll(target.key)
+  const unique = isKey
+    ? target.key
+    : target.indexes.find((index) => index.unique && !index.where && !index.ignore_case && isAll(index.fields))?.fields
+  if (!unique) return `${target.name} has neither a key nor a unique index of these fields`
+  const fields = unique.flatMap((name) => named.find(({ other }) => other === name)?.own ?? [])
+  const { onDelete } = reference
+  return { model: target.name, fields, references: isKey ? undefined : unique, onDelete }
+}
+
+function fieldOf({ fields }: ChosenModel, column: string): string | undefined {
+  return fields.find((field) => field.column === column)?.name
+}

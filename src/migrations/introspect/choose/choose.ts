@@ -1,0 +1,291 @@
+import { asBase, type Catalog, type CatalogColumn, type CatalogTable } from '../catalog/catalog.js'
+import { chooseField, type ChosenField } from './field-of-column.js'
+import { find } from '../../plan/compare/pair.js'
+import { chooseLists, type ListSettings } from './choose-lists.js'
+import { chooseIndexes } from './choose-indexes.js'
+import type { IndexSettings } from '../catalog/read-index.js'
+import { chooseRelation, type Related, type RelationContext } from './choose-relation.js'
+import { type FieldName, type FieldSpelling, freeName, nameFields, nameOfTable } from './field-names.js'
+import { isOpaque, isRepresentable, isRepresentableName } from '../catalog/representable.js'
+import { OPERATIONS, type Operation, READS } from '../../../config/core-spec.js'
+import { formOf } from '../../../fields/columns.js'
+import { readTableName } from '../../../fields/table-name.js'
+import { chooseKey } from './choose-key.js'
+import type { SchemaInspection, InspectedTable } from '../catalog/inspect.js'
+import { reasonAgainstManaging } from '../record.js'
+import { fillsNewRows, notesOnWrites, triggerOn } from '../catalog/trigger-columns.js'
+
+/** A model for an existing table or view. */
+export interface ChosenModel extends ListSettings {
+  readonly name: string
+  readonly table: string
+  readonly isView: boolean
+  /** Whether migrations cannot make the table, although they make others. */
+  readonly isUnmanageable: boolean
+  readonly fields: readonly ChosenField[]
+  /** The names of the fields of the primary key; none if records can only be listed. */
+  readonly key: readonly string[]
+  /** The operations of its resource. */
+  readonly operations: readonly Operation[]
+  /** The number of rows, as PostgreSQL estimates it; null if it does not know. */
+  readonly rows: number | null
+  readonly indexes: readonly IndexSettings[]
+  /** The relations over several fields. */
+  readonly relations: readonly ChosenRelation[]
+  /** Parts of the table that the model does not describe: the place and the reason. */
+  readonly left: readonly string[]
+}
+
+/** A relation over several fields, by their names. */
+export interface ChosenRelation {
+  readonly name: string
+  readonly model: string
+  readonly fields: readonly string[]
+  /** The fields that they refer to, if that is not the primary key. */
+  readonly references: readonly string[] | undefined
+  readonly onDelete: 'restrict' | 'cascade' | 'set_null'
+}
+
+/** The models for the tables and views of a database. */
+export interface Choice {
+  readonly models: readonly ChosenModel[]
+  /** The tables that have no model, with the reasons. */
+  readonly left: readonly string[]
+}
+
+/** The models and the selection to start from. */
+interface ChooseOptions {
+  /** The existing models, by table. */
+  readonly existing: ReadonlyMap<string, string>
+  /** The tables to include, by default all. */
+  readonly only?: readonly string[] | undefined
+  /**
+   * Whether migrations of this project make the tables. Views get no model then, and a table with a collation that not every database has is
+   * left to others.
+   */
+  readonly managed: boolean
+  /** How the fields of new columns are named. */
+  readonly spelling: FieldSpelling
+  /** The names of the existing fields by column, for each table; tables with a model are chosen too then, under its name. */
+  readonly again?: ReadonlyMap<string, ReadonlyMap<string, string>>
+}
+
+/** A table from the inspection and from the catalogue. */
+interface Table {
+  readonly inspected: InspectedTable
+  readonly live: CatalogTable
+  /** Whether migrations of this project make it. */
+  readonly managed: boolean
+}
+
+/** Chooses a model for each table and view. Rows of partitions belong to the partitioned table. */
+export function chooseModels(
+  inspected: SchemaInspection,
+  catalog: Catalog,
+  { existing, only, managed, spelling, again }: ChooseOptions,
+): Choice {
+  const wanted = inspected.tables.filter(
+    ({ name, partition }) => !partition && (again?.has(name) || !existing.has(name)) && (only?.includes(name) ?? true),
+  )
+  const isMade = ({ special }: InspectedTable) => !managed || special === null
+  const unmanageable = new Map(
+    inspected.tables.flatMap((table) => {
+      const reason = managed && reasonAgainstManaging(table)
+      return reason ? [[table.name, reason] as const] : []
+    }),
+  )
+  const used = catalog.map((table) =>
+    managed && !unmanageable.has(table.name) ? table : { ...table, columns: table.columns.map(asUsed) },
+  )
+  const tables = wanted.filter(isMade).flatMap((table): readonly Table[] => {
+    const live = find(used, table.name)
+    return live && live.columns.length > 0
+      ? [{ inspected: table, live, managed: managed && !unmanageable.has(table.name) }]
+      : []
+  })
+  const unnamed = tables.filter(({ inspected: { name } }) => !existing.has(name))
+  const all = new Map([...existing, ...nameModels(unnamed, existing)])
+  const sorted = tables.map(sortColumns)
+  const shown = new Map(sorted.map((each) => [each.table.live.name, each.shown]))
+  const named = sorted.map((each) =>
+    nameTable(
+      each,
+      { names: all, shown, catalog: used, unmanageable },
+      { spelling, again: again?.get(each.table.live.name) },
+    ),
+  )
+  const fields = new Map(named.map((each) => [each.table.live.name, each.fields]))
+  return {
+    models: named.map((each) => chooseModel(each, { names: all, fields, unmanageable })),
+    left: [
+      ...wanted
+        .filter((table) => !isMade(table))
+        .map(({ name, special }) => `${name} has no model: ${special}, which migrations do not make`),
+      ...wanted
+        .filter((table) => isMade(table) && table.columns.length === 0)
+        .map(({ name }) => `${name} has no model: it has no columns`),
+    ],
+  }
+}
+
+/** Names the models by their tables, and by their schemas too where two tables have one name. */
+function nameModels(tables: readonly Table[], existing: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+  const used = new Set(existing.values())
+  const isPlain = ({ inspected: { name } }: Table) => isRepresentableName(name)
+  const named = new Map<string, string>()
+  for (const { inspected } of [...tables.filter(isPlain), ...tables.filter((table) => !isPlain(table))]) {
+    const { schema, name } = readTableName(inspected.name) ?? { schema: undefined, name: inspected.name }
+    const short = nameOfTable(name)
+    const candidates = schema === undefined ? [short] : [short, nameOfTable(`${schema}_${name}`)]
+    const { name: model } = freeName(candidates, used)
+    used.add(model)
+    named.set(inspected.name, model)
+  }
+  return named
+}
+
+function reasonOf({ type, generated, identity }: CatalogColumn): string {
+  if (generated) return 'it is computed'
+  return identity === null ? `no field has the type ${type}` : 'it is a counter, and not the primary key'
+}
+
+/** Whether a field can describe a column. In a managed table, the default of an opaque column works only without a field. */
+function isShown(column: CatalogColumn, { inspected: { columns }, managed }: Table): boolean {
+  if (!managed) return formOf(column) !== undefined
+  if (isRepresentable(column)) return true
+  // An opaque field does not tell plans the values of an enum.
+  if (column.generated || !isOpaque(column) || column.labels !== null) return false
+  const isForeign = columns.some(({ name, foreign }) => name === column.name && foreign)
+  return !isForeign && (column.nullable || column.default === null)
+}
+
+/** Why no request can create a record; undefined if one can. */
+function reasonAgainstCreate(table: Table, columns: readonly CatalogColumn[]): string | undefined {
+  const isSet = (column: CatalogColumn) => isShown(column, table) && !isOpaque(column)
+  const isFilled = ({ nullable, default: value, identity, generated }: CatalogColumn) =>
+    nullable || value !== null || identity !== null || generated
+  const blocking = columns.find((column) => !isSet(column) && !isFilled(column))
+  // Fields of managed tables cannot declare that a trigger fills their column.
+  if (!blocking || (fillsNewRows(table.inspected) && !table.managed)) return undefined
+  return `${blocking.name} is not null and has no default, and no request can set a ${blocking.type}`
+}
+
+/** The operations of a table's resource, and the reasons against the others. */
+function operationsOf(table: Table, key: readonly string[], columns: readonly CatalogColumn[]) {
+  const { inspected } = table
+  if (key.length === 0) return { operations: ['list'] as const, left: [] }
+  if (!inspected.writable)
+    return {
+      operations: READS,
+      left: [`${inspected.name}: records can only be read: ${inspected.special ?? 'it takes no changes'}`],
+    }
+  const reason = reasonAgainstCreate(table, columns)
+  if (reason === undefined) return { operations: OPERATIONS, left: [] }
+  const operations = OPERATIONS.filter((operation) => operation !== 'create')
+  return { operations, left: [`${inspected.name}: no request can create records: ${reason}`] }
+}
+
+/** A table with its described columns and the others. */
+interface Sorted {
+  readonly table: Table
+  readonly chosenKey: ReturnType<typeof chooseKey>
+  readonly columns: readonly CatalogColumn[]
+  readonly shown: readonly CatalogColumn[]
+  readonly fieldless: readonly CatalogColumn[]
+}
+
+function sortColumns(table: Table): Sorted {
+  const { inspected, live, managed } = table
+  const chosenKey = chooseKey(live, managed)
+  const columns = inspected.columns.flatMap(({ name }) => find(live.columns, name) ?? [])
+  const fieldless = columns.filter(
+    (column) =>
+      !isShown(column, table) || (managed && column.identity !== null && !chosenKey.key.includes(column.name)),
+  )
+  const shown = columns.filter((column) => !fieldless.includes(column))
+  return { table, chosenKey, columns, shown, fieldless }
+}
+
+/** A table whose fields have names. */
+interface Named extends Sorted {
+  readonly related: readonly ({ readonly column: CatalogColumn } & Related)[]
+  /** The fields by column. */
+  readonly fields: ReadonlyMap<string, FieldName>
+}
+
+function nameTable(
+  sorted: Sorted,
+  context: RelationContext,
+  { spelling, again }: { readonly spelling: FieldSpelling; readonly again: ReadonlyMap<string, string> | undefined },
+): Named {
+  const related = sorted.shown.map((column) => ({ column, ...chooseRelation(column, sorted.table, context) }))
+  const fields = nameFields(
+    related.map(({ column, relation }) => ({ column: column.name, relation: relation !== undefined })),
+    spelling,
+    again,
+  )
+  return { ...sorted, related, fields }
+}
+
+interface Context {
+  /** The model of each table. */
+  readonly names: ReadonlyMap<string, string>
+  /** The fields of each table by column. */
+  readonly fields: ReadonlyMap<string, ReadonlyMap<string, FieldName>>
+  /** Why migrations cannot make a table, by table. */
+  readonly unmanageable: ReadonlyMap<string, string>
+}
+
+function chooseModel({ table, chosenKey, columns, fieldless, related, fields }: Named, context: Context): ChosenModel {
+  const { inspected, live, managed } = table
+  const unmanageable = context.unmanageable.get(live.name)
+  const { key, left: leftOfKey } = chosenKey
+  const chosen = related.map(({ column, relation: found, left }) => {
+    const { name = column.name, clash } = fields.get(column.name) ?? {}
+    const part = key.includes(column.name) ? (key.length === 1 ? 'whole' : 'part') : undefined
+    const references = found?.to && context.fields.get(found.to.table)?.get(found.to.column)?.name
+    const relation = found && { ...found, references }
+    const field = chooseField(live, column, {
+      name,
+      key: part,
+      relation,
+      managed,
+      trigger: triggerOn(column, inspected),
+    })
+    const renamed = clash === undefined ? [] : [`${live.name}.${column.name}: the field is ${name}: ${clash} is taken`]
+    return { ...field, left: [...renamed, ...left, ...field.left] }
+  })
+  const byColumn = new Map(chosen.map((field) => [field.column, field.name]))
+  const { indexes, left: leftOfIndexes } = chooseIndexes(table, new Map(chosen.map((field) => [field.column, field])))
+  const { operations, left: leftOfOperations } = operationsOf(table, key, columns)
+  const keyFields = key.flatMap((column) => byColumn.get(column) ?? [])
+  const { settings, left: leftOfLists } = chooseLists(table, chosen, { key, keyFields, indexes })
+  return {
+    name: context.names.get(live.name) ?? live.name,
+    table: live.name,
+    isView: inspected.view,
+    isUnmanageable: unmanageable !== undefined,
+    fields: chosen,
+    operations,
+    ...settings,
+    rows: inspected.rows,
+    key: keyFields,
+    indexes,
+    relations: [],
+    left: [
+      ...(unmanageable === undefined ? [] : [`${live.name}: migrations do not make it: ${unmanageable}`]),
+      ...(inspected.view ? [] : leftOfKey),
+      ...leftOfOperations,
+      ...(managed ? [] : notesOnWrites(inspected, columns)),
+      ...fieldless.map((column) => `${live.name}.${column.name}: no field: ${reasonOf(column)}`),
+      ...chosen.flatMap(({ left }) => left),
+      ...leftOfLists,
+      ...leftOfIndexes,
+    ],
+  }
+}
+
+/** A column as statements use it: a domain counts as its base type, and the order of texts is the column's own. */
+export function asUsed(column: CatalogColumn): CatalogColumn {
+  return { ...asBase(column), collation: null }
+}

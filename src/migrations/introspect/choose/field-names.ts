@@ -1,0 +1,83 @@
+import { isFieldName } from '../../../config/schema/parts.js'
+import { isRepresentableName } from '../catalog/representable.js'
+
+const MAX_NAME_LENGTH = 57
+
+/** How fields are named by their columns: in lower snake case, or as the columns are. */
+export type FieldSpelling = 'snake_case' | 'kept'
+
+/** Derives the name of a field from the name of a column: `displayName` becomes `display_name`. */
+export function nameOfColumn(column: string): string {
+  return nameOf(column, 'column')
+}
+
+/** Derives the name of a model from the name of a table, in the same way. */
+export function nameOfTable(table: string): string {
+  return nameOf(table, 'table')
+}
+
+/** @param kind the prefix for names that are otherwise invalid */
+function nameOf(text: string, kind: string): string {
+  if (isRepresentableName(text)) return text
+  const words = text
+    .normalize('NFKD')
+    .replaceAll(/\p{M}/gu, '')
+    .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .replaceAll(/([A-Z])([A-Z][a-z])/g, '$1_$2')
+    .toLowerCase()
+    .match(/[a-z0-9]+/g)
+  const name = (words ?? []).join('_').slice(0, MAX_NAME_LENGTH)
+  return isRepresentableName(name) ? name : [kind, name].filter((part) => part !== '').join('_')
+}
+
+/** The name of a field; `clash` is its first choice, if another field has it. */
+export interface FieldName {
+  readonly name: string
+  readonly clash?: string
+}
+
+/**
+ * Names the fields of a table by their columns. Columns with valid names come first, so that no other field takes these.
+ * @param spelling with `kept`, a name that no field can have is still changed
+ * @param existing the names of existing fields, by column
+ */
+export function nameFields(
+  columns: readonly { readonly column: string; readonly relation: boolean }[],
+  spelling: FieldSpelling,
+  existing: ReadonlyMap<string, string> = new Map(),
+): ReadonlyMap<string, FieldName> {
+  const used = new Set(existing.values())
+  const fresh = columns.filter(({ column }) => !existing.has(column))
+  const isKept = ({ column, relation }: { readonly column: string; readonly relation: boolean }) =>
+    spelling === 'kept' ? isFieldName(column) : !relation && isRepresentableName(column)
+  const plain = fresh.filter((each) => isKept(each) && !used.has(each.column))
+  const others = fresh.filter((each) => !plain.includes(each))
+  const names = new Map<string, FieldName>([
+    ...[...existing].map(([column, name]) => [column, { name }] as const),
+    ...plain.map(({ column }) => [column, { name: column }] as const),
+  ])
+  for (const { column } of plain) used.add(column)
+  for (const { column, relation } of others) {
+    const found = freeName(candidatesOf(column, relation && spelling !== 'kept'), used)
+    used.add(found.name)
+    names.set(column, found)
+  }
+  return names
+}
+
+/** A relation drops `_id`, if no other field has the name that remains. */
+function candidatesOf(column: string, relation: boolean): readonly string[] {
+  const name = nameOfColumn(column)
+  const short = name.slice(0, -3)
+  return relation && name.endsWith('_id') && isRepresentableName(short) ? [short, name] : [name]
+}
+
+/** The first free name, or the last one with a number. */
+export function freeName(candidates: readonly string[], used: ReadonlySet<string>): FieldName {
+  const free = candidates.find((candidate) => !used.has(candidate))
+  if (free !== undefined) return { name: free }
+  const clash = candidates.at(-1) ?? ''
+  let number = 2
+  while (used.has(`${clash.slice(0, MAX_NAME_LENGTH)}_${number}`)) number += 1
+  return { name: `${clash.slice(0, MAX_NAME_LENGTH)}_${number}`, clash }
+}

@@ -1,0 +1,149 @@
+import { formOf, keyTypeOf } from '../../../fields/columns.js'
+import type { Limits } from '../../../fields/existing-column.js'
+import type { AssignedKey } from '../../../fields/field-type.js'
+import { fieldType } from '../../../fields/index.js'
+import type { CatalogColumn, CatalogConstraint, CatalogTable } from '../catalog/catalog.js'
+import { type TypeWords, type Words, wordsForDefault, wordsForType } from './column-words.js'
+import { followsRules, readCheck, readDefault } from '../catalog/constraint-parser.js'
+import { assignedBy } from './choose-key.js'
+import { isOpaque } from '../catalog/representable.js'
+import { isOnly, isUnique } from '../catalog/plain-parts.js'
+
+/** A field for an existing column. */
+export interface ChosenField {
+  readonly name: string
+  readonly column: string
+  /** The settings in resources.yaml, in order. */
+  readonly words: Words
+  /** The parts of the column that the settings do not express. */
+  readonly left: readonly string[]
+}
+
+interface Role {
+  readonly name: string
+  /** Whether the column is the primary key of the model, or a part of it. */
+  readonly key: 'whole' | 'part' | undefined
+  readonly relation:
+    | { readonly model: string; readonly references: string | undefined; readonly onDelete: string }
+    | undefined
+  /** Whether migrations of this project make the table. */
+  readonly managed: boolean
+  /** Whether a trigger sets the column on each change, or may fill it on each insert. */
+  readonly trigger: 'sets' | 'may fill' | undefined
+}
+
+/** Chooses the field for a column that a field can describe. */
+export function chooseField(
+  table: CatalogTable,
+  column: CatalogColumn,
+  { name, key, relation, managed, trigger }: Role,
+): ChosenField {
+  const place = `${table.name}.${column.name}`
+  const checks = table.constraints.filter((each) => each.kind === 'check' && isOnly(each.columns, column.name))
+  const assigned = key && assignedBy(column)
+  const all = relation ? relationWords(relation) : wordsFor(column, assigned ? [] : checks)
+  const said = managed ? all : { ...all, words: withoutCollation(all.words) }
+  const unsaid = checks.filter((check) => !isExpressed(check, column, said))
+  const value = assigned
+    ? { words: [], left: [] }
+    : managed
+      ? defaultWords(column)
+      : { words: usedDefault(column, key ? undefined : trigger), left: [] }
+  return {
+    name,
+    column: column.name,
+    words: [
+      ...said.words,
+      ...(column.name === (relation ? `${name}_id` : name) ? [] : [['column', column.name] as const]),
+      ...(key ? keyWords(key, column, assigned) : []),
+      ...(column.nullable ? [['nullable', true] as const] : []),
+      ...(key !== 'whole' && isUnique(table, column.name) ? [['unique', true] as const] : []),
+      ...value.words,
+    ],
+    left: [
+      ...(managed
+        ? unsaid.map(({ name, definition }) => `${place}: the check ${name} stays as it is: ${definition}`)
+        : []),
+      ...value.left.map((text) => `${place}: ${text}`),
+    ],
+  }
+}
+
+/** No migration makes the column, so its collation need not be declared. */
+function withoutCollation(words: Words): Words {
+  return words
+    .filter(([word]) => word !== 'collation')
+    .map(([word, value]) => [
+      word,
+      word === 'items' ? Object.fromEntries(withoutCollation(Object.entries(value ?? {}))) : value,
+    ])
+}
+
+/** A whole key is assigned by the server if its type can generate values, a part of a key is not; other cases need a setting. */
+function keyWords(key: 'whole' | 'part', column: CatalogColumn, assigned: AssignedKey | undefined): Words {
+  if (key === 'part') return assigned ? [['key', assigned]] : []
+  const isUsual = assigned !== undefined || keyTypeOf(column)?.assigned === undefined
+  return [['primary_key', true], ...(isUsual ? [] : ([['key', 'client']] as const))]
+}
+
+/** A check that the settings could express only in part stays as it is. */
+function wordsFor(column: CatalogColumn, checks: readonly CatalogConstraint[]): TypeWords {
+  const read = checks.flatMap((check) => (check.validated && readCheck(check.definition, column)) || [])
+  // With choices, no other setting applies.
+  const simple = read.filter(({ choices, ...others }) => choices === undefined || Object.keys(others).length === 0)
+  const all = typeWords(column, simple)
+  const said = typeWords(
+    column,
+    simple.filter((limits) => isWithin(limits, all)),
+  )
+  return isConsistent(column, said.words) ? said : { ...typeWords(column, []), expresses: [] }
+}
+
+/** Whether checks contradict neither each other, nor the type, nor the default of their column. */
+function isConsistent(column: CatalogColumn, words: Words): boolean {
+  const { type: name, ...options } = Object.fromEntries(words)
+  const type = fieldType(String(name))
+  if (!type || (type.conflicts?.(options) ?? []).length > 0) return false
+  const value = column.default === null ? undefined : readDefault(column.default, column)
+  return value === undefined || 'call' in value || followsRules(type, options, value.literal)
+}
+
+function typeWords(column: CatalogColumn, checks: readonly Limits[]): TypeWords {
+  const words = wordsForType(column, checks)
+  if (!words) throw new Error(`no field has the type ${column.type}`)
+  return words
+}
+
+function isWithin(limits: Limits, { expresses }: TypeWords): boolean {
+  return Object.keys(limits).every((key) => expresses.includes(key as keyof Limits))
+}
+
+function isExpressed(check: CatalogConstraint, column: CatalogColumn, said: TypeWords): boolean {
+  const limits = check.validated ? readCheck(check.definition, column) : undefined
+  return limits !== undefined && isWithin(limits, said)
+}
+
+function relationWords({ model, references, onDelete }: NonNullable<Role['relation']>): TypeWords {
+  const field: Words = references === undefined ? [] : [['references', references]]
+  const action: Words = onDelete === 'restrict' ? [] : [['on_delete', onDelete]]
+  return { words: [['type', 'belongs_to'], ['model', model], ...field, ...action], expresses: [] }
+}
+
+/** The settings for an unmanaged column that the database fills: by computing it, by a counter, a default or a trigger. */
+function usedDefault(column: CatalogColumn, trigger: Role['trigger']): Words {
+  const isFilled = isOpaque(column) && !column.nullable && (column.default !== null || trigger !== undefined)
+  if (column.generated || column.identity === 'always' || isFilled || trigger === 'sets') return [['generated', true]]
+  const ofDatabase: Words = [['default', { function: 'database' }]]
+  if (column.identity !== null) return ofDatabase
+  if (column.default === null || isOpaque(column)) return []
+  const { words: found, left } = defaultWords(column)
+  return left.length === 0 ? found : ofDatabase
+}
+
+function defaultWords(column: CatalogColumn): Pick<ChosenField, 'words' | 'left'> {
+  const found = wordsForDefault(column.default, column)
+  if (!found) return { words: [], left: [`its default stays as it is: ${column.default}`] }
+  const remark = formOf(column)?.form.callRemark
+  const isCall = found.some(([, value]) => typeof value === 'object')
+  return { words: found, left: remark !== undefined && isCall ? [`its default ${column.default} ${remark}`] : [] }
+}

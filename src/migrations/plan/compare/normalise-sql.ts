@@ -1,0 +1,169 @@
+import { identifier, literal } from '../../../fields/sql-literal.js'
+import type { Connection } from '../../../db/database.js'
+import { type Catalog, type CatalogColumn, type CatalogTable, readCatalog } from '../../introspect/catalog/catalog.js'
+import { collationSql } from '../../introspect/catalog/collation.js'
+import { block } from '../steps/conversions.js'
+import { find } from './pair.js'
+import { rolledBack } from '../../run/session.js'
+
+/**
+ * Normalises the SQL of checks, defaults, generated columns and indexes: this database parses each expression and prints it again. PostgreSQL prints an expression
+ * depending on how it was written, and versions differ, so two expressions can only be compared after one database has printed both.
+ * An expression that this database cannot parse stays as it is.
+ */
+export async function normaliseSql(session: Connection, tables: Catalog): Promise<Catalog> {
+  const defaults = distinctDefaults(tables)
+  const specimens = [
+    ...inChunks([...defaults.values()], MAX_COLUMNS).map(tableOfDefaults),
+    ...tables.filter(hasExpressions).map(withoutDefaults).map(withNamedColumns),
+  ]
+  if (specimens.length === 0) return tables
+  const normalised = await rolledBack(session, async () => {
+    await session.query({ text: block(['begin', ...specimens.flatMap(attempt), 'end']), values: [] })
+    const { rows } = await session.query({ text: 'select pg_my_temp_schema()::regnamespace::text', values: [] })
+    return readCatalog(session, rows[0]?.[0] ?? '')
+  })
+  const byName = new Map(normalised.map((table) => [table.name, table]))
+  const printed = new Map(
+    normalised.flatMap(({ columns }) => columns.map((column) => [column.name, column.default] as const)),
+  )
+  const printedDefault = (column: CatalogColumn): string | null => {
+    const specimen = defaults.get(keyOfDefault(column))
+    return (specimen && printed.get(specimen.name)) ?? column.default
+  }
+  return tables.map((table) => takeSpelling(table, byName.get(table.name), printedDefault))
+}
+
+/** Defaults that PostgreSQL prints as they are: numbers, texts, counters and the common functions. */
+const PRINTED_ALIKE =
+  /^(?:\d+(?:\.\d+)?|true|false|now\(\)|CURRENT_TIMESTAMP|gen_random_uuid\(\)|nextval\('[^']+'::regclass\)|'(?:[^'\\]|'')*'::(?:text|character varying|bpchar|jsonb))$/
+
+function keyOfDefault({ type, collation, default: value }: CatalogColumn): string {
+  return JSON.stringify([type, collation, value])
+}
+
+/** Makes one column for each distinct default, by `keyOfDefault`: a default cannot refer to columns, so it is printed alike for all columns of its type. */
+function distinctDefaults(tables: Catalog): ReadonlyMap<string, CatalogColumn> {
+  const columns = tables.flatMap(({ columns }) =>
+    columns.filter(({ default: value }) => value !== null && !PRINTED_ALIKE.test(value)),
+  )
+  const distinct = new Map(columns.map((column) => [keyOfDefault(column), column]))
+  return new Map([...distinct].map(([key, column], place) => [key, { ...column, name: `default ${place}` }]))
+}
+
+/** The number of defaults in one temporary table; PostgreSQL allows 1,600 columns. */
+const MAX_COLUMNS = 500
+
+function inChunks<Item>(items: readonly Item[], size: number): readonly (readonly Item[])[] {
+  return items.length === 0 ? [] : [items.slice(0, size), ...inChunks(items.slice(size), size)]
+}
+
+function tableOfDefaults(columns: readonly CatalogColumn[], place: number): CatalogTable {
+  return { name: `snippetctl defaults ${place}`, columns, constraints: [], indexes: [] }
+}
+
+function withoutDefaults(table: CatalogTable): CatalogTable {
+  return {
+    ...table,
+    columns: table.columns.map((column) => ({ ...column, default: null })),
+  }
+}
+
+/** Leaves out the columns that no expression uses: for a table with a text column, PostgreSQL also creates a TOAST table. */
+function withNamedColumns(table: CatalogTable): CatalogTable {
+  const texts = [
+    ...table.columns.map(({ generated }) => generated ?? ''),
+    ...[...checksOf(table), ...expressionIndexesOf(table)].map(({ definition }) => definition),
+  ]
+  const isNeeded = ({ name, generated }: CatalogColumn) =>
+    generated !== null || texts.some((text) => text.includes(name.replaceAll('"', '""')))
+  return { ...table, columns: table.columns.filter(isNeeded) }
+}
+
+function checksOf({ constraints }: CatalogTable) {
+  return constraints.filter(({ kind }) => kind === 'check')
+}
+
+function expressionIndexesOf({ indexes }: CatalogTable) {
+  return indexes.filter(hasExpression)
+}
+
+function hasExpressions(table: CatalogTable): boolean {
+  return (
+    table.columns.some(({ generated }) => generated !== null) ||
+    checksOf(table).length > 0 ||
+    expressionIndexesOf(table).length > 0
+  )
+}
+
+/** Whether an index has an expression among its columns, or a condition. */
+function hasExpression({ columns, definition }: CatalogTable['indexes'][number]): boolean {
+  return columns.includes(null) || / WHERE /.test(definition)
+}
+
+/** Creates a temporary table that hides the real one: as a whole, or with only the expressions that this database can parse. */
+function attempt(table: CatalogTable): readonly string[] {
+  const { name, columns } = table
+  const checks = checksOf(table)
+  const indexes = expressionIndexesOf(table).map(({ definition }) => definition)
+  const columnOf = ({ name: column, type, collation, default: value, generated }: CatalogColumn) =>
+    [
+      `${identifier(column)} ${type}`,
+      ...(collation === null ? [] : [`collate ${collationSql(collation)}`]),
+      ...(generated === null ? [] : [`generated always as ${generated}`]),
+      ...(value === null ? [] : [`default ${value}`]),
+    ].join(' ')
+  const checkOf = (check: CatalogTable['constraints'][number]) =>
+    `constraint ${identifier(check.name)} ${check.definition}`
+  // A generated column can only be added after the columns that it is computed from.
+  const listed = [
+    ...columns.filter(({ generated }) => generated === null),
+    ...columns.filter(({ generated }) => generated !== null),
+  ].map(columnOf)
+  const start = `create temporary table ${identifier(name)}`
+  // `not valid` only has an effect when a constraint is added to a table.
+  const add = (parts: readonly string[]) =>
+    parts.length === 0
+      ? []
+      : [`alter table pg_temp.${identifier(name)} ${parts.map((part) => `add ${part}`).join(', ')}`]
+  const execute = (statement: string) => `execute ${literal(statement)};`
+  const each = [...listed, ...checks.map(checkOf)].flatMap((part) => add([part]))
+  return [
+    'begin',
+    ...[`${start} (${listed.join(', ')})`, ...add(checks.map(checkOf)), ...indexes].map(execute),
+    'exception when others then',
+    execute(`${start} ()`),
+    ...[...each, ...indexes].flatMap((statement) => [
+      'begin',
+      execute(statement),
+      'exception when others then null;',
+      'end;',
+    ]),
+    'end;',
+  ]
+}
+
+function takeSpelling(
+  table: CatalogTable,
+  normalised: CatalogTable | undefined,
+  printedDefault: (column: CatalogColumn) => string | null,
+): CatalogTable {
+  const definitionIn = (parts: readonly { readonly name: string; readonly definition: string }[], name: string) =>
+    parts.find((part) => part.name === name)?.definition
+  return {
+    ...table,
+    columns: table.columns.map((column) => ({
+      ...column,
+      default: column.default === null ? null : printedDefault(column),
+      generated: (column.generated && find(normalised?.columns ?? [], column.name)?.generated) ?? column.generated,
+    })),
+    constraints: table.constraints.map((constraint) => {
+      const definition = definitionIn(normalised?.constraints ?? [], constraint.name)
+      return definition === undefined ? constraint : { ...constraint, definition }
+    }),
+    indexes: table.indexes.map((index) => ({
+      ...index,
+      definition: definitionIn(normalised?.indexes ?? [], index.name) ?? index.definition,
+    })),
+  }
+}

@@ -1,0 +1,70 @@
+import type { Connection } from '../../../db/database.js'
+import { shellWord } from '../../../foundation/shell-word.js'
+import { partsOf, type Step } from '../../files/steps.js'
+import type { Plan } from '../generate.js'
+
+const NAMES = `
+  select c.relname, null from pg_class c where c.relnamespace = current_schema()::regnamespace
+  union all
+  select c.relname, a.attname from pg_class c join pg_attribute a on a.attrelid = c.oid
+    where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and a.attnum > 0 and not a.attisdropped
+  union all
+  select c.relname, o.conname from pg_class c join pg_constraint o on o.conrelid = c.oid
+    where c.relnamespace = current_schema()::regnamespace
+  union all
+  select c.relname, x.relname from pg_class c join pg_index i on i.indrelid = c.oid join pg_class x on x.oid = i.indexrelid
+    where c.relnamespace = current_schema()::regnamespace`
+
+const READERS = `
+  select distinct t.relname, a.attname, v.oid::regclass::text
+  from pg_depend d
+  join pg_rewrite r on r.oid = d.objid
+  join pg_class v on v.oid = r.ev_class
+  join pg_class t on t.oid = d.refobjid
+  join pg_attribute a on a.attrelid = t.oid and a.attnum = d.refobjsubid
+  where d.classid = 'pg_rewrite'::regclass and d.refclassid = 'pg_class'::regclass and v.oid <> t.oid
+    and t.relnamespace = current_schema()::regnamespace`
+
+/**
+ * Rejects steps that the migration files allow and the database does not: a view that no migration made reads the column, or the name is taken.
+ * @param database one that has applied every file
+ */
+export async function holdAgainst<Planned extends Plan>(planned: Planned, database: Connection): Promise<Planned> {
+  const names = await database.query({ text: NAMES, values: [] })
+  const taken = new Set(names.rows.map(([table, part]) => (part === null ? table : `${table}.${part}`)))
+  const readers = (await database.query({ text: READERS, values: [] })).rows
+  const gone = new Set(
+    planned.steps.flatMap(({ change, subject, renamed }) => (change === 'drop' ? [subject] : [renamed ?? ''])),
+  )
+  const views = new Set(planned.steps.map(({ subject }) => subject))
+  const rejections = planned.steps.flatMap((step) => {
+    const isTaken = step.change === 'add' && taken.has(step.subject) && !gone.has(step.subject)
+    const blocking = readers.filter(
+      ([table, column, view]) => isMoved(step, `${table}.${column}`) && !views.has(view ?? ''),
+    )
+    return [
+      ...(isTaken ? [takenName(step)] : []),
+      ...blocking.map(
+        ([, , view]) =>
+          `${step.subject} cannot be ${step.change === 'drop' ? 'dropped' : 'changed'}, because the view ${view} of this database reads it: ` +
+          `drop the view, apply the migration, and create the view again: select pg_get_viewdef('${view}')`,
+      ),
+    ]
+  })
+  if (rejections.length === 0) return planned
+  return { ...planned, rejections: [...planned.rejections, ...rejections], text: undefined, proof: undefined }
+}
+
+/** Whether a step drops a column or gives it another type. */
+function isMoved({ change, subject, up }: Step, column: string): boolean {
+  if (change === 'drop') return column === subject || (!subject.includes('.') && partsOf(column)[0] === subject)
+  return change === 'change' && column === subject && up.some((sql) => / alter column .* type /.test(sql))
+}
+
+function takenName({ subject }: Step): string {
+  const isTable = !subject.includes('.')
+  const ways = isTable
+    ? 'give the model another `table`, use the table as it is with `managed: false`, or rename it in the database'
+    : `keep it: snippetctl migrate adopt ${shellWord(subject)}; or rename it in the database`
+  return `${subject} exists in this database, and no migration made it: ${ways}`
+}

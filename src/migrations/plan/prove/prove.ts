@@ -1,0 +1,194 @@
+import { tableSql } from '../../../fields/table-name.js'
+import { isDeepStrictEqual } from 'node:util'
+import { identifier, literal } from '../../../fields/sql-literal.js'
+import type { Connection } from '../../../db/database.js'
+import type { Catalog } from '../../introspect/catalog/catalog.js'
+import { MigrationError } from '../../files/error.js'
+import { type Migration, parseMigration } from '../../files/files.js'
+import { lossesOf } from '../../files/render.js'
+import { fillTables } from './samples.js'
+import { rolledBack, runStatements, sqlState } from '../../run/session.js'
+import { partsOf, type Step } from '../../files/steps.js'
+
+/** The result of running a planned migration up, down and up again. */
+export interface Proof {
+  /** The number of sample rows that were migrated; 0 if the steps cannot run with rows in the tables. */
+  readonly rows: number
+  /** The number of columns whose values were compared. */
+  readonly columns: number
+  /** The losses that `down` cannot restore. */
+  readonly losses: readonly string[]
+}
+
+/** A planned migration, and the schemas to compare its results with. */
+interface Claim {
+  /** One for each file. */
+  readonly texts: readonly string[]
+  readonly steps: readonly Step[]
+  readonly from: Catalog
+  /** `from`, and the views. */
+  readonly before: { readonly tables: Catalog }
+  readSchema(): Promise<{ readonly tables: Catalog }>
+  isWanted(catalog: Catalog): Promise<boolean>
+}
+
+/**
+ * Runs a text as it will be read from its file: up must produce the wanted schema, down must restore the former one, and up again the wanted one;
+ * and the values of every column that no step changes must be the same before and after. Everything is rolled back.
+ * @throws MigrationError if a check fails
+ */
+export async function proveRoundTrip(session: Connection, claim: Claim): Promise<Proof> {
+  const migrations = claim.texts.map(parse)
+  await emptyTables(session, claim.from)
+  await rolledBack(session, () => goRound(session, claim, migrations))
+  const losses = lossesOf(claim.steps)
+  return { ...(await rolledBack(session, () => withRows(session, claim, migrations))), losses }
+}
+
+/**
+ * Tries a text on the rows that the files insert, which every new database has. Everything is rolled back.
+ * @returns the server's message if the rows prevent the migration
+ */
+export async function rejectionByRows(
+  session: Connection,
+  texts: readonly string[],
+  from: Catalog,
+): Promise<string | undefined> {
+  if ((await tablesWithRows(session, from)).length === 0) return undefined
+  try {
+    await rolledBack(session, () => runAll(session, texts.map(parse), 'up'))
+    return undefined
+  } catch (error) {
+    // Other errors are errors of the plan, and occur without rows as well.
+    if (!(error instanceof MigrationError) || !sqlState(error)?.startsWith('23')) return undefined
+    return (error.cause as Error).message
+  }
+}
+
+/** Rows of migrations are not part of the schema, and a not null column can only be restored without rows. */
+async function emptyTables(session: Connection, from: Catalog): Promise<void> {
+  const full = await tablesWithRows(session, from)
+  if (full.length > 0) await session.query({ text: `truncate ${full.map(tableSql).join(', ')} cascade`, values: [] })
+}
+
+async function tablesWithRows(session: Connection, from: Catalog): Promise<readonly string[]> {
+  if (from.length === 0) return []
+  const each = from.map(({ name }) => `select ${literal(name)} where exists (select from ${tableSql(name)})`)
+  const { rows } = await session.query({ text: each.join(' union all '), values: [] })
+  return rows.map(([name]) => name ?? '')
+}
+
+function parse(text: string): Migration {
+  const migration = parseMigration('plan', 'the planned migration', Buffer.from(text))
+  if ('errors' in migration) throw new MigrationError(migration.errors)
+  return migration
+}
+
+/** Runs one part of migrations in the order in which they are applied or reverted. */
+async function runAll(session: Connection, migrations: readonly Migration[], part: 'up' | 'down'): Promise<void> {
+  for (const migration of part === 'up' ? migrations : migrations.toReversed()) {
+    await runStatements(session, migration.file, migration[part] ?? [])
+    // Changes of rows leave checks that would stand in the way of the next file.
+    await session.query({ text: 'set constraints all immediate', values: [] })
+  }
+}
+
+async function goRound(session: Connection, claim: Claim, migrations: readonly Migration[]): Promise<void> {
+  const { before, readSchema, isWanted } = claim
+  const between: (typeof before)[] = []
+  for (const migration of migrations) {
+    between.push(await readSchema())
+    await runAll(session, [migration], 'up')
+  }
+  const up = await readSchema()
+  if (!(await isWanted(up.tables)))
+    throw new MigrationError(['the planned migration does not lead to the schema of resources.yaml'])
+  for (const migration of migrations.toReversed()) {
+    await runAll(session, [migration], 'down')
+    if (
+      !isDeepStrictEqual(
+        await readSchema(),
+        migration === migrations[0] ? before : between.at(migrations.indexOf(migration)),
+      )
+    )
+      throw new MigrationError(['the down part of the planned migration does not restore the former schema'])
+  }
+  await runAll(session, migrations, 'up')
+  if (!isDeepStrictEqual(await readSchema(), up))
+    throw new MigrationError(['the planned migration does not lead to the same schema a second time'])
+}
+
+/** A risky step may rightly fail on the samples. Then only the test without rows counts. */
+async function withRows(
+  session: Connection,
+  claim: Claim,
+  migrations: readonly Migration[],
+): Promise<Omit<Proof, 'losses'>> {
+  const untouched = columnsOf(claim)
+  try {
+    // Samples refer to each other only by chance.
+    await session.query({ text: 'set local session_replication_role = replica', values: [] })
+    const rows = await fillTables(session, claim.from)
+    await session.query({ text: 'set local session_replication_role = origin', values: [] })
+    const before = await checksums(session, untouched, 'was')
+    for (const part of ['up', 'down', 'up'] as const) {
+      await runAll(session, migrations, part)
+      const side = part === 'up' ? 'is' : 'was'
+      if (!isDeepStrictEqual(await checksums(session, untouched, side), before))
+        throw new MigrationError(['the planned migration changes values of columns that it does not name'])
+    }
+    return { rows, columns: untouched.length }
+  } catch (error) {
+    if (sqlState(error) === undefined) throw error
+    return { rows: 0, columns: 0 }
+  }
+}
+
+/** A column by its former and its later name. */
+interface Followed {
+  readonly was: { readonly table: string; readonly column: string }
+  readonly is: { readonly table: string; readonly column: string }
+}
+
+/** Every column under both of its names, except dropped ones and those whose type changes. */
+function columnsOf({ from, steps }: Claim): readonly Followed[] {
+  const tables = new Map(renamesIn(steps, false))
+  const columns = new Map(renamesIn(steps, true))
+  const touched = new Set(
+    steps.filter(({ change }) => change === 'drop' || change === 'change').map(({ subject }) => subject),
+  )
+  return from.flatMap(({ name, columns: all }) =>
+    all.flatMap((column): readonly Followed[] => {
+      const table = tables.get(name) ?? name
+      const is = columns.get(`${table}.${column.name}`) ?? column.name
+      if (touched.has(table) || touched.has(`${table}.${is}`)) return []
+      return [{ was: { table: name, column: column.name }, is: { table, column: is } }]
+    }),
+  )
+}
+
+/** Pairs of an old name and a new one; old names of columns include the table. */
+function renamesIn(steps: readonly Step[], ofColumns: boolean): readonly (readonly [string, string])[] {
+  return steps
+    .filter(({ change, renamed }) => change === 'rename' && renamed !== undefined)
+    .filter(({ subject }) => subject.includes('.') === ofColumns)
+    .map(({ subject, renamed = '' }) => {
+      const [table = '', column] = partsOf(subject)
+      return column === undefined ? [renamed, table] : [`${table}.${renamed}`, column]
+    })
+}
+
+async function checksums(
+  session: Connection,
+  columns: readonly Followed[],
+  side: keyof Followed,
+): Promise<readonly (string | null | undefined)[]> {
+  const sums: (string | null | undefined)[] = []
+  for (const followed of columns) {
+    const { table, column } = followed[side]
+    const value = `coalesce(${identifier(column)}::text, 'null')`
+    const text = `select md5(string_agg(${value}, ',' order by ${value})) from ${tableSql(table)}`
+    sums.push((await session.query({ text, values: [] })).rows[0]?.[0])
+  }
+  return sums
+}

@@ -1,0 +1,109 @@
+import { inDependencyOrder } from '../../../foundation/dependency-order.js'
+import { tableSql } from '../../../fields/table-name.js'
+import { safe, type Step } from '../../files/steps.js'
+import { find, has } from '../compare/pair.js'
+import { type CatalogView, createView, dropView, replaceView, type WantedView } from '../views.js'
+
+/** The views of both sides. */
+interface ViewSides {
+  readonly wanted: readonly WantedView[]
+  /** All views that the files create, including hand-written ones. */
+  readonly from: readonly CatalogView[]
+  /** `wanted`, as the same server describes it. */
+  readonly to: readonly CatalogView[]
+  /** The names of the objects that migrations created for resources.yaml. */
+  readonly owned: ReadonlySet<string>
+}
+
+/** Steps before and after the steps of the tables. */
+interface ViewSteps {
+  readonly first: readonly Step[]
+  readonly last: readonly Step[]
+}
+
+/**
+ * Plans the views. A view that reads a changed or dropped column is dropped first and recreated at the end, and so are the views
+ * that read it.
+ * @param tables the steps of the tables
+ */
+export function viewSteps({ wanted, from, to, owned }: ViewSides, tables: readonly Step[]): ViewSteps {
+  const ours = from.filter(({ name }) => owned.has(name) || has(wanted, name))
+  const gone = ours.filter(({ name }) => !has(wanted, name))
+  const changed = wanted.filter(({ name }) => find(from, name) && find(from, name)?.query !== find(to, name)?.query)
+  const inPlace = changed.filter(({ name }) => hasSameColumns(find(from, name), find(to, name)))
+  const blocking = ours.filter(
+    ({ name, reads }) =>
+      has(gone, name) ||
+      (has(changed, name) && !has(inPlace, name)) ||
+      reads.some((table) => tables.some((step) => isInTheWay(step, table))),
+  )
+  const dropped = withReaders(blocking, ours)
+  const made = wanted.filter(({ name }) => !find(from, name) || has(dropped, name))
+  const replaced = inPlace.filter(({ name }) => !has(dropped, name))
+  const ordered = inDependencyOrder(dropped, ({ reads }) => dropped.filter(({ name }) => reads.includes(name)))
+  return {
+    first: ordered.toReversed().map((view) => dropStep(view, has(made, view.name))),
+    last: wanted.flatMap((view) => {
+      if (has(made, view.name)) return [addStep(view, find(to, view.name))]
+      return has(replaced, view.name) ? [changeStep(view, find(from, view.name))] : []
+    }),
+  }
+}
+
+/** Whether PostgreSQL permits a step on a table only without the views that read the table. */
+function isInTheWay({ up, down }: Step, table: string): boolean {
+  const start = `alter table ${tableSql(table)} `
+  const isRetyping = (text: string) => text.startsWith(`${start}alter column`) && / type /.test(text)
+  const isDropping = (text: string) =>
+    text.startsWith(`${start}drop column`) || text === `drop table ${tableSql(table)}`
+  return [...up, ...down].some(isRetyping) || up.some(isDropping)
+}
+
+/** Views, and all views that read them. */
+function withReaders(views: readonly CatalogView[], all: readonly CatalogView[]): readonly CatalogView[] {
+  const readers = all.filter((view) => !views.includes(view) && view.reads.some((name) => has(views, name)))
+  return readers.length === 0 ? views : withReaders([...views, ...readers], all)
+}
+
+function hasSameColumns(one: CatalogView | undefined, other: CatalogView | undefined): boolean {
+  return one?.columns.join() === other?.columns.join()
+}
+
+function described(columns: readonly string[] = []): string {
+  return `view (${columns.join(', ')})`
+}
+
+function addStep(view: WantedView, made: CatalogView | undefined): Step {
+  return {
+    change: 'add',
+    subject: view.name,
+    detail: described(made?.columns),
+    ...safe,
+    owns: [view.name],
+    up: [createView(view)],
+    down: [dropView(view)],
+  }
+}
+
+function dropStep(view: CatalogView, isMadeAgain: boolean): Step {
+  return {
+    change: 'drop',
+    subject: view.name,
+    detail: isMadeAgain ? 'view, recreated at the end' : 'view',
+    ...safe,
+    up: [dropView(view)],
+    down: [createView(view)],
+  }
+}
+
+function changeStep(view: WantedView, former: CatalogView | undefined): Step {
+  return {
+    change: 'change',
+    subject: view.name,
+    detail: 'view, new query',
+    ...safe,
+    owns: [view.name],
+    up: [replaceView(view)],
+    down: former ? [replaceView(former)] : [],
+  }
+}
