@@ -18,14 +18,14 @@ const filesUnder = (folder: string) =>
 describe('the tier of a test file', () => {
   test.each([
     ['test/fields/field-rules.test.ts', false, false],
-    ['test/http/http-protocol.test.ts', false, false],
+    ['test/http/server/http-protocol.test.ts', false, false],
     // Through test/support/cli.ts.
     ['test/cli/cli-check.test.ts', true, false],
     // Through test/support/api.ts.
-    ['test/http/bulk.test.ts', false, true],
+    ['test/features/bulk.test.ts', false, true],
     ['test/cli/cli-migrate.test.ts', true, true],
     // It starts a server of its own, with whatever database the other tests run.
-    ['test/cli/cli-serve-outage.test.ts', true, true],
+    ['test/cli/serve/cli-serve-outage.test.ts', true, true],
   ])('%s starts processes: %s, uses a database: %s', (file, processes, database) => {
     expect([startsProcesses(file), usesDatabase(file)]).toEqual([processes, database])
   })

@@ -23,7 +23,7 @@ export const BUGS: readonly PlantedBug[] = [
     file: 'src/db/statements/lists/list-statements.ts',
     search: "size === undefined ? '' : ` limit ${size} + 1`",
     replace: "''",
-    caughtBy: { file: 'test/db/statements', test: 'rows, one more than it shows', database: 'local' },
+    caughtBy: { file: 'test/db/statements/statements', test: 'rows, one more than it shows', database: 'local' },
   },
   {
     name: 'a write with an unknown outcome is retried',
@@ -54,7 +54,7 @@ export const BUGS: readonly PlantedBug[] = [
     file: 'src/db/driver/errors.ts',
     search: "{ 'Retry-After': '1' }",
     replace: '{}',
-    caughtBy: { file: 'test/db/database-errors', test: 'the driver says only', database: 'local' },
+    caughtBy: { file: 'test/db/driver/database-errors', test: 'the driver says only', database: 'local' },
   },
   {
     name: 'a connection that timed out is reused',
@@ -68,14 +68,18 @@ export const BUGS: readonly PlantedBug[] = [
     file: 'src/db/driver/errors.ts',
     search: 'errors[0]?.message ?? detail',
     replace: 'errors[0]?.message ?? `${detail}: ${cause.message}`',
-    caughtBy: { file: 'test/db/database-errors', test: 'never mentions tables, constraints or SQL', database: 'local' },
+    caughtBy: {
+      file: 'test/db/driver/database-errors',
+      test: 'never mentions tables, constraints or SQL',
+      database: 'local',
+    },
   },
   {
     name: 'a double slash matches a route',
     file: 'src/http/route-table.ts',
     search: "path.slice(1, path.endsWith('/') ? -1 : undefined).split('/')",
     replace: "path.split('/').filter((segment) => segment !== '')",
-    caughtBy: { file: 'test/http/http-protocol', test: '/api/books/7//', database: 'local' },
+    caughtBy: { file: 'test/http/server/http-protocol', test: '/api/books/7//', database: 'local' },
   },
   {
     name: 'an unknown parameter is ignored',
@@ -89,14 +93,14 @@ export const BUGS: readonly PlantedBug[] = [
     file: 'src/foundation/json-scanner.ts',
     search: 'if (cursor.depth > DEPTH)',
     replace: 'if (cursor.depth > 1e9)',
-    caughtBy: { file: 'test/http/json-bodies', test: '40,000 levels', database: 'local' },
+    caughtBy: { file: 'test/http/server/json-bodies', test: '40,000 levels', database: 'local' },
   },
   {
     name: 'two processes may open one embedded database',
     file: 'src/db/embedded/lock.ts',
     search: '  takeLock(path, directory)\n  let held = true',
     replace: '  void takeLock\n  let held = true',
-    caughtBy: { file: 'test/db/database-lock', test: 'only one process at a time', database: 'embedded' },
+    caughtBy: { file: 'test/db/embedded/database-lock', test: 'only one process at a time', database: 'embedded' },
   },
   {
     name: 'clients may write private fields',
@@ -128,7 +132,7 @@ export const BUGS: readonly PlantedBug[] = [
     file: 'src/db/wrap.ts',
     search: 'transaction: (...given) => around(() => database.transaction(...given))',
     replace: 'transaction: (work) => around(() => database.transaction(work))',
-    caughtBy: { file: 'test/cli/cli-serve-outage', test: 'serializable', database: 'local' },
+    caughtBy: { file: 'test/cli/serve/cli-serve-outage', test: 'serializable', database: 'local' },
   },
   {
     name: 'patterns of any length are matched by backtracking',
@@ -151,7 +155,7 @@ export const BUGS: readonly PlantedBug[] = [
     file: 'src/http/connections/pipeline.ts',
     search: '(underWay.length < limits.inProgress && pipelined < limits.pipelined && unread < MAX_UNREAD)',
     replace: '(underWay.length < 1_000 * limits.inProgress && unread < MAX_UNREAD)',
-    caughtBy: { file: 'test/http/pipelined-requests', test: 'has eight', database: 'local' },
+    caughtBy: { file: 'test/http/connections/pipelined-requests', test: 'has eight', database: 'local' },
   },
   {
     name: 'lists do not wait for memory for their responses',
@@ -162,21 +166,21 @@ export const BUGS: readonly PlantedBug[] = [
     replace: `      void waiting
       try {
         const found`,
-    caughtBy: { file: 'test/http/slow-readers', test: 'further lists wait', database: 'local' },
+    caughtBy: { file: 'test/http/connections/slow-readers', test: 'further lists wait', database: 'local' },
   },
   {
     name: 'all large lists are read at once',
     file: 'src/http/connections/large-reads.ts',
     search: `    else await wait()`,
     replace: `    else void wait()`,
-    caughtBy: { file: 'test/http/large-reads', test: 'one after another', database: 'local' },
+    caughtBy: { file: 'test/http/connections/large-reads', test: 'one after another', database: 'local' },
   },
   {
     name: 'large lists do not give way to other requests',
     file: 'src/http/connections/large-reads.ts',
     search: `else beginNextIn(pauseAfter(bytes, performance.now() - began))`,
     replace: `else beginNextIn(0 * pauseAfter(bytes, performance.now() - began))`,
-    caughtBy: { file: 'test/http/large-reads', test: 'in proportion to the size', database: 'local' },
+    caughtBy: { file: 'test/http/connections/large-reads', test: 'in proportion to the size', database: 'local' },
   },
   {
     name: 'changes of one locked row take every connection',
@@ -184,28 +188,32 @@ export const BUGS: readonly PlantedBug[] = [
     search: `      if (parent && queue.held > 0) return false
 `,
     replace: '',
-    caughtBy: { file: 'test/db/connection-sharing', test: 'for a locked row', database: 'local' },
+    caughtBy: { file: 'test/db/pool/connection-sharing', test: 'for a locked row', database: 'local' },
   },
   {
     name: 'prepared statements outlive a change of their columns',
     file: 'src/db/statements/prepared-statements.ts',
     search: 'generation === 0 ? entry.hash',
     replace: 'generation >= 0 ? entry.hash',
-    caughtBy: { file: 'test/db/prepared-statements', test: 'after columns were altered', database: 'local' },
+    caughtBy: { file: 'test/db/statements/prepared-statements', test: 'after columns were altered', database: 'local' },
   },
   {
     name: 'a later migration stops an older version',
     file: 'src/migrations/files/journal.ts',
     search: "isWhole && numberOf(name) > last ? 'newer'",
     replace: "isWhole && numberOf(name) < last ? 'newer'",
-    caughtBy: { file: 'test/migrations/older-version', test: 'serves if everything', database: 'local' },
+    caughtBy: { file: 'test/migrations/run/older-version', test: 'serves if everything', database: 'local' },
   },
   {
     name: 'rows created by migrations prevent copying a database',
     file: 'src/db/records/copy.ts',
     search: "'where xmin::text not in (select xmin::text from snippetctl_migrations)'",
     replace: "''",
-    caughtBy: { file: 'test/cli/db-copy', test: 'replaces the rows that migrations created', database: 'local' },
+    caughtBy: {
+      file: 'test/cli/database/db-copy',
+      test: 'replaces the rows that migrations created',
+      database: 'local',
+    },
   },
   {
     name: 'an error in a plugin has no line number',
@@ -230,7 +238,7 @@ export const BUGS: readonly PlantedBug[] = [
 `,
     replace: `!migrations
 `,
-    caughtBy: { file: 'test/cli/new-project-deploys', test: 'is built by working steps', database: 'embedded' },
+    caughtBy: { file: 'test/cli/project/new-project-deploys', test: 'is built by working steps', database: 'embedded' },
   },
   {
     name: '.env overrides the environment',
@@ -259,14 +267,14 @@ export const BUGS: readonly PlantedBug[] = [
     file: 'src/http/server/request-log.ts',
     search: 'shownPath(exchange.path)',
     replace: "shownPath(exchange.request.url ?? '')",
-    caughtBy: { file: 'test/cli/cli-serve-log', test: 'no text of a client', database: 'embedded' },
+    caughtBy: { file: 'test/cli/serve/cli-serve-log', test: 'no text of a client', database: 'embedded' },
   },
   {
     name: 'an object is adopted with SQL that does not create it',
     file: 'src/migrations/introspect/adopt.ts',
     search: 'return (error.cause as Error).message',
     replace: 'return undefined',
-    caughtBy: { file: 'test/migrations/adopted-objects', test: 'a domain', database: 'local' },
+    caughtBy: { file: 'test/migrations/introspect/adopted-objects', test: 'a domain', database: 'local' },
   },
   {
     name: 'reverting an adoption drops the adopted object',
@@ -274,21 +282,29 @@ export const BUGS: readonly PlantedBug[] = [
     search: "return part === 'up' ? losses : [...losses, ...adoptedIn(files, losses)]",
     replace: `adoptedIn(files, part === 'up' ? [] : losses)
   return losses`,
-    caughtBy: { file: 'test/migrations/adopted-objects', test: 'reverting an adoption drops', database: 'local' },
+    caughtBy: {
+      file: 'test/migrations/introspect/adopted-objects',
+      test: 'reverting an adoption drops',
+      database: 'local',
+    },
   },
   {
     name: 'hand-made constraints count as constraints of the configuration',
     file: 'src/migrations/plan/compare/pair.ts',
     search: 'owns.unrecorded.has(constraint.name) &&',
     replace: 'owns !== undefined &&',
-    caughtBy: { file: 'test/migrations/hand-made-objects', test: 'after a migration that states', database: 'local' },
+    caughtBy: {
+      file: 'test/migrations/plan/hand-made-objects',
+      test: 'after a migration that states',
+      database: 'local',
+    },
   },
   {
     name: 'an embedded database opens without its extensions',
     file: 'src/db/embedded/pglite.ts',
     search: 'await loadInstalled(pglite)',
     replace: 'void loadInstalled',
-    caughtBy: { file: 'test/db/extensions', test: 'applied, compared', database: 'embedded' },
+    caughtBy: { file: 'test/db/embedded/extensions', test: 'applied, compared', database: 'embedded' },
   },
   {
     name: 'a plan is verified on the rows that migrations created',
@@ -298,7 +314,7 @@ export const BUGS: readonly PlantedBug[] = [
     replace: `  void emptyTables
 `,
     caughtBy: {
-      file: 'test/migrations/plan-after-data-migration',
+      file: 'test/migrations/plan/plan-after-data-migration',
       test: 'a required column is dropped',
       database: 'local',
     },
@@ -309,7 +325,7 @@ export const BUGS: readonly PlantedBug[] = [
     search: '  [TOO_LONG]: oversized,',
     replace: '  [`${TOO_LONG}?`]: oversized,',
     caughtBy: {
-      file: 'test/db/values-too-long-for-an-index',
+      file: 'test/db/records/values-too-long-for-an-index',
       test: 'is rejected by the name of each field',
       database: 'local',
     },
@@ -319,7 +335,7 @@ export const BUGS: readonly PlantedBug[] = [
     file: 'src/db/records/guards.ts',
     search: 'guarded.some((field) => field.private) ? [] : ',
     replace: '',
-    caughtBy: { file: 'test/db/unique-combinations', test: 'without naming any field', database: 'local' },
+    caughtBy: { file: 'test/db/records/unique-combinations', test: 'without naming any field', database: 'local' },
   },
   {
     name: 'one unclosed brace causes many errors',
@@ -349,56 +365,56 @@ export const BUGS: readonly PlantedBug[] = [
     file: 'src/db/driver/outcome.ts',
     search: 'isOutcomeUnknown(error) ? outcomeUnknown(error) : toProblem(error)',
     replace: 'toProblem(error)',
-    caughtBy: { file: 'test/db/write-outcomes', test: 'its outcome is unknown', database: 'local' },
+    caughtBy: { file: 'test/db/driver/write-outcomes', test: 'its outcome is unknown', database: 'local' },
   },
   {
     name: 'a request gets 504 while its write continues',
     file: 'src/http/connections/deadlines.ts',
     search: '    if (exchange.writes > 0) return\n',
     replace: '',
-    caughtBy: { file: 'test/http/request-deadlines', test: 'only statement', database: 'local' },
+    caughtBy: { file: 'test/http/connections/request-deadlines', test: 'only statement', database: 'local' },
   },
   {
     name: 'a handler writes after the response',
     file: 'src/http/outcomes.ts',
     search: 'const { expired, overdue, ending } = exchange',
     replace: 'const { expired, overdue, ending } = { ...exchange, expired: false, overdue: false }',
-    caughtBy: { file: 'test/http/request-deadlines', test: 'cannot write any more', database: 'local' },
+    caughtBy: { file: 'test/http/connections/request-deadlines', test: 'cannot write any more', database: 'local' },
   },
   {
     name: 'rare statements evict frequent ones',
     file: 'src/db/statements/prepared-statements.ts',
     search: 'if (entry.uses <= 1) {',
     replace: 'if (entry.uses >= 0) {',
-    caughtBy: { file: 'test/db/prepared-statements', test: 'again and again', database: 'local' },
+    caughtBy: { file: 'test/db/statements/prepared-statements', test: 'again and again', database: 'local' },
   },
   {
     name: 'every host is accepted on loopback',
     file: 'src/http/headers/hosts.ts',
     search: '? isLocalName(name) :',
     replace: '? isLocalName(name) || hosts.length === 0 :',
-    caughtBy: { file: 'test/http/cross-site-requests', test: 'is rejected on loopback', database: 'local' },
+    caughtBy: { file: 'test/http/headers/cross-site-requests', test: 'is rejected on loopback', database: 'local' },
   },
   {
     name: 'pages of other sites may write',
     file: 'src/http/headers/origin-check.ts',
     search: "site === 'cross-site'",
     replace: "site === 'cross-sites'",
-    caughtBy: { file: 'test/http/cross-site-requests', test: 'writes nothing', database: 'local' },
+    caughtBy: { file: 'test/http/headers/cross-site-requests', test: 'writes nothing', database: 'local' },
   },
   {
     name: 'a body of many records has no limit',
     file: 'src/resource/bodies/body-limit.ts',
     search: 'return Math.min(most, Math.max(MIN_LIMIT, records * longestRecord(fields)))',
     replace: 'return Math.max(MIN_LIMIT, most > 0 ? records * longestRecord(fields) : 0)',
-    caughtBy: { file: 'test/http/body-limits', test: 'above the configured limit', database: 'local' },
+    caughtBy: { file: 'test/http/server/body-limits', test: 'above the configured limit', database: 'local' },
   },
   {
     name: 'any client may set the public URL',
     file: 'src/http/headers/public-url.ts',
     search: 'const said = isTrusted(remoteAddress) ?',
     replace: "const said = isTrusted(remoteAddress) || remoteAddress !== '' ?",
-    caughtBy: { file: 'test/http/public-url', test: 'are paths, whatever a client sends', database: 'local' },
+    caughtBy: { file: 'test/http/headers/public-url', test: 'are paths, whatever a client sends', database: 'local' },
   },
   {
     name: 'a list in a dialect is truncated to a page',
@@ -423,7 +439,7 @@ export const BUGS: readonly PlantedBug[] = [
     file: 'src/migrations/introspect/undone.ts',
     search: 'if (undoing.length === 0) return',
     replace: 'if (undoing.length >= 0) return',
-    caughtBy: { file: 'test/migrations/adopted-objects', test: 'a different default', database: 'local' },
+    caughtBy: { file: 'test/migrations/introspect/adopted-objects', test: 'a different default', database: 'local' },
   },
   {
     name: 'the last of two duplicate keys in a filter wins',
@@ -438,7 +454,7 @@ export const BUGS: readonly PlantedBug[] = [
     search: 'if (detail !== undefined) return problem({',
     replace: "if (detail === '') return problem({",
     caughtBy: {
-      file: 'test/db/constraint-messages',
+      file: 'test/db/driver/constraint-messages',
       test: 'gets the message of the model',
       database: 'local',
     },
@@ -459,14 +475,14 @@ export const BUGS: readonly PlantedBug[] = [
     file: 'src/db/statements/lists/page-rows.ts',
     search: "first?.nulls === undefined || limit === ''",
     replace: "first?.nulls === undefined || limit !== ''",
-    caughtBy: { file: 'test/resource/null-ordering', test: 'is read from an ascending index', database: 'local' },
+    caughtBy: { file: 'test/pagination/null-ordering', test: 'is read from an ascending index', database: 'local' },
   },
   {
     name: 'all clients together may pipeline without a limit',
     file: 'src/http/connections/pipeline.ts',
     search: 'if (underWay.length > 1) pipelined',
     replace: 'if (underWay.length > 1_000) pipelined',
-    caughtBy: { file: 'test/http/pipelined-requests', test: 'have sixty-four', database: 'embedded' },
+    caughtBy: { file: 'test/http/connections/pipelined-requests', test: 'have sixty-four', database: 'embedded' },
   },
   {
     name: 'filters find records by a field that they hide',

@@ -1,0 +1,115 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import {
+  BOOKS,
+  BOOKS_MIGRATION,
+  BOOKS_MIGRATION_FILE,
+  makeProject,
+  type Project,
+  runCli,
+  runInHost,
+  startServe,
+} from '../../support/cli.js'
+
+// The embedded database of a project, whatever the tests run on.
+
+let project: Project
+
+beforeEach(async () => {
+  project = await makeProject({ 'resources.yaml': BOOKS, [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION })
+})
+
+afterEach(() => project.remove())
+
+const run = (...args: readonly string[]) => runInHost(args, { cwd: project.folder })
+const NAME = join('.snippetctl', 'pg')
+
+const dumpedIds = async (): Promise<readonly number[]> => {
+  const { code, stdout, stderr } = await run('dump', 'book')
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  return stdout
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => (JSON.parse(line) as { id: number }).id)
+}
+
+describe('db backup and db restore', () => {
+  test('keep every record that was acknowledged before, while clients write', async () => {
+    const server = await startServe([], { cwd: project.folder })
+    const acknowledged: number[] = []
+    let writing = true
+    const write = async () => {
+      while (writing) {
+        const response = await fetch(`${server.url}/api/books/`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ title: 'A book' }),
+        })
+        expect(response.status).toBe(201)
+        acknowledged.push(((await response.json()) as { id: number }).id)
+      }
+    }
+    const writers = [write(), write(), write()]
+    const before = [...acknowledged]
+    const made = await run('db', 'backup', 'first.tar.gz')
+    const between = [...acknowledged]
+    const second = await run('db', 'backup', 'second.tar.gz')
+    writing = false
+    await Promise.all(writers)
+    await server.stop()
+    for (const { code, stderr } of [made, second])
+      expect({ code, stderr }).toEqual({
+        code: 0,
+        stderr: expect.stringMatching(/^wrote .*pg to \w+\.tar\.gz, \d+ bytes\n$/),
+      })
+
+    const all = await dumpedIds()
+    expect(all).toEqual([...acknowledged].sort((one, other) => one - other))
+    for (const [file, least] of [
+      ['second.tar.gz', between],
+      ['first.tar.gz', before],
+    ] as const) {
+      expect(await run('db', 'restore', file, '--yes', NAME)).toMatchObject({ code: 0 })
+      const restored = await dumpedIds()
+      expect(restored).toEqual(expect.arrayContaining([...least]))
+      expect(all.slice(0, restored.length)).toEqual(restored)
+    }
+    expect(between.length).toBeGreaterThan(0)
+  })
+
+  test('require the name of the database to replace, and keep it if the file is not a backup', async () => {
+    await run('migrate', 'up')
+    await project.write('book.ndjson', '{"id":1,"title":"One"}\n')
+    await run('seed', 'book.ndjson')
+    expect(await run('db', 'backup', 'one.tar.gz')).toMatchObject({ code: 0 })
+    expect(await run('db', 'backup', 'one.tar.gz')).toMatchObject({
+      code: 2,
+      stderr: 'error: `one.tar.gz` exists already, and a backup never replaces a file\n',
+    })
+    for (const more of [[], ['--yes', 'pg']])
+      expect(await run('db', 'restore', 'one.tar.gz', ...more)).toMatchObject({
+        code: 3,
+        stderr: expect.stringContaining(`= help: confirm: snippetctl db restore one.tar.gz --yes ${NAME}\n`),
+      })
+    await writeFile(join(project.folder, 'broken.tar.gz'), 'no archive')
+    expect(await run('db', 'restore', 'broken.tar.gz', '--yes', NAME)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('error: broken.tar.gz cannot be restored: '),
+    })
+    expect(await dumpedIds()).toEqual([1])
+  })
+
+  test('support only the embedded database', async () => {
+    const env = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nowhere' }
+    for (const command of ['backup', 'restore'])
+      expect(await runCli(['db', command, 'x.tar.gz'], { cwd: project.folder, env })).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('DATABASE_URL is set, but this command works only with the embedded database'),
+      })
+    expect(await run('db', 'backup', 'x.tar.gz')).toMatchObject({
+      code: 2,
+      stderr: `error: there is no embedded database in ${NAME}\n`,
+    })
+  })
+})

@@ -1,0 +1,128 @@
+import { once } from 'node:events'
+import { createServer, type AddressInfo } from 'node:net'
+import { afterEach, expect, test } from '@jest/globals'
+import {
+  BOOKS,
+  BOOKS_MIGRATION,
+  BOOKS_MIGRATION_FILE,
+  makeProject,
+  type Project,
+  runInHost,
+  startServe,
+} from '../../support/cli.js'
+import { envOf, openOnlyOnServer } from '../../support/database.js'
+
+let project: Project
+
+afterEach(() => project.remove())
+
+interface Report {
+  readonly ok: boolean
+  readonly checks: readonly {
+    readonly check: string
+    readonly state: string
+    readonly message: string
+    readonly help: readonly string[]
+  }[]
+}
+
+const examine = async (env: Readonly<Record<string, string>> = {}) => {
+  const { code, stdout } = await runInHost(['doctor', '--json'], { cwd: project.folder, env: { PORT: '0', ...env } })
+  const { ok, checks } = JSON.parse(stdout) as Report
+  const of = (name: string) => checks.find(({ check }) => check === name)
+  return { code, ok, of, text: stdout }
+}
+
+test('finds nothing wrong with a valid project, and creates no database', async () => {
+  const sound = BOOKS.replace('    filterable: [title]\n', '')
+  project = await makeProject({ 'resources.yaml': sound, [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION })
+  const database = await openOnlyOnServer()
+  const env = { PORT: '0', ...envOf(database) }
+  if (database) await runInHost(['migrate', 'up'], { cwd: project.folder, env })
+  const { code, stdout, stderr } = await runInHost(['doctor'], { cwd: project.folder, env })
+  await database?.close()
+  expect({ code, stdout }).toMatchObject({ code: 0 })
+  expect(stdout).not.toMatch(/^(warn|fail)/m)
+  expect(stdout).toMatch(
+    database ? /^ok {2}schema +1 migration applied$/m : /^ok {2}database +embedded, not created yet/m,
+  )
+  expect(stderr).toMatch(/\n\d checks, 0 failed, 0 warnings\n$/)
+})
+
+test('names a fix for each problem, and no password (promise 21)', async () => {
+  project = await makeProject({ 'resources.yaml': BOOKS, '.snippetctl': 'a file where a folder belongs' })
+  await project.write('package-lock.json', '{"packages":{"node_modules/snippetctl":{"version":"0.0.1"}}}')
+  const port = createServer().listen(0, '127.0.0.1')
+  await once(port, 'listening')
+  const { port: taken } = port.address() as AddressInfo
+  const { code, ok, of, text } = await examine({
+    PORT: String(taken),
+    DATABASE_URL: 'postgres://app:s3cret-word@127.0.0.1:1/app',
+    http_proxy: 'http://user:s3cret-word@proxy:3128',
+  })
+  port.close()
+  expect({ code, ok }).toEqual({ code: 1, ok: false })
+  expect(of('snippetctl')).toMatchObject({ state: 'warn', help: ['npm ci', expect.anything()] })
+  expect(of('folder')).toMatchObject({ state: 'fail', message: '.snippetctl is not writable (ENOTDIR)' })
+  expect(of('database')).toMatchObject({
+    state: 'fail',
+    help: ['check that it is running, and that DATABASE_URL is right'],
+  })
+  expect(of('port')).toMatchObject({ state: 'warn', message: `port ${taken} is already in use` })
+  expect(of('proxy')).toMatchObject({ state: 'warn', help: ['export NO_PROXY=localhost,127.0.0.1'] })
+  expect(text).not.toContain('s3cret')
+})
+
+test('reports a configuration with errors, and a missing one', async () => {
+  project = await makeProject({ 'resources.yaml': BOOKS.replace('type: string', 'type: strng') })
+  expect((await examine()).of('configuration')).toEqual({
+    check: 'configuration',
+    state: 'fail',
+    message: 'resources.yaml: 1 error',
+    help: ['snippetctl check'],
+  })
+  await project.remove()
+  project = await makeProject({})
+  const { of } = await examine()
+  expect(of('configuration')?.message).toBe('cannot read `resources.yaml`: there is no such file')
+  expect(of('configuration')?.help).toContain('or make a project: snippetctl new NAME')
+})
+
+test('reports pending migrations', async () => {
+  const database = await openOnlyOnServer()
+  project = await makeProject({ 'resources.yaml': BOOKS, [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION })
+  // An embedded database that is there.
+  if (!database) await runInHost(['migrate', 'up'], { cwd: project.folder })
+  await project.write('migrations/0002_more.sql', '-- up\nselect 1;\n')
+  const { code, of } = await examine(envOf(database))
+  await database?.close()
+  expect(code).toBe(1)
+  expect(of('database')?.message).toMatch(
+    database ? /: PostgreSQL [\d.]+.*, as the superuser \w+$/ : /: PostgreSQL [\d.]+$/,
+  )
+  expect(of('schema')).toMatchObject({ state: 'fail', help: expect.arrayContaining(['snippetctl migrate up']) })
+  expect(of('schema')?.message).toMatch(/^\d migrations? not up to date: .*0002_more \(pending\)$/)
+  expect(of('clock')).toMatchObject({ state: 'ok' })
+})
+
+test('finds nothing wrong while the project is being served', async () => {
+  const database = await openOnlyOnServer()
+  project = await makeProject({ 'resources.yaml': BOOKS, [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION })
+  const server = await startServe(['--migrate'], { cwd: project.folder, env: envOf(database) })
+  const { code, of } = await examine({ PORT: new URL(server.url).port, ...envOf(database) })
+  // Another command that needs the embedded database is told what to do.
+  const up = database ? undefined : await runInHost(['migrate', 'up'], { cwd: project.folder })
+  await server.stop()
+  await database?.close()
+  expect(of('port')).toMatchObject({ state: 'ok', message: expect.stringMatching(/: this project is served there$/) })
+  expect(of('database')).toMatchObject({ state: 'ok' })
+  expect(code).toBe(0)
+  if (!up) return
+  expect(of('database')?.message).toMatch(
+    /^\.snippetctl\/pg is in use by process \d+.*; its schema and clock were not checked$/,
+  )
+  expect(up.stderr).toMatch(
+    /^error: \.snippetctl\/pg is in use by process (\d+),.*\n {2}= help: stop it, and try again: kill \1\n/,
+  )
+  expect(up.stderr).toContain('snippetctl migrate plan --write NAME')
+})

@@ -1,0 +1,318 @@
+import { once } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import {
+  BOOKS_MIGRATION,
+  BOOKS_MIGRATION_FILE,
+  makeProject,
+  PLUGGED,
+  type Project,
+  runCli,
+  type Serving,
+  startServe,
+} from '../../support/cli.js'
+import { openTestDatabase, type TestDatabase, testDatabaseKind } from '../../support/database.js'
+import { type Client, connectClient } from '../../support/client.js'
+import type { Answer } from '../../support/leaks.js'
+
+/** A plugin that tells which process answers, and what its part of the connections is. */
+const PLUGIN = `
+import process from 'node:process'
+export default (app) => {
+  app.route('GET', '/pid/', 'pid', () => ({ status: 200, body: { pid: process.pid } }))
+  app.route('GET', '/held/', 'held', () => {
+    console.log(JSON.stringify({ event: 'held', pid: process.pid }))
+    return new Promise((answer) => process.once('SIGTERM', () => answer({ status: 200, body: { pid: process.pid } })))
+  })
+  for (const name of ['busy', 'busy-too']) {
+    app.route('GET', '/' + name + '/', name, (context) =>
+      context.transaction(async (inside) => {
+        await inside.store(app.resource('book')).retrieve(1n)
+        await new Promise((resolve) => setTimeout(resolve, 100))
+        return { status: 200, body: {} }
+      }))
+  }
+  app.route('GET', '/long-line/', 'long-line', () => {
+    console.log(JSON.stringify({ event: 'long', text: 'x'.repeat(100_000) }))
+    return { status: 200, body: {} }
+  })
+}
+`
+
+let project: Project
+let database: TestDatabase
+let serving: Serving | undefined
+const clients: Client[] = []
+
+beforeAll(async () => {
+  project = await makeProject({
+    'resources.yaml': PLUGGED,
+    'plugin.mjs': PLUGIN,
+    [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION,
+  })
+})
+
+afterAll(() => project.remove())
+
+describe('serve --workers rejects', () => {
+  test('the embedded database, which only one process can use', async () => {
+    const { code, stdout, stderr } = await runCli(['serve', '--workers', '1'], { cwd: project.folder })
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toMatch(
+      /^error: --workers needs a PostgreSQL server: only one process can open the embedded database\n/,
+    )
+    expect(stderr).toContain('= help: DATABASE_URL=')
+  })
+
+  test.each(['0', '1.5', 'auto', '1000'])('%j, which is not a number of workers', async (given) => {
+    const { code, stderr } = await runCli(['serve', '--workers', given], { cwd: project.folder })
+    expect(code).toBe(2)
+    expect(stderr).toContain('The number of workers must be an integer from 1 to 999.')
+  })
+})
+
+const onServer = testDatabaseKind() === 'postgres' ? describe : describe.skip
+
+onServer('serve --workers', () => {
+  beforeEach(async () => {
+    database = await openTestDatabase()
+  })
+
+  afterEach(async () => {
+    for (const client of clients.splice(0)) client.close()
+    await serving?.stop('SIGKILL')
+    serving = undefined
+    await database.close()
+  })
+
+  const serve = async (workers: number, more = {}) => {
+    const env = { DATABASE_URL: database.url ?? '', ...more }
+    serving = await startServe(['--workers', String(workers), '--migrate'], { cwd: project.folder, env })
+    return serving
+  }
+
+  test('migrates once, announces one address, serves from every worker, and stops with 0 on SIGTERM', async () => {
+    const server = await serve(2)
+    expect(new Set(await pidsOf(server, 8)).size).toBe(2)
+    expect(await (await fetch(`${server.url}/api/books/`)).json()).toEqual([])
+    const { code, stdout, stderr } = await server.stop()
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout.match(/"event":"migrated"/g)).toHaveLength(1)
+    expect(stdout.match(/"event":"listening"/g)).toHaveLength(1)
+  })
+
+  test('writes whole lines, each with the worker and its process', async () => {
+    const server = await serve(2)
+    const opened = await open(server, 8)
+    const pids = await Promise.all(opened.map((client) => client.pid()))
+    await Promise.all(opened.map((client) => client.get('/api/long-line/')))
+    const { stdout } = await server.stop()
+    const entries = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>)
+    expect(entries.filter(({ event }) => event === 'long')).toHaveLength(8)
+    const requests = entries.filter(({ event }) => event === 'request')
+    expect(new Set(requests.map(({ pid }) => pid))).toEqual(new Set(pids))
+    expect(new Set(requests.map(({ worker }) => worker))).toEqual(new Set([1, 2]))
+    const { pid } = entries.find(({ event }) => event === 'listening') ?? {}
+    expect(pid).toBe(server.child.pid)
+  })
+
+  test('replaces a killed worker without failing requests on the others', async () => {
+    const server = await serve(2)
+    const opened = await open(server, 10)
+    const before = await Promise.all(opened.map((client) => client.pid()))
+    const [victim = 0] = before
+    const others = opened.filter((_client, index) => before[index] !== victim)
+    expect(others.length).toBeGreaterThan(0)
+    let replaced = false
+    const load = others.map(async (client) => {
+      for (let after = 0; after < 20; after += replaced ? 1 : 0) expect(await client.pid()).not.toBe(victim)
+    })
+    process.kill(victim, 'SIGKILL')
+    expect(await server.logged('worker_ended')).toMatchObject({ level: 'warn', worker_pid: victim, signal: 'SIGKILL' })
+    // The one that is left answers alone until there is another.
+    const left = new Set(before.filter((pid) => pid !== victim))
+    while ((await pidsOf(server, 4)).every((pid) => left.has(pid)));
+    replaced = true
+    await Promise.all(load)
+    expect((await server.stop()).code).toBe(0)
+  })
+
+  test('serves from one worker, and replaces it at the same address', async () => {
+    const server = await serve(1)
+    const [victim = 0] = await pidsOf(server, 1)
+    process.kill(victim, 'SIGKILL')
+    await server.logged('worker_ended')
+    let pid: number | undefined
+    while (pid === undefined) [pid] = await pidsOf(server, 1).catch(() => [])
+    expect(pid).not.toBe(victim)
+  })
+
+  test('finishes the requests in progress in every worker before it stops', async () => {
+    const server = await serve(2)
+    const held = await hold(server, 6)
+    const ended = server.stop()
+    expect((await pidsIn(held)).size).toBe(2)
+    expect(await ended).toMatchObject({ code: 0, stderr: '' })
+  })
+
+  test('replaces every worker on SIGUSR2 to serve the current files, and finishes requests in progress', async () => {
+    await project.write('plugin.mjs', PLUGIN)
+    const server = await serve(2)
+    const held = await hold(server, 6)
+    let replaced = false
+    const load = [1, 2, 3].map(async () => {
+      for (let client = await connectClient(server.url); !replaced; ) {
+        // A connection may be closed while it is quiet; then another must be had.
+        const answer = await client.get('/api/pid/').catch(() => undefined)
+        if (answer !== undefined) expect(answer.status).toBe(200)
+        if (answer?.headers['connection'] !== 'keep-alive') client = await connectClient(server.url)
+      }
+    })
+    await project.write('plugin.mjs', PLUGIN.replace('/held/', '/new/'))
+    server.child.kill('SIGUSR2')
+    const before = await pidsIn(held)
+    expect(before.size).toBe(2)
+    await server.logged('replaced')
+    replaced = true
+    await Promise.all(load)
+    const after = await pidsOf(server, 8)
+    expect(after.filter((pid) => before.has(pid))).toEqual([])
+    expect((await fetch(`${server.url}/api/held/`)).status).toBe(404)
+    await project.write('plugin.mjs', PLUGIN)
+    expect(await server.stop()).toMatchObject({ code: 0, stderr: '' })
+  })
+
+  test('keeps its workers if the files are invalid on SIGUSR2', async () => {
+    const server = await serve(2)
+    const before = new Set(await pidsOf(server, 8))
+    await project.write('plugin.mjs', 'throw new Error("not today")')
+    server.child.kill('SIGUSR2')
+    expect(await server.logged('not_replaced')).toMatchObject({ level: 'error' })
+    await project.write('plugin.mjs', PLUGIN)
+    expect(new Set(await pidsOf(server, 8))).toEqual(before)
+    expect(server.output.stderr).toContain('not today')
+  })
+
+  test('gives up with the exit code of its workers if none is left and no new one listens', async () => {
+    const server = await serve(2)
+    const pids = new Set(await pidsOf(server, 8))
+    await project.write('plugin.mjs', 'throw new Error("not today")')
+    for (const pid of pids) process.kill(pid, 'SIGKILL')
+    const { code, stdout } = await server.ended
+    await project.write('plugin.mjs', PLUGIN)
+    expect(code).toBe(2)
+    expect(stdout).toContain('"event":"workers_lost"')
+  })
+
+  test('leaves no worker behind if it is killed itself', async () => {
+    const server = await serve(2)
+    const opened = await open(server, 8)
+    const pids = new Set(await Promise.all(opened.map((client) => client.pid())))
+    await server.stop('SIGKILL')
+    await Promise.all(opened.map((client) => client.closed))
+    for (const pid of pids) await whenGone(pid)
+  })
+
+  test('divides the connections among the workers', async () => {
+    const opened = await open(await serve(2, { DATABASE_POOL: '5' }), 20)
+    const pids = await Promise.all(opened.map((client) => client.pid()))
+    // No route alone gets all connections of a worker, so each worker gets requests to both.
+    const ranks = pids.map((pid, at) => pids.slice(0, at).filter((earlier) => earlier === pid).length)
+    const keepBusy = () =>
+      Promise.all(opened.map((client, at) => client.get((ranks[at] ?? 0) % 2 === 0 ? '/api/busy/' : '/api/busy-too/')))
+    const connections = async () => {
+      const { rows } = await database.query({
+        text: `select count(*) from pg_stat_activity where application_name = 'snippetctl' and pid <> pg_backend_pid()
+          and datname = current_database()`,
+        values: [],
+      })
+      return Number(rows[0]?.[0])
+    }
+    // One of the five is for quick reads, and none was made.
+    do await keepBusy()
+    while ((await connections()) < 4)
+    await keepBusy()
+    expect(await connections()).toBe(4)
+  })
+
+  test.each([
+    { pool: '3', workers: '2', says: '3 connections to the database are too few for 2 workers: each needs at least 2' },
+    { pool: '1', workers: '1', says: '1 connection to the database is too few for 1 worker: each needs at least 2' },
+  ])('rejects $pool connections for $workers workers', async ({ pool, workers, says }) => {
+    const env = { DATABASE_URL: database.url ?? '', DATABASE_POOL: pool }
+    const { code, stderr } = await runCli(['serve', '--migrate', '--workers', workers], { cwd: project.folder, env })
+    expect(code).toBe(2)
+    expect(stderr).toContain(
+      `error: ${says}\n  = help: raise the pool size, if the PostgreSQL server allows it: DATABASE_POOL=`,
+    )
+  })
+
+  test.each([
+    { what: 'a database that does not exist', path: '/there_is_none', plugin: PLUGIN, says: 'error: .*there_is_none' },
+    { what: 'a plugin that fails', path: undefined, plugin: 'throw new Error("not today")', says: 'not today' },
+  ])('reports an error once although every worker has it: $what', async ({ path, plugin, says }) => {
+    await project.write('plugin.mjs', plugin)
+    const url = new URL(database.url ?? '')
+    url.pathname = path ?? url.pathname
+    const { code, stdout, stderr } = await runCli(['serve', '--port', '0', '--migrate', '--workers', '3'], {
+      cwd: project.folder,
+      env: { DATABASE_URL: url.href },
+    })
+    await project.write('plugin.mjs', PLUGIN)
+    expect(code).toBe(2)
+    expect(stderr.match(new RegExp(says, 'g'))).toHaveLength(1)
+    expect(stdout).not.toContain('listening')
+  })
+
+  test('reports once that its port is in use', async () => {
+    const server = await serve(1)
+    const { port } = new URL(server.url)
+    const { code, stderr } = await runCli(['serve', '--port', port, '--workers', '3'], {
+      cwd: project.folder,
+      env: { DATABASE_URL: database.url ?? '' },
+    })
+    expect(code).toBe(2)
+    expect(stderr).toMatch(/^error: port \d+ is already in use\n {2}= help: .*\n$/)
+  })
+})
+
+/** Clients, each on a connection of its own. */
+async function open({ url }: Serving, connections: number): Promise<readonly Client[]> {
+  const opened = await Promise.all(Array.from({ length: connections }, () => connectClient(url)))
+  clients.push(...opened)
+  return opened
+}
+
+/** Requests that are answered once their process is told to stop; resolves when all are under way. */
+async function hold(server: Serving, amount: number): Promise<readonly Promise<Answer>[]> {
+  const answers = (await open(server, amount)).map((client) => client.get('/api/held/'))
+  while ((server.output.stdout.match(/"event":"held"/g) ?? []).length < amount) await once(server.child.stdout, 'data')
+  return answers
+}
+
+/** The processes that sent these responses, each of which must be successful. */
+async function pidsIn(answers: readonly Promise<Answer>[]): Promise<ReadonlySet<number>> {
+  const all = await Promise.all(answers)
+  expect(all.map(({ status }) => status)).toEqual(all.map(() => 200))
+  return new Set(all.map(({ body }) => (JSON.parse(body) as { pid: number }).pid))
+}
+
+/** The processes that respond to `connections` new connections. */
+async function pidsOf(server: Serving, connections: number): Promise<readonly number[]> {
+  return Promise.all((await open(server, connections)).map((client) => client.pid()))
+}
+
+async function whenGone(pid: number): Promise<void> {
+  while (isAlive(pid)) await delay(20)
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}

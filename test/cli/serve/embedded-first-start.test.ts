@@ -1,0 +1,26 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
+import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { BOOKS, BOOKS_MIGRATION, makeProject, type Project, runCli, spawnServe } from '../../support/cli.js'
+
+// The embedded database whichever the tests run on: nothing here is told of a server.
+let project: Project
+beforeEach(async () => {
+  project = await makeProject({ 'resources.yaml': BOOKS, 'migrations/0001_create_books.sql': BOOKS_MIGRATION })
+})
+afterEach(() => project.remove())
+
+const kept = () => readdirSync(join(project.folder, '.snippetctl')).sort()
+
+test('the next start cleans up after a first start that was killed halfway', async () => {
+  const serving = spawnServe([], { cwd: project.folder })
+  let running = true
+  const ended = serving.ended.finally(() => (running = false))
+  while (running && !existsSync(join(project.folder, '.snippetctl', 'pg.new'))) await turn()
+  serving.child.kill('SIGKILL')
+  await ended
+  expect(kept()).toEqual(['pg.lock', 'pg.new'])
+  expect(await runCli(['migrate', 'up'], { cwd: project.folder })).toMatchObject({ code: 0 })
+  expect(kept()).toEqual(['pg'])
+})

@@ -1,0 +1,310 @@
+import { once } from 'node:events'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, describe, expect, test } from '@jest/globals'
+import { migrateUp } from '../../../src/internal.js'
+import {
+  BOOKS,
+  BOOKS_MIGRATION,
+  BOOKS_MIGRATION_FILE,
+  makeProject,
+  type Project,
+  type Serving,
+  startServe,
+} from '../../support/cli.js'
+import {
+  envOf,
+  openOnlyOnServer,
+  openTestDatabase,
+  type TestDatabase,
+  testDatabaseKind,
+} from '../../support/database.js'
+
+const PLUGIN = `import { word } from './word.js'
+import { appendFileSync } from 'node:fs'
+export default (app) => {
+  app.route('GET', '/word/', 'word', () => ({ status: 200, body: { word } }))
+  app.onClose(() => appendFileSync('closed.txt', 'once '))
+}
+`
+const CONFIGURATION = `${BOOKS}plugins:\n  - ./plugin.ts\n`
+const say = (word: string) => `export const word: string = '${word}'\n`
+
+let project: Project
+let database: TestDatabase | undefined
+let servers: Serving[] = []
+
+afterEach(async () => {
+  for (const server of servers) await server.stop('SIGKILL')
+  servers = []
+  await database?.close()
+  await project.remove()
+})
+
+async function start(args: readonly string[] = [], env: Readonly<Record<string, string>> = {}): Promise<Serving> {
+  const server = await startServe(['--migrate', ...args], { cwd: project.folder, env: { ...envOf(database), ...env } })
+  servers.push(server)
+  return server
+}
+
+async function begin(): Promise<void> {
+  project = await makeProject({
+    'resources.yaml': CONFIGURATION,
+    'plugin.ts': PLUGIN,
+    'word.ts': say('one'),
+    [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION,
+  })
+  database = await openOnlyOnServer()
+}
+
+const save = (text: string) => project.write('resources.yaml', text)
+
+/** Asks again and again until the answer has the text. */
+async function answered({ url }: Serving, path: string, text: string): Promise<void> {
+  for (;;) {
+    const reply = await fetch(url + path)
+    if ((await reply.text()).includes(text)) return
+  }
+}
+
+/** Waits until versions that are not served any more, or never were, have closed what their plugin opened. */
+async function closed(text: string): Promise<void> {
+  const read = () => readFile(join(project.folder, 'closed.txt'), 'utf8').catch(() => '')
+  while ((await read()) !== text);
+}
+
+/** What is shown goes another way than the log, and may come after it. */
+async function shown({ child, output }: Serving, text: string): Promise<void> {
+  while (!output.stderr.includes(text)) await once(child.stderr, 'data')
+}
+
+/** Asks without a pause, and answers the statuses that came, once it is told to end. */
+function keepAsking({ url }: Serving, path: string): () => Promise<ReadonlySet<number>> {
+  const seen = new Set<number>()
+  const state = { ended: false }
+  const asking = (async () => {
+    while (!state.ended) {
+      const reply = await fetch(url + path)
+      await reply.arrayBuffer()
+      seen.add(reply.status)
+    }
+  })()
+  return async () => {
+    state.ended = true
+    await asking
+    return seen
+  }
+}
+
+describe('serve, while its files change,', () => {
+  test('detects files saved during startup', async () => {
+    project = await makeProject({
+      'resources.yaml': CONFIGURATION,
+      // Runs when the configuration has been read.
+      'plugin.ts': `import { readFileSync, writeFileSync } from 'node:fs'
+const text = readFileSync('resources.yaml', 'utf8')
+writeFileSync('resources.yaml', text.replace('/books/', '/tomes/'))
+export default () => {}
+`,
+      [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION,
+    })
+    database = await openOnlyOnServer()
+    await answered(await start(), '/api/tomes/', '[]')
+  })
+
+  test('switches to valid files, keeps the last valid version, and fails no request (promise 12)', async () => {
+    await begin()
+    const server = await start()
+    const end = keepAsking(server, '/api/books/')
+
+    await save(CONFIGURATION.replace('/books/', '/books/\n    pagination: { envelope: results }'))
+    await answered(server, '/api/books/', '"results":[]')
+
+    await project.write('word.ts', say('two'))
+    await answered(server, '/api/word/', 'two')
+
+    await save(CONFIGURATION.replace('type: string', 'type: strng'))
+    await server.logged('not_reloaded')
+    await shown(server, '--> resources.yaml:9:22')
+    await answered(server, '/', '<p>resources.yaml:9:22: error[')
+    await answered(server, '/api/books/', '"results":[]')
+
+    await save(CONFIGURATION)
+    await answered(server, '/api/books/', '[]')
+
+    // A file that is missing is seen when it comes.
+    await project.write('plugin.ts', PLUGIN.replace('./word.js', './other.js'))
+    await answered(server, '/api/word/', 'two')
+    await project.write('other.ts', say('three'))
+    await answered(server, '/api/word/', 'three')
+    expect(await (await fetch(server.url)).text()).not.toContain('is not served')
+
+    expect([...(await end())]).toEqual([200])
+  })
+
+  test('updates the types file if there is one', async () => {
+    await begin()
+    const file = '.snippetctl/types.d.ts'
+    await project.write(file, 'old')
+    const server = await start()
+    const types = () => readFile(join(project.folder, file), 'utf8')
+    while (!(await types()).includes("declare module 'snippetctl'"));
+    expect(await types()).not.toContain('ordering')
+
+    await save(CONFIGURATION.replace('filterable:', 'orderable:'))
+    expect(await server.logged('reloaded')).toMatchObject({
+      files: ['resources.yaml'],
+      changes: ['~ resource book', 'types written'],
+    })
+    expect(await types()).toContain('ordering')
+  })
+
+  test('applies additions to the schema of an embedded database, never to that of a server', async () => {
+    await begin()
+    const server = await start()
+    const end = keepAsking(server, '/api/books/')
+    await save(CONFIGURATION.replace('max: 100 }', 'max: 100 }\n      pages: { type: integer, nullable: true }'))
+    if (database) {
+      const { help } = await server.logged('not_reloaded')
+      await closed('once ')
+      expect(help).toEqual([
+        'write the missing migration: snippetctl migrate plan --write NAME',
+        'or, if nothing is to be migrated, see how the database differs from the files: snippetctl migrate status',
+      ])
+      expect(await readdir(join(project.folder, 'migrations'))).toEqual(['0001_create_books.sql'])
+    } else {
+      const { changes } = await server.logged('reloaded')
+      expect(changes).toEqual([
+        '+ field book.pages',
+        expect.stringContaining('+ books.pages'),
+        expect.stringContaining('wrote migrations/0002_'),
+      ])
+      const sent = await fetch(`${server.url}/api/books/`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: '{"title":"Emma","pages":474}',
+      })
+      expect(await sent.json()).toMatchObject({ pages: 474 })
+
+      await save(
+        CONFIGURATION.replace(
+          'max: 100 }',
+          'max: 100 }\n      sheets: { type: integer, nullable: true, renamed_from: pages }',
+        ),
+      )
+      const { help, msg } = await server.logged('not_reloaded')
+      // The version that was replaced, and the one that was not served.
+      await closed('once once ')
+      expect(msg).toContain('rename books.sheets')
+      expect(await readdir(join(project.folder, 'migrations'))).toHaveLength(2)
+      expect(help).toEqual(['look at it, and write the migration: snippetctl migrate plan --write NAME'])
+      await answered(server, '/api/books/', '"pages":474')
+    }
+    expect([...(await end())]).toEqual([200])
+  })
+
+  const onServer = testDatabaseKind() === 'postgres' ? test : test.skip
+  onServer('serves a pending change as soon as another process has applied its migration', async () => {
+    await begin()
+    const server = await start()
+    const rejections = () => server.output.stdout.split('\n').filter((line) => line.includes('"not_reloaded"'))
+    const rejectedTimes = async (times: number) => {
+      while (rejections().length < times) await once(server.child.stdout, 'data')
+    }
+    const text = CONFIGURATION.replace('max: 100 }', 'max: 100 }\n      pages: { type: integer, nullable: true }')
+    await save(text)
+    const { msg } = await server.logged('not_reloaded')
+    expect(msg).toMatch(/still serving the last good version until the schema of the database fits, which is checked/)
+    // Saved as it was, it is tried again.
+    await save(text)
+    await rejectedTimes(2)
+    await project.write('migrations/0002_add_pages.sql', '-- up\n\nalter table books add pages integer;\n')
+    while (!rejections().at(-1)?.includes('1 migration is pending: 0002_add_pages'))
+      await once(server.child.stdout, 'data')
+    if (database) await migrateUp(database, join(project.folder, 'migrations'))
+    expect(await server.logged('reloaded')).toMatchObject({ changes: ['+ field book.pages'] })
+  })
+
+  onServer('plans additions in the database that DATABASE_SCRATCH_URL names', async () => {
+    await begin()
+    const scratch = await openTestDatabase()
+    await database?.close()
+    database = undefined
+    try {
+      await scratch.query({ text: 'create table mine (id int)', values: [] })
+      const server = await start([], { DATABASE_SCRATCH_URL: scratch.url ?? '' })
+      const withField = (name: string) =>
+        save(CONFIGURATION.replace('max: 100 }', `max: 100 }\n      ${name}: { type: integer, nullable: true }`))
+      await withField('pages')
+      const { msg } = await server.logged('not_reloaded')
+      expect(msg).toContain('the database that DATABASE_SCRATCH_URL names is not empty: it has the table mine')
+
+      await scratch.query({ text: 'drop table mine', values: [] })
+      await withField('sheets')
+      const { changes } = await server.logged('reloaded')
+      expect(changes).toContainEqual(expect.stringContaining('+ books.sheets'))
+    } finally {
+      await scratch.close()
+    }
+  })
+
+  const onEmbedded = testDatabaseKind() === 'embedded' ? test : test.skip
+  onEmbedded('keeps removed columns in the embedded database, reports them, and applies later additions', async () => {
+    await begin()
+    const withField = (field: string) => save(CONFIGURATION.replace('max: 100 }', `max: 100 }\n      ${field}`))
+    const server = await start()
+    await withField('pages: { type: integer, minimum: 1, default: 1 }')
+    await server.logged('reloaded')
+
+    await save(CONFIGURATION)
+    expect(await server.logged('schema_left')).toMatchObject({
+      left: ['drop books.books_pages_range', 'drop books.pages'],
+      msg: expect.stringMatching(
+        /never deletes data: drop .*books\.pages; to apply: snippetctl migrate plan --write NAME$/,
+      ),
+    })
+    await withField('sheets: { type: integer, nullable: true }')
+    while (!server.output.stdout.includes('+ books.sheets')) await once(server.child.stdout, 'data')
+    const sent = await fetch(`${server.url}/api/books/`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"title":"Emma","sheets":30}',
+    })
+    expect(await sent.json()).toEqual({ id: 1, title: 'Emma', sheets: 30 })
+
+    // In one save it may be another name of the same.
+    await withField('leaves: { type: integer, nullable: true }')
+    const { msg, help } = await server.logged('not_reloaded')
+    expect(msg).toMatch(/more than additions: column books\.sheets is not in .* never guessed, so one of these lines/)
+    expect(help).toEqual([
+      expect.stringMatching(/^write renamed_from: sheets +in the field `leaves`/),
+      expect.stringMatching(/^write dropped: \[sheets\] +in the model `book`/),
+    ])
+    const reloads = server.output.stdout.split('\n').filter((line) => line.includes('"reloaded"'))
+    expect(reloads.map((line) => (JSON.parse(line) as { readonly changes: unknown }).changes)).toEqual([
+      [
+        '+ field book.pages',
+        expect.stringContaining('+ books.pages'),
+        expect.anything(),
+        expect.stringContaining('wrote'),
+      ],
+      ['- field book.pages'],
+      ['+ field book.sheets', '+ books.sheets integer', expect.stringContaining('wrote migrations/0003_')],
+    ])
+  })
+
+  // An embedded database is for one server.
+  const withTwo = testDatabaseKind() === 'postgres' ? test : test.skip
+  withTwo.each([
+    { args: ['--no-reload'], env: {} },
+    { args: [], env: { NODE_ENV: 'production' } },
+  ])('does not watch files with $args and $env', async ({ args, env }) => {
+    await begin()
+    const still = await start(args, env)
+    const following = await start()
+    await save(CONFIGURATION.replace('/books/', '/volumes/'))
+    await answered(following, '/api/volumes/', '[]')
+    expect((await fetch(`${still.url}/api/volumes/`)).status).toBe(404)
+    expect((await fetch(`${still.url}/api/books/`)).status).toBe(200)
+  })
+})

@@ -1,0 +1,148 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import type { Database } from '../../../src/db/database.js'
+import { openDatabase } from '../../../src/db/open.js'
+import { withReplica } from '../../../src/db/pool/replica.js'
+import { type Api, startApi } from '../../support/api.js'
+import type { Plugin } from '../../../src/index.js'
+import { PLUGGED } from '../../support/cli.js'
+import { openTestDatabase, watchDatabase } from '../../support/database.js'
+import { hasReplicas, type Replicated, startReplicated } from '../../support/replicated.js'
+
+const describeWithServers = hasReplicas ? describe : describe.skip
+
+const TABLE = `create table "books" ("id" bigint generated always as identity primary key, "title" varchar(100) not null);
+  insert into "books" ("title") values ('Dune')`
+const LAG = 300
+
+const plugin: Plugin = (app) =>
+  app.route('GET', '/locked/', 'locked', async (context) => {
+    const books = context.store(app.resource('book'))
+    const [first] = await books.lockMany([1n])
+    return { status: 200, body: [first !== undefined, (await books.lock(1n)) !== undefined] }
+  })
+
+describeWithServers('with a replica', () => {
+  let replicated: Replicated
+  let api: Api
+
+  beforeAll(async () => {
+    replicated = await startReplicated([TABLE], LAG)
+    api = await startApi(PLUGGED, { plugin, database: replicated.database })
+  })
+
+  afterEach(() => replicated?.resume())
+
+  afterAll(async () => {
+    await api?.close()
+    await replicated?.close()
+  })
+
+  const titles = async (headers: Readonly<Record<string, string>> = {}): Promise<unknown> => {
+    const response = await api.fetch('/api/books/', { headers })
+    expect(response.status).toBe(200)
+    return ((await response.json()) as { title: string }[]).map(({ title }) => title)
+  }
+  /** Statements on the table of books that a server has answered, by its own count of scans. */
+  const scansOf = async (server: Database): Promise<number> => {
+    const text =
+      "select pg_stat_clear_snapshot(), sum(seq_scan + coalesce(idx_scan, 0)) from pg_stat_user_tables where relname = 'books'"
+    return Number((await server.query({ text, values: [] })).rows[0]?.[1])
+  }
+  /** Resolves once reads come from the replica. */
+  const untilItReads = async () => {
+    for (const before = await scansOf(replicated.follower); (await scansOf(replicated.follower)) === before; )
+      await titles()
+  }
+
+  test('GET reads from the replica, and gets the data of the primary', async () => {
+    await untilItReads()
+    expect(await titles()).toEqual(['Dune'])
+    expect(replicated.database.description).toMatch(/^PostgreSQL at .*; reads from PostgreSQL at /)
+  })
+
+  test('a write is visible at once with `Prefer: read=primary`, and otherwise after the bound, even if the replica has stopped', async () => {
+    await untilItReads()
+    await replicated.pause()
+    const created = await api.send('POST', '/api/books/', { title: 'Emma' })
+    expect(created.status).toBe(201)
+    const acknowledged = performance.now()
+    const { id } = (await created.json()) as { id: number }
+    for (const prefer of ['read=primary', 'respond-async, READ = "primary"', 'read=primary; why=edit']) {
+      expect(await titles({ prefer })).toContain('Emma')
+    }
+    while (performance.now() - acknowledged < LAG) await titles()
+    expect(await titles()).toContain('Emma')
+    expect((await api.fetch(`/api/books/${id}/`)).status).toBe(200)
+    expect((await api.send('PATCH', `/api/books/${id}/`, {})).status).toBe(200)
+    expect((await api.fetch(`/api/books/${id}/`, { method: 'DELETE' })).status).toBe(204)
+  })
+
+  test('requests with other preferences still use the replica', async () => {
+    await untilItReads()
+    const latest = async () => {
+      const text =
+        "select coalesce(max(query_start), '-infinity')::text from pg_stat_activity where query like '%books%' and pid <> pg_backend_pid()"
+      return (await replicated.follower.query({ text, values: [] })).rows[0]?.[0]
+    }
+    const before = await latest()
+    for (let asked = 0; asked < 100 && (await latest()) === before; asked++) await titles({ prefer: 'return=minimal' })
+    expect(await latest()).not.toBe(before)
+  })
+
+  test('records are locked on the primary, for GET too', async () => {
+    await untilItReads()
+    const answers = await Promise.all(Array.from({ length: 20 }, () => api.fetch('/api/locked/')))
+    const text = "select query from pg_stat_activity where query like '%for no key update%' and pid <> pg_backend_pid()"
+    expect((await replicated.follower.query({ text, values: [] })).rows).toEqual([])
+    for (const answer of answers) expect(await answer.json()).toEqual([true, true])
+  })
+
+  test('the replica is used again once it has caught up', async () => {
+    await replicated.pause()
+    await api.send('POST', '/api/books/', { title: 'Ilium' })
+    await replicated.resume()
+    await untilItReads()
+    expect(await titles()).toContain('Ilium')
+  })
+
+  test('no read fails while the replica is unavailable', async () => {
+    await untilItReads()
+    await replicated.replica.stop()
+    for (let reads = 0; reads < 20; reads++) expect(await titles()).toContain('Dune')
+    await replicated.replica.start()
+    await untilItReads()
+  })
+})
+
+test('an overload does not reject the statements that measure the lag of the replica', async () => {
+  const primary = watchDatabase(await openTestDatabase())
+  const replica = watchDatabase(await openTestDatabase())
+  const database = withReplica({ primary: primary.watched, replica: replica.watched, bound: LAG })
+  await database.reads?.query({ text: 'select 1', values: [], retry: true })
+  while (replica.sent.length === 0) await delay(5)
+  expect(primary.sent).toContainEqual(expect.objectContaining({ name: 'replica_position', follows: true }))
+  expect(replica.sent).toEqual([expect.objectContaining({ name: 'replica_replayed', follows: true })])
+  await database.close()
+})
+
+test('the embedded database cannot have a replica', async () => {
+  const rejected = openDatabase(
+    { url: undefined, directory: 'unused' },
+    { DATABASE_REPLICA_URL: 'postgres://replica/app' },
+  )
+  await expect(rejected).rejects.toThrow('DATABASE_REPLICA_URL is set, but the embedded database cannot have a replica')
+})
+
+test.each(['0', '49', '60001', '1.5', 'soon', ''])('DATABASE_REPLICA_LAG=%j is rejected', async (given) => {
+  const env = { DATABASE_REPLICA_LAG: given }
+  await expect(openDatabase({ url: 'postgres://db/app', directory: '' }, env)).rejects.toThrow(
+    'DATABASE_REPLICA_LAG is',
+  )
+})
+
+test('a malformed URL is rejected by the name of its variable, without the password', async () => {
+  const env = { DATABASE_REPLICA_URL: 'mysql://app:secret@db/app' }
+  const rejected = openDatabase({ url: 'postgres://db/app', directory: '' }, env)
+  await expect(rejected).rejects.toThrow(/^DATABASE_REPLICA_URL is malformed: (?!.*secret)/)
+})

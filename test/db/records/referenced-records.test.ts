@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { type Api, startApi } from '../../support/api.js'
+import { ddlOf, specOf } from '../../support/config.js'
+import { openTestDatabase, type TestDatabase } from '../../support/database.js'
+
+const key = 'id: { type: bigint, primary_key: true }'
+const author = 'type: belongs_to, model: author'
+const YAML = `version: 1
+api: { prefix: "" }
+models:
+  author: { fields: { ${key} } }
+  book: { fields: { ${key}, author: { ${author} } } }
+  note: { fields: { ${key}, author: { ${author} } } }
+  bill: { fields: { ${key}, payer: { ${author}, private: true, default: 1 } } }
+  chapter: { fields: { ${key}, author: { ${author}, on_delete: cascade } } }
+  page: { fields: { ${key}, chapter: { type: belongs_to, model: chapter } } }
+plugins: [./plugin.mjs]
+resources:
+  author: { model: author, path: /authors/, bulk: [destroy] }
+  writer: { model: author, path: /writers/, bulk: [destroy] }
+  novel: { model: book, path: /novels/ }
+  bill: { model: bill, path: /bills/, read_only: true }
+`
+
+let database: TestDatabase
+let api: Api
+beforeAll(async () => {
+  database = await openTestDatabase(ddlOf(specOf(YAML)))
+  api = await startApi(YAML, { database, plugin: (app) => app.hooks('writer', { beforeDestroy: () => {} }) })
+})
+afterAll(async () => {
+  await api.close()
+  await database.close()
+})
+
+test.each([
+  ['takes no null', 'author_id bigint not null references author on delete set null'],
+  ['has a domain without null', 'author_id filled references author on delete set null'],
+  [
+    'must not be null by a check',
+    'author_id bigint check (author_id is not null) references author on delete set null',
+  ],
+])('a record is not deleted if a foreign key sets null in a column that %s', async (_what, column) => {
+  const run = (sql: string) => database.query({ text: sql, values: [] })
+  await run('create domain filled as bigint not null')
+  await run(`create table review (id serial primary key, ${column})`)
+  try {
+    await run('truncate author, review restart identity cascade')
+    await run('insert into author default values')
+    await run('insert into review (author_id) values (1)')
+    const answer = await api.fetch('/authors/1/', { method: 'DELETE' })
+    expect([answer.status, await answer.json()]).toMatchObject([
+      409,
+      { detail: 'The change conflicts with another record' },
+    ])
+  } finally {
+    await run('drop table review')
+    await run('drop domain filled')
+  }
+})
+
+test.each([
+  ['a public relation', 'insert into book (author_id) values (1)', 'A record of novel still refers to it, by author'],
+  [
+    'a model that is not exposed',
+    'insert into note (author_id) values (1)',
+    'The change conflicts with another record',
+  ],
+  ['a private relation', 'insert into bill (payer_id) values (1)', 'The change conflicts with another record'],
+])(
+  'a record that %s references is not deleted, and the message names only public fields',
+  async (_what, text, detail) => {
+    const run = (sql: string) => database.query({ text: sql, values: [] })
+    await run('truncate author restart identity cascade')
+    await run('insert into author default values')
+    await run(text)
+    const answer = await api.fetch('/authors/1/', { method: 'DELETE' })
+    expect(answer.status).toBe(409)
+    expect(await answer.json()).toMatchObject({ detail })
+  },
+)
+
+describe('of several records', () => {
+  const run = (text: string) => database.query({ text, values: [] })
+  const destroy = async (path: string) => {
+    const answer = await api.fetch(path, { method: 'DELETE' })
+    const { detail, errors } = (await answer.json()) as { readonly detail?: string; readonly errors?: object }
+    const { rows } = await run('select count(*) from author')
+    return { status: answer.status, detail, errors, left: rows[0]?.[0] }
+  }
+  beforeEach(async () => {
+    await run('truncate author restart identity cascade')
+    for (const _ of [1, 2, 3]) await run('insert into author default values')
+  })
+
+  test.each(['authors', 'writers'])('the one that is referenced is named, and none is deleted: /%s/', async (path) => {
+    await run('insert into book (author_id) values (2)')
+    const detail = 'A record of novel still refers to it, by author'
+    expect(await destroy(`/${path}/?ids=3,2`)).toEqual({ status: 409, detail, errors: { '1.id': detail }, left: '3' })
+  })
+
+  test('none is named if another record than these is referenced', async () => {
+    await run('insert into chapter (id, author_id) overriding system value values (1, 2)')
+    await run('insert into page (chapter_id) values (1)')
+    const detail = 'The change conflicts with another record'
+    expect(await destroy('/authors/?ids=1,2')).toEqual({ status: 409, detail, errors: undefined, left: '3' })
+  })
+})
+
+test('the document says that foreign keys without a model can reject deletes in tables of others', async () => {
+  const others = await startApi(
+    `version: 1
+api: { prefix: "" }
+models: { shelf: { table: shelves, managed: false, fields: { id: { type: bigint, primary_key: true } } } }
+resources: { shelf: { model: shelf, path: /shelves/ } }
+`,
+  )
+  for (const text of [
+    'create table shelves (id bigserial primary key)',
+    'insert into shelves default values',
+    'create table slots (shelf bigint not null references shelves)',
+    'insert into slots values (1)',
+  ])
+    await others.database.query({ text, values: [] })
+  expect((await others.fetch('/shelves/1/', { method: 'DELETE' })).status).toBe(409)
+  const { paths } = (await (await others.fetch('/openapi.json')).json()) as {
+    paths: Record<string, Record<string, { responses: object }>>
+  }
+  expect(Object.keys(paths['/shelves/{id}/']?.['delete']?.responses ?? {})).toContain('409')
+  await others.close()
+})

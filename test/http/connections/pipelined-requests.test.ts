@@ -1,0 +1,230 @@
+import type { Socket } from 'node:net'
+import { afterEach, describe, expect, test } from '@jest/globals'
+import type { Limits } from '../../../src/http/connections/limits.js'
+import type { Handler, Method } from '../../../src/http/route.js'
+import { type BookServer, startBooks } from '../../support/books.js'
+import { dial, receive } from '../../support/wire.js'
+
+type Routes = readonly (readonly [method: Method, path: string, handle: Handler])[]
+
+let books: BookServer | undefined
+let sockets: Socket[] = []
+afterEach(async () => {
+  for (const socket of sockets) socket.destroy()
+  sockets = []
+  await books?.drain()
+  books = undefined
+})
+
+async function serve(routes: Routes, limits: Partial<Limits> = {}): Promise<BookServer> {
+  books = await startBooks({ routes, limits })
+  return books
+}
+
+function connectTo({ url }: BookServer): Socket {
+  const socket = dial(url)
+  sockets.push(socket)
+  return socket
+}
+
+const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: books.example\r\n\r\n`
+const post = (path: string, body: string) =>
+  `POST ${path} HTTP/1.1\r\nHost: books.example\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+
+/** A route whose answers wait until they are let go. */
+function gate(text = '{}') {
+  const waiting: (() => void)[] = []
+  let most = 0
+  let begun = 0
+  const handle: Handler = async () => {
+    begun += 1
+    const place = begun
+    most = Math.max(most, waiting.length + 1)
+    await new Promise<void>((resolve) => waiting.push(resolve))
+    return { status: 200, text: text === '{}' ? `{"place":${place}}` : text }
+  }
+  const open = () => waiting.splice(0).forEach((each) => each())
+  return { routes: [['GET', '/api/slow/', handle]] as Routes, open, begun: () => begun, most: () => most }
+}
+
+const until = async (holds: () => boolean) => {
+  for (let looks = 0; !holds(); looks += 1) {
+    if (looks > 500) throw new Error('it never came to be')
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
+/** Several turns of the event loop, in which whatever is going to happen at once has happened. */
+const settled = () => new Promise((resolve) => setTimeout(resolve, 60))
+
+describe('a client that sends many requests at once', () => {
+  test('has eight of them processed at once, and the rest in order', async () => {
+    const { routes, open, begun, most } = gate()
+    const socket = connectTo(await serve(routes))
+    const answers = receive(socket, { answers: 30 })
+    socket.write(get('/api/slow/').repeat(30))
+    await until(() => begun() === 8)
+    await settled()
+    expect(begun()).toBe(8)
+    const opening = setInterval(open, 5)
+    const { answers: all } = await answers
+    clearInterval(opening)
+    expect(all.map(({ body }) => JSON.parse(body))).toEqual(Array.from({ length: 30 }, (_, at) => ({ place: at + 1 })))
+    expect(most()).toBe(8)
+  })
+
+  test('is not read from while eight are in progress', async () => {
+    const { routes, open, begun } = gate()
+    const socket = connectTo(await serve(routes, { drainTimeout: 100 }))
+    // More than all buffers between the client and the server hold.
+    const flood = Buffer.from(get('/api/slow/').repeat(400_000))
+    let taken = false
+    socket.write(flood, () => {
+      taken = true
+    })
+    await until(() => begun() === 8)
+    await settled()
+    expect(taken).toBe(false)
+    open()
+    await until(() => begun() === 16)
+    expect(taken).toBe(false)
+  })
+
+  test('has bodies read that arrive after earlier requests were answered', async () => {
+    const { routes, open, begun } = gate()
+    const server = await serve(routes)
+    const socket = connectTo(server)
+    const answers = receive(socket, { answers: 10 })
+    const last = post('/api/books/', '{"title":"late"}')
+    socket.write(get('/api/slow/').repeat(9) + last.slice(0, -8))
+    await until(() => begun() === 8)
+    socket.write(last.slice(-8))
+    await settled()
+    open()
+    await until(() => begun() === 9)
+    open()
+    expect((await answers).answers.map(({ status }) => status)).toEqual([...Array<number>(9).fill(200), 201])
+    expect(server.written).toEqual(['title'])
+  })
+
+  test.each([
+    ['after complete requests', 'nonsense\r\n\r\n', 10],
+    [
+      'in the body of the last request',
+      `${post('/api/books/', '').replace('Content-Length: 0', 'Transfer-Encoding: chunked')}zz\r\n`,
+      10,
+    ],
+  ])('is answered up to the first invalid bytes: %s', async (_where, garbage, whole) => {
+    const { routes, open } = gate()
+    const socket = connectTo(await serve(routes))
+    const answers = receive(socket)
+    socket.write(get('/api/slow/').repeat(whole) + garbage)
+    const opening = setInterval(open, 5)
+    const { answers: all, closed } = await answers
+    clearInterval(opening)
+    expect(all.map(({ status }) => status)).toEqual([...Array<number>(whole).fill(200), 400])
+    expect(closed).toBe(true)
+  })
+
+  test('gets the responses to waiting requests when the server drains', async () => {
+    const { routes, open, begun } = gate()
+    const server = await serve(routes)
+    const socket = connectTo(server)
+    const answers = receive(socket)
+    socket.write(get('/api/slow/').repeat(12))
+    await until(() => begun() === 8)
+    const drained = server.drain()
+    const opening = setInterval(open, 5)
+    const { answers: all } = await answers
+    clearInterval(opening)
+    await drained
+    expect(all).toHaveLength(12)
+  })
+
+  test('gets nothing more started once it is gone, and every request is logged', async () => {
+    const { routes, open, begun } = gate()
+    const server = await serve(routes)
+    const socket = connectTo(server)
+    socket.write(get('/api/slow/').repeat(400))
+    await until(() => begun() === 8)
+    socket.destroy()
+    const opening = setInterval(open, 5)
+    // A connection that is not read from is found to be gone when it is written to.
+    const logged = () => server.logged.filter(({ event }) => event === 'request').length
+    await until(() => logged() >= 8 && logged() === begun())
+    await settled()
+    clearInterval(opening)
+    expect(begun()).toBeLessThan(200)
+    expect(logged()).toBe(begun())
+  })
+
+  test('gets no more large responses before it has read some', async () => {
+    const { routes, open, begun } = gate(`"${'x'.repeat(300_000)}"`)
+    const socket = connectTo(await serve(routes, { inProgress: 2 }))
+    socket.pause()
+    socket.write(get('/api/slow/').repeat(100))
+    const opening = setInterval(open, 5)
+    await until(() => begun() >= 2)
+    // The operating system takes a few megabytes for the client.
+    for (let before = 0; before < begun(); await settled()) before = begun()
+    expect(begun()).toBeLessThan(60)
+    socket.resume()
+    await until(() => begun() === 100)
+    clearInterval(opening)
+    open()
+  })
+})
+
+test('clients together have sixty-four requests in progress besides the first of each client', async () => {
+  const { routes, open, begun, most } = gate()
+  const server = await serve(routes)
+  const answers = Array.from({ length: 40 }, () => {
+    const socket = connectTo(server)
+    socket.write(get('/api/slow/').repeat(8))
+    return receive(socket, { answers: 8 })
+  })
+  await until(() => begun() === 40 + 64)
+  await settled()
+  expect(begun()).toBe(40 + 64)
+  const opening = setInterval(open, 5)
+  for (const { answers: all } of await Promise.all(answers))
+    expect(all.map(({ status }) => status)).toEqual(Array<number>(8).fill(200))
+  clearInterval(opening)
+  expect(most()).toBe(40 + 64)
+})
+
+test('a client with few waiting requests is not cut because of others', async () => {
+  const { routes, open, begun } = gate()
+  const server = await serve(routes, { drainTimeout: 100 })
+  const short = 'GET /api/slow/ HTTP/1.1\r\nHost:a\r\n\r\n'
+  // Eight of each are worked on, and the rest are as many as may wait in the process.
+  const counts = [...Array<number>(8).fill(999), 8 + 8_192 - 8 * 991]
+  const greedy = counts.map((count) => {
+    const socket = connectTo(server)
+    socket.resume().write(short.repeat(count))
+    return socket
+  })
+  await until(() => begun() === 72)
+  await settled()
+  const socket = connectTo(server)
+  const answers = receive(socket, { answers: 10 })
+  socket.write(short.repeat(10))
+  await until(() => greedy.some(({ destroyed, readableEnded }) => destroyed || readableEnded))
+  const opening = setInterval(open, 5)
+  expect((await answers).answers.map(({ status }) => status)).toEqual(Array<number>(10).fill(200))
+  clearInterval(opening)
+  expect(greedy.filter(({ destroyed, readableEnded }) => destroyed || readableEnded)).toHaveLength(1)
+  expect(greedy[8]?.destroyed).toBe(false)
+})
+
+test.each([1, 8, 12])('a client that has closed its sending side gets its responses: %i', async (count) => {
+  const { routes, open, begun } = gate()
+  const socket = connectTo(await serve(routes))
+  const answers = receive(socket)
+  socket.end(get('/api/slow/').repeat(count))
+  await until(() => begun() === Math.min(count, 8))
+  await settled()
+  const opening = setInterval(open, 5)
+  const { answers: all } = await answers
+  clearInterval(opening)
+  expect(all.map(({ status }) => status)).toEqual(Array<number>(count).fill(200))
+})

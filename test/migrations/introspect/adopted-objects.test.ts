@@ -1,0 +1,359 @@
+import { readFile } from 'node:fs/promises'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import {
+  adoptDrift,
+  migrateDown,
+  migrateUp,
+  migrationStatus,
+  planMigration,
+  readDrift,
+  schemaDifferences,
+} from '../../../src/internal.js'
+import { BOOKS, BOOKS_MIGRATION } from '../../support/cli.js'
+import { specOf } from '../../support/config.js'
+import { openTestDatabase, type TestDatabase } from '../../support/database.js'
+import { failureOf, type Folder, makeFolder } from '../../support/migrations.js'
+
+interface Case {
+  readonly what: string
+  /** Made by hand, one statement after the other. */
+  readonly made: string
+  readonly object: string
+  /** Why a migration cannot make it; undefined where one can. */
+  readonly known: RegExp | undefined
+  /** Another object, which must be adopted before. */
+  readonly first?: string
+}
+
+const FUNCTION = `create function twice(text) returns text immutable language sql as 'select $1 || $1';`
+
+const CASES: readonly Case[] = [
+  {
+    what: 'a trigram index',
+    made: 'create extension pg_trgm; create index title_search on books using gin (title gin_trgm_ops)',
+    object: 'books.title_search',
+    known: /gin_trgm_ops/,
+  },
+  {
+    what: 'a column of a domain',
+    made: 'create domain isbn as text check (length(value) = 13); alter table books add isbn isbn',
+    object: 'books.isbn',
+    known: /isbn/,
+  },
+  {
+    what: 'a domain as the type of an existing column',
+    made: 'create domain heading as varchar(100) collate "C"; alter table books alter title type heading',
+    object: 'books.title',
+    known: /heading/,
+  },
+  {
+    what: 'an exclusion constraint',
+    made: 'alter table books add during tstzrange, add constraint no_overlap exclude using gist (during with &&)',
+    object: 'books.no_overlap',
+    known: undefined,
+    first: 'books.during',
+  },
+  {
+    what: 'a column with its own collation',
+    made: `create collation own (locale = 'C'); alter table books add place text collate own`,
+    object: 'books.place',
+    known: /own/,
+  },
+  {
+    what: 'a generated column',
+    made: `${FUNCTION} alter table books add doubled text generated always as (twice(title)) stored`,
+    object: 'books.doubled',
+    known: /twice/,
+  },
+  {
+    what: 'a partial index on an expression',
+    made: `create index by_title on books (lower(title)) where title <> ''`,
+    object: 'books.by_title',
+    known: undefined,
+  },
+  {
+    what: 'an index on a user-defined function',
+    made: `${FUNCTION} create index by_title on books (twice(title))`,
+    object: 'books.by_title',
+    known: /twice/,
+  },
+  {
+    what: 'a foreign key to another schema',
+    made: `create schema other; create table other.people (id bigint primary key);
+      alter table books add constraint owned foreign key (id) references other.people (id)`,
+    object: 'books.owned',
+    known: /other/,
+  },
+]
+
+let database: TestDatabase
+let folder: Folder
+let scratch: TestDatabase
+const spec = specOf(BOOKS)
+
+beforeAll(async () => {
+  scratch = await openTestDatabase()
+})
+
+afterAll(() => scratch.close())
+
+beforeEach(async () => {
+  database = await openTestDatabase()
+  folder = await makeFolder({ '0001_create_books.sql': BOOKS_MIGRATION })
+  await migrateUp(database, folder.path)
+})
+
+afterEach(() => database.close())
+
+const run = (text: string) => database.query({ text, values: [] })
+
+async function make(statements: string): Promise<void> {
+  await database.loadExtensions?.(['pg_trgm'])
+  for (const text of statements.split(';')) await run(text)
+}
+
+const adopt = (object: string) => adoptDrift(database, folder.path, { spec, object, scratch })
+
+describe('an adopted object blocks no later command', () => {
+  test.each(CASES)('$what', async ({ made, object, known, first }) => {
+    await make(made)
+    if (first !== undefined) expect((await adopt(first)).known).toBeUndefined()
+    const adopted = await adopt(object)
+    if (known === undefined) expect(adopted.known).toBeUndefined()
+    else expect(adopted).toMatchObject({ known: expect.stringMatching(known), column: undefined })
+    expect(await readDrift(database, folder.path, scratch)).toEqual([])
+    expect(await planMigration(spec, folder.path, scratch)).toMatchObject({ steps: [], rejections: [] })
+    expect(await schemaDifferences(spec, database)).toEqual([])
+    expect(await migrateUp(database, folder.path)).toEqual([])
+  })
+
+  test.each(CASES)('reverting an adoption drops the object only if it is named: $what', async (tried) => {
+    const { made, object, known, first } = tried
+    await make(made)
+    if (first !== undefined) await adopt(first)
+    const drift = (await readDrift(database, folder.path, scratch)).find((each) => each.object === object)
+    const { file } = await adopt(object)
+    if (known === undefined) {
+      expect(await failureOf(migrateDown(database, folder.path))).toBe(
+        `${file.replace(/.*\/|\.sql$/g, '')} drops objects that others made: ${object}`,
+      )
+      const states = (await migrationStatus(database, folder.path)).map(({ state }) => state)
+      expect(new Set(states)).toEqual(new Set(['applied']))
+      await migrateDown(database, folder.path, { allows: (name) => name === object })
+      return
+    }
+    await migrateDown(database, folder.path)
+    await folder.remove(file)
+    expect((await readDrift(database, folder.path, scratch)).find((each) => each.object === object)).toEqual(drift)
+  })
+
+  test('a generated column is adopted with its expression, and gets no field', async () => {
+    await run('alter table books add loud text generated always as (upper(title)) stored')
+    const { file, column, known } = await adopt('books.loud')
+    expect({ column, known }).toEqual({ column: undefined, known: undefined })
+    expect(await readFile(file, 'utf8')).toContain('generated always as (upper((title)::text)) stored')
+    expect(await readDrift(database, folder.path, scratch)).toEqual([])
+    expect(await planMigration(spec, folder.path, scratch)).toMatchObject({ steps: [], rejections: [] })
+  })
+
+  test('a trigger is not adopted, and blocks nothing', async () => {
+    await run(`create function touch() returns trigger language plpgsql as 'begin return new; end'`)
+    await run('create trigger touch before insert on books for each row execute function touch()')
+    expect(await failureOf(adopt('books.touch'))).toBe('books.touch does not exist only in the database')
+    expect(await readDrift(database, folder.path, scratch)).toEqual([])
+    expect(await planMigration(spec, folder.path, scratch)).toMatchObject({ steps: [], rejections: [] })
+  })
+})
+
+describe('an object that resources.yaml would drop is adopted only once the file declares it', () => {
+  const PAGES = (settings: string) => BOOKS.replace('max: 100 }\n', `max: 100 }\n      pages: { ${settings} }\n`)
+  const COLUMN = 'alter table books add pages'
+
+  interface Change {
+    readonly what: string
+    readonly column: string
+    readonly before: string
+    readonly made: string
+    readonly help: string
+    readonly after: string
+  }
+
+  test.each<Change>([
+    {
+      what: 'a different default',
+      column: 'integer not null default 1',
+      before: 'type: integer, default: 1',
+      made: 'alter pages set default -5',
+      help: 'write `default: -5`',
+      after: 'type: integer, default: -5',
+    },
+    {
+      what: 'no default',
+      column: 'integer not null default 1',
+      before: 'type: integer, default: 1',
+      made: 'alter pages drop default',
+      help: 'remove `default`',
+      after: 'type: integer',
+    },
+    {
+      what: 'a default for a text column',
+      column: 'text collate "C"',
+      before: 'type: text, nullable: true',
+      made: `alter pages set default 'it''s "so"'`,
+      help: 'write `default: "it\'s \\"so\\""`',
+      after: 'type: text, nullable: true, default: "it\'s \\"so\\""',
+    },
+    {
+      what: 'a default with backslashes',
+      column: 'text collate "C"',
+      before: 'type: text, nullable: true',
+      made: String.raw`alter pages set default E'it''s a\\b\\'`,
+      help: String.raw`write ${'`'}default: "it's a\\b\\"${'`'}`,
+      after: String.raw`type: text, nullable: true, default: "it's a\\b\\"`,
+    },
+    {
+      what: 'NOT NULL removed',
+      column: 'integer not null',
+      before: 'type: integer',
+      made: 'alter pages drop not null',
+      help: 'write `nullable: true`',
+      after: 'type: integer, nullable: true',
+    },
+    {
+      what: 'NOT NULL added',
+      column: 'integer',
+      before: 'type: integer, nullable: true',
+      made: 'alter pages set not null',
+      help: 'remove `nullable`',
+      after: 'type: integer',
+    },
+    {
+      what: 'a different length',
+      column: 'varchar(10) collate "C" not null',
+      before: 'type: string, max: 10',
+      made: 'alter pages type varchar(20) collate "C"',
+      help: 'write `max: 20`',
+      after: 'type: string, max: 20',
+    },
+    {
+      what: 'a different type',
+      column: 'integer not null',
+      before: 'type: integer',
+      made: 'alter pages type bigint',
+      help: 'write `type: bigint`',
+      after: 'type: bigint',
+    },
+  ])('$what', async ({ column, before, made, help, after }) => {
+    await folder.write('0002_add_pages.sql', `-- up\n${COLUMN} ${column};\n-- down\nalter table books drop pages;\n`)
+    await migrateUp(database, folder.path)
+    await run(`alter table books ${made}`)
+    const files = await folder.names()
+    const adoptAs = (settings: string) =>
+      adoptDrift(database, folder.path, { spec: specOf(PAGES(settings)), object: 'books.pages', scratch })
+    const error = await adoptAs(before).catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({
+      errors: [expect.stringMatching(/^resources\.yaml does not describe books\.pages as the database has it, /)],
+      help: [
+        `In models.book.fields.pages, ${help}; then adopt it again`,
+        expect.stringMatching(/^Or put it back as the files have it: .*alter table "books" alter column "pages" /s),
+      ],
+    })
+    expect(await folder.names()).toEqual(files)
+    await adoptAs(after)
+    expect(await planMigration(specOf(PAGES(after)), folder.path, scratch)).toMatchObject({ steps: [], rejections: [] })
+    expect(await readDrift(database, folder.path, scratch)).toEqual([])
+  })
+
+  test.each([
+    [
+      'an index that resources.yaml declares',
+      'create index books_pages_idx on books (pages)',
+      'drop index books_pages_idx; create index books_pages_idx on books (pages) where pages > 1',
+      'type: integer',
+      '    indexes: [[pages]]\n',
+      'books.books_pages_idx',
+    ],
+    [
+      'a constraint that resources.yaml declares',
+      'alter table books add constraint books_pages_range check (pages >= 1)',
+      'alter table books drop constraint books_pages_range, add constraint books_pages_range check (pages >= 2)',
+      'type: integer, minimum: 1',
+      '',
+      'books.books_pages_range',
+    ],
+  ])('%s', async (_what, declared, made, settings, indexes, object) => {
+    await folder.write(
+      '0002_add_pages.sql',
+      `-- up\n${COLUMN} integer not null;\n${declared};\n-- down\nalter table books drop pages;\n`,
+    )
+    await migrateUp(database, folder.path)
+    const wanted = specOf(PAGES(settings).replace('resources:\n', `${indexes}resources:\n`))
+    expect((await planMigration(wanted, folder.path, scratch)).steps).toEqual([])
+    await make(made)
+    const adopted = adoptDrift(database, folder.path, { spec: wanted, object, scratch })
+    await expect(adopted).rejects.toThrow(`resources.yaml does not describe ${object} as the database has it`)
+  })
+
+  describe('even if the next plan changes the object anyway', () => {
+    /** Applies a column of one definition, changes it by hand, and adopts an object while resources.yaml wants other settings. */
+    const adoptWhile = async (definition: string, made: string, settings: string, object = 'books.pages') => {
+      const up = `${COLUMN} ${definition}`
+      await folder.write('0002_add_pages.sql', `-- up\n${up};\n-- down\nalter table books drop pages;\n`)
+      await migrateUp(database, folder.path)
+      await make(made)
+      return adoptDrift(database, folder.path, { spec: specOf(PAGES(settings)), object, scratch })
+    }
+
+    test('rejects a default that differs from the pending one', async () => {
+      const adopted = adoptWhile(
+        'integer not null',
+        'alter table books alter pages set default 5',
+        'type: integer, default: 7',
+      )
+      await expect(adopted).rejects.toMatchObject({
+        errors: [expect.stringMatching(/would undo it: change books\.pages: default 5 -> 7$/)],
+        help: ['In models.book.fields.pages, write `default: 5`; then adopt it again', expect.anything()],
+      })
+    })
+
+    test('rejects a constraint that differs from the pending one', async () => {
+      const adopted = adoptWhile(
+        'integer not null constraint books_pages_range check (pages >= 1)',
+        'alter table books drop constraint books_pages_range, add constraint books_pages_range check (pages >= 2)',
+        'type: integer, minimum: 3',
+        'books.books_pages_range',
+      )
+      await expect(adopted).rejects.toThrow('does not describe books.books_pages_range as the database has it')
+    })
+
+    test('accepts a default in resources.yaml, whatever type is planned', async () => {
+      const settings = 'type: bigint, default: -5'
+      await adoptWhile('integer not null', 'alter table books alter pages set default -5', settings)
+      const { steps } = await planMigration(specOf(PAGES(settings)), folder.path, scratch)
+      expect(steps.map(({ detail }) => detail)).toEqual(['integer -> bigint'])
+    })
+  })
+})
+
+test('the name of a known object is rejected for a new one', async () => {
+  await make('create domain isbn as text; alter table books add isbn isbn')
+  await adopt('books.isbn')
+  const wanted = specOf(
+    BOOKS.replace('max: 100 }\n', 'max: 100 }\n      isbn: { type: string, max: 13, nullable: true }\n'),
+  )
+  expect((await planMigration(wanted, folder.path, scratch)).rejections).toEqual([
+    'books.isbn already exists in the database: another program made it, and a migration lists it as known; give the new one another name',
+  ])
+})
+
+test('an index adopted by an earlier version is dropped only if it is named', async () => {
+  await run('create index by_title on books (lower(title))')
+  await folder.write(
+    '0002_adopt_books_by_title.sql',
+    '-- up\n\ncreate index if not exists by_title on books (lower(title));\n\n-- down\n\ndrop index "by_title";\n',
+  )
+  await migrateUp(database, folder.path)
+  expect(await failureOf(migrateDown(database, folder.path))).toBe(
+    '0002_adopt_books_by_title drops objects that others made: by_title',
+  )
+})

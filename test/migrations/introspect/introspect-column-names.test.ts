@@ -1,0 +1,108 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { makeProject, type Outcome, type Project, runInHost } from '../../support/cli.js'
+import { envOf, openOnlyOnServer, type TestDatabase } from '../../support/database.js'
+import { onProjectDatabase, runSql } from '../../support/existing.js'
+
+let project: Project
+let database: TestDatabase | undefined
+
+beforeEach(async () => {
+  project = await makeProject({})
+  database = await openOnlyOnServer()
+})
+
+afterEach(async () => {
+  await database?.close()
+  await project.remove()
+})
+
+const run = (...args: readonly string[]): Promise<Outcome> =>
+  runInHost(args, { cwd: project.folder, env: envOf(database) })
+
+const SQL = `create table people ("Id" serial primary key, "displayName" varchar(40) not null unique, display_name text,
+  "order" integer not null check ("order" > 0), "odd "" name.x" text, "HTTPCode" integer, "1st" boolean,
+  "createdBy" integer references people, "managerId" integer references people, boss integer references people on delete set null,
+  unique ("createdBy", "order"));
+  create index on people ("displayName", "order");`
+
+test('introspect names fields after columns of any name, and the next plan is empty', async () => {
+  await onProjectDatabase(project, database, (connection) => runSql(connection, SQL))
+  expect(await run('introspect', '--manage', '--read-only')).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining('left  people.displayName: the field is display_name_2: display_name is taken\n'),
+  })
+  expect(await readFile(join(project.folder, 'resources.yaml'), 'utf8')).toContain(`    fields:
+      id:             { type: integer, column: Id, primary_key: true }
+      display_name_2: { type: string, max: 40, collation: default, column: displayName, unique: true }
+      display_name:   { type: text, collation: default, nullable: true }
+      order:          { type: integer, minimum: 1 }
+      odd_name_x:     { type: text, collation: default, column: "odd \\" name.x", nullable: true }
+      http_code:      { type: integer, column: HTTPCode, nullable: true }
+      column_1st:     { type: boolean, column: "1st", nullable: true }
+      created_by:     { type: belongs_to, model: people, column: createdBy, nullable: true }
+      manager:        { type: belongs_to, model: people, column: managerId, nullable: true }
+      boss:           { type: belongs_to, model: people, on_delete: set_null, column: boss, nullable: true }
+    indexes:
+      - { fields: [created_by, order], unique: true }
+      - [display_name_2, order]
+`)
+  expect(await run('check')).toMatchObject({ code: 0 })
+  expect(await run('migrate', 'plan', '--exit-code')).toMatchObject({ code: 0 })
+  expect(await run('migrate', 'status')).toMatchObject({ code: 0 })
+})
+
+test('introspect --keep-names names fields like their columns, where a field can have the name, and so does --update', async () => {
+  await onProjectDatabase(project, database, (connection) => runSql(connection, SQL))
+  expect(await run('introspect', '--keep-names')).toMatchObject({ code: 0 })
+  await onProjectDatabase(project, database, (connection) =>
+    runSql(connection, 'alter table people add "nickName" text; create table pets ("petId" integer primary key)'),
+  )
+  expect(await run('introspect', '--update', '--keep-names')).toMatchObject({ code: 0 })
+  expect(await readFile(join(project.folder, 'resources.yaml'), 'utf8')).toContain(`    fields:
+      Id:           { type: integer, primary_key: true }
+      displayName:  { type: string, max: 40, unique: true }
+      display_name: { type: text, nullable: true }
+      order:        { type: integer, minimum: 1 }
+      odd_name_x:   { type: text, column: "odd \\" name.x", nullable: true }
+      HTTPCode:     { type: integer, nullable: true }
+      column_1st:   { type: boolean, column: "1st", nullable: true }
+      createdBy:    { type: belongs_to, model: people, column: createdBy, nullable: true }
+      managerId:    { type: belongs_to, model: people, column: managerId, nullable: true }
+      boss:         { type: belongs_to, model: people, on_delete: set_null, column: boss, nullable: true }
+      nickName: { type: text, nullable: true }
+    indexes:
+      - { fields: [createdBy, order], unique: true }
+      - [displayName, order]
+`)
+  expect(await run('check', '--database')).toMatchObject({ code: 0 })
+  expect(await run('migrate', 'plan', '--exit-code')).toMatchObject({ code: 0 })
+  expect(await run('introspect', '--manage', '--keep-names', '--force')).toMatchObject({ code: 0 })
+  expect(await run('migrate', 'plan', '--exit-code')).toMatchObject({ code: 0 })
+  expect(await run('migrate', 'status')).toMatchObject({ code: 0 })
+})
+
+test('a changed `column` renames the column, with its former name in `renamed_from`', async () => {
+  await onProjectDatabase(project, database, (connection) =>
+    runSql(
+      connection,
+      `create table people (id serial primary key, "Old.Name" text); insert into people ("Old.Name") values ('Ada')`,
+    ),
+  )
+  expect(await run('introspect', '--manage', '--no-resources')).toMatchObject({ code: 0 })
+  const file = join(project.folder, 'resources.yaml')
+  const before = await readFile(file, 'utf8')
+  await project.write('resources.yaml', before.replace('column: "Old.Name"', 'column: newName'))
+  expect(await run('migrate', 'plan')).toMatchObject({ stdout: expect.stringContaining('renamed_from: "Old.Name"') })
+  await project.write('resources.yaml', before.replace('column: "Old.Name"', 'column: newName, renamed_from: Old.Name'))
+  expect(await run('migrate', 'plan', '--write')).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('> rename  people.newName  was Old.Name'),
+  })
+  expect(await run('migrate', 'up')).toMatchObject({ code: 0 })
+  await onProjectDatabase(project, database, async (connection) => {
+    const { rows } = await connection.query({ text: 'select "newName" from people', values: [] })
+    expect(rows).toEqual([['Ada']])
+  })
+})

@@ -1,0 +1,178 @@
+import { access, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from '@jest/globals'
+import { testDatabaseKind } from '../../support/database.js'
+import { projectPerTest } from '../../support/project-per-test.js'
+
+const project = projectPerTest()
+const { run, sql: given } = project
+
+const configuration = () => readFile(join(project.folder, 'resources.yaml'), 'utf8')
+
+const TABLES = `
+  create table authors (id serial primary key, name varchar(80) not null,
+    initial text generated always as (left(name, 1)) stored);
+  create table books (id bigserial primary key, author_id integer not null references authors on delete cascade, isbn text unique);
+  -- Where answers are kept is no model of anybody's.
+  create table snippetctl_answers (id bigserial primary key, key text);`
+
+describe('introspect', () => {
+  test('prints models and writes nothing with --print', async () => {
+    await given(TABLES)
+    const { code, stdout, stderr } = await run(
+      'introspect',
+      '--manage',
+      '--no-resources',
+      '--print',
+      '--tables',
+      'authors',
+    )
+    expect({ code, stdout, stderr }).toEqual({
+      code: 0,
+      stdout: `version: 1
+
+models:
+  # authors.initial: no field: it is computed
+  authors:
+    fields:
+      id:   { type: integer, primary_key: true }
+      name: { type: string, max: 80, collation: default }
+`,
+      stderr: 'left  authors.initial: no field: it is computed\n',
+    })
+    await expect(configuration()).rejects.toThrow('ENOENT')
+    await expect(access(join(project.folder, 'migrations'))).rejects.toThrow('ENOENT')
+  })
+
+  test('declares a check completely or not at all', async () => {
+    await given(`create table codes (id serial primary key,
+      code text check (char_length(code) > 2 and code in ('abc', 'abcd')) check (char_length(code) < 10))`)
+    const { stdout, stderr } = await run('introspect', '--manage', '--no-resources', '--print')
+    expect(stdout).toContain('code: { type: text, max: 9, collation: default, nullable: true }')
+    expect(stderr).toMatch(/^left {2}codes\.code: the check codes_code_check stays as it is: .*\n$/)
+  })
+
+  test('ignores the casts of a check only if they keep each value and the order of values', async () => {
+    await given(`create table prices (id serial primary key,
+      year integer check (year::text >= '10') check (year::bigint >= 1),
+      price numeric(6, 2) check (price::bigint >= 1) check (price <= 5::numeric),
+      ratio real check (ratio::double precision >= 0.5::double precision) check (ratio::integer <= 2))`)
+    const { stdout } = await run('introspect', '--manage', '--no-resources', '--print')
+    for (const part of [
+      'year:  { type: integer, minimum: 1, nullable: true }',
+      'price: { type: decimal, precision: 6, scale: 2, maximum: "5.00", nullable: true }',
+      'ratio: { type: float, bits: 32, minimum: 0.5, nullable: true }',
+      "# prices.year: the check prices_year_check stays as it is: CHECK (((year)::text >= '10'::text))",
+      '# prices.price: the check prices_price_check stays as it is: CHECK (((price)::bigint >= 1))',
+      '# prices.ratio: the check prices_ratio_check1 stays as it is: CHECK (((ratio)::integer <= 2))',
+    ])
+      expect(stdout).toContain(part)
+  })
+
+  test.each([
+    'on',
+    // Only a server opens a new session for each command.
+    ...(testDatabaseKind() === 'postgres' ? ['off'] : []),
+  ])('reads texts with backslashes in a database with standard_conforming_strings %s', async (setting) => {
+    await given(`do $$ begin
+      execute format('alter database %I set standard_conforming_strings = ${setting}', current_database());
+    end $$`)
+    await given(String.raw`create table paths (id serial primary key,
+      "at" text collate "C" not null default E'C:\\it''s\\',
+      kind text collate "C" not null default 'a\b' check (kind in ('a\b', E'\\', 'c')))`)
+    const { stdout, stderr } = await run('introspect', '--manage', '--no-resources', '--print')
+    expect({ stdout, stderr }).toEqual({
+      stdout: String.raw`version: 1
+
+models:
+  paths:
+    fields:
+      id:   { type: integer, primary_key: true }
+      at:   { type: text, default: "C:\\it's\\" }
+      kind: { type: choice, choices: ["a\\b", "\\", c], default: "a\\b" }
+`,
+      stderr: '',
+    })
+  })
+
+  test('leaves out `create` for a managed table if only a trigger fills a column that no request can set', async () => {
+    await given(`create table films (id serial primary key, title text, words tsvector not null);
+      create function fill() returns trigger language plpgsql as $$ begin new.words := to_tsvector('simple', new.title); return new; end $$;
+      create trigger fill before insert or update on films for each row execute function fill();`)
+    expect(await run('introspect', '--manage')).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining(
+        'left  films: no request can create records: words is not null and has no default',
+      ),
+    })
+    expect(await configuration()).toContain('operations: [list, retrieve, update, partial_update, destroy]')
+    expect(await run('check')).toMatchObject({ code: 0 })
+  })
+
+  test('only adds what a file lacks, and exposes nothing', async () => {
+    const before = `# ours
+version: 1
+models:
+  # people who write
+  writer:
+    table: authors
+    fields:
+      id: { type: integer, primary_key: true } # a counter
+      name: { type: string, max: 80, collation: default }
+# the end
+settings: {}
+`
+    await project.write('resources.yaml', before)
+    await given(TABLES)
+    const outcome = await run('introspect', '--manage', '--no-resources')
+    expect(outcome).toMatchObject({ code: 0, stderr: expect.stringContaining('wrote resources.yaml: 1 model more\n') })
+    expect(await configuration()).toBe(
+      before.replace(
+        '# the end',
+        `
+  books:
+    fields:
+      id:     { type: bigint, primary_key: true }
+      author: { type: belongs_to, model: writer, on_delete: cascade }
+      isbn:   { type: text, collation: default, nullable: true, unique: true }
+
+# the end`,
+      ),
+    )
+    expect(await run('migrate', 'status')).toMatchObject({ code: 0 })
+    // A second time there is nothing to add and nothing to record.
+    expect(await run('introspect', '--manage', '--no-resources')).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('nothing to add'),
+    })
+  })
+
+  test.each([
+    ['an unknown table', ['--tables', 'autors'], ['there is no table autors', 'There is: authors, books']],
+    ['an invalid file', [], ['resources.yaml:1:']],
+  ] as const)('rejects %s and writes nothing', async (_what, args, said) => {
+    await given(TABLES)
+    if (args.length === 0) await project.write('resources.yaml', 'models: 5\n')
+    const { code, stderr } = await run('introspect', '--manage', ...args)
+    expect({ code, missing: said.filter((text) => !stderr.includes(text)) }).toEqual({ code: 2, missing: [] })
+    await expect(access(join(project.folder, 'migrations'))).rejects.toThrow('ENOENT')
+  })
+
+  test('rewrites the file with --force', async () => {
+    await project.write('resources.yaml', 'models: 5\n')
+    await given(TABLES)
+    expect(await run('introspect', '--force', '--manage', '--no-resources')).toMatchObject({ code: 0 })
+    expect(await configuration()).toMatch(/^version: 1\n\nmodels:\n/)
+  })
+
+  test('a later change of the file is planned against the database', async () => {
+    await given(TABLES)
+    expect(await run('introspect', '--manage', '--no-resources')).toMatchObject({ code: 0 })
+    await project.write('resources.yaml', (await configuration()).replace('type: text, ', 'type: text, max: 13, '))
+    const { stdout } = await run('migrate', 'plan', '--json')
+    expect(JSON.parse(stdout)).toMatchObject({
+      steps: [{ change: 'add', subject: 'books.books_isbn_length' }],
+      rejections: [],
+    })
+  })
+})

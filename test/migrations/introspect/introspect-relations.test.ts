@@ -1,0 +1,85 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { introspect } from '../../../src/migrations/introspect/introspect.js'
+import { startApi } from '../../support/api.js'
+import { openTestDatabase, type TestDatabase } from '../../support/database.js'
+import { runSql } from '../../support/existing.js'
+
+const SQL = `
+  create table orders (id integer primary key);
+  create table order_lines (order_id integer references orders, position integer, article text, primary key (order_id, position));
+  create table cities (id integer primary key, country varchar(2) not null, code varchar(5) not null, unique (country, code));
+  create table deliveries (
+    id integer primary key, order_id integer references orders, "Position" integer, country varchar(2), city varchar(5),
+    order_lines text,
+    foreign key ("Position", order_id) references order_lines (position, order_id) on delete cascade on update cascade,
+    foreign key (country, city) references cities (country, code),
+    constraint to_city foreign key (country, city) references cities (country, code) on delete cascade
+  );
+  create table notes (
+    id integer primary key, a integer, b integer default 1,
+    foreign key (a, b) references order_lines on delete set default
+  );
+  create table parcels (
+    order_id integer, number integer, position integer, primary key (order_id, number),
+    foreign key (order_id, position) references order_lines
+  );
+  insert into orders values (1);
+  insert into order_lines values (1, 2, 'Ink');
+  insert into cities values (1, 'FR', 'PAR');
+  insert into deliveries values (1, 1, 2, 'FR', 'PAR', null), (2, 1, null, null, null, null);
+`
+const RELATIONS = `    relations:
+      order_lines_by_order_position: { model: order_lines, fields: [order, position], on_delete: cascade }
+      cities: { model: cities, fields: [country, city], references: [country, code] }
+`
+
+let folder: string
+let database: TestDatabase
+let scratch: TestDatabase
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'relations-'))
+  database = await openTestDatabase('')
+  scratch = await openTestDatabase('')
+  await runSql(database, SQL)
+})
+afterAll(async () => {
+  await database.close()
+  await scratch.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+test.each([true, false])(
+  'foreign keys of several columns are relations (migrations make the tables: %s)',
+  async (manage) => {
+    const found = await introspect(database, { file: 'resources.yaml', directory: folder, scratch, manage })
+    expect(found.remaining).toEqual([])
+    expect(found.text).toContain(RELATIONS)
+    expect(found.text).toContain('order_lines: { model: order_lines, fields: [order_id, position] }')
+    const unsaid = [
+      'deliveries.to_city: no relation: another',
+      'notes.notes_a_b_fkey: no relation: the file cannot express',
+    ]
+    for (const text of unsaid) expect(found.left).toContainEqual(expect.stringContaining(text))
+    const kept = 'the foreign key keeps ON UPDATE CASCADE'
+    expect(found.left.filter((text) => text.includes(kept))).toHaveLength(manage ? 1 : 0)
+    const api = await startApi(found.text, { database, checkResponses: false })
+    try {
+      const line = { order: 1, position: 2 }
+      expect(await (await api.fetch('/api/deliveries/')).json()).toMatchObject([
+        { id: 1, order_lines_by_order_position: line, cities: { country: 'FR', code: 'PAR' } },
+        { id: 2, order_lines_by_order_position: null, cities: null },
+      ])
+      const rejected = await api.send('PATCH', '/api/deliveries/1/', { position: 3 })
+      const missing = 'The combination of Order and Position names a record that does not exist'
+      expect([rejected.status, await rejected.json()]).toMatchObject([
+        409,
+        { errors: { order: missing, position: missing } },
+      ])
+    } finally {
+      await api.close()
+    }
+  },
+)

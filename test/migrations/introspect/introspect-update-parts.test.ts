@@ -1,0 +1,242 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from '@jest/globals'
+import { addIndex, addRelation, commentIndex } from '../../../src/config/edit/edit-index.js'
+import { projectPerTest } from '../../support/project-per-test.js'
+
+const project = projectPerTest()
+const { run, sql: given } = project
+
+const file = () => join(project.folder, 'resources.yaml')
+
+const TABLES = `
+  create table authors (id bigserial primary key, code varchar(8) not null, name varchar(80) not null);
+  create table shelves (room integer, place integer, primary key (room, place));
+  create table books (
+    id bigserial primary key, "authorId" bigint, author_code varchar(8), room integer, place integer,
+    title varchar(80) not null, isbn varchar(13) not null unique, sold_at timestamptz, pages integer not null
+  );
+  create index on books (title);
+  create index on books (pages) where sold_at is null;
+  create index on books (pages, title);
+  create index on books ((pages % 10));`
+
+/** A file that somebody has edited. */
+const EDITED = `version: 1
+database: { managed: false }
+models:
+  authors:
+    fields:
+      id:   { type: bigint, primary_key: true }
+      code: { type: string, max: 8 } # the short one
+      name: { type: string, max: 80 }
+  shelves:
+    primary_key: [room, place]
+    fields: { room: { type: integer }, place: { type: integer } }
+  volumes:
+    table: books
+    fields:
+      id:      { type: bigint, primary_key: true }
+      writer:  { type: bigint, column: authorId, nullable: true, minimum: 1 }
+      by_code: { type: string, max: 8, column: author_code, nullable: true }
+      room:    { type: integer, nullable: true }
+      place:   { type: integer, nullable: true }
+      title:   { type: string, max: 80, label: Name }
+      isbn:    { type: string, max: 13, unique: true }
+      sold_at: { type: timestamp, nullable: true }
+      length:  { type: integer, column: pages }
+    indexes:
+      - [title] # for the shop
+      - { fields: [length], where: { sold_at: null } }
+      - [length, title]
+resources:
+  volumes: { model: volumes, path: /volumes/, orderable: [title] }
+`
+
+const CHANGES = `
+  alter table authors add unique (code);
+  alter table books add foreign key ("authorId") references authors on delete cascade, add foreign key (author_code) references authors (code),
+    add foreign key (room, place) references shelves on delete set null, drop constraint books_isbn_key;
+  drop index books_title_idx, books_pages_idx;
+  create unique index on books (title, pages);
+  create index on books (lower(title));
+  create index on books using hash (isbn);
+  create index on books ("authorId") where sold_at is not null;
+  create index on shelves (place);`
+
+const UPDATED = `version: 1
+database: { managed: false }
+models:
+  authors:
+    fields:
+      id:   { type: bigint, primary_key: true }
+      code: { type: string, max: 8, unique: true } # the short one
+      name: { type: string, max: 80 }
+  shelves:
+    primary_key: [room, place]
+    fields: { room: { type: integer }, place: { type: integer } }
+    indexes:
+      - [place]
+  volumes:
+    table: books
+    fields:
+      id:      { type: bigint, primary_key: true }
+      writer:  { type: belongs_to, column: authorId, nullable: true, model: authors, on_delete: cascade }
+      by_code: { type: belongs_to, column: author_code, nullable: true, model: authors, references: code }
+      room:    { type: integer, nullable: true }
+      place:   { type: integer, nullable: true }
+      title:   { type: string, max: 80, label: Name }
+      isbn:    { type: string, max: 13 }
+      sold_at: { type: timestamp, nullable: true }
+      length:  { type: integer, column: pages }
+    indexes:
+      # the index "title" is gone:
+      # - [title] # for the shop
+      # the index "pages" is gone:
+      # - { fields: [length], where: { sold_at: null } }
+      - [length, title]
+      - { fields: [writer], where: { sold_at__isnull: false } }
+      - { fields: [isbn], using: hash }
+      - { fields: [title], ignore_case: true }
+      - { fields: [title, length], unique: true }
+    relations:
+      shelves: { model: shelves, fields: [room, place], on_delete: set_null }
+resources:
+  volumes: { model: volumes, path: /volumes/, orderable: [title] }
+`
+
+test.each([
+  ['Unix', (text: string) => text],
+  ['Windows', (text: string) => `\ufeff${text.replaceAll('\n', '\r\n')}`],
+])(
+  'introspect --update of a file from %s adds and comments indexes, and follows foreign keys',
+  async (_system, format) => {
+    await given(TABLES)
+    await writeFile(file(), format(EDITED))
+    expect(await run('introspect', '--update')).toMatchObject({
+      code: 0,
+      stderr: 'nothing to change: every table has a model in resources.yaml\n',
+    })
+    expect(await readFile(file(), 'utf8')).toBe(format(EDITED))
+
+    await given(CHANGES)
+    const updated = await run('introspect', '--update')
+    expect(await readFile(file(), 'utf8')).toBe(format(UPDATED))
+    expect(updated.stderr.match(/^(?:changed|differs|wrote).*$/gm)).toEqual([
+      'changed  authors.code: follows its column: unique: true',
+      'changed  volumes.isbn: follows its column: no unique',
+      'changed  volumes.writer: follows its column: type: belongs_to, model: authors, on_delete: cascade, no minimum',
+      'changed  volumes.by_code: follows its column: type: belongs_to, model: authors, references: code, no max',
+      'changed  shelves: added the index [place]',
+      'changed  volumes: added the index { fields: [writer], where: { sold_at__isnull: false } }',
+      'changed  volumes: added the index { fields: [isbn], using: hash }',
+      'changed  volumes: added the index { fields: [title], ignore_case: true }',
+      'changed  volumes: added the index { fields: [title, length], unique: true }',
+      'changed  volumes: commented out: the index "title" is gone',
+      'changed  volumes: commented out: the index "pages" is gone',
+      'changed  volumes: added the relation shelves: { model: shelves, fields: [room, place], on_delete: set_null }',
+      'wrote resources.yaml: 12 changes',
+    ])
+    expect(updated.code).toBe(0)
+
+    expect(await run('introspect', '--update')).toMatchObject({
+      code: 0,
+      stderr: 'nothing to change: every table has a model in resources.yaml\n',
+    })
+    expect(await readFile(file(), 'utf8')).toBe(format(UPDATED))
+    expect(await run('check', '--database')).toMatchObject({
+      code: 0,
+      stdout: expect.not.stringMatching(/error|SC409/),
+    })
+  },
+)
+
+test('introspect --update keeps an index that it cannot read, and a relation whose foreign key is gone', async () => {
+  await given(`
+    create table authors (id bigserial primary key);
+    create table books (id bigserial primary key, author_id bigint references authors, pages integer not null);
+    create index on books (pages) where pages > 9;`)
+  expect(await run('introspect')).toMatchObject({ code: 0 })
+  const written = await readFile(file(), 'utf8')
+  const edited = written.replace('\nresources:', '    indexes:\n      - [pages]\n\nresources:')
+  await writeFile(file(), edited)
+  await given('alter table books drop constraint books_author_id_fkey')
+  expect(await run('introspect', '--update')).toMatchObject({
+    code: 0,
+    stderr: 'nothing to change: every table has a model in resources.yaml\n',
+  })
+  expect(await readFile(file(), 'utf8')).toBe(edited)
+})
+
+const config = (model: string) => `version: 1\nmodels:\n${model}resources: {}\n`
+const FIELDS = '    fields: { a: { type: integer }, b: { type: integer } }\n'
+
+test.each<[what: string, before: string, after: string]>([
+  ['without indexes', `  one:\n${FIELDS}`, `  one:\n${FIELDS}    indexes:\n      - [a]\n`],
+  [
+    'within braces',
+    '  one: { fields: { a: { type: integer } } }\n',
+    '  one: { fields: { a: { type: integer } }, indexes: [[a]] }\n',
+  ],
+  ['with an empty list', `  one:\n    indexes: []\n${FIELDS}`, `  one:\n    indexes: [[a]]\n${FIELDS}`],
+  [
+    'with a list on one line',
+    `  one:\n    indexes: [[b], [b, a]]\n${FIELDS}`,
+    `  one:\n    indexes: [[b], [b, a], [a]]\n${FIELDS}`,
+  ],
+  [
+    'with a line for each',
+    `  one:\n    indexes:\n    - [b] # b\n${FIELDS}`,
+    `  one:\n    indexes:\n    - [b] # b\n    - [a]\n${FIELDS}`,
+  ],
+  [
+    'with an index of several lines',
+    `  one:\n    indexes:\n      - fields: [b]\n        unique: true\n${FIELDS}`,
+    `  one:\n    indexes:\n      - fields: [b]\n        unique: true\n      - [a]\n${FIELDS}`,
+  ],
+])('an index is added to a model %s', (_what, before, after) => {
+  expect(addIndex(config(before), 'resources.yaml', 'one', '[a]')).toBe(config(after))
+})
+
+test('an index is commented with its lines, the only one with its list, and one that shares a line is left', () => {
+  const gone = (text: string, at: number) =>
+    commentIndex(config(text), 'resources.yaml', { model: 'one', at, reason: 'gone' })
+  const two = `  one:\n    indexes:\n      - fields: [b]\n        unique: true\n      - [a]\n${FIELDS}`
+  expect(gone(two, 0)).toBe(
+    config(
+      `  one:\n    indexes:\n      # gone:\n      # - fields: [b]\n      #   unique: true\n      - [a]\n${FIELDS}`,
+    ),
+  )
+  expect(gone(`  one:\n    indexes:\n      - [a]\n${FIELDS}`, 0)).toBe(
+    config(`  one:\n    # gone:\n    # indexes:\n    #   - [a]\n${FIELDS}`),
+  )
+  expect(gone(`  one:\n    indexes: [[a], [b]]\n${FIELDS}`, 0)).toBeUndefined()
+  expect(gone(two, 2)).toBeUndefined()
+})
+
+test.each<[what: string, before: string, after: string]>([
+  [
+    'without relations',
+    `  one:\n${FIELDS}`,
+    `  one:\n${FIELDS}    relations:\n      two: { model: two, fields: [a, b] }\n`,
+  ],
+  [
+    'within braces',
+    '  one: { fields: { a: { type: integer } } }\n',
+    '  one: { fields: { a: { type: integer } }, relations: { two: { model: two, fields: [a, b] } } }\n',
+  ],
+  [
+    'with none in braces',
+    `  one:\n    relations: {}\n${FIELDS}`,
+    `  one:\n    relations: { two: { model: two, fields: [a, b] } }\n${FIELDS}`,
+  ],
+  [
+    'with another one',
+    `  one:\n    relations:\n      x: { model: x, fields: [b, a] }\n${FIELDS}`,
+    `  one:\n    relations:\n      x: { model: x, fields: [b, a] }\n      two: { model: two, fields: [a, b] }\n${FIELDS}`,
+  ],
+])('a relation is added to a model %s', (_what, before, after) => {
+  expect(addRelation(config(before), 'resources.yaml', 'one', 'two: { model: two, fields: [a, b] }')).toBe(
+    config(after),
+  )
+})

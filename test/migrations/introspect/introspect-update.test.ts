@@ -1,0 +1,208 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from '@jest/globals'
+import { projectPerTest } from '../../support/project-per-test.js'
+
+const project = projectPerTest()
+const { run, sql: given } = project
+
+const file = () => join(project.folder, 'resources.yaml')
+
+const configuration = () => readFile(file(), 'utf8')
+
+const TABLES = `
+  create table authors (id bigserial primary key, name varchar(80) not null);
+  create table books (id bigserial primary key, "pageCount" integer, title varchar(80) not null, old text, price numeric(6, 2));`
+
+/** What somebody made of the file that introspect wrote. */
+const EDITED = `version: 1
+database: { managed: false }
+
+# Our models.
+models:
+  authors:
+    fields:
+      id:   { type: bigint, primary_key: true }
+      name: { type: string, min: 2, max: 80, label: "Full name" } # min by hand
+
+  volumes:
+    table: books
+    fields:
+      id:    { type: bigint, primary_key: true }
+      pages: { type: integer, column: pageCount, nullable: true, minimum: 1 } # by hand
+      title:
+        type: string
+        max: 80 # as the column
+        label: Name
+      # Nobody knows what this is.
+      old:   { type: text, nullable: true }
+      price: { type: decimal, precision: 6, scale: 2, nullable: true }
+
+resources:
+  volumes:
+    model: volumes
+    path: /volumes/
+    orderable: [title, id] # by title first
+  authors: { model: authors, path: /writers/ }
+`
+
+const CHANGES = `
+  alter table books alter "pageCount" type bigint, alter "pageCount" set not null, alter title type varchar(40), drop old,
+    add author_id bigint references authors, add "isSold" boolean not null default false, alter price type numeric(10, 3);
+  create table shops (id bigserial primary key, name text not null)`
+
+const UPDATED = `version: 1
+database: { managed: false }
+
+# Our models.
+models:
+  authors:
+    fields:
+      id:   { type: bigint, primary_key: true }
+      name: { type: string, min: 2, max: 80, label: "Full name" } # min by hand
+
+  volumes:
+    table: books
+    fields:
+      id:    { type: bigint, primary_key: true }
+      pages: { type: bigint, column: pageCount, minimum: 1 } # by hand
+      title:
+        type: string
+        max: 40 # as the column
+        label: Name
+      # Nobody knows what this is.
+      # the column "old" is gone:
+      # old:   { type: text, nullable: true }
+      price: { type: decimal, precision: 10, scale: 3, nullable: true }
+      author: { type: belongs_to, model: authors, nullable: true }
+      is_sold: { type: boolean, column: isSold, default: false }
+
+  shops:
+    fields:
+      id:   { type: bigint, primary_key: true }
+      name: { type: text }
+
+resources:
+  volumes:
+    model: volumes
+    path: /volumes/
+    orderable: [title, id] # by title first
+  authors: { model: authors, path: /writers/ }
+
+  shops:
+    model: shops
+    path: /shops/
+`
+
+test.each([
+  ['Unix', (text: string) => text],
+  ['Windows', (text: string) => `\ufeff${text.replaceAll('\n', '\r\n')}`],
+])(
+  'introspect --update of a file from %s keeps edits, and adds, changes and comments fields',
+  async (_system, format) => {
+    await given(TABLES)
+    await writeFile(file(), format(EDITED))
+    const unchanged = await run('introspect', '--update')
+    expect(unchanged).toMatchObject({
+      code: 0,
+      stderr: 'nothing to change: every table has a model in resources.yaml\n',
+    })
+    expect(await configuration()).toBe(format(EDITED))
+
+    await given(CHANGES)
+    const shown = await run('introspect', '--update', '--print')
+    expect(await configuration()).toBe(format(EDITED))
+    const updated = await run('introspect', '--update')
+    expect(shown.stdout.trimEnd()).toBe(format(UPDATED).trimEnd())
+    expect(updated.stderr.match(/^(?:changed|differs|wrote).*$/gm)).toEqual([
+      'changed  volumes.pages: follows its column: type: bigint, no nullable',
+      'changed  volumes.title: follows its column: type: string, max: 40',
+      'changed  volumes.price: follows its column: type: decimal, precision: 10, scale: 3',
+      'changed  volumes.author: added, for a new column: { type: belongs_to, model: authors, nullable: true }',
+      'changed  volumes.is_sold: added, for a new column: { type: boolean, column: isSold, default: false }',
+      'changed  volumes.old: commented out: the column "old" is gone',
+      'wrote resources.yaml: 6 changes, 1 model more',
+    ])
+    expect(updated.code).toBe(0)
+    expect(await configuration()).toBe(format(UPDATED))
+
+    const written = await configuration()
+    const again = await run('introspect', '--update')
+    expect(again).toMatchObject({ code: 0, stderr: 'nothing to change: every table has a model in resources.yaml\n' })
+    expect(await configuration()).toBe(written)
+    expect(await run('check', '--database')).toMatchObject({
+      code: 0,
+      stdout: expect.not.stringMatching(/error|SC409/),
+    })
+    const plan = await run('migrate', 'plan')
+    expect(plan).toMatchObject({
+      code: 0,
+      stdout: 'nothing to migrate: the files make the schema of the configuration\n',
+    })
+  },
+)
+
+test('introspect --update reports what it cannot write, and leaves the file as it is', async () => {
+  await given(TABLES)
+  const text = EDITED.replace('[title, id]', '[title, old]')
+  await writeFile(file(), text)
+  await given('alter table books drop old; drop table authors')
+  const { code, stdout } = await run('introspect', '--update', '--json')
+  expect({ code, report: JSON.parse(stdout) as unknown }).toEqual({
+    code: 1,
+    report: {
+      schemaVersion: 1,
+      models: [],
+      left: [],
+      changes: [],
+      differs: [
+        'not written: volumes.old: commented out: the column "old" is gone, because resources.yaml:29: the model `volumes` has no field `old`',
+        'table authors is missing',
+        'column books.old is missing',
+      ],
+    },
+  })
+  expect(await configuration()).toBe(text)
+})
+
+test('introspect --update rejects tables that migrations of the project make', async () => {
+  await given(TABLES)
+  expect(await run('introspect', '--manage')).toMatchObject({ code: 0 })
+  const before = await configuration()
+  const { code, stderr } = await run('introspect', '--update')
+  expect({ code, stderr }).toEqual({
+    code: 2,
+    stderr: `error: migrations of this project make the tables, and --update is for tables of others
+  = help: See what differs: snippetctl check --database
+`,
+  })
+  expect(await configuration()).toBe(before)
+})
+
+test('a relation follows the key that it refers to in the same run, and a key without its counter becomes one of clients', async () => {
+  await given(`create table authors (id serial primary key, name text);
+    create table books (id serial primary key, author_id integer references authors)`)
+  expect(await run('introspect')).toMatchObject({ code: 0 })
+  await given('alter table authors alter id type bigint, alter id drop default')
+  const updated = await run('introspect', '--update')
+  expect(updated).toMatchObject({ code: 0, stderr: expect.not.stringContaining('differs') })
+  const text = await configuration()
+  expect(text).toMatch(/id: +\{ type: bigint, primary_key: true, key: client \}/)
+  expect(await run('check', '--database')).toMatchObject({ code: 0, stdout: expect.not.stringContaining('SC409') })
+  expect(await run('introspect', '--update')).toMatchObject({ stderr: expect.stringMatching(/^nothing to change/) })
+  expect(await configuration()).toBe(text)
+})
+
+test('a table whose key is gone is reported by --update and by check --database', async () => {
+  await given('create table books (isbn text primary key, title text)')
+  expect(await run('introspect')).toMatchObject({ code: 0 })
+  await given('alter table books drop isbn')
+  expect(await run('introspect', '--update')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('differs  column books.isbn is missing'),
+  })
+  expect(await run('check', '--database')).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('warning[SC409]: column books.isbn is missing'),
+  })
+})

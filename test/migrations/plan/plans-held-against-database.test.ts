@@ -1,0 +1,153 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import {
+  BOOKS,
+  BOOKS_MIGRATION,
+  BOOKS_MIGRATION_FILE,
+  makeProject,
+  type Project,
+  runInHost,
+} from '../../support/cli.js'
+import { envOf, openOnlyOnServer, type TestDatabase } from '../../support/database.js'
+import { onProjectDatabase, runSql } from '../../support/existing.js'
+
+let project: Project
+let database: TestDatabase | undefined
+
+const withField = (field: string) => BOOKS.replace('max: 100 }\n', `max: 100 }\n      ${field}\n`)
+const PAGES = '-- up\n\nalter table books add pages integer;\n\n-- down\n\nalter table books drop pages;\n'
+
+beforeEach(async () => {
+  project = await makeProject({
+    'resources.yaml': withField('pages: { type: integer, nullable: true }'),
+    [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION,
+    'migrations/0002_add_pages.sql': PAGES,
+  })
+  database = await openOnlyOnServer()
+  await migrate('up')
+})
+
+afterEach(async () => {
+  await database?.close()
+  await project.remove()
+})
+
+const migrate = (...args: readonly string[]) =>
+  runInHost(['migrate', ...args], { cwd: project.folder, env: envOf(database) })
+
+const sql = (text: string) => onProjectDatabase(project, database, (connection) => runSql(connection, text))
+
+describe('a nullable field that becomes required', () => {
+  beforeEach(() => sql(`insert into books (title, pages) values ('a', 1), ('b', null), ('c', null)`))
+
+  test('is rejected while rows have no value, with both ways out', async () => {
+    await project.write('resources.yaml', withField('pages: { type: integer }'))
+    const rejected = await migrate('plan', '--write')
+    expect(rejected).toMatchObject({ code: 1 })
+    expect(rejected.stdout).toContain(
+      'books.pages cannot become required, because 2 of 3 rows have no value: give the field a `default`, which these rows get ' +
+        'unless it must be unique, or fill them first: update "books" set "pages" = … where "pages" is null',
+    )
+    await sql('update "books" set "pages" = 0 where "pages" is null')
+    expect(await migrate('plan', '--write', 'require_pages')).toMatchObject({ code: 0 })
+    expect(await migrate('up')).toMatchObject({ code: 0 })
+  })
+
+  test('with a default is written with the update of these rows', async () => {
+    await project.write('resources.yaml', withField('pages: { type: integer, default: 7 }'))
+    const planned = await migrate('plan', '--write', 'require_pages')
+    expect(planned).toMatchObject({ code: 0 })
+    expect(planned.stdout).toContain('2 of 3 rows get 7')
+    expect(await migrate('up')).toMatchObject({ code: 0 })
+    const query = { text: 'select sum(pages)::text from books', values: [] }
+    expect(await onProjectDatabase(project, database, async (open) => (await open.query(query)).rows)).toEqual([['15']])
+  })
+
+  test('with a default is rejected if the values must be unique', async () => {
+    await project.write('resources.yaml', withField('pages: { type: integer, default: 7, unique: true }'))
+    expect(await migrate('plan')).toMatchObject({
+      stdout: expect.stringContaining('books.pages cannot become required, because 2 of 3 rows have no value'),
+    })
+  })
+})
+
+describe('a plan is rejected with a way out', () => {
+  test('if a view of this database reads the column', async () => {
+    await sql('create view long_books as select title from books where pages > 100')
+    await project.write('resources.yaml', withField('pages: { type: bigint, nullable: true }'))
+    const rejected = await migrate('plan', '--write')
+    expect(rejected).toMatchObject({ code: 1 })
+    expect(rejected.stdout).toContain(
+      'books.pages cannot be changed, because the view long_books of this database reads it: drop the view',
+    )
+    await sql('drop view long_books')
+    expect(await migrate('plan', '--write', 'long_pages')).toMatchObject({ code: 0 })
+    expect(await migrate('up')).toMatchObject({ code: 0 })
+  })
+
+  test('if the name of a column or table is taken', async () => {
+    await sql('alter table books add note text; create table members (id integer)')
+    await project.write(
+      'resources.yaml',
+      withField('pages: { type: integer, nullable: true }\n      note: { type: text, nullable: true }').replace(
+        'resources:',
+        '  member:\n    table: members\n    fields:\n      id: { type: bigint, primary_key: true }\nresources:',
+      ),
+    )
+    const rejected = await migrate('plan', '--write')
+    expect(rejected).toMatchObject({ code: 1 })
+    expect(rejected.stdout).toContain(
+      'books.note exists in this database, and no migration made it: keep it: snippetctl migrate adopt books.note',
+    )
+    expect(rejected.stdout).toContain(
+      'members exists in this database, and no migration made it: give the model another `table`',
+    )
+    await sql('drop table members; alter table books drop note')
+    expect(await migrate('plan', '--write', 'members')).toMatchObject({ code: 0 })
+    expect(await migrate('up')).toMatchObject({ code: 0 })
+  })
+})
+
+describe('a conversion is given on the command line', () => {
+  beforeEach(async () => {
+    await sql(`insert into books (title, pages) values ('a', 1), ('b', 2)`)
+    await project.write('resources.yaml', withField('pages: { type: choice, choices: [short, long] }'))
+    await sql('alter table books alter pages set not null')
+  })
+
+  test('by the option that the rejection names', async () => {
+    const rejected = await migrate('plan', '--write')
+    expect(rejected).toMatchObject({ code: 1 })
+    expect(rejected.stdout).toContain(
+      'books.books_pages_type cannot be added, because 2 of 2 rows violate it: ' +
+        `correct these rows, or convert them to values that it accepts: --using 'books.pages=…'`,
+    )
+    const using = `books.pages=case when pages > 1 then 'long' else 'short' end`
+    const reverse = `books.pages=case pages when 'long' then 2 else 1 end`
+    expect(await migrate('plan', '--write', 'name_pages', '--using', using, '--reverse', reverse)).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining(
+        `sets each value to case when pages > 1 then 'long' else 'short' end: 2 of 2 rows change; `,
+      ),
+    })
+    expect(await migrate('up')).toMatchObject({ code: 0 })
+    expect(await migrate('plan', '--using', using)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('the type of books.pages does not change'),
+    })
+    expect(await migrate('down')).toMatchObject({ code: 0 })
+    const query = { text: 'select title, pages::text from books order by id', values: [] }
+    expect(await onProjectDatabase(project, database, async (open) => (await open.query(query)).rows)).toEqual([
+      ['a', '1'],
+      ['b', '2'],
+    ])
+  })
+
+  test.each<[args: readonly string[], message: string]>([
+    [['--using', 'pages=1'], 'It must be table.column=expression, such as books.price=price * 100.'],
+    [['--using', 'books.pages= '], 'It must be table.column=expression'],
+    [['--using', 'books.pages=1', '--using', 'books.pages=2'], 'books.pages has an expression already.'],
+    [['--reverse', 'books.pages=1'], '--reverse books.pages: there is no --using for this column'],
+  ])('and rejected: %j', async (args, message) => {
+    expect(await migrate('plan', ...args)).toMatchObject({ code: 2, stderr: expect.stringContaining(message) })
+  })
+})

@@ -1,0 +1,198 @@
+import { beforeEach, describe, expect, test } from '@jest/globals'
+import { planMigration, writeMigration } from '../../../src/migrations/plan/generate.js'
+import { migrateDown, migrateUp } from '../../../src/migrations/run/run.js'
+import { startApi } from '../../support/api.js'
+import { specOf } from '../../support/config.js'
+import type { TestDatabase } from '../../support/database.js'
+import { type Folder, makeFolder, openForEach } from '../../support/migrations.js'
+
+interface Parts {
+  readonly loan?: string
+  readonly views?: string
+}
+
+const LOAN = 'days: { type: integer }, note: { type: text, nullable: true }'
+/** The view that reads the other one stands first. */
+const VIEWS = `
+  busy:
+    view: select member_id as id, loans from loans_by_member where loans > 1;
+    fields: { id: { type: integer, primary_key: true }, loans: { type: bigint } }
+  loans_by_member:
+    view: |
+      select member_id, count(*) as loans, sum(days) as days
+      from loans group by member_id
+    primary_key: [member]
+    fields: { member: { type: belongs_to, model: member }, loans: { type: bigint }, days: { type: bigint } }`
+
+const yamlOf = ({ loan = LOAN, views = VIEWS }: Parts = {}) => `version: 1
+api: { prefix: "" }
+models:
+  member: { table: members, fields: { id: { type: integer, primary_key: true }, name: { type: string, max: 20 } } }
+  loan:
+    table: loans
+    fields: { id: { type: bigint, primary_key: true }, member: { type: belongs_to, model: member }, ${loan} }
+${views}
+`
+const RESOURCES = `
+resources:
+  member: { model: member, path: /members/ }
+  report: { model: loans_by_member, path: /report/, read_only: true, filterable: { loans: [gte] }, orderable: [loans], expand: [member] }
+  busy: { model: busy, path: /busy/, operations: [list] }
+`
+
+const databases = openForEach()
+let database: TestDatabase
+let folder: Folder
+beforeEach(async () => {
+  database = databases.database
+  folder = await makeFolder()
+})
+
+const query = async (text: string) => (await database.query({ text, values: [] })).rows
+const plan = (parts?: Parts) => planMigration(specOf(yamlOf(parts)), folder.path, databases.scratch)
+
+/** The steps of a plan, which is applied. */
+async function apply(parts?: Parts): Promise<readonly string[]> {
+  const planned = await plan(parts)
+  expect(planned.rejections).toEqual([])
+  await writeMigration(planned, folder.path)
+  await migrateUp(database, folder.path, { allows: () => true })
+  expect(await plan(parts)).toMatchObject({ steps: [], rejections: [] })
+  return planned.steps.map(({ change, subject }) => `${change} ${subject}`)
+}
+
+const fill = async () => {
+  await query("insert into members (name) values ('Ada'), ('Bob')")
+  await query('insert into loans (member_id, days) values (1, 5), (1, 6), (2, 7)')
+}
+const report = () => query('select member_id, loans, days from loans_by_member order by 1')
+
+test('a report is a view and a resource, without code', async () => {
+  expect(await apply()).toEqual(['add members', 'add loans', 'add loans_by_member', 'add busy'])
+  await fill()
+  const api = await startApi(yamlOf() + RESOURCES, { database })
+  const get = async (path: string) => (await api.fetch(path)).json()
+  expect(await get('/report/?ordering=-loans')).toEqual([
+    { member: 1, loans: 2, days: 11 },
+    { member: 2, loans: 1, days: 7 },
+  ])
+  expect(await get('/report/?loans__gte=2&expand=member')).toMatchObject([{ expanded: { member: { name: 'Ada' } } }])
+  expect(await get('/report/2/')).toEqual({ member: 2, loans: 1, days: 7 })
+  expect(await get('/busy/')).toEqual([{ id: 1, loans: 2 }])
+  expect((await api.send('POST', '/report/', {})).status).toBe(405)
+  await api.close()
+})
+
+test('a changed query replaces the view in place, and `down` brings the former one back', async () => {
+  await apply()
+  await fill()
+  const views = VIEWS.replace('group by member_id', 'where days > 5 group by member_id')
+  expect(await apply({ views })).toEqual(['change loans_by_member'])
+  expect(await report()).toEqual([
+    ['1', '1', '6'],
+    ['2', '1', '7'],
+  ])
+  await migrateDown(database, folder.path, { allows: () => true })
+  expect(await report()).toEqual([
+    ['1', '2', '11'],
+    ['2', '1', '7'],
+  ])
+})
+
+test('a changed column recreates the view and the views that read it', async () => {
+  await apply()
+  const views = VIEWS.replace('sum(days) as days', 'sum(days) as days, max(days) as most').replace(
+    'days: { type: bigint }',
+    'days: { type: bigint }, most: { type: integer }',
+  )
+  expect(await apply({ views })).toEqual(['drop busy', 'drop loans_by_member', 'add loans_by_member', 'add busy'])
+})
+
+test('a view does not stand in the way of a column that changes, goes or is renamed', async () => {
+  await apply()
+  await fill()
+  const again = ['drop busy', 'drop loans_by_member', 'add loans_by_member', 'add busy']
+  const wide = { loan: LOAN.replace('integer', 'bigint'), views: VIEWS.replace('sum(days)', 'sum(days)::bigint') }
+  expect(await apply(wide)).toEqual([...again.slice(0, 2), 'change loans.days', ...again.slice(2)])
+  expect(await report()).toEqual([
+    ['1', '2', '11'],
+    ['2', '1', '7'],
+  ])
+  const renamed = {
+    loan: wide.loan.replace('days: { type: bigint }', 'length: { type: bigint, renamed_from: days }'),
+    views: wide.views.replace('sum(days)', 'sum(length)'),
+  }
+  expect(await apply(renamed)).toEqual(['rename loans.length'])
+  const gone = {
+    loan: renamed.loan.replace('length: { type: bigint, renamed_from: days }, ', ''),
+    views: renamed.views.replace('sum(length)::bigint', 'max(id)'),
+  }
+  expect(await apply(gone)).toEqual([...again.slice(0, 2), 'drop loans.length', ...again.slice(2)])
+  await migrateDown(database, folder.path, { allows: () => true })
+  expect(await query('select loans from loans_by_member order by 1')).toEqual([['1'], ['2']])
+})
+
+test('a view whose model is gone is dropped; views of others are left alone', async () => {
+  await folder.write(
+    '0001_by_hand.sql',
+    '-- up\ncreate table t (a integer);\ncreate view v as select a from t;\n-- down\n',
+  )
+  await apply()
+  await folder.write('0003_more.sql', '-- up\ncreate view w as select id from members;\n-- down\ndrop view w;\n')
+  expect(await apply({ views: '' })).toEqual(['drop busy', 'drop loans_by_member'])
+  expect(
+    await query(
+      "select relname from pg_class where relkind = 'v' and relnamespace = 'public'::regnamespace order by 1",
+    ),
+  ).toEqual([['v'], ['w']])
+})
+
+describe('a plan is rejected', () => {
+  test.each([
+    [
+      'a query with a mistake',
+      'select nobody from loans',
+      'PostgreSQL rejects the view of the model `loans_by_member`: column "nobody" does not exist',
+    ],
+    ['several statements', 'select 1; drop table loans', 'must be one query, without a semicolon within'],
+    [
+      'a column that is missing',
+      'select id as member_id, id as loans from loans',
+      'column loans_by_member.days is missing',
+    ],
+    [
+      'a column of another type',
+      "select member_id, 1::bigint as loans, 'x'::text as days from loans",
+      'column loans_by_member.days is text and should be bigint',
+    ],
+  ])('for %s', async (_what, view, message) => {
+    const views = VIEWS.replace(/view: \|\n.*\n.*\n/, `view: ${JSON.stringify(view)}\n`).replace(
+      / {2}busy:\n.*\n.*\n/,
+      '',
+    )
+    await expect(plan({ views })).rejects.toThrow(message)
+  })
+})
+
+test.each([
+  [
+    'indexes',
+    '{ view: select 1 as id, indexes: [[id]], fields: { id: { type: integer, primary_key: true } } }',
+    '',
+    'cannot have both `view` and `indexes`',
+  ],
+  [
+    '`managed: false`',
+    '{ view: select 1 as id, managed: false, fields: { id: { type: integer, primary_key: true } } }',
+    '',
+    'migrations make the view `a`, and `managed` is false',
+  ],
+  [
+    'a resource that does not say its operations',
+    '{ view: select 1 as id, fields: { id: { type: integer, primary_key: true } } }',
+    'resources: { a: { model: a, path: /a/ } }\n',
+    '`a` is a view, so the resource `a` must say which operations it has',
+  ],
+])('%s of a view is reported', (_what, model, resources, message) => {
+  expect(() => specOf(`version: 1\nmodels:\n  a: ${model}\n${resources}`)).toThrow(message)
+})

@@ -1,0 +1,212 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { destroyedBy, formatNamed } from '../../../src/migrations/run/destruction.js'
+import { migrateDown, migrateUp, migrationStatus } from '../../../src/migrations/run/run.js'
+import { splitStatements } from '../../../src/migrations/files/statements.js'
+import { BOOKS, makeProject, type Outcome, type Project, runInHost } from '../../support/cli.js'
+import { envOf, openTestDatabase, type TestDatabase } from '../../support/database.js'
+import { failureOf, makeFolder, tablesOf } from '../../support/migrations.js'
+
+const MADE =
+  "-- up\ncreate table books (id int primary key, title text, size int);\ninsert into books values (1, 'a', 3), (2, 'b', null);\n-- down\ndrop table books;\n"
+const SAFE = '-- up\ncreate table more (id int);\n-- down\ndrop table more;\n'
+
+let database: TestDatabase
+
+beforeEach(async () => {
+  database = await openTestDatabase()
+})
+
+afterEach(() => database.close())
+
+describe('data loss in a migration', () => {
+  test.each<[sql: string, object: string, says: RegExp]>([
+    [
+      'alter table books drop column size;',
+      'books.size',
+      /^0003_less drops the column books\.size: 1 value is lost with it$/,
+    ],
+    ['alter table "books" drop "size";', 'books.size', /drops the column books\.size/],
+    [
+      'ALTER TABLE IF EXISTS public.books ADD x int, DROP IF EXISTS size;',
+      'books.size',
+      /drops the column books\.size/,
+    ],
+    ['drop table books;', 'books', /^0003_less drops the table books: 2 rows are lost with it$/],
+    ['/* ; */ truncate books;', 'books', /^0003_less deletes from the table books: 2 rows are in it$/],
+    ['delete from books where id = 1;', 'books', /deletes from the table books/],
+    [
+      'create table if not exists books (id int primary key); delete from books;',
+      'books',
+      /deletes from the table books: 2/,
+    ],
+    [
+      'create table kept (id int); with moved as (delete from books returning id) insert into kept select * from moved;',
+      'books',
+      /deletes from the table books: 2/,
+    ],
+    ['do $$ begin delete from books; end $$;', 'books', /deletes from the table books: 2/],
+    ["do $$ begin -- it's time\n delete from books where id = '1'; end $$;", 'books', /deletes from the table books/],
+    ['alter table books rename size to pages; alter table books drop pages;', 'books.pages', /drops .* books\.pages/],
+    ["do $$ begin execute 'alter table books drop si' || 'ze'; end $$;", 'books.size', /drops the column books\.size$/],
+    ['create schema s; alter table books set schema s; drop schema s cascade;', 'books', /drops the table books$/],
+  ])('must be named: %s', async (sql, object, says) => {
+    const folder = await makeFolder({ '0001_books.sql': MADE })
+    await migrateUp(database, folder.path)
+    await folder.write('0002_more.sql', SAFE)
+    await folder.write('0003_less.sql', `-- up\n${sql}\n`)
+    const look = async () => (await database.query({ text: 'select * from books order by id', values: [] })).rows
+    const before = await look()
+    expect(await failureOf(migrateUp(database, folder.path))).toMatch(says)
+    expect(await failureOf(migrateUp(database, folder.path, { allows: (name) => name === 'others' }))).toMatch(says)
+    expect(await look()).toEqual(before)
+    const allows = (name: string) => name === object
+    expect((await migrateUp(database, folder.path, { allows })).at(-1)).toMatchObject({ name: '0003_less' })
+  })
+
+  test.each([
+    ['truncate books cascade;', ['books', 'lines', 'reviews']],
+    ['delete from books;', ['books', 'lines']],
+  ])('by `%s` must be named for the tables that lose rows by foreign keys', async (sql, objects) => {
+    const referring =
+      'create table reviews (book int references books); create table lines (book int references books on delete cascade); insert into lines values (1);'
+    const folder = await makeFolder({ '0001_books.sql': MADE, '0002_referring.sql': `-- up\n${referring}\n` })
+    await migrateUp(database, folder.path)
+    await folder.write('0003_less.sql', `-- up\n${sql}\n`)
+    const failure = await failureOf(migrateUp(database, folder.path, { allows: (name) => name === 'books' }))
+    for (const object of objects.slice(1)) expect(failure).toContain(`0003_less deletes from the table ${object}: `)
+    expect(failure.split('deletes from')).toHaveLength(objects.length)
+    const allows = (name: string) => objects.includes(name)
+    expect((await migrateUp(database, folder.path, { allows })).at(-1)).toMatchObject({ name: '0003_less' })
+  })
+
+  test.each<[sql: string, object: string, says: string]>([
+    ['delete from app.books;', 'app.books', 'deletes from the table app.books: 1 row is in it'],
+    ['drop table "app"."books";', 'app.books', 'drops the table app.books: 1 row is lost with it'],
+    ['drop table app."b.c";', 'app."b.c"', 'drops the table app."b.c": 0 rows are lost with it'],
+    ['alter table app.books drop size;', 'app.books.size', 'drops the column app.books.size: 1 value is lost with it'],
+    [
+      'alter table app.books rename to old; delete from app.old;',
+      'app.old',
+      'deletes from the table app.old: 1 row is in it',
+    ],
+    [
+      'alter table app.notes set schema public; delete from notes;',
+      'notes',
+      'deletes from the table notes: 1 row is in it',
+    ],
+    [
+      'set local search_path = app; delete from notes;',
+      'app.notes',
+      'deletes from the table app.notes: 1 row is in it',
+    ],
+    [
+      'delete from app.books; create table books_2 (id int); delete from books_2;',
+      'app.books',
+      'app.books: 1 row is in it',
+    ],
+    ['do $$ begin delete from app.books; end $$;', 'app.books', 'app.books: 1 row is in it'],
+  ])('in another schema must be named with it: %s', async (sql, object, says) => {
+    const others =
+      'create schema app; create table app.books (size int); create table app.notes (id int); create table app."b.c" (id int); ' +
+      'insert into app.books values (3); insert into app.notes values (1);'
+    const folder = await makeFolder({ '0001_books.sql': MADE, '0002_others.sql': `-- up\n${others}\n` })
+    await migrateUp(database, folder.path)
+    await folder.write('0003_less.sql', `-- up\n${sql}\n`)
+    expect(await failureOf(migrateUp(database, folder.path, { allows: (name) => name === 'books' }))).toContain(says)
+    const allows = (name: string) => name === object
+    expect((await migrateUp(database, folder.path, { allows })).at(-1)).toMatchObject({ name: '0003_less' })
+  })
+
+  test('names tables of other schemas that lose rows by foreign keys', async () => {
+    const referring = 'create schema app; create table app.lines (book int references books on delete cascade);'
+    const folder = await makeFolder({ '0001_books.sql': MADE, '0002_referring.sql': `-- up\n${referring}\n` })
+    await migrateUp(database, folder.path)
+    await folder.write('0003_less.sql', '-- up\ndelete from books;\n')
+    expect(await failureOf(migrateUp(database, folder.path, { allows: (name) => name === 'books' }))).toBe(
+      '0003_less deletes from the table app.lines: 0 rows are in it',
+    )
+  })
+
+  test('is rejected before anything is applied, even the safe part', async () => {
+    const folder = await makeFolder({ '0001_books.sql': MADE })
+    await migrateUp(database, folder.path)
+    await folder.write('0002_more.sql', SAFE)
+    await folder.write('0003_less.sql', '-- up\ncreate table other (id int);\nalter table books drop size;\n')
+    await failureOf(migrateUp(database, folder.path))
+    expect(await tablesOf(database)).toEqual(['books'])
+    expect((await migrationStatus(database, folder.path)).map(({ state }) => state)).toEqual([
+      'applied',
+      'pending',
+      'pending',
+    ])
+  })
+
+  test('does not occur in a database created from all files', async () => {
+    const files = {
+      '0001_books.sql': MADE,
+      '0002_less.sql': '-- up\nalter table books drop size;\ndrop table books;\n',
+    }
+    expect(await migrateUp(database, (await makeFolder(files)).path)).toHaveLength(2)
+  })
+
+  test('must be named for down, too', async () => {
+    const folder = await makeFolder({ '0001_books.sql': MADE, '0002_more.sql': SAFE })
+    await migrateUp(database, folder.path)
+    expect(await failureOf(migrateDown(database, folder.path, { steps: 2, allows: (name) => name === 'more' }))).toBe(
+      '0001_books drops the table books: 2 rows are lost with it',
+    )
+    expect(await tablesOf(database)).toEqual(['books', 'more'])
+  })
+})
+
+test.each<[sql: string, objects: readonly string[]]>([
+  ['alter table a drop constraint b, alter c drop not null, alter column d drop default', []],
+  ['create table a (b int); alter table a drop b; drop table a', []],
+  ['alter table a add b int, add constraint x check (b > 1); alter table a drop b', []],
+  ['alter table a rename to b; drop table b', ['b']],
+  ['drop table if exists a, "B b", public.c cascade', ['a', 'B b', 'c']],
+  ['merge into a using b on true when matched then delete', ['a']],
+  ["with x as (select 'delete from a') merge into b using x on true when matched then do nothing", []],
+  [`with x as (select "it's" from b) delete from a where c = 'd'`, ['a']],
+  [String.raw`with x as (select E'\'' from b) delete /* now */ from a where c = 'd'`, ['a']],
+  ['alter table a add if not exists b int; alter table a drop b', ['a.b']],
+  ['create table app (b int); delete from app.b', ['app.b']],
+  ['create table s.a (b int); delete from s.a; delete from a', ['a']],
+  ["comment on table a is 'drop table a'; drop index a; drop view a", []],
+])('`%s` destroys %j', (sql, objects) => {
+  expect(destroyedBy(splitStatements(sql), 'public').map(({ object }) => formatNamed(object))).toEqual(objects)
+})
+
+describe('the command', () => {
+  let project: Project
+
+  beforeEach(async () => {
+    project = await makeProject({ 'resources.yaml': BOOKS, 'migrations/0001_books.sql': MADE })
+  })
+
+  afterEach(() => project.remove())
+
+  const migrate = (...args: readonly string[]): Promise<Outcome> =>
+    runInHost(['migrate', ...args], {
+      cwd: project.folder,
+      env: envOf(database),
+    })
+
+  test('exits with 3 without a terminal, and names the flag that allows it (promise 11)', async () => {
+    await migrate('up')
+    await project.write('migrations/0002_less.sql', '-- up\nalter table books drop column size;\n')
+    expect(await migrate('up')).toEqual({
+      code: 3,
+      stdout: '',
+      stderr:
+        'error: data would be lost, and confirmation needs a terminal: 0002_less drops the column books.size: 1 value is lost with it\n' +
+        '  = help: allow exactly this: --allow-destructive=books.size\n',
+    })
+    expect(await migrate('up', '--allow-destructive=books.title')).toMatchObject({ code: 3 })
+    expect(await migrate('up', '--allow-destructive=*')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('there is no wildcard'),
+    })
+    expect(await migrate('up', '--allow-destructive=books.size')).toMatchObject({ code: 0 })
+  })
+})

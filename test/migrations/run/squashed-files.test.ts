@@ -1,0 +1,170 @@
+import { readdir, readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import {
+  BOOKS,
+  BOOKS_MIGRATION,
+  BOOKS_MIGRATION_FILE,
+  makeProject,
+  type Project,
+  runInHost,
+} from '../../support/cli.js'
+import { envOf, openOnlyOnServer, type TestDatabase } from '../../support/database.js'
+import { onProjectDatabase } from '../../support/existing.js'
+
+let project: Project
+let database: TestDatabase | undefined
+
+const PAGES = '-- up\n\nalter table books add pages integer;\n\n-- down\n\nalter table books drop pages;\n'
+const NOTE = '-- up\n\nalter table books add note text;\n\n-- down\n\nalter table books drop note;\n'
+
+beforeEach(async () => {
+  project = await makeProject({
+    'resources.yaml': BOOKS,
+    [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION,
+    'migrations/0002_add_pages.sql': PAGES,
+  })
+  database = await openOnlyOnServer()
+})
+
+afterEach(async () => {
+  await database?.close()
+  await project.remove()
+})
+
+const migrate = (...args: readonly string[]) =>
+  runInHost(['migrate', ...args], { cwd: project.folder, env: envOf(database) })
+
+const files = async () => (await readdir(join(project.folder, 'migrations'))).sort()
+const read = (name: string) => readFile(join(project.folder, 'migrations', name), 'utf8')
+
+const cell = (text: string) =>
+  onProjectDatabase(
+    project,
+    database,
+    async (connection) => (await connection.query({ text, values: [] })).rows[0]?.[0],
+  )
+
+describe('migrate squash', () => {
+  test('replaces files in a database that ran all of them, and later files keep their numbers', async () => {
+    await migrate('up')
+    const outcome = await migrate('squash')
+    expect(outcome).toMatchObject({ code: 0 })
+    expect(outcome.stderr).toContain('wrote migrations/0002_squashed.sql in place of 2 files: it makes the same schema')
+    expect(await files()).toEqual(['0002_squashed.sql'])
+    const text = await read('0002_squashed.sql')
+    expect(text.match(/create table/g)).toHaveLength(1)
+    expect(text).not.toContain('alter table "books" add')
+    expect(await migrate('up')).toMatchObject({ code: 0, stderr: expect.stringContaining('nothing to apply') })
+    await project.write('migrations/0003_add_note.sql', NOTE)
+    expect(await migrate('up')).toMatchObject({ code: 0, stderr: expect.stringMatching(/^applied {2}0003_add_note/) })
+    expect((await migrate('status')).stdout).toMatch(/applied +0002_squashed .*\napplied +0003_add_note/)
+    expect(await migrate('down', '--allow-destructive=books.note')).toMatchObject({ code: 0 })
+    expect(await migrate('down')).toMatchObject({ code: 2, stderr: expect.stringContaining('has no down part') })
+    await migrate('up')
+    expect(await migrate('squash', '--name', 'again')).toMatchObject({ code: 0 })
+    expect(await files()).toEqual(['0003_again.sql'])
+    expect(await migrate('up')).toMatchObject({ code: 0, stderr: expect.stringContaining('nothing to apply') })
+  })
+
+  test('makes the same schema and rows in a new database', async () => {
+    await project.write(
+      'migrations/0003_first_book.sql',
+      '-- up\n\ninsert into books (title, pages) values (\'One; "two"\', 3);\n\n-- down\n\ndelete from books;\n',
+    )
+    expect(await migrate('squash')).toMatchObject({ code: 0 })
+    expect(await migrate('up')).toMatchObject({ code: 0, stderr: expect.stringMatching(/^applied {2}0003_squashed/) })
+    expect(await cell('select title || pages from books')).toBe('One; "two"3')
+  })
+
+  test('rejects a database that ran only some of the files, and names the way out', async () => {
+    await migrate('up')
+    await project.write('migrations/0003_add_note.sql', NOTE)
+    expect(await migrate('squash')).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(
+        /applied only some of the files, and not 0003_add_note\n {2}= help: Apply them first, here and in every other database: snippetctl migrate up/,
+      ),
+    })
+    expect(await files()).toHaveLength(3)
+    expect(await migrate('squash', '--through', '0002_add_pages')).toMatchObject({ code: 0 })
+    expect(await files()).toEqual(['0002_squashed.sql', '0003_add_note.sql'])
+  })
+
+  test('in another database that ran only some of the files, up stops and says what to do', async () => {
+    const old = [await read('0001_create_books.sql'), await read('0002_add_pages.sql')]
+    // The project is squashed elsewhere, while this database has the first file only.
+    await project.write('migrations/0002_add_pages.sql', '-- up\n\n-- down\n')
+    await migrate('up')
+    await project.write('migrations/0002_add_pages.sql', old[1] ?? '')
+    const elsewhere = await makeProject({
+      'resources.yaml': BOOKS,
+      [BOOKS_MIGRATION_FILE]: old[0] ?? '',
+      'migrations/0002_add_pages.sql': old[1] ?? '',
+    })
+    await runInHost(['migrate', 'squash'], { cwd: elsewhere.folder })
+    const squashed = await readFile(join(elsewhere.folder, 'migrations', '0002_squashed.sql'), 'utf8')
+    await elsewhere.remove()
+    await project.write('migrations/0002_squashed.sql', squashed)
+    expect(await migrate('up')).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/0001_create_books\.sql is replaced by 0002_squashed: delete it/),
+    })
+    await rm(join(project.folder, 'migrations/0001_create_books.sql'))
+    await rm(join(project.folder, 'migrations/0002_add_pages.sql'))
+    const rejected = await migrate('up')
+    expect(rejected).toMatchObject({ code: 2 })
+    expect(rejected.stderr).toContain(
+      '0002_squashed replaces several migrations, but this database has applied only some of them: 0002_add_pages not at all, or with another text',
+    )
+    expect(rejected.stderr).toContain(
+      'with the version of the project that still has their files: snippetctl migrate up',
+    )
+    const diagnosed = await migrate('resolve')
+    expect(diagnosed).toMatchObject({ code: 1 })
+    expect(diagnosed.stdout).toContain('make it: alter table "books" add column "pages" integer')
+    await onProjectDatabase(project, database, (connection) =>
+      connection.query({ text: 'alter table "books" add column "pages" integer', values: [] }),
+    )
+    expect((await migrate('resolve')).stdout).toContain(
+      'confirms this: snippetctl migrate resolve --applied 0002_squashed\n',
+    )
+    expect(await migrate('resolve', '--applied', '0002_squashed')).toMatchObject({ code: 0 })
+    expect(await migrate('up')).toMatchObject({ code: 0, stderr: expect.stringContaining('nothing to apply') })
+  })
+
+  test('keeps what the final tables do not say, and rejects what no SQL says', async () => {
+    await project.write(
+      'migrations/0003_touch.sql',
+      `-- up
+
+create function touch() returns trigger language plpgsql as $$ begin new.pages := 1; return new; end $$;
+create trigger touch before insert on books for each row execute function touch();
+
+-- down
+
+drop trigger touch on books;
+drop function touch();
+`,
+    )
+    const outcome = await migrate('squash')
+    expect(outcome).toMatchObject({ code: 0 })
+    expect(outcome.stderr).toContain(
+      'it repeats their statements one by one, because trigger touch of books is not recorded',
+    )
+    expect(await read('0003_squashed.sql')).toContain('alter table books add pages integer;')
+    await migrate('up')
+    await project.write(
+      'migrations/0004_code.ts',
+      `export async function up(connection) { await connection.query({ text: "insert into books (title) values ('a')", values: [] }) }\n`,
+    )
+    const rejected = await migrate('squash')
+    expect(rejected).toMatchObject({ code: 2 })
+    await migrate('up')
+    expect(await migrate('squash')).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/0004_code is TypeScript.*\n {2}= help: Squash fewer files/),
+    })
+    expect(await files()).toEqual(['0003_squashed.sql', '0004_code.ts'])
+  })
+})
