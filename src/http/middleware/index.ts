@@ -10,10 +10,12 @@ import { read } from './read.js'
 import { replacement } from './replacement.js'
 import { transaction } from './transaction.js'
 
-/** The order of middleware, outermost first. */
+/**
+ * The order of middleware, outermost first. Callers and grants are checked before, in `granted-routes.ts`: callers with different grants have
+ * chains of their own, and a caller without a grant must not learn from a 406 or a 400 what a route accepts.
+ */
 const ORDER: readonly Stage[] = [
   accept,
-  // Callers and grants are checked before this chain, in `granted-routes.ts`.
   plugins,
   parameters,
   idempotency,
