@@ -4,7 +4,8 @@ import { join, sep } from 'node:path'
 import { runWork } from './jest.mjs'
 
 /** The folders of the tests that run: the others start processes, which run no mutants, or test the tree, the database or migrations. */
-const ASKED = /^(?:access|auth|config|dialects|explore|fields|http|openapi|plugins|resource|snippets)\//
+const ASKED =
+  /^(?:access|auth|config|dialects|explore|features|fields|http|lookups|openapi|pagination|plugins|resource|snippets|types)\//
 /** These take long. Fewer tests run for it, so more mutants survive. */
 const NOT_ASKED = /\/(?:admin-port|field-conformance|highlight|json-bodies|plugin-changes|random-rules|settings)/
 /** A file that takes longer to load and run, in seconds, judges nothing. */

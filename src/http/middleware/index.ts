@@ -14,16 +14,7 @@ import { transaction } from './transaction.js'
  * The order of middleware, outermost first. Callers and grants are checked before, in `granted-routes.ts`: callers with different grants have
  * chains of their own, and a caller without a grant must not learn from a 406 or a 400 what a route accepts.
  */
-const ORDER: readonly Stage[] = [
-  accept,
-  plugins,
-  parameters,
-  idempotency,
-  read,
-  replacement,
-  transaction,
-  hooks,
-]
+const ORDER: readonly Stage[] = [accept, plugins, parameters, idempotency, read, replacement, transaction, hooks]
 
 /** Compiles the handler of an endpoint with the middleware that it needs. */
 export function compileEndpoint(endpoint: Endpoint): Required<Pick<Route, 'handle' | 'compile'>> {
