@@ -6,7 +6,9 @@ import {
   type ResourceSpec,
   type TargetSpec,
 } from '../config/spec.js'
+import { totalOrder } from '../config/indexes/coverage.js'
 import type { Context } from '../http/route.js'
+import { isIn } from '../lookups/in.js'
 import { detailName } from '../resource/bodies/links.js'
 import type { Id } from '../resource/plan.js'
 import { joinKey } from '../resource/keys/record-key.js'
@@ -14,15 +16,14 @@ import type { Resource } from '../resource/resource.js'
 import { ask } from './ask.js'
 import { seenBy } from './caller.js'
 import { type Exact, isList, isMembers, type Members, readExact, textOf } from './records/exact-json.js'
-import type { Explored } from './place.js'
-
-/** The names of records, by their paths. */
-export type Names = ReadonlyMap<string, string>
+import type { Explored, Related } from './place.js'
 
 /** The maximum length of a name. */
 const MAX_NAME = 80
 /** How many records are requested one by one for their names. */
 const MAX_REQUESTED = 25
+/** How many records are found by other fields than their key. */
+const MAX_FOUND = 1000
 
 /** The field by which people know a record: the declared one, or the first text that is not part of the key. */
 export function labelOf({ spec, shown }: Resource): FieldSpec | undefined {
@@ -64,11 +65,31 @@ interface Referred {
 
 /** The record that a relation's value refers to; undefined if no resource shows it. */
 export function referred(explored: Explored, field: FieldSpec | undefined, value: Exact): Referred | undefined {
-  const target = field?.target ?? field?.joined?.target
-  if (!target?.isKey || isList(value) || value === null) return undefined
+  const target = targetOf(field)
+  if (!field || !target || isList(value) || value === null) return undefined
   const resource = exposing(explored, target)
-  const path = resource && pathIn(explored, resource, value)
-  return resource && path !== undefined ? { resource, path } : undefined
+  if (!resource) return undefined
+  const path = target.isKey
+    ? pathIn(explored, resource, value)
+    : explored.related?.references.get(referenceTo(resource, referencedBy(field, value)))
+  return path === undefined ? undefined : { resource, path }
+}
+
+function targetOf(field: FieldSpec | undefined): TargetSpec | undefined {
+  return field?.target ?? field?.joined?.target
+}
+
+/** The texts of the fields that a relation refers to. */
+type Reference = readonly (readonly [field: string, text: string])[]
+
+function referencedBy({ target, joined }: FieldSpec, value: Exact): Reference {
+  return joined && isMembers(value)
+    ? joined.parts.map(({ to }) => [to.name, textOf(value.get(to.name) ?? null)])
+    : [[target?.field ?? '', textOf(value)]]
+}
+
+function referenceTo({ spec }: Resource, reference: Reference): string {
+  return JSON.stringify([spec.path, ...reference])
 }
 
 /** The path of a record. `key` is its key, or already its path. */
@@ -89,11 +110,18 @@ interface Rows {
   readonly rows: readonly Members[]
 }
 
-/** Finds the names of the records to which others refer, as far as the caller may see them. */
-export async function findNames(explored: Explored, context: Context, { resource, rows }: Rows): Promise<Names> {
+/** Finds the records to which others refer, and their names. */
+export async function findRelated(explored: Explored, context: Context, shown: Rows): Promise<Related> {
+  const references = await findReferences(explored, context, shown)
+  const names = await findNames({ ...explored, related: { references, names: new Map() } }, context, shown)
+  // A plugin may hide a record that was found.
+  return { names, references: new Map([...references].filter(([, path]) => names.has(path))) }
+}
+
+async function findNames(explored: Explored, context: Context, { resource, rows }: Rows): Promise<Related['names']> {
   const wanted = new Map<Resource, Set<string>>()
   for (const field of resource?.shown ?? []) {
-    if (!field.target && !field.joined) continue
+    if (!targetOf(field)) continue
     for (const row of rows) {
       const found = referred(explored, field, row.get(field.name) ?? null)
       if (!found) continue
@@ -105,7 +133,52 @@ export async function findNames(explored: Explored, context: Context, { resource
   return new Map(found.flat())
 }
 
-type Named = readonly (readonly [path: string, name: string])[]
+/** Finds the records to which others refer by other fields than the key. */
+async function findReferences(
+  explored: Explored,
+  context: Context,
+  { resource, rows }: Rows,
+): Promise<Related['references']> {
+  const found = (resource?.shown ?? []).map(async (field) => {
+    const target = targetOf(field)
+    const to = target && !target.isKey ? exposing(explored, target) : undefined
+    const values = rows.map((row) => row.get(field.name) ?? null).filter((value) => value !== null)
+    return to ? lookUp(explored, context, { to, references: values.map((value) => referencedBy(field, value)) }) : []
+  })
+  return new Map((await Promise.all(found)).flat())
+}
+
+interface Sought {
+  readonly to: Resource
+  readonly references: readonly Reference[]
+}
+
+/** Finds records by the values of unique fields, which the caller must see, in a resource that the caller may list. */
+async function lookUp(explored: Explored, context: Context, { to, references }: Sought): Promise<Named> {
+  const { resource, may } = seenBy(explored, to, context.identity)
+  const fields = (references[0] ?? []).map(([name]) => resource.shown.find((field) => field.name === name))
+  const known = fields.filter((field) => field !== undefined)
+  if (!may('list') || known.length < fields.length || known.length === 0) return []
+  const { items } = await context.store(to).list({
+    where: known.map((field, place) => {
+      const texts = new Set(references.map((reference) => reference[place]?.[1] ?? ''))
+      const values = [...texts].map((text) => field.type.parse(text, field.options))
+      return { field, lookup: isIn, value: values.filter((value) => value !== undefined) }
+    }),
+    order: totalOrder(to.spec.model, []),
+    start: { offset: 0 },
+    limit: MAX_FOUND,
+    keyset: false,
+    total: 'none',
+  })
+  return items.map((row) => {
+    const values = known.map(({ name }) => [name, String(row[name])] as const)
+    return [referenceTo(to, values), pathOfId(explored, to, to.key.of(row))] as const
+  })
+}
+
+/** Names by paths, or paths by references. */
+type Named = readonly (readonly [string, string])[]
 
 async function namesIn(
   explored: Explored,

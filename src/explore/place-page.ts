@@ -13,7 +13,7 @@ import { badge, layout } from './layout.js'
 import { listBody, listTools } from './lists/list-page.js'
 import { withoutEmpty } from './lists/list-query.js'
 import { rowsOf } from './lists/list-table.js'
-import { findNames, nameOf } from './names.js'
+import { findRelated, nameOf } from './names.js'
 import { collectionOf, curlOf, type Explored, isRecord, type ApiPath, ROOT, recordRoute } from './place.js'
 import { changes, members, recordOf } from './records/record-page.js'
 import { type Referrer, referrersOf, referring } from './records/referrers.js'
@@ -61,7 +61,7 @@ export async function placePage(
   const explored = {
     ...all,
     near: resource?.spec.path,
-    names: await findNames({ ...all, near: resource?.spec.path }, context, {
+    related: await findRelated({ ...all, near: resource?.spec.path }, context, {
       resource: caller?.resource,
       rows: record ? [record] : (rowsOf(value) ?? []),
     }),

@@ -8,6 +8,14 @@ import { METHODS, type Method, resourceAt, type Route } from '../http/route.js'
 import type { RouteTable } from '../http/route-table.js'
 import { quoted } from '../foundation/shell-word.js'
 
+/** The records to which the records of a page refer, as far as the caller may see them. */
+export interface Related {
+  /** Their names, by their paths. */
+  readonly names: ReadonlyMap<string, string>
+  /** Their paths by the text of the reference, for relations that refer to other fields than the key. */
+  readonly references: ReadonlyMap<string, string>
+}
+
 /** The compiled application that Explore shows. */
 export interface Explored {
   /** The absolute path of resources.yaml; packages are resolved from there. */
@@ -25,8 +33,8 @@ export interface Explored {
   readonly caller?: Identity | undefined
   /** The option of curl for the reader's credential. */
   readonly credential?: string | undefined
-  /** The names of the records that a page shows, by path. */
-  readonly names?: ReadonlyMap<string, string>
+  /** The records to which the records of a page refer. */
+  readonly related?: Related
   /** Where the records are; undefined until the application is served. */
   readonly database?: () => ServedDatabase | undefined
   /** Why the configuration was not loaded when it was last saved; undefined if it was. */

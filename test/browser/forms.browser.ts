@@ -20,9 +20,13 @@ models:
       due: { type: timestamp, nullable: true }
       local: { type: local_timestamp, nullable: true }
       shelf: { type: belongs_to, model: shelf, nullable: true }
+      place: { type: belongs_to, model: shelf, references: code, nullable: true }
   shelf:
     table: shelves
-    fields: { id: { type: bigint, primary_key: true }, name: { type: string, max: 100 } }
+    fields:
+      id: { type: bigint, primary_key: true }
+      name: { type: string, max: 100 }
+      code: { type: string, max: 10, nullable: true, unique: true }
 resources:
   shelf: { model: shelf, path: /shelves/ }
   author: { model: author, path: /authors/, search: [name] }
@@ -44,7 +48,7 @@ describeInChromium('a form in Chromium', () => {
   beforeAll(async () => {
     api = await startApi(YAML, { checkResponses: false })
     await run(`insert into authors (name) select 'Author ' || n from generate_series(1, 10000) n`)
-    await run(`insert into shelves (name) select 'Shelf ' || n from generate_series(1, 150) n`)
+    await run(`insert into shelves (name, code) select 'Shelf ' || n, 'C-' || n from generate_series(1, 150) n`)
     context = await openChromium()
   })
 
@@ -138,6 +142,25 @@ describeInChromium('a form in Chromium', () => {
     await open('/books/1/')
     await button('Edit').click()
     expect(await page.locator('[data-picker]:has([name=author]) .picked').textContent()).toBe('Author 77')
+  })
+
+  test('shows and finds records by another field than their key, where a relation refers to it', async () => {
+    await run(`insert into books (author_id, isbn, place_id) values (77, '1234', 'C-7')`)
+    await open('/books/')
+    await page.getByRole('link', { name: 'Shelf 7 C-7' }).waitFor()
+    await open('/books/1/')
+    await page.getByRole('link', { name: 'Shelf 7 C-7' }).waitFor()
+    await button('Edit').click()
+    const picked = page.locator('[data-picker]:has([name=place]) .picked')
+    expect(await picked.textContent()).toBe('Shelf 7')
+    await page.getByRole('combobox', { name: 'Place' }).fill('')
+    await page.keyboard.type('shelf 88')
+    await page.getByRole('option', { name: 'Shelf 88 C-88' }).waitFor()
+    await page.keyboard.press('Enter')
+    expect(await picked.textContent()).toBe('Shelf 88')
+    await button('Save').click()
+    await page.getByRole('link', { name: 'Shelf 88 C-88' }).click()
+    await page.waitForURL('**/explore/shelves/88/')
   })
 
   test('has inputs of the browser for dates and times, which lose no digit', async () => {

@@ -5,8 +5,8 @@ import { type Api, startApi } from '../support/api.js'
 const YAML = `version: 1
 api: { prefix: "", explore: true }
 auth:
-  roles: { names: [reader, editor] }
-  development: { ann: { roles: [reader] }, eve: { roles: [editor] } }
+  roles: { names: [reader, editor, clerk, guest] }
+  development: { ann: { roles: [reader] }, eve: { roles: [editor] }, cid: { roles: [clerk] }, gus: { roles: [guest] } }
   routes: { explore: anyone }
 plugins: [./plugin.mjs]
 models:
@@ -17,11 +17,12 @@ models:
       country: { type: string, max: 2 }
       code: { type: string, max: 5 }
       name: { type: string, max: 50 }
+      iata: { type: string, max: 3, nullable: true, unique: true }
   author:
     table: authors
     fields:
       id: { type: bigint, primary_key: true }
-      code: { type: string, max: 50 }
+      code: { type: string, max: 50, unique: true }
       name: { type: string, max: 200, nullable: true }
   book:
     table: books
@@ -37,24 +38,60 @@ models:
     table: copies
     primary_key: [book, number]
     fields: { book: { type: belongs_to, model: book }, number: { type: integer } }
+  shelf:
+    table: shelves
+    fields:
+      id: { type: bigint, primary_key: true }
+      room: { type: string, max: 5 }
+      row: { type: integer }
+      label: { type: string, max: 50 }
+    indexes: [{ fields: [room, row], unique: true }]
+  loan:
+    table: loans
+    fields:
+      id: { type: bigint, primary_key: true }
+      by: { type: belongs_to, model: author, references: code }
+      from: { type: belongs_to, model: city, references: iata, nullable: true }
+      room: { type: string, max: 5, nullable: true }
+      row: { type: integer, nullable: true }
+    relations: { shelf: { model: shelf, fields: [room, row], references: [room, row] } }
 resources:
   city: { model: city, path: /cities/, access: [{ to: editor, may: all }] }
-  author: { model: author, path: /authors/, label_field: name, access: [{ to: editor, may: all }, { to: reader, may: read, rows: { code: a } }] }
+  author: { model: author, path: /authors/, label_field: name, access: [{ to: editor, may: all }, { to: reader, may: read, rows: { code: a } }, { to: clerk, may: read, fields: [id, name] }, { to: guest, may: retrieve }] }
   book:
     model: book
     path: /books/
     filterable: [author]
     access: [{ to: editor, may: all }, { to: reader, may: read }]
   copy: { model: copy, path: /copies/, access: [{ to: editor, may: all }] }
+  shelf: { model: shelf, path: /shelves/, label_field: label, access: [{ to: editor, may: all }] }
+  loan: { model: loan, path: /loans/, access: [{ to: editor, may: all }, { to: reader, may: read }, { to: clerk, may: read }, { to: guest, may: read }] }
 mounts:
   - { path: /v2, dialect: plain }
 `
 
+const STAMPED = `version: 1
+api: { prefix: "", explore: true }
+models:
+  stamp:
+    table: stamps
+    fields:
+      id: { type: bigint, primary_key: true }
+      code: { type: string, max: 5, unique: true }
+      name: { type: string, max: 50 }
+  slip:
+    table: slips
+    fields: { id: { type: bigint, primary_key: true }, stamp: { type: belongs_to, model: stamp, references: code } }
+resources:
+  stamp: { model: stamp, path: /stamps/, operations: [retrieve] }
+  slip: { model: slip, path: /slips/ }
+`
+
 let asked = 0
 const plugin: Plugin = (app) => {
-  app.use({ resource: 'city' }, (_context, next) => {
+  app.use({ resource: 'city' }, (context, next) => {
     asked += 1
-    return next()
+    return context.params['code'] === 'hid' ? { status: 404, body: {} } : next()
   })
 }
 
@@ -65,10 +102,16 @@ beforeAll(async () => {
   await run(
     `insert into authors (code, name) values ('a', 'Ursula <Le Guin>'), ('b', null), ('c', '${'x'.repeat(100)}')`,
   )
-  await run(`insert into cities values ('it', 'a/b', 'Ersilia')`)
+  await run(`insert into cities values ('it', 'a/b', 'Ersilia', 'ERS'), ('it', 'hid', 'Zora', 'ZOR')`)
   await run(`insert into books (title, author_id, editor_id, country, place) values
     ('The First City', 1, 3, 'it', 'a/b'), ('The Second', 2, null, null, null)`)
   await run('insert into copies values (1, 7)')
+  await run(
+    `insert into shelves (room, row, label) values ('A', 1, 'By the door'), ('A', 2, 'Upper'), ('B', 1, 'Lower')`,
+  )
+  await run(
+    `insert into loans (by_id, from_id, room, row) values ('a', 'ERS', 'A', 2), ('b', 'ZOR', 'B', 1), ('c', null, null, null)`,
+  )
 })
 afterAll(() => api.close())
 
@@ -113,6 +156,61 @@ describe('a relation', () => {
 
   test('at a mount leads to the record at the mount', async () => {
     expect(await page('/v2/books/')).toContain('<a href="/explore/v2/authors/1/"><span class="name">Ursula')
+  })
+})
+
+describe('a relation to a field outside the key', () => {
+  test.each(['/loans/', '/loans/1/'])('shows the name of its record, and leads to it, at %s', async (path) => {
+    const html = await page(path)
+    expect(html).toContain(
+      '<a href="/explore/authors/1/"><span class="name">Ursula &lt;Le Guin&gt;</span> <span class="dim">a</span></a>',
+    )
+    expect(html).toContain(
+      '<a href="/explore/cities/it/a%2Fb/"><span class="name">Ersilia</span> <span class="dim">ERS',
+    )
+    expect(html).toContain('<a href="/explore/shelves/2/"><span class="name">Upper</span>')
+    expect(html).not.toContain('By the door')
+  })
+
+  test('shows the name next to its input', async () => {
+    expect(await page('/loans/1/')).toMatch(/ value="a"[^>]*><span class="picked"[^>]*>Ursula &lt;Le Guin&gt;</)
+  })
+
+  test('is shown for every record of a list', async () => {
+    const html = await page('/loans/')
+    expect(html).toContain('/explore/authors/3/')
+    expect(html).toContain('/explore/shelves/3/')
+  })
+
+  test.each([
+    ['another record', 'ann', '/loans/2/'],
+    ['the field', 'cid', '/loans/1/'],
+    ['the list', 'gus', '/loans/1/'],
+  ])('names no record for a caller who may not see %s', async (_what, caller, path) => {
+    const html = await page(path, caller)
+    expect(html).toContain('<code class="url">/loans/')
+    expect(html).toContain('200 OK')
+    expect(html).not.toMatch(/Ursula|authors\/\d/)
+  })
+
+  test('names no record that a plugin hides', async () => {
+    expect(await page('/loans/')).not.toMatch(/Zora|cities\/it\/hid/)
+  })
+
+  test('names no record of a resource without a list', async () => {
+    const open = await startApi(STAMPED)
+    await open.database.query({ text: `insert into stamps (code, name) values ('s', 'Returned')`, values: [] })
+    await open.database.query({ text: `insert into slips (stamp_id) values ('s')`, values: [] })
+    const html = await (await open.fetch('/explore/slips/1/')).text()
+    await open.close()
+    expect(html).toContain('<dt>stamp</dt><dd dir="auto">s</dd>')
+    expect(html).not.toContain('Returned')
+  })
+
+  test('names the records that the caller may see', async () => {
+    const html = await page('/loans/', 'ann')
+    expect(html).toContain('Ursula')
+    expect(html).not.toMatch(/xxx|Ersilia|Upper/)
   })
 })
 

@@ -45,7 +45,7 @@ function linked(explored: Explored, field: FieldSpec | undefined, value: Exact):
  */
 export function labelled(explored: Explored, field: FieldSpec | undefined, value: Exact): Html {
   const found = referred(explored, field, value)
-  const name = found && explored.names?.get(found.path)
+  const name = found && explored.related?.names.get(found.path)
   if (name === undefined) return html`${textOf(value)}`
   const key = value === found?.path ? found.path.slice(found.resource.spec.path.length, -1) : textOf(value)
   return html`<span class="name">${name}</span> <span class="dim">${key}</span>`

@@ -69,7 +69,7 @@ ${text}</textarea>`
   const proposals = lookup(explored, field)
   if (proposals) {
     const picked = value === undefined ? undefined : referred(explored, field, value)
-    return html`<div class="picker" data-picker ${proposals}><input ${shared} role="combobox" aria-autocomplete="list" aria-expanded="false" aria-controls="${id}-list" value="${text}" placeholder="key, or words to find it" autocomplete="off"><span class="picked" dir="auto" aria-live="polite">${picked && explored.names?.get(picked.path)}</span>
+    return html`<div class="picker" data-picker ${proposals}><input ${shared} role="combobox" aria-autocomplete="list" aria-expanded="false" aria-controls="${id}-list" value="${text}" placeholder="key, or words to find it" autocomplete="off"><span class="picked" dir="auto" aria-live="polite">${picked && explored.related?.names.get(picked.path)}</span>
 <ul id="${id}-list" role="listbox" aria-label="Records for ${field.label}" hidden></ul></div>`
   }
   const digits = kind === 'number' && !field.target && html` inputmode="decimal"`
