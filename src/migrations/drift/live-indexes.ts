@@ -1,4 +1,5 @@
 import type { Connection } from '../../db/database.js'
+import { constraintOfIndex } from '../introspect/catalog/catalog.js'
 
 /** An existing index, as far as it matters for lists. */
 export interface LiveIndex {
@@ -62,7 +63,7 @@ const INDEXES = `
       'name', x.relname,
       'valid', i.indisvalid,
       'unique', i.indisunique,
-      'constraint', exists (select from pg_constraint o where o.conindid = i.indexrelid and o.contype in ('p', 'u', 'x')),
+      'constraint', exists (${constraintOfIndex('i')}),
       'refers', exists (select from pg_constraint o where o.conrelid = i.indrelid and o.contype = 'f' and i.indkey[0] = any(o.conkey)),
       'whole', m.amname = 'btree' and i.indpred is null,
       'columns', (

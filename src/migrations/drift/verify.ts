@@ -134,7 +134,7 @@ export async function findLacks(
   database: Connection,
   schema: string | null = null,
 ): Promise<readonly Difference[]> {
-  return (await compare(wanted, database, schema)).lacks
+  return wanted.length === 0 ? [] : (await compare(wanted, database, schema)).lacks
 }
 
 interface Comparison {

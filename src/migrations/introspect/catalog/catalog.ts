@@ -65,12 +65,16 @@ export function isDeclared(constraint: string): string {
   return `not exists (select from pg_constraint d where d.oid = ${constraint}.conparentid and d.conrelid = ${constraint}.conrelid)`
 }
 
+/** SQL: the constraint that an index implements. PostgreSQL has an index on the tables of constraints, and none on their indexes. */
+export const constraintOfIndex = (index: string): string =>
+  `select from pg_constraint o where o.conrelid = ${index}.indrelid and o.conindid = ${index}.indexrelid and o.contype in ('p', 'u', 'x')`
+
 /** The schema named by `$1`, or the current one. */
 const SCHEMA = 'coalesce($1, current_schema())'
 
 /** SQL: the values of an enum or of an array of them. */
 function labelsOf(type: string): string {
-  return `(select jsonb_agg(e.enumlabel order by e.enumsortorder) from pg_enum e
+  return `(select json_agg(e.enumlabel order by e.enumsortorder) from pg_enum e
   where e.enumtypid = case when ${type}.typcategory = 'A' then ${type}.typelem else ${type}.oid end)`
 }
 
@@ -88,10 +92,10 @@ const UNDERLYING = `
  */
 function catalogOf(which: string): string {
   return `
-  select coalesce(jsonb_agg(jsonb_build_object(
+  select coalesce(json_agg(json_build_object(
     'name', ${formattedTable('c', 'n', SCHEMA)},
     'columns', (
-      select coalesce(jsonb_agg(jsonb_build_object(
+      select coalesce(json_agg(json_build_object(
         'name', a.attname,
         'type', format_type(a.atttypid, a.atttypmod),
         'base', format_type(u.oid, u.typmod),
@@ -121,12 +125,12 @@ function catalogOf(which: string): string {
       where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
     ),
     'constraints', (
-      select coalesce(jsonb_agg(jsonb_build_object(
+      select coalesce(json_agg(json_build_object(
         'name', o.conname,
         'kind', case o.contype when 'p' then 'primary_key' when 'u' then 'unique' when 'f' then 'foreign_key'
                                when 'c' then 'check' else 'other' end,
         'columns', (
-          select coalesce(jsonb_agg(a.attname order by k.position), '[]')
+          select coalesce(json_agg(a.attname order by k.position), '[]')
           from unnest(o.conkey) with ordinality k(attnum, position)
           join pg_attribute a on a.attrelid = o.conrelid and a.attnum = k.attnum
         ),
@@ -136,7 +140,7 @@ function catalogOf(which: string): string {
           select ${formattedTable('r', 's', SCHEMA)} from pg_class r join pg_namespace s on s.oid = r.relnamespace where r.oid = o.confrelid
         ),
         'targetColumns', (
-          select coalesce(jsonb_agg(a.attname order by k.position), '[]')
+          select coalesce(json_agg(a.attname order by k.position), '[]')
           from unnest(o.confkey) with ordinality k(attnum, position)
           join pg_attribute a on a.attrelid = o.confrelid and a.attnum = k.attnum
         )
@@ -145,15 +149,15 @@ function catalogOf(which: string): string {
       where o.conrelid = c.oid and o.contype in ('p', 'u', 'f', 'c', 'x') and ${isDeclared('o')}
     ),
     'indexes', (
-      select coalesce(jsonb_agg(jsonb_build_object(
+      select coalesce(json_agg(json_build_object(
         'name', x.relname,
         'columns', (
-          select coalesce(jsonb_agg(a.attname order by k.position), '[]')
+          select coalesce(json_agg(a.attname order by k.position), '[]')
           from unnest(i.indkey) with ordinality k(attnum, position)
           left join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.attnum
         ),
         'uses', (
-          select coalesce(jsonb_agg(distinct a.attname), '[]')
+          select coalesce(json_agg(distinct a.attname), '[]')
           from pg_depend p
           join pg_attribute a on a.attrelid = p.refobjid and a.attnum = p.refobjsubid
           where p.classid = 'pg_class'::regclass and p.objid = i.indexrelid
@@ -164,7 +168,7 @@ function catalogOf(which: string): string {
       from pg_index i
       join pg_class x on x.oid = i.indexrelid
       where i.indrelid = c.oid
-        and not exists (select from pg_constraint o where o.conindid = i.indexrelid and o.contype in ('p', 'u', 'x'))
+        and not exists (${constraintOfIndex('i')})
     )
   ) order by c.relname), '[]')::text
   from pg_class c
@@ -190,7 +194,7 @@ export function catalogWithViews(names: '$3'): string {
 
 function listOf(which: string): string {
   return `
-  select coalesce(jsonb_agg(c.oid::text order by c.relname, n.nspname), '[]')::text
+  select coalesce(json_agg(c.oid::text order by c.relname, n.nspname), '[]')::text
   from pg_class c join pg_namespace n on n.oid = c.relnamespace where ${which}`
 }
 

@@ -4,7 +4,7 @@ import { ANSWERS } from '../../../config/parse/answers-model.js'
 import { KEYS } from '../../../config/parse/keys-model.js'
 import { formattedTable } from '../../../fields/table-name.js'
 import { JOURNAL } from '../../files/journal.js'
-import { isDeclared } from './catalog.js'
+import { constraintOfIndex, isDeclared } from './catalog.js'
 import { BUILT_IN_COLLATIONS, collationOfColumn } from './collation.js'
 import { describeInParts } from './in-parts.js'
 
@@ -184,7 +184,7 @@ const INDEXES = `
   from pg_index i
   join pg_class x on x.oid = i.indexrelid
   where i.indrelid = c.oid
-    and not exists (select from pg_constraint o where o.conindid = i.indexrelid and o.contype in ('p', 'u', 'x'))`
+    and not exists (${constraintOfIndex('i')})`
 
 const ATTACHED = `
   select coalesce(jsonb_agg(w order by w), '[]') from (
