@@ -42,6 +42,7 @@ export async function proveRoundTrip(session: Connection, claim: Claim): Promise
   await emptyTables(session, claim.from)
   await rolledBack(session, () => goRound(session, claim, migrations))
   const losses = lossesOf(claim.steps)
+  if (claim.from.length === 0) return { rows: 0, columns: 0, losses }
   return { ...(await rolledBack(session, () => withRows(session, claim, migrations))), losses }
 }
 
