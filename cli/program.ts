@@ -1,3 +1,4 @@
+import { setFlagsFromString } from 'node:v8'
 import { Command, Option } from 'commander'
 import { expectBriefWork } from '../src/internal.js'
 import { addAccess } from './commands/access.js'
@@ -63,9 +64,15 @@ export function createProgram(context: CliContext): Command {
   program.hook('preAction', (_program, command) => {
     const failure = context.envFile?.failure
     if (failure && !WITHOUT_ENV_FILE.has(command.name())) throw failure
-    if (command.name() !== 'serve') expectBriefWork()
+    if (command.name() === 'serve') letNewSpaceGrow()
+    else expectBriefWork()
   })
   return program.addHelpText('after', EXIT_CODES)
+}
+
+/** Restores V8's default, which `bin/start.mjs` replaces. */
+function letNewSpaceGrow(): void {
+  setFlagsFromString('--semi-space-growth-factor=2')
 }
 
 const EXIT_CODES = `

@@ -54,6 +54,17 @@ async function run(...args: readonly string[]): Promise<Outcome> {
 const launch = (...args: readonly string[]) => run(join(checkout, 'bin/snippetctl.js'), ...args)
 
 describe('the command in a checkout', () => {
+  test('needs little space for new objects, however many it creates', async () => {
+    write(
+      'cli/main.ts',
+      `import { getHeapSpaceStatistics } from 'node:v8'
+      const kept = Array.from({ length: 500_000 }, (_, at) => [at])
+      const size = getHeapSpaceStatistics().find(({ space_name: name }) => name === 'new_space')?.space_size
+      console.log(kept.length, size !== undefined && size <= 8 * 2 ** 20)`,
+    )
+    expect(await launch()).toEqual({ code: 0, stdout: '500000 true\n', stderr: '' })
+  })
+
   test('compiles a missing program, and later changes', async () => {
     expect(await launch('a')).toEqual({ code: 0, stdout: '1 a\n', stderr: '' })
     const { mtime } = statSync(join(checkout, 'src/answer.ts'))
