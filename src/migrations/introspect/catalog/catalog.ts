@@ -66,8 +66,9 @@ export function isDeclared(constraint: string): string {
 }
 
 /** SQL: the constraint that an index implements. PostgreSQL has an index on the tables of constraints, and none on their indexes. */
-export const constraintOfIndex = (index: string): string =>
-  `select from pg_constraint o where o.conrelid = ${index}.indrelid and o.conindid = ${index}.indexrelid and o.contype in ('p', 'u', 'x')`
+export function constraintOfIndex(index: string): string {
+  return `select from pg_constraint o where o.conrelid = ${index}.indrelid and o.conindid = ${index}.indexrelid and o.contype in ('p', 'u', 'x')`
+}
 
 /** The schema named by `$1`, or the current one. */
 const SCHEMA = 'coalesce($1, current_schema())'
