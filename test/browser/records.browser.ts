@@ -229,4 +229,16 @@ describeInChromium('a record in Chromium', () => {
     await page.locator('dl.record').getByText('Mine').waitFor()
     expect(requests).toBe(1)
   })
+
+  test('has its name on the left, also if the name is read from right to left', async () => {
+    await run(`update books set title = 'مدينة'`)
+    await open('/books/1/')
+    const name = page.getByRole('heading', { level: 1, name: 'مدينة' })
+    const [heading, text] = await name.evaluate((element) => {
+      const range = document.createRange()
+      range.selectNodeContents(element)
+      return [element, range].map((each) => each.getBoundingClientRect().left)
+    })
+    expect(text).toBe(heading)
+  })
 })

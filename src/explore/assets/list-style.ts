@@ -14,8 +14,7 @@ export const LIST_STYLE = String.raw`
 .with-js .menu.js { display: block !important; }
 .panel {
   position: absolute; z-index: 5; top: calc(100% + .35rem); left: 0; width: max-content; max-width: min(48rem, calc(100vw - 2rem));
-  max-height: min(34rem, 70vh); overflow: auto; display: flex; flex-wrap: wrap; gap: .7rem; padding: .9rem; background: var(--card);
-  border: 1px solid var(--line); border-radius: 10px; box-shadow: var(--shadow);
+  max-height: min(34rem, 70vh); overflow: auto; display: flex; flex-wrap: wrap; gap: .7rem; padding: .9rem; box-shadow: var(--shadow);
 }
 .query .panel span { display: grid; gap: .35rem; align-content: start; flex: 0 1 10.6rem; }
 .query label { font: 12px var(--mono); color: var(--dim); }
@@ -39,9 +38,7 @@ export const LIST_STYLE = String.raw`
 [data-names] { margin: 0 0 1rem; padding: 0 0 0 1.1rem; max-height: 10rem; overflow: auto; font-size: 14px; overflow-wrap: anywhere; }
 
 [hidden] { display: none !important; }
-.table {
-  background: var(--card); border: 1px solid var(--line); border-radius: 10px; overflow: auto; max-height: max(20rem, calc(100vh - 9rem));
-}
+.table { overflow: auto; max-height: max(20rem, calc(100vh - 9rem)); }
 table { border-collapse: separate; border-spacing: 0; width: 100%; font-size: 14px; }
 th, td { text-align: start; padding: .5rem .85rem; border-bottom: 1px solid var(--line); vertical-align: top; white-space: nowrap; }
 .table .wraps { white-space: normal; }

@@ -26,10 +26,9 @@ pre {
   margin: .5rem 0; padding: .7rem .9rem; background: var(--sunk); border: 1px solid var(--line); border-radius: 8px; overflow: auto;
   max-height: 28rem; white-space: pre-wrap; overflow-wrap: anywhere;
 }
-h1 { font-size: 1.6rem; line-height: 1.2; margin: 0; letter-spacing: -.015em; overflow-wrap: anywhere; }
+h1 { text-align: left; font-size: 1.6rem; line-height: 1.2; margin: 0; letter-spacing: -.015em; overflow-wrap: anywhere; }
 h2 { font-size: 1rem; margin: 1.75rem 0 .6rem; }
-.dim, .hint { color: var(--dim); }
-.none { color: var(--dim); }
+.dim, .hint, .none { color: var(--dim); }
 .js { display: none !important; }
 .with-js .js { display: inline-flex !important; }
 .skip { position: absolute; left: -99rem; }
@@ -68,11 +67,10 @@ button, .button {
 button:hover, .button:hover { background: var(--sunk); }
 button[disabled] { opacity: .6; cursor: progress; }
 .small { padding: .16rem .6rem; font-size: 13px; }
-.primary { background: var(--accent); border-color: var(--accent); color: var(--on-accent); }
-.primary:hover { background: var(--accent); filter: brightness(1.08); }
+.primary, .primary:hover { background: var(--accent); border-color: var(--accent); color: var(--on-accent); }
 .danger { color: var(--red); }
-footer .danger { background: var(--red); border-color: var(--red); color: var(--card); }
-footer .danger:hover { background: var(--red); filter: brightness(1.08); }
+footer .danger, footer .danger:hover { background: var(--red); border-color: var(--red); color: var(--card); }
+.primary:hover, footer .danger:hover { filter: brightness(1.08); }
 .plain { background: none; }
 
 .method { font: 650 11px/1 var(--mono); padding: .22rem .4rem; border-radius: 5px; color: var(--dim); background: var(--sunk); }
@@ -81,7 +79,8 @@ footer .danger:hover { background: var(--red); filter: brightness(1.08); }
 .method.put, .method.patch { color: var(--amber); background: var(--amber-bg); }
 .method.delete { color: var(--red); background: var(--red-bg); }
 
-.request { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: .5rem .8rem; margin: 0 0 .9rem; font-size: 13px; }
+.request, .record, .table, .panel { background: var(--card); border: 1px solid var(--line); border-radius: 10px; }
+.request { padding: .5rem .8rem; margin: 0 0 .9rem; font-size: 13px; }
 .line { display: flex; gap: .6rem; align-items: center; flex-wrap: wrap; margin: 0; }
 .push { margin-left: auto; display: flex; gap: .4rem; align-items: center; }
 .url { overflow-wrap: anywhere; }
@@ -105,7 +104,7 @@ textarea { resize: vertical; display: block; }
 .empty { background: var(--card); border: 1px dashed var(--line); border-radius: 10px; padding: 2.25rem 1rem; text-align: center; color: var(--dim); margin: 0; }
 .raw { margin-top: 1rem; }
 
-.record { margin: 0; background: var(--card); border: 1px solid var(--line); border-radius: 10px; }
+.record { margin: 0; }
 .record > div { display: grid; grid-template-columns: 11rem minmax(0, 1fr); gap: 1rem; padding: .6rem .95rem; border-bottom: 1px solid var(--line); }
 .record > div:last-child { border-bottom: 0; }
 dt { color: var(--dim); font-size: 14px; overflow-wrap: anywhere; } dt b { color: var(--text); font-weight: 600; }
