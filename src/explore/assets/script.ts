@@ -9,7 +9,10 @@ export const SCRIPT = String.raw`'use strict'
     status.textContent = words
     setTimeout(() => { if (status.textContent === words) status.textContent = '' }, 4000)
   }
+  // A form stays busy until the next page has loaded.
+  let left
   const leave = (words, url) => {
+    left = true
     try { sessionStorage.setItem('explore-said', words) } catch { /* storage is blocked: the next page shows no message */ }
     if (url) location.assign(url)
     else location.reload()
@@ -176,7 +179,7 @@ export const SCRIPT = String.raw`'use strict'
       mark(error.control, error.message)
       error.control.focus()
     } finally {
-      if (form.busy) setBusy(form, false)
+      if (form.busy && !left) setBusy(form, false)
     }
   }
   // Resets a form to the values of the page, at first and after Cancel.
