@@ -21,6 +21,8 @@ resources:
     path: /notes/
     export: true
     access: [{ to: member, may: all, rows: { owner: $sub }, set: { owner: $sub } }]
+mounts:
+  - { path: /v2, dialect: plain }
 `
 
 let api: Api
@@ -85,6 +87,25 @@ describeInChromium('signing in to Explore', () => {
     await page.locator('dialog [data-act-as=bob]').click()
     await page.getByText('of bob').waitFor()
     expect(await page.getByText('of ann').count()).toBe(0)
+  })
+
+  test('acts as one caller, then as another, on a record at a mount', async () => {
+    await page.goto(`${api.url}/explore/v2/notes/1/`)
+    await actAs('ann')
+    await page.getByRole('heading', { level: 1, name: 'of ann' }).waitFor()
+    await button('Edit').click()
+    await page.locator('dialog [name=text]').fill('of ann, at the mount')
+    await button('Save').click()
+    await page.getByRole('heading', { level: 1, name: 'of ann, at the mount' }).waitFor()
+    await button('Act as…').click()
+    await page.locator('dialog [data-act-as=bob]').click()
+    await page.getByText('404', { exact: false }).first().waitFor()
+    expect(await page.getByText('of ann').count()).toBe(0)
+    await page.getByRole('link', { name: 'v2:note' }).click()
+    await page.getByText('of bob').waitFor()
+    expect(await page.getByRole('link', { name: '2', exact: true }).getAttribute('href')).toBe('/explore/v2/notes/2/')
+    await button('Sign out').click()
+    await page.getByRole('heading', { name: 'Sign in', level: 1 }).waitFor()
   })
 
   test('says why a credential is rejected, and forgets it', async () => {

@@ -50,8 +50,8 @@ export const PICKER_SCRIPT = String.raw`;(() => {
     const note = (words) => make('li', { role: 'option', ariaDisabled: 'true', className: 'dim', textContent: words })
     // Shows the name of the record whose key was typed.
     const check = async (typed) => {
-      if (!record || !NUMBER.test(typed)) return
-      const response = await fetch(record + typed + '/')
+      if (!record || !typed) return
+      const response = await fetch(record + encodeURIComponent(typed) + '/')
       const words = response.ok ? nameOf(await response.json()) : response.status === 404 ? 'No record has this key' : ''
       if (input.value.trim() === typed) say(words, !response.ok)
     }
@@ -65,19 +65,20 @@ export const PICKER_SCRIPT = String.raw`;(() => {
       const rows = Array.isArray(answer) ? answer : Object.values(answer).find(Array.isArray) || []
       // A number that is not exact here would be the id of another record.
       const known = rows.filter((row) => typeof row[key] === 'string' || Number.isSafeInteger(row[key]))
-      const options = known.map(optionOf).filter((option) => search || !typed || option.textContent.toLowerCase().includes(typed.toLowerCase()))
+      const options = known.map(optionOf).filter((option) => search || !typed || option.textContent.toLowerCase().includes(typed.toLowerCase())).slice(0, 10)
       const none = !search && rows.length >= most ? 'None of the first ' + most + ' records fits: type a key' : 'No record fits'
-      list.replaceChildren(...(options.length ? options.slice(0, 10) : [note(response.ok ? none : 'The list answered ' + response.status)]))
+      list.replaceChildren(...(options.length ? options : [note(response.ok ? none : 'The list answered ' + response.status)]))
       list.hidden = false
       input.setAttribute('aria-expanded', 'true')
       list.scrollIntoView({ block: 'nearest' })
       active = -1
       input.removeAttribute('aria-activedescendant')
       // Enter picks the first record for words, but leaves a typed key as it is.
-      if (typed && !NUMBER.test(typed)) mark(0)
+      if (typed && !NUMBER.test(typed)) mark(Math.max(0, options.findIndex(({ dataset }) => dataset.value === typed)))
       const same = known.find((row) => String(row[key]) === typed)
       if (same) say(nameOf(same))
-      else await check(typed)
+      // Words may be a key, too, once the reader leaves the input.
+      else if (NUMBER.test(typed)) await check(typed)
     }
     const ask = () => propose().catch(close)
 
