@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { DatabaseInUse, RESTORE_STAGES, restoreEmbedded } from '../../src/internal.js'
+import { DatabaseInUse, RESTORE_STAGES, restoreEmbedded, shellWord } from '../../src/internal.js'
 import { askForBackup } from './backups.js'
 import { type CliContext, type CommonOptions, shownPath } from '../context.js'
 import { inWordsOf, openProjectDatabase } from './database.js'
@@ -107,6 +107,6 @@ async function confirm(
   const answer = options.yes ?? (await context.ask(`type ${shown} to replace what is there: `))
   if (answer?.trim() === shown) return
   throw new Failure(3, `nothing was done: ${shown} holds a database, and its name was not given`, [
-    `confirm: snippetctl db restore ${given} --yes ${shown}`,
+    `confirm: snippetctl db restore ${shellWord(given)} --yes ${shellWord(shown)}`,
   ])
 }

@@ -3,12 +3,13 @@ import { type CodeEntry, WARNINGS } from './warning-codes.js'
 /**
  * Every mistake that a configuration can have: its stable code, a title, and the long text for the reference.
  * SC1xx: the text is not usable YAML. SC2xx: a value has the wrong shape. SC3xx: the parts do not fit together.
- * SC4xx, warnings: it works, and costs more than it has to.
+ * SC4xx, warnings: it works, but costs more or allows more than it has to, or part of it has no effect.
  */
 export const DIAGNOSTICS = {
   SC101: {
     title: 'File too large',
-    explanation: 'A configuration may have 1 MiB. Split the service, or look for data that strayed into the file.',
+    explanation:
+      'A configuration may have at most 1 MiB. Split the service, or look for data that strayed into the file.',
   },
   SC102: {
     title: 'Invalid UTF-8',

@@ -21,7 +21,7 @@ const MAX_EXPANSIONS = 20
 /** The maximum number of relations in one request: each is looked up once for each record. */
 const MAX_EXPANDED = 10
 const RELATIONS = `^${FIELD_NAME}(\\.${FIELD_NAME}){0,2}$`
-const RELATIONS_HINT = 'an expansion is a relation, or up to three between dots, such as `author.publisher`'
+const RELATIONS_HINT = 'an expansion is a relation, or up to three relations joined by dots, such as `author.publisher`'
 
 /** `expand: [author]`: responses include related records if a request names their relations. */
 export const expand: Feature<ExpandSpec, SelectionPlan> = {
@@ -53,7 +53,7 @@ export const expand: Feature<ExpandSpec, SelectionPlan> = {
       {
         name: 'expand',
         on: READS,
-        description: `The related records to answer in \`${EXPANDED}\`, beside their keys.`,
+        description: `The related records to include under \`${EXPANDED}\`, next to their keys.`,
         several: true,
         schema: {
           type: 'array',

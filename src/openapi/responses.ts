@@ -51,7 +51,7 @@ export const HEADERS: Readonly<Record<string, ValueDescription>> = {
   ETag: {
     description: 'The version of the record, for `If-Match` and `If-None-Match` (RFC 9110).',
     required: true,
-    schema: { type: 'string', pattern: '^"[A-Za-z0-9_-]{43}"$' },
+    schema: { type: 'string', pattern: '^"[A-Za-z0-9_-]{43}(-(br|gzip))?"$' },
   },
   Accept: { description: 'The media types for replacing a record.', schema: { type: 'string' } },
   'Accept-Post': { description: 'The media types for creating a record.', schema: { type: 'string' } },
@@ -98,7 +98,7 @@ export function rejectionName(status: number): string {
 }
 
 /** The headers of error responses, by status. */
-const TELLING: Readonly<Record<number, readonly string[]>> = {
+const REJECTION_HEADERS: Readonly<Record<number, readonly string[]>> = {
   [PROBLEMS.unauthorized.status]: ['WWW-Authenticate'],
   [PROBLEMS.too_many_requests.status]: ['Retry-After'],
   [PROBLEMS.request_in_progress.status]: ['Retry-After'],
@@ -108,7 +108,7 @@ const TELLING: Readonly<Record<number, readonly string[]>> = {
 
 /** The headers of an error response. */
 export function headersOfRejection(status: number): JsonPart {
-  return headersNamed(...(TELLING[status] ?? []))
+  return headersNamed(...(REJECTION_HEADERS[status] ?? []))
 }
 
 /** The problem document for a status. */

@@ -70,6 +70,24 @@ test('a service that does what its rules say has no difference', async () => {
   }
 }, 120_000)
 
+test.each([
+  ['writes need an entity tag and a key', '    concurrency: required\n    idempotency: required\n', ''],
+  [
+    'links to other pages have another origin',
+    '    pagination: { page_size: 1 }\n',
+    'api: { public_url: https://api.example }',
+  ],
+])(
+  'a service has no difference where %s',
+  async (_what, resource, more) => {
+    const yaml = yamlWith(GRANTS, more).replace('    path: /tasks/\n', `    path: /tasks/\n${resource}`)
+    const { code, requests, differences } = await verify(yaml)
+    expect({ code, differences }).toEqual({ code: 0, differences: [] })
+    expect(requests).toBeGreaterThan(100)
+  },
+  120_000,
+)
+
 test('a condition that no caller notices is reported with its line', async () => {
   const yaml = yamlWith(`- { to: member, may: read }\n      - { to: member, may: read, rows: { status: open } }`)
   const line = yaml.split('\n').findIndex((each) => each.includes('rows: { status: open }')) + 1

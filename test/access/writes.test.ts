@@ -425,6 +425,53 @@ describe('of grants that set different values, the first that covers the write a
   })
 })
 
+test('one grant covers several new records, whatever their order and whatever a hook sets in some of them', async () => {
+  const yaml = `version: 1
+plugins: [./plugin.mjs]
+api: { prefix: "" }
+auth: { development: { ann: {} } }
+models:
+  note:
+    table: notes
+    fields:
+      id: { type: bigint, primary_key: true }
+      text: { type: string, max: 9 }
+      note: { type: string, max: 9, nullable: true }
+      owner: { type: string, max: 9, default: nobody }
+resources:
+  note:
+    model: note
+    path: /notes/
+    bulk: [create]
+    access:
+      - { to: signed_in, may: [create, read], set: { owner: $sub } }
+      - { to: signed_in, may: create, fields: [text] }
+`
+  const plugin: Plugin = (app) =>
+    app.hooks('note', { beforeCreate: ({ values }) => (values['text'] === 'hook' ? { owner: 'system' } : {}) })
+  const other = await startTasks({ yaml, plugin, checkResponses: false })
+  try {
+    const rows = [{ text: 'hook' }, { text: 'a', owner: 'nobody' }, { text: 'b', note: 'n' }] as const
+    for (const places of [
+      [0, 1, 2],
+      [1, 0, 2],
+      [2, 1, 0],
+    ])
+      expect(
+        (
+          await other.as(
+            'ann',
+            'POST',
+            '/notes/',
+            places.map((place) => rows[place]),
+          )
+        ).status,
+      ).toBe(201)
+  } finally {
+    await other.close()
+  }
+})
+
 const CLOSING = `version: 1
 plugins: [./plugin.mjs]
 api: { prefix: "" }

@@ -18,7 +18,7 @@ const HEADER = 'x-verify-caller'
 
 /**
  * Serves the application on a scratch database that has a record for each grant and each broken condition, sends the requests of every caller, and
- * compares the responses with the second evaluator. Returns 1 if one differs.
+ * compares the responses with the second evaluator. Returns 1 if one differs, or if no record of some model can be made.
  */
 export async function verifyAccess(context: CliContext, loaded: Application, request: Verification): Promise<ExitCode> {
   const { spec } = loaded
@@ -41,7 +41,9 @@ async function compareAll(
   const log = { info: () => {}, error: () => {} }
   const find = ({ headers }: { readonly headers: Readonly<Record<string, unknown>> }) =>
     headers[HEADER] === undefined ? undefined : (JSON.parse(decodeURIComponent(String(headers[HEADER]))) as Asker)
-  const service = createService({ ...app, authenticators: [{ name: 'verify', find }] }, scratch, { log })
+  // Links are paths then, for every public URL.
+  const served = { ...app.spec, api: { ...app.spec.api, publicUrl: undefined } }
+  const service = createService({ ...app, spec: served, authenticators: [{ name: 'verify', find }] }, scratch, { log })
   const { url } = await service.listen({ port: 0, host: '127.0.0.1' })
   const found = { differences: [], requests: 0, undecided: 0 }
   const resources = spec.resources.filter((each) => each.access !== undefined)
@@ -61,10 +63,11 @@ async function compareAll(
 }
 
 function senderTo(url: string): Send {
-  return (asker, method, path, body) =>
+  return (asker, method, path, { body, headers } = {}) =>
     fetch(url + path, {
       method,
       headers: {
+        ...headers,
         ...(asker && { [HEADER]: encodeURIComponent(JSON.stringify(asker)) }),
         ...(body && { 'content-type': 'application/json' }),
       },
@@ -94,6 +97,7 @@ function reportText({ out }: CliContext, spec: AppSpec, { found, idle, empty }: 
     out.line(`  expected ${each.expected}`)
     out.line(`  found    ${each.found}`)
   }
+  if (differences.length > 20) out.line(`and ${differences.length - 20} more; --json lists all of them`)
   for (const each of idle) out.line(`line ${each.line}  ${each.condition}  ${each.reason}`)
   for (const [model, reason] of empty) out.line(`no record of \`${model}\` could be made: ${reason}`)
 }

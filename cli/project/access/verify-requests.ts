@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import {
   type AppSpec,
   type AccessRequest,
@@ -33,7 +34,12 @@ export interface Verifying {
 }
 
 /** Sends a request as a caller. */
-export type Send = (asker: Asker | undefined, method: string, path: string, body?: object) => Promise<Response>
+export type Send = (asker: Asker | undefined, method: string, path: string, sent?: Sent) => Promise<Response>
+
+interface Sent {
+  readonly body?: object | undefined
+  readonly headers?: Readonly<Record<string, string>>
+}
 
 /** Records of one resource that each caller changes. */
 const MAX_CHANGED = 8
@@ -137,7 +143,10 @@ async function compare(verifying: Verifying, situation: Situation, request: Acce
   const expected = decide(situation, request)
   const path = `${resource.path}${id.map((each) => `${encodeURIComponent(each)}/`).join('')}`
   const method = operation === 'retrieve' ? 'GET' : METHODS[operation as keyof typeof METHODS]
-  const response = await verifying.send(asker, method, path, body && jsonOf(resource, body))
+  const response = await verifying.send(asker, method, path, {
+    body: body && jsonOf(resource, body),
+    headers: requiredHeaders(resource, operation),
+  })
   const text = await response.text()
   const { status } = response
   const isWritten = operation !== 'retrieve' && status < 400
@@ -152,6 +161,15 @@ async function compare(verifying: Verifying, situation: Situation, request: Acce
     expected: `${expected.status}${record ? ` ${shown(record)}` : ''}`,
     given: `${status}${isShown ? ` ${shown(JSON.parse(text) as object)}` : ''}`,
   })
+}
+
+/** The headers without which the resource rejects a write, whatever the grants. */
+function requiredHeaders(
+  { concurrency, idempotency }: ResourceSpec,
+  operation: string,
+): Readonly<Record<string, string>> {
+  if (operation === 'create') return idempotency?.required === true ? { 'idempotency-key': randomUUID() } : {}
+  return operation !== 'retrieve' && concurrency === 'required' ? { 'if-match': '*' } : {}
 }
 
 /** A request, its expected status, and the texts of both responses. */

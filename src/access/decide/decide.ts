@@ -1,4 +1,5 @@
 import { compareStored, compareValue, type StoredText, type Verdict } from './compare.js'
+import { icontains } from '../../lookups/icontains.js'
 import { decideWrite } from './decide-write.js'
 import type { StoredRecord } from './evaluate.js'
 import { compileRelated } from './related-filter.js'
@@ -57,7 +58,7 @@ function decideList(situation: Situation, request: AccessRequest): Decision {
         asks(shown, field, (stored) => compareValue(fieldOf(model.fields, field), lookup, stored, wanted)),
       ) &&
       words.every((word) =>
-        searched.some(({ name }) => asks(shown, name, (stored) => stored?.toLowerCase().includes(word.toLowerCase()))),
+        searched.some((field) => asks(shown, field.name, (stored) => compareValue(field, icontains, stored, [word]))),
       ),
   )
   if (distinct !== undefined) {

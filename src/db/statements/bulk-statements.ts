@@ -22,7 +22,7 @@ import { type Parameters, parameters } from './parameters.js'
 /** Statements about several records. Almost every request has its own text, so none is cached. */
 export interface BulkStatements {
   /**
-   * One insert for all rows, for each way to write them, see `grantedWrites`. A field that only some rows name has its default in the others.
+   * For each way to write the rows (see `grantedWrites`), one insert of all of them. A field that only some rows name has its default in the others.
    * @throws Problem `forbidden` if no grant can cover all rows
    */
   createMany(bounds: Bounds | undefined, rows: readonly Row[]): readonly Statement[]
@@ -30,7 +30,7 @@ export interface BulkStatements {
   retrieveMany(bounds: Bounds | undefined, ids: readonly (readonly string[])[]): Statement
   /** Locks the existing records until the transaction ends, and selects their ids in order. */
   lockMany(bounds: Bounds | undefined, ids: readonly (readonly string[])[]): Statement
-  /** Deletes records. If grants limit the request, it returns the ids of those that they cover. */
+  /** Deletes records. If grants limit the request, it deletes only the records that they cover, and returns their ids. */
   destroyMany(bounds: Bounds | undefined, ids: readonly (readonly string[])[]): Statement
 }
 
@@ -140,10 +140,14 @@ interface WriteOfAll {
 function waysOfAll([first, ...others]: readonly GrantedWrites[]): readonly WriteOfAll[] {
   const isIn = ({ coverings }: GrantedWrite, grant: unknown) => coverings.some((each) => each.grant === grant)
   return (first ?? []).flatMap((write) => {
-    const rest = others.flatMap(
-      (ways) => ways.find((way) => write.coverings.some(({ grant }) => isIn(way, grant))) ?? [],
-    )
-    const coverings = write.coverings.filter(({ grant }) => rest.every((each) => isIn(each, grant)))
-    return rest.length < others.length || coverings.length === 0 ? [] : [{ writes: [write, ...rest], coverings }]
+    const found: WriteOfAll[] = []
+    for (const { grant } of write.coverings) {
+      if (found.some(({ coverings }) => coverings.some((each) => each.grant === grant))) continue
+      const rest = others.flatMap((ways) => ways.find((way) => isIn(way, grant)) ?? [])
+      if (rest.length < others.length) continue
+      const coverings = write.coverings.filter((each) => rest.every((way) => isIn(way, each.grant)))
+      found.push({ writes: [write, ...rest], coverings })
+    }
+    return found
   })
 }

@@ -10,12 +10,15 @@ export class JsonText {
     this.text = text
   }
 
-  /** Numbers beyond 2^53 are rounded here, not in `text`. */
+  /** Numbers that JavaScript cannot represent are rounded here, not in `text`. */
   get value(): Json {
     return JSON.parse(this.text)
   }
 
-  /** @throws TypeError if `JSON.stringify` would round a number. Replies write `text` instead. */
+  /**
+   * Replies write `text` instead.
+   * @throws TypeError if `JSON.stringify` would write other digits, or `null`, for a number of more than 15 digits or beyond the range of JavaScript
+   */
   toJSON(): Json {
     if (isRounded(this.text))
       throw new TypeError('a stored JSON value has numbers that JSON.stringify rounds; use its text')
@@ -53,7 +56,9 @@ const EXACT_DIGITS = 15
 
 function isRounded(text: string): boolean {
   return [...withoutStrings(text).matchAll(NUMBERS)].some(
-    ([number]) => number.replaceAll(/[^0-9]/g, '').length > EXACT_DIGITS,
+    ([number]) =>
+      !Number.isFinite(Number(number)) ||
+      (number.replaceAll(/[^0-9]/g, '').length > EXACT_DIGITS && String(Number(number)) !== number),
   )
 }
 

@@ -34,9 +34,9 @@ export function rejectConditions({ headers }: Context): void {
  */
 export async function lockAll(resource: Resource, inside: Context, ids: readonly Id[]): Promise<void> {
   const there = new Set((await inside.documents(resource).lockMany(ids)).map(resource.key.text))
-  const missing = [...ids.entries()].map(([place, id]) => [place, resource.key.text(id)] as const)
-  const unknown = missing.filter(([, text]) => !there.has(text))
-  if (unknown.length > 0) notFoundAt(resource, unknown)
+  const named = [...ids.entries()].map(([place, id]) => [place, resource.key.text(id)] as const)
+  const missing = named.filter(([, text]) => !there.has(text))
+  if (missing.length > 0) notFoundAt(resource, missing)
 }
 
 const MAX_NAMED = 20

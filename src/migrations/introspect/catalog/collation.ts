@@ -1,8 +1,9 @@
 import { identifier } from '../../../fields/sql-literal.js'
 
 /**
- * SQL: the collation of a column, null for the type's default: the name of a built-in collation or of one in the schema, or else SQL with the
- * name of its schema. It reads the rows of the column, its type, the base type of a domain and the collation.
+ * Returns an SQL expression for the collation of a column: null for the default of its type, the bare name of a collation that is built in or in
+ * the schema, otherwise the quoted name with its schema. The query must name the column `a`, its type `t`, the base type of a domain `b`, and the
+ * collation `l`.
  */
 export function collationOfColumn(schema: string): string {
   return `

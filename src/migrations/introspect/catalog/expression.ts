@@ -32,7 +32,7 @@ interface Reader {
   take(expected?: string): string
 }
 
-/** Parses a check as PostgreSQL prints it; returns undefined if it contains more than comparisons of columns with constants. */
+/** Parses a check as PostgreSQL prints it; returns undefined if it contains more than comparisons of columns, or functions of them, with constants, joined by `and`. */
 export function readExpression(text: string): Expression | undefined {
   try {
     const reader = readerOf(tokensOf(text))
