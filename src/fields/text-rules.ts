@@ -19,11 +19,22 @@ export interface TextOptions {
 const MAX_VARCHAR = 10_485_760
 
 /** A PostgreSQL collation by name, for every type that is stored as text. */
-export const COLLATION: JsonSchema = { type: 'string', pattern: '^[A-Za-z0-9_.@-]{1,63}$' }
+export const COLLATION = { type: 'string', pattern: '^[A-Za-z0-9_.@-]{1,63}$' } as const satisfies JsonSchema
+
+export function isCollationName(text: string): boolean {
+  return new RegExp(COLLATION.pattern).test(text)
+}
 
 /** A text column's type with its collation: code point order unless the field says otherwise. */
 export function collated(type: string, collation = 'C'): string {
   return `${type} collate "${collation}"`
+}
+
+const BUILT_IN = /^(?:default|C(?:\..*)?|POSIX|ucs_basic|unicode|pg_[a-z_]+|.*-x-icu|[a-z]{2,3}_[A-Z]{2}(?:[.@].*)?)$/
+
+/** Whether a field's collation may treat different texts as equal, as those that ignore case do: none that is built in does. */
+export function canEquateTexts({ collation = 'C' }: Pick<TextOptions, 'collation'>): boolean {
+  return !BUILT_IN.test(collation)
 }
 
 /** The option `collation` for a column of text. */

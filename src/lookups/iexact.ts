@@ -5,8 +5,8 @@ export const iexact: Lookup<string> = {
   name: 'iexact',
   isOffered: ({ comparisons }) => comparisons.includes('text'),
   operand: TEXT,
-  // Written so that an index with `ignore_case` serves it.
-  sql: (column, { bind }) => `lower(${column}) = lower(${bind((text) => text)})`,
+  // Written so that an index with `ignore_case` serves it. The cast is for enums.
+  sql: (column, { bind }) => `lower(${column}::text) = lower(${bind((text) => text)})`,
   index: () => 'ignore_case',
   meaning: 'is the text, ignoring case as `icontains` does',
   description: 'is this, in upper or lower case',

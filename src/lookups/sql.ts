@@ -1,5 +1,6 @@
 import { writeCell } from '../fields/cell.js'
 import type { Typed } from '../fields/field-type.js'
+import { canEquateTexts } from '../fields/text-rules.js'
 import type { Bound, IndexHelp } from './lookup.js'
 
 /** A comparison of a column with one value of its field. */
@@ -12,7 +13,26 @@ export function matching(
   operator: 'like' | 'ilike',
   pattern: (escaped: string) => string,
 ): (column: string, operand: Bound<string>) => string {
-  return (column, { bind }) => `${column} ${operator} ${bind((text) => pattern(escapePattern(text)))}`
+  return (column, { bind, field }) =>
+    likeSql(operator, { column, field, pattern: bind((text) => pattern(escapePattern(text))) })
+}
+
+interface Match {
+  readonly column: string
+  readonly field: Typed
+  /** The placeholder of the pattern. */
+  readonly pattern: string
+}
+
+/**
+ * The SQL of a match. The cast is for enums; for texts it changes nothing. PostgreSQL has no `ilike`, and before version 18 no `like`, by a collation that
+ * treats different texts as equal; `lower` has the collation of the column on both sides.
+ */
+export function likeSql(operator: 'like' | 'ilike', { column, field, pattern }: Match): string {
+  if (!canEquateTexts(field.options)) return `${column}::text ${operator} ${pattern}`
+  if (operator === 'like') return `${column} collate "C" like ${pattern}`
+  const folded = `lower(case when false then ${column} else ${pattern} end)`
+  return `lower(${column}) collate "C" like ${folded} collate "C"`
 }
 
 /** PostgreSQL's text form of a list with these items. */

@@ -175,13 +175,17 @@ export function toReadFailure(error: unknown): unknown {
 
 /**
  * Converts the failure of a read for a request to an error for clients. Field types do not know the columns: a field may serve a column of a smaller
- * range, or an enum without the label.
+ * range, an enum without the label, or a text that ignores case although the field has no `collation`.
  */
 export function toRequestFailure(error: unknown): unknown {
+  if (codeOf(error) === '0A000' && UNMATCHED.has(String(routineOf(error))))
+    return new Problem('invalid_query', 'A column is not compared in this way', { cause: driverError(error) })
   if (misfitParameterOf(error) === undefined) return toReadFailure(error)
   return new Problem('invalid_query', 'A value is outside of the range of its column', { cause: driverError(error) })
 }
 
+/** The functions of the server for `like` and `ilike`. */
+const UNMATCHED = new Set(['GenericMatchText', 'Generic_Text_IC_like'])
 const OUT_OF_RANGE = new Set(['22007', '22008', '22015'])
 /** The end of the message of 22003 for a column type of a smaller range than the field types that it serves; others only a handler can exceed. */
 const SMALL_TYPE = /\b(?:smallint|real)$/

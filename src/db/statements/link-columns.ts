@@ -21,7 +21,7 @@ export function linkColumn(key: readonly FieldSpec[], route: string, links: Link
 export function joinedColumn(key: readonly FieldSpec[]): string {
   const parts = key.map((field) =>
     isEscaped(field)
-      ? `replace(replace(${cellColumn(field)}, '%', '%25'), '~', '%7E')`
+      ? `replace(replace(${cellColumn(field)} collate "C", '%', '%25'), '~', '%7E')`
       : `${identifier(field.column)}::text`,
   )
   return `(${parts.join(" || '~' || ")})`
@@ -41,5 +41,5 @@ function escapedText(text: string, words: readonly string[]): string {
   const letters = `regexp_split_to_table(t, '') with ordinality as l(c, n)`
   const spelled = words.map((word) => `when t = ${literal(word)} then ${literal(escapeWord(word))} `).join('')
   return `(select case ${spelled}when t in ('.', '..') then replace(t, '.', '%2E')
-    when t ~ ${literal(`^[${PLAIN}]*$`)} then t else (select string_agg(${escaped}, '' order by n) from ${letters}) end from (select ${text} as t) s)`
+    when t ~ ${literal(`^[${PLAIN}]*$`)} then t else (select string_agg(${escaped}, '' order by n) from ${letters}) end from (select ${text} collate "C" as t) s)`
 }

@@ -8,6 +8,7 @@ import {
   type CatalogColumn,
   type CatalogTable,
 } from '../introspect/catalog/catalog.js'
+import { canEquateTexts, isCollationName } from '../../fields/text-rules.js'
 import { type Server, typeIn, isWider, kindOf, sameType, readType } from './live-types.js'
 import { usedTables, type WantedColumn, type WantedConstraint, type WantedTable, wantedTables } from '../plan/sql.js'
 
@@ -190,7 +191,7 @@ function tableDifferences(
       const isOther = kindOf(type) !== kindOf(found.type) && !column.serves(found)
       const texts = [
         ...columnDifferences(column, found, server),
-        ...(wanted.managed ? orderDifferences(column, found, server) : []),
+        ...(wanted.managed ? orderDifferences(column, found, server) : equalityDifferences(column, found)),
       ]
       // Reports only the type, to avoid several differences for one column.
       const wider = texts.length === 1 && isWider(found.type, type)
@@ -243,6 +244,15 @@ function orderDifferences(wanted: WantedColumn, live: CatalogColumn, server: Ser
     each === null ? 'in the order of the database' : `in the order "${each}"`,
   )
   return [{ text: `is kept ${orders.join(' and should be kept ')}` }]
+}
+
+/** Filters on texts depend on whether the collation treats different texts as equal. */
+function equalityDifferences({ type }: WantedColumn, { equating }: CatalogColumn): readonly ColumnDifference[] {
+  const { collation } = readType(type)
+  if (equating === null || !isCollationName(equating)) return []
+  if (collation === null || canEquateTexts({ collation })) return []
+  const text = `treats different texts as equal, and its field should have \`collation: ${equating}\``
+  return [{ aspect: 'type', text }]
 }
 
 function isFilled({ default: value, identity, generated }: CatalogColumn): boolean {

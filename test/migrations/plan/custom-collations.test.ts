@@ -95,6 +95,31 @@ models:
     expect(await run('migrate', 'plan', '--exit-code')).toMatchObject({ code: 0 })
     expect(await run('migrate', 'status')).toMatchObject({ code: 0 })
   })
+
+  test('introspect names those that treat different texts as equal, and the check asks for them', async () => {
+    await make(`
+      create schema other;
+      create collation any_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+      create collation other.any_accent (provider = icu, locale = 'und-u-ks-level1', deterministic = false);
+      create table tags (id serial primary key, name varchar(9) collate any_case not null, alias text collate other.any_accent, plain text);`)
+    expect(await run('introspect')).toMatchObject({ code: 0 })
+    const file = await readFile(join(project.folder, 'resources.yaml'), 'utf8')
+    expect(file).toContain('name:  { type: string, max: 9, collation: any_case }')
+    expect(file).toContain('alias: { type: text, collation: any_accent, nullable: true }')
+    expect(file).toContain('plain: { type: text, nullable: true }')
+    expect(await run('check', '--database')).toMatchObject({
+      code: 0,
+      stdout: expect.not.stringContaining('collation'),
+    })
+    await project.write('resources.yaml', file.replace(', collation: any_case', ''))
+    expect(await run('check', '--database')).toMatchObject({
+      stdout: expect.stringContaining(
+        'column tags.name treats different texts as equal, and its field should have `collation: any_case`',
+      ),
+    })
+    expect(await run('introspect', '--update')).toMatchObject({ code: 0 })
+    expect(await readFile(join(project.folder, 'resources.yaml'), 'utf8')).toBe(file)
+  })
 })
 
 describe('generated columns', () => {

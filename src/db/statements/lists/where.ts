@@ -4,7 +4,7 @@ import { tableSql } from '../../../fields/table-name.js'
 import type { RelatedRecords } from '../../../features/related-filter.js'
 import type { Search } from '../../../features/search.js'
 import type { Condition, ListPlan } from '../../../resource/plan.js'
-import { escapePattern } from '../../../lookups/sql.js'
+import { escapePattern, likeSql } from '../../../lookups/sql.js'
 import type { Parameters } from '../parameters.js'
 import type { Narrow } from '../projections.js'
 import { cellColumn } from '../columns.js'
@@ -116,8 +116,9 @@ function wordClauses(
   shown: (field: FieldSpec, condition: string) => string,
 ): readonly string[] {
   return words.map((word) => {
-    const parameter = params.add(`%${escapePattern(word)}%`)
-    return `(${fields.map((field) => shown(field, `${identifier(field.column)} ilike ${parameter}`)).join(' or ')})`
+    const pattern = params.add(`%${escapePattern(word)}%`)
+    const found = (field: FieldSpec) => likeSql('ilike', { column: identifier(field.column), field, pattern })
+    return `(${fields.map((field) => shown(field, found(field))).join(' or ')})`
   })
 }
 

@@ -21,6 +21,8 @@ export interface CatalogColumn {
   readonly base: string | null
   /** Null for the type's default collation. For a collation of another schema it is not a name but SQL: see `collationSql`. */
   readonly collation: string | null
+  /** The name of the collation, without its schema, if it treats different texts as equal. */
+  readonly equating: string | null
   readonly nullable: boolean
   readonly default: string | null
   readonly identity: 'always' | 'by default' | null
@@ -101,6 +103,7 @@ function catalogOf(which: string): string {
         'type', format_type(a.atttypid, a.atttypmod),
         'base', format_type(u.oid, u.typmod),
         'collation', ${collationOfColumn(SCHEMA)},
+        'equating', case when not l.collisdeterministic then l.collname end,
         'nullable', not (a.attnotnull or coalesce(u.required, false) and c.relkind in ('r', 'p', 'f')),
         'default', case when a.attgenerated = '' then pg_get_expr(d.adbin, d.adrelid) end,
         'identity', case a.attidentity when 'a' then 'always' when 'd' then 'by default' end,

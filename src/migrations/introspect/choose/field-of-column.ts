@@ -2,6 +2,7 @@ import { formOf, keyTypeOf } from '../../../fields/columns.js'
 import type { Limits } from '../../../fields/existing-column.js'
 import type { AssignedKey } from '../../../fields/field-type.js'
 import { fieldType } from '../../../fields/index.js'
+import { isCollationName } from '../../../fields/text-rules.js'
 import type { CatalogColumn, CatalogConstraint, CatalogTable } from '../catalog/catalog.js'
 import { type TypeWords, type Words, wordsForDefault, wordsForType } from './column-words.js'
 import { followsRules, readCheck, readDefault } from '../catalog/constraint-parser.js'
@@ -42,7 +43,7 @@ export function chooseField(
   const checks = table.constraints.filter((each) => each.kind === 'check' && isOnly(each.columns, column.name))
   const assigned = key && assignedBy(column)
   const all = relation ? relationWords(relation) : wordsFor(column, assigned ? [] : checks)
-  const said = managed ? all : { ...all, words: withoutCollation(all.words) }
+  const said = managed ? all : { ...all, words: wordsOfOthers(all.words, column) }
   const unsaid = checks.filter((check) => !isExpressed(check, column, said))
   const value = assigned
     ? { words: [], left: [] }
@@ -69,7 +70,12 @@ export function chooseField(
   }
 }
 
-/** No migration makes the column, so its collation need not be declared. */
+/** No migration makes the column, so its collation need not be declared, unless filters depend on it. */
+function wordsOfOthers(words: Words, { equating }: CatalogColumn): Words {
+  const isNamed = equating !== null && isCollationName(equating) && words.some(([word]) => word === 'collation')
+  return [...withoutCollation(words), ...(isNamed ? [['collation', equating] as const] : [])]
+}
+
 function withoutCollation(words: Words): Words {
   return words
     .filter(([word]) => word !== 'collation')
