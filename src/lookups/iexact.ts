@@ -1,3 +1,4 @@
+import type { Typed } from '../fields/field-type.js'
 import type { Lookup } from './lookup.js'
 import { TEXT } from './operands.js'
 
@@ -6,8 +7,16 @@ export const iexact: Lookup<string> = {
   isOffered: ({ comparisons }) => comparisons.includes('text'),
   operand: TEXT,
   // Written so that an index with `ignore_case` serves it. The cast is for enums.
-  sql: (column, { bind }) => `lower(${column}::text) = lower(${bind((text) => text)})`,
+  sql(column, { bind, field }) {
+    const collation = collationOf(field)
+    return `lower(${column}::text${collation}) = lower(${bind((text) => text)}${collation})`
+  },
   index: () => 'ignore_case',
   meaning: 'is the text, ignoring case as `icontains` does',
   description: 'is this, in upper or lower case',
+}
+
+/** The collation of a text column, as SQL. Enums and parameters have the one of the database. */
+function collationOf({ type, options }: Typed): string {
+  return / collate .*/.exec(type.column(options))?.[0] ?? ''
 }
