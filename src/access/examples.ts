@@ -8,6 +8,7 @@ import {
   SIGNED_IN,
 } from '../config/spec.js'
 import type { Json } from '../foundation/json.js'
+import { exact } from '../lookups/exact.js'
 import { kindOf, type StoredText } from './decide/compare.js'
 import { evaluateRule, type Known, type StoredRecord } from './decide/evaluate.js'
 import { type Asker, knownBy } from './decide/situation.js'
@@ -48,7 +49,7 @@ export function exampleCallers(spec: AppSpec): readonly (Asker | undefined)[] {
       auth.claims.map(({ name, type }) => {
         const uses = conditions.filter(({ value }) => 'claim' in value && value.claim === name)
         const choices = uses.flatMap(({ field }) => choicesOf(field))
-        const formatted = uses.flatMap(({ field }) => (isFormatted(field) ? examplesOf(field) : []))
+        const formatted = uses.flatMap(({ field }) => (field.type.plainTexts ? [] : examplesOf(field)))
         const value = choices[place] ?? formatted[place] ?? CLAIMS[type]?.[place] ?? null
         return [name, uses.some(({ lookup }) => lookup.operand.list !== undefined) ? [value] : value] as const
       }),
@@ -78,11 +79,8 @@ export function exampleValues(spec: AppSpec, field: FieldSpec, world: World): re
     .filter((each) => each.field === field)
     .flatMap((condition) => valuesAround(condition, callers))
   const standard =
-    field.default && 'literal' in field.default ? [writtenLiteral(field.default.literal, field, EXACT)] : []
-  const kind = kindOf(field)
-  const plain =
-    kind === 'number' ? ['1', '2'] : kind === 'boolean' ? ['true', 'false'] : kind === 'text' ? ['a', 'b'] : []
-  const any = isFormatted(field) ? examplesOf(field).slice(0, 3) : plain
+    field.default && 'literal' in field.default ? [writtenLiteral(field.default.literal, field, exact)] : []
+  const any = field.type.plainTexts ?? examplesOf(field).slice(0, 3)
   const values = [
     ...(match ? SUBJECTS : []),
     ...wanted,
@@ -96,15 +94,6 @@ export function exampleValues(spec: AppSpec, field: FieldSpec, world: World): re
   ]
     .filter((value) => value !== null || nullable)
     .slice(0, 16)
-}
-
-const EXACT = { operand: { write: (value: unknown, write: (item: unknown) => Json) => write(value) } } as never
-
-/** Types whose values have no form of their own; only these take the plain values above. */
-const PLAIN_TYPES = ['string', 'text', 'integer', 'bigint', 'decimal', 'boolean']
-
-function isFormatted({ type }: FieldSpec): boolean {
-  return !PLAIN_TYPES.includes(type.name)
 }
 
 function examplesOf({ type, options }: FieldSpec): readonly Json[] {
@@ -134,7 +123,7 @@ function valuesAround(
         : 'claim' in value
           ? callers.flatMap((caller) => caller?.claims[value.claim] ?? []).flat()
           : []
-  if (lookup.name === 'isnull') return []
+  if (lookup.ofNull) return []
   return given.flatMap((each): readonly Json[] => {
     if (kindOf(field) === 'number') return [String(each), String(Number(each) + 1), String(Number(each) - 1)]
     return choicesOf(field).length > 0 || kindOf(field) !== 'text'

@@ -1,6 +1,7 @@
 import type { Rule, RuleCondition, RuleValue, SetSpec } from '../config/spec.js'
 import type { Json } from '../foundation/json.js'
-import { compareStored, compareValue } from './decide/compare.js'
+import type { RangeEnd } from '../lookups/in-memory.js'
+import { compareStored, compareValue, excludesNull } from './decide/compare.js'
 import { writtenLiteral } from './format.js'
 
 /** Whether a variable means the same in two configurations. */
@@ -26,21 +27,19 @@ export function ruleImplies(one: Rule | undefined, other: Rule | undefined, same
   return conjunctionsOf(one).every((each) => conjunctionsOf(other).some((wanted) => implies(each, wanted, same)))
 }
 
-/** Lookups that hold for records without a value. */
-const HOLD_FOR_NULL = ['ne', 'not_in', 'isnull']
-
 function conditionImplies(given: RuleCondition, wanted: RuleCondition, same: SameVariable): boolean {
   if (placeOf(given) !== placeOf(wanted)) return false
   if (!('literal' in given.value)) {
     if (!same(given.value)) return false
-    if (isNotNull(wanted)) return !HOLD_FOR_NULL.includes(given.lookup.name)
+    if (isNotNull(wanted)) return excludesNull(given.lookup)
     return given.lookup === wanted.lookup && isSameValue(given.value, wanted.value)
   }
   if (!('literal' in wanted.value)) return false
-  if (isNotNull(wanted) && !HOLD_FOR_NULL.includes(given.lookup.name)) return true
-  if (given.lookup.name === wanted.lookup.name && textsOf(given).join('\0') === textsOf(wanted).join('\0')) return true
-  return given.lookup.name === 'exact' || given.lookup.name === 'in'
-    ? textsOf(given).every((text) => compareValue(wanted.field, wanted.lookup, text, textsOf(wanted)) === true)
+  const texts = textsOf(given)
+  if (isNotNull(wanted) && excludesNull(given.lookup, texts)) return true
+  if (given.lookup === wanted.lookup && texts.join('\0') === textsOf(wanted).join('\0')) return true
+  return given.lookup.listsValues
+    ? texts.every((text) => compareValue(wanted.field, wanted.lookup, text, textsOf(wanted)) === true)
     : isWithin(given, wanted)
 }
 
@@ -51,7 +50,7 @@ function placeOf({ relations, field }: RuleCondition): string {
 }
 
 function isNotNull({ lookup, value }: RuleCondition): boolean {
-  return lookup.name === 'isnull' && 'literal' in value && value.literal === false
+  return lookup.ofNull === true && 'literal' in value && value.literal === false
 }
 
 function isSameValue(one: RuleValue, other: RuleValue): boolean {
@@ -71,40 +70,19 @@ function textsOf({ value, field, lookup }: RuleCondition): readonly string[] {
   return Array.isArray(written) ? (written as readonly Json[]).map(String) : [String(written)]
 }
 
-type Bound = { readonly text: string; readonly inclusive: boolean } | undefined
-
 /** Whether one range of values lies within another. */
 function isWithin(given: RuleCondition, wanted: RuleCondition): boolean {
-  const inner = rangeOf(given)
-  const outer = rangeOf(wanted)
+  const inner = given.lookup.range?.(textsOf(given))
+  const outer = wanted.lookup.range?.(textsOf(wanted))
   if (inner === undefined || outer === undefined) return false
   const order = (one: string, other: string) => compareStored(given.field, one, other)
-  const fits = (bound: Bound, limit: Bound, direction: 1 | -1): boolean => {
+  const fits = (end: RangeEnd | undefined, limit: RangeEnd | undefined, direction: 1 | -1): boolean => {
     if (limit === undefined) return true
-    if (bound === undefined) return false
-    const difference = order(bound.text, limit.text) * direction
-    return difference > 0 || (difference === 0 && (limit.inclusive || !bound.inclusive))
+    if (end === undefined) return false
+    const difference = order(end.text, limit.text) * direction
+    return difference > 0 || (difference === 0 && (limit.inclusive || !end.inclusive))
   }
   return fits(inner.low, outer.low, 1) && fits(inner.high, outer.high, -1)
-}
-
-function rangeOf(condition: RuleCondition): { readonly low: Bound; readonly high: Bound } | undefined {
-  const [first = '', last = first] = textsOf(condition)
-  const at = (text: string, inclusive: boolean) => ({ text, inclusive })
-  switch (condition.lookup.name) {
-    case 'gt':
-      return { low: at(first, false), high: undefined }
-    case 'gte':
-      return { low: at(first, true), high: undefined }
-    case 'lt':
-      return { low: undefined, high: at(first, false) }
-    case 'lte':
-      return { low: undefined, high: at(first, true) }
-    case 'range':
-      return { low: at(first, true), high: at(last, true) }
-    default:
-      return undefined
-  }
 }
 
 /** The set of a condition must not have gained rows. */

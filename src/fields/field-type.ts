@@ -9,6 +9,9 @@ export type KeySource = AssignedKey | 'client'
 /** How values of a type can be compared. Each lookup needs one of these; every type can be compared with null. */
 export type ComparisonKind = 'equality' | 'membership' | 'order' | 'text' | 'items'
 
+/** How the texts of two values compare: as numbers, by code point, as true and false, or as the keys of records, which are numbers or texts. */
+export type TextOrder = 'number' | 'text' | 'boolean' | 'key'
+
 /**
  * One rule of a field: its JSON Schema, its database constraint, and its message for clients.
  * `message` follows the field's label: `must be between 1 and 100 characters`. A rule owns the keywords of its `schema`:
@@ -64,6 +67,8 @@ export interface FieldType<Value = unknown, Options extends object = object> {
   /** The TypeScript type for a field whose options make it more specific. */
   typescriptOf?(options: Options): string
   readonly comparisons: readonly ComparisonKind[]
+  /** How values compare in memory, for the evaluation of access rules without the database. Left out if only the database can tell. */
+  readonly comparesAs?: TextOrder
   /** The input type in HTML forms; left out for a plain text input. */
   readonly input?: string
   readonly orderable: boolean
@@ -76,6 +81,8 @@ export interface FieldType<Value = unknown, Options extends object = object> {
   readonly examples: readonly Example<Value>[]
   /** The examples of a field, if they depend on its options. */
   examplesOf?(options: Options): readonly Example<unknown>[]
+  /** Two short values as text, which serve as examples of most fields. Left out if values have a format, as dates do. */
+  readonly plainTexts?: readonly string[]
   /** The number of possible values; left out if there are many. */
   values?(options: Options): number
   /** The texts that a value can be, if they are listed. */

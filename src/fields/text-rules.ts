@@ -149,6 +149,8 @@ export function textType(holdsMaximum: boolean) {
     },
     typescript: 'string',
     comparisons: TEXTUAL,
+    comparesAs: 'text',
+    plainTexts: ['a', 'b'],
     orderable: true,
     key: true,
     escapes: () => true,
@@ -189,11 +191,12 @@ interface TextFormat {
 /** The common parts of texts in a standard's format. Filters compare with any text, because other programs can store any. */
 export function formattedText({ max, pattern, isValid, format, message }: TextFormat) {
   const options = { pattern }
-  const { comparisons, orderable, key, escapes, read, parse, fromJson, write } = textType(true)
+  const { comparisons, comparesAs, orderable, key, escapes, read, parse, fromJson, write } = textType(true)
   return {
     options: { collation: COLLATION },
     typescript: 'string',
     comparisons,
+    comparesAs,
     orderable,
     key,
     escapes,

@@ -1,3 +1,4 @@
+import { holdsByOrder } from './in-memory.js'
 import type { Lookup } from './lookup.js'
 import { VALUE } from './operands.js'
 import { comparing, helpForValues } from './sql.js'
@@ -8,6 +9,8 @@ export const exact: Lookup = {
   isOffered: ({ comparisons }) => comparisons.includes('equality'),
   operand: VALUE,
   sql: comparing('='),
+  holds: holdsByOrder((difference) => difference === 0),
+  listsValues: true,
   index: helpForValues,
   meaning: 'is the value',
   description: 'is this',

@@ -8,6 +8,7 @@ export const has: Lookup = {
   isOffered: ({ comparisons }) => comparisons.includes('items'),
   operand: ofItems(VALUE),
   sql: (column, { bind, field }) => `${column} @> ${bind((item) => itemsLiteral(field, [item]))}`,
+  holds: 'unknown',
   index: () => 'gin',
   meaning: 'has the item',
   description: 'has this item',

@@ -1,4 +1,5 @@
 import type { Typed } from '../fields/field-type.js'
+import { holdsInAnyCase } from './in-memory.js'
 import type { Lookup } from './lookup.js'
 import { TEXT } from './operands.js'
 
@@ -11,6 +12,7 @@ export const iexact: Lookup<string> = {
     const collation = collationOf(field)
     return `lower(${column}::text${collation}) = lower(${bind((text) => text)}${collation})`
   },
+  holds: holdsInAnyCase((stored, wanted) => stored === wanted),
   index: () => 'ignore_case',
   meaning: 'is the text, ignoring case as `icontains` does',
   description: 'is this, in upper or lower case',

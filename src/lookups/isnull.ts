@@ -6,6 +6,8 @@ export const isnull: Lookup<boolean> = {
   isOffered: () => true,
   operand: FLAG,
   sql: (column, { value }) => `${column} is ${value ? 'null' : 'not null'}`,
+  holds: (stored, [flag]) => (stored === null) === (flag === 'true'),
+  ofNull: true,
   index: () => 'useful',
   meaning: '`true`: is null; `false`: is not',
   description: 'is empty, or is not',

@@ -1,5 +1,6 @@
 import type { Cell } from '../fields/cell.js'
 import type { FieldType, Typed } from '../fields/field-type.js'
+import type { HeldRange, Holds } from './in-memory.js'
 import type { Operand } from './operands.js'
 
 /**
@@ -29,6 +30,17 @@ export interface Lookup<Value = unknown> {
   sql(column: string, operand: Bound<Value>): string
   /** Whether both records with a value and records without one can match it in the same list. */
   readonly mixesNulls?: true
+  /**
+   * Whether it holds for a stored value: `unknown` if only the database can tell. Access rules are evaluated by it to test the SQL, so it shares no
+   * code with `sql`.
+   */
+  readonly holds: Holds | 'unknown'
+  /** Whether it holds for the wanted values and for no others. */
+  readonly listsValues?: true
+  /** The range of values for which it holds. Left out if it is not a range with one or two of the wanted values as its ends. */
+  range?(wanted: readonly string[]): HeldRange
+  /** Whether it only asks whether there is a value. */
+  readonly ofNull?: true
   index(field: Typed): IndexHelp
   /** For the reference, after "The field …". */
   readonly meaning: string

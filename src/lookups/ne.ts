@@ -9,6 +9,7 @@ export const ne: Lookup = {
   operand: VALUE,
   sql: comparing('is distinct from'),
   mixesNulls: true,
+  holds: (stored, [wanted = ''], order) => stored === null || order(stored, wanted) !== 0,
   // It excludes one value of many, so reading in order soon finds a page.
   index: () => 'none',
   meaning: 'differs from the value, or is null',

@@ -10,6 +10,7 @@ export const notIn: Lookup<readonly unknown[]> = {
   sql: (column, { bind, field: { type, options } }) =>
     `(${column} <> all(${bind((values) => arrayLiteral(values.map((value) => type.write(value, options))))})) is not false`,
   mixesNulls: true,
+  holds: (stored, wanted, order) => stored === null || wanted.every((each) => order(stored, each) !== 0),
   // It excludes a few values of many, so reading in order soon finds a page.
   index: () => 'none',
   meaning: `is not one of up to ${MAX_VALUES} comma-separated values, written as for \`in\`, or is null`,

@@ -8,6 +8,7 @@ export const overlaps: Lookup<readonly unknown[]> = {
   isOffered: ({ comparisons }) => comparisons.includes('items'),
   operand: ofItems(VALUES),
   sql: (column, { bind, field }) => `${column} && ${bind((items) => itemsLiteral(field, items))}`,
+  holds: 'unknown',
   index: () => 'gin',
   meaning: `has at least one of up to ${MAX_VALUES} items, written as for \`in\``,
   description: 'has at least one of these items',

@@ -33,6 +33,12 @@ export const range: Lookup<Pair> = {
     const bound = (place: 0 | 1) => bind((pair) => writeCell(field, pair[place]))
     return `${column} between ${bound(0)} and ${bound(1)}`
   },
+  holds: (stored, [first = '', last = ''], order) =>
+    stored !== null && order(stored, first) >= 0 && order(stored, last) <= 0,
+  range: ([first = '', last = '']) => ({
+    low: { text: first, inclusive: true },
+    high: { text: last, inclusive: true },
+  }),
   index: () => 'needed',
   meaning: 'is between two comma-separated values, or equal to one of them',
   description: 'is from the first of these to the last, both included',

@@ -137,20 +137,21 @@ function isText(item: Json): item is string {
   return typeof item === 'string' && isStorable(item)
 }
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
-const INTEGERS = [-(2 ** 31), 2 ** 31 - 1] as const
-const SAFE_INTEGERS = [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER] as const
-
 /** Whether a claim can be the value of a field. */
 function fits(field: FieldSpec, item: Json): boolean {
+  return isOfKind(field, item) && field.type.parse(String(item), field.options) !== undefined
+}
+
+function isOfKind(field: FieldSpec, item: Json): boolean {
   const kind = kindOf(field)
   if (kind === 'boolean') return typeof item === 'boolean'
-  if (kind === 'key' && typeof item === 'number') return Number.isSafeInteger(item)
-  if (kind !== 'number') return isText(item) && (field.type.name !== 'uuid' || UUID.test(item))
-  if (typeof item !== 'number') return false
-  if (field.type.name === 'decimal') return true
-  const [least, most] = field.type.name === 'integer' ? INTEGERS : SAFE_INTEGERS
-  return Number.isInteger(item) && item >= least && item <= most
+  if (kind === 'number') return isUnrounded(item)
+  return isText(item) || (kind !== 'text' && isUnrounded(item))
+}
+
+/** JavaScript rounds larger integers. */
+function isUnrounded(item: Json): boolean {
+  return typeof item === 'number' && (!Number.isInteger(item) || Number.isSafeInteger(item))
 }
 
 /** The text of a preset; null if the caller's record does not exist, `none` if the caller has no such value, undefined if it is not known. */

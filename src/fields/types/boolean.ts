@@ -8,6 +8,8 @@ export const boolean: FieldType<boolean> = {
   options: {},
   typescript: 'boolean',
   comparisons: ['equality'],
+  comparesAs: 'boolean',
+  plainTexts: ['true', 'false'],
   orderable: true,
   key: true,
   examples: [

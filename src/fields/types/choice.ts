@@ -54,6 +54,7 @@ export const choice: FieldType<string, ChoiceOptions> = {
   typescript: 'string',
   typescriptOf: ({ choices }) => choices.map((each) => JSON.stringify(each)).join(' | '),
   comparisons: ['equality', 'membership'],
+  comparesAs: 'text',
   orderable: true,
   key: true,
   escapes: () => true,

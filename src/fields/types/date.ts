@@ -10,6 +10,7 @@ export const date: FieldType<string> = {
   options: {},
   typescript: 'string',
   comparisons: ORDERED,
+  comparesAs: 'text',
   orderable: true,
   key: true,
   escapes: () => true,

@@ -77,6 +77,8 @@ export const decimal: FieldType<string, DecimalOptions> = {
   together: ['precision', 'scale'],
   typescript: 'string',
   comparisons: ORDERED,
+  comparesAs: 'number',
+  plainTexts: ['1', '2'],
   orderable: true,
   key: true,
   // `1.5` equals `1.50`.

@@ -96,6 +96,8 @@ export function integerType(cast: string, limits: Range) {
   return {
     options: { minimum: BOUND, maximum: BOUND },
     comparisons: ORDERED,
+    comparesAs: 'number',
+    plainTexts: ['1', '2'],
     orderable: true,
     key: true,
     column: () => cast,

@@ -24,6 +24,7 @@ export const belongsTo: FieldType<unknown, RelationOptions> = {
   typescript: 'bigint | number | string',
   typescriptOf: ({ key: { type, options } }) => type.typescriptOf?.(options) ?? type.typescript,
   comparisons: ['equality', 'membership'],
+  comparesAs: 'key',
   orderable: true,
   key: true,
   escapes: ({ key: { type, options } }) => type.escapes?.(options) ?? false,

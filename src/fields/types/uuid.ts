@@ -9,6 +9,7 @@ export const uuid: FieldType<string> = {
   options: {},
   typescript: 'string',
   comparisons: ['equality', 'membership'],
+  comparesAs: 'text',
   orderable: true,
   key: true,
   examples: [
