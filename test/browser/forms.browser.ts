@@ -194,6 +194,26 @@ describeInChromium('a form in Chromium', () => {
     expect(await page.locator('#create-isbn-error').textContent()).toBe('Isbn must be exactly 4 characters')
   })
 
+  test('shows the message of a wrong field at the lower edge', async () => {
+    await open('/books/')
+    await button('New book').click()
+    await author().fill('1')
+    await input('Isbn').fill('12345')
+    await button('Create').click()
+    const message = page.locator('#create-isbn-error')
+    await message.filter({ hasText: 'exactly 4' }).waitFor()
+    const fields = page.locator('dialog[open] .fields')
+    await fields.evaluate((part) => {
+      part.scrollTo(0, 0)
+      const edge = part.querySelector('#create-isbn')?.getBoundingClientRect().bottom ?? 0
+      ;(part as HTMLElement).style.maxHeight = `${edge - part.getBoundingClientRect().top + 4}px`
+    })
+    await page.keyboard.press('Enter')
+    await message.filter({ hasText: 'exactly 4' }).waitFor()
+    const [text, shown] = [await message.boundingBox(), await fields.boundingBox()]
+    expect((text?.y ?? 0) + (text?.height ?? 0)).toBeLessThanOrEqual((shown?.y ?? 0) + (shown?.height ?? 0))
+  })
+
   test('can be used at 400 % zoom', async () => {
     await page.setViewportSize({ width: 320, height: 256 })
     await open('/books/')

@@ -124,6 +124,19 @@ describeInChromium('a record in Chromium', () => {
     expect(await stored()).toEqual([['Mine', 'theirs', '{"b": 9007199254740993}']])
   })
 
+  test('shows a conflict whole on a phone', async () => {
+    await page.setViewportSize({ width: 390, height: 844 })
+    await open('/books/1/')
+    await button('Edit').click()
+    await input('Title').fill('Mine')
+    await run(`update books set notes = '${'long'.repeat(20)}'`)
+    await button('Save').click()
+    await page.locator('.alert table').waitFor()
+    expect(await page.locator('dialog[open] .fields').evaluate((part) => part.scrollWidth <= part.clientWidth)).toBe(
+      true,
+    )
+  })
+
   test('shows both values of a field that two people changed, and can be loaded again', async () => {
     await open('/books/1/')
     await button('Edit').click()

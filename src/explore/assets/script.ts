@@ -130,7 +130,10 @@ export const SCRIPT = String.raw`'use strict'
     // The lines of the records say it all.
     else if (errors.size === 0 || boxes.length === 0) lines.push(problem.detail || problem.error || text.slice(0, 500))
     showAlert(form, [...lines, ...new Set(others)].join('\n'))
-    if (wrong[0]) wrong[0].focus()
+    if (!wrong[0]) return
+    wrong[0].focus()
+    // With its label, and the message below.
+    wrong[0].closest('.field').scrollIntoView({ block: 'center' })
   }
 
   const finish = async (form, response) => {

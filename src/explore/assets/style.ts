@@ -135,7 +135,8 @@ dialog footer { display: flex; justify-content: flex-end; gap: .5rem; padding: .
 .error { color: var(--red); font-weight: 550; }
 .alert { scroll-margin: 1rem; background: var(--red-bg); color: var(--red); border-radius: 8px; padding: .55rem .8rem; margin-bottom: 1rem; white-space: pre-wrap; overflow-wrap: anywhere; }
 .alert table { margin: .5rem 0; }
-.alert th, .alert td { background: none; white-space: pre-wrap; overflow-wrap: break-word; vertical-align: top; text-align: start; padding: .35rem .5rem; }
+.alert th, .alert td { background: none; white-space: pre-wrap; vertical-align: top; text-align: start; padding: .35rem .5rem; }
+.alert th { overflow-wrap: break-word; }
 .alert.good { background: var(--green-bg); color: var(--green); }
 #status {
   position: fixed; right: 1.25rem; bottom: 1.25rem; margin: 0; background: var(--text); color: var(--bg); padding: .55rem 1rem;
