@@ -1,4 +1,5 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { writeFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import {
@@ -102,7 +103,8 @@ async function run(context: CliContext, options: IntrospectOptions): Promise<Exi
     if (json) context.out.data(JSON.stringify(reportOf(found, update === true)))
     else printModels(context, found.models)
     if (found.text !== text) {
-      await writeFile(file, found.text)
+      // At once, so that Ctrl-C leaves a whole file.
+      writeFileSync(file, found.text)
       const more = `${count(found.models.length, 'model')} ${text === undefined ? '' : 'more'}`.trimEnd()
       const changed = found.changes.length > 0 ? [count(found.changes.length, 'change')] : []
       const parts = [...changed, ...(found.models.length > 0 || text === undefined ? [more] : [])]

@@ -1,8 +1,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdir } from 'node:fs/promises'
+import { mkdir, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { expect, test } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { envOf, openTestDatabase, type TestDatabase, testDatabaseKind } from '../support/database.js'
 import {
   BOOKS,
   BOOKS_MIGRATION,
@@ -10,6 +12,8 @@ import {
   COMMAND,
   inherited,
   makeProject,
+  type Project,
+  type RunOptions,
   runInHost,
 } from '../support/cli.js'
 
@@ -30,4 +34,93 @@ test('Ctrl-C ends a command with 130, and leaves no incomplete file', async () =
   } finally {
     await project.remove()
   }
+})
+
+/** Runs a command until something is true, and then presses Ctrl-C. */
+async function interrupt(args: readonly string[], options: RunOptions, isTime: () => Promise<boolean>) {
+  const { cwd, env = {} } = options
+  const child = spawn(process.execPath, [COMMAND, ...args], { cwd, env: { ...inherited(), ...env } })
+  const ended = once(child, 'exit')
+  while (child.exitCode === null && !(await isTime())) await delay(1)
+  child.kill('SIGINT')
+  const [code] = await ended
+  return code as number | null
+}
+
+test.each(['restored', 'before-restore'])('Ctrl-C in `db restore` leaves a whole database (%s)', async (state) => {
+  const project = await makeProject({ 'resources.yaml': BOOKS, [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION })
+  try {
+    const { folder } = project
+    const run = (...args: readonly string[]) => runInHost(args, { cwd: folder })
+    const names = async () => (await readdir(join(folder, '.snippetctl'))).filter((name) => name.startsWith('pg'))
+    expect(await run('migrate', 'up')).toMatchObject({ code: 0 })
+    expect(await run('db', 'backup', 'all.tar.gz')).toMatchObject({ code: 0 })
+    const restore = ['db', 'restore', 'all.tar.gz', '--yes', '.snippetctl/pg']
+    const code = await interrupt(restore, { cwd: folder }, async () =>
+      (await names()).some((name) => name.startsWith(`pg.${state}-`)),
+    )
+    // Once the old database was moved aside, the restore may have ended already.
+    expect(state === 'restored' ? [130] : [130, 0]).toContain(code)
+    expect(await names()).toEqual(state === 'restored' ? ['pg'] : ['pg', 'pg.before-restore-1'])
+    expect(await run('dump', 'book')).toMatchObject({ code: 0 })
+    expect(await run(...restore)).toMatchObject({ code: 0 })
+  } finally {
+    await project.remove()
+  }
+})
+
+const onServer = testDatabaseKind() === 'postgres' ? describe : describe.skip
+
+onServer('Ctrl-C while another session holds a lock', () => {
+  let project: Project
+  let database: TestDatabase
+  beforeEach(async () => {
+    project = await makeProject({ 'resources.yaml': BOOKS, [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION })
+    database = await openTestDatabase()
+  })
+  afterEach(async () => {
+    await project.remove()
+    await database.close()
+  })
+
+  const read = async (text: string) => (await database.query({ text, values: [] })).rows
+  const isWaiting = async () =>
+    (await read(`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`))
+      .length > 0
+
+  test('ends `db copy`, which has copied nothing and can be repeated', async () => {
+    const options = { cwd: project.folder }
+    const onTarget = { ...options, env: envOf(database) }
+    const copy = ['db', 'copy', '--to', database.url ?? '']
+    await project.write('books.json', '{"book": [{"id": 1, "title": "Kindred"}]}')
+    for (const args of [
+      ['migrate', 'up'],
+      ['seed', 'books.json'],
+    ])
+      expect(await runInHost(args, options)).toMatchObject({ code: 0 })
+    expect(await runInHost(['migrate', 'up'], onTarget)).toMatchObject({ code: 0 })
+    await database.transaction(async (connection) => {
+      await connection.query({ text: 'lock table books', values: [] })
+      expect(await interrupt(copy, options, isWaiting)).toBe(130)
+    })
+    expect(await read('select id from books')).toEqual([])
+    expect(await runInHost(copy, options)).toMatchObject({ code: 0 })
+    expect(await read('select id::text from books')).toEqual([['1']])
+  })
+
+  test('ends `introspect --manage`, which has written nothing and can be repeated', async () => {
+    const folder = join(project.folder, 'new')
+    await mkdir(folder)
+    const options = { cwd: folder, env: envOf(database) }
+    await read('create table books (id bigint generated always as identity primary key, title text not null)')
+    await database.transaction(async (connection) => {
+      await connection.query({ text: 'create table snippetctl_migrations (name text)', values: [] })
+      expect(await interrupt(['introspect', '--manage'], options, isWaiting)).toBe(130)
+      await connection.query({ text: 'drop table snippetctl_migrations', values: [] })
+    })
+    const files = await readdir(folder, { recursive: true })
+    expect(files.filter((name) => /\.(yaml|sql)$/.test(name))).toEqual([])
+    expect(await runInHost(['introspect', '--manage'], options)).toMatchObject({ code: 0 })
+    expect(await runInHost(['migrate', 'status'], options)).toMatchObject({ code: 0 })
+  })
 })

@@ -15,7 +15,7 @@ export interface Outcome {
 
 type Environment = Readonly<Record<string, string>>
 
-interface RunOptions {
+export interface RunOptions {
   readonly cwd?: string
   /** Added to PATH and the like. The developer's own settings for databases and colour are not inherited. */
   readonly env?: Environment

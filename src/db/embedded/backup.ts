@@ -1,5 +1,5 @@
-import { existsSync } from 'node:fs'
-import { readFile, rename, rm } from 'node:fs/promises'
+import { existsSync, renameSync, rmSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { types } from 'node:util'
 import { gunzipSync } from 'node:zlib'
@@ -25,14 +25,18 @@ export async function restoreEmbedded(
   const directory = resolve(given)
   const unlock = lockDirectory(directory)
   const fresh = `${directory}.restored-${process.pid}`
+  const removeFresh = () => rmSync(fresh, { recursive: true, force: true })
+  process.once('exit', removeFresh)
   try {
     await unpack(file, fresh, onStage)
     const aside = existsSync(directory) ? freeName(directory, 'before-restore') : undefined
-    if (aside !== undefined) await rename(directory, aside)
-    await rename(fresh, directory)
+    // Both in one turn: a signal between them would leave no database.
+    if (aside !== undefined) renameSync(directory, aside)
+    renameSync(fresh, directory)
     return aside
   } finally {
-    await rm(fresh, { recursive: true, force: true })
+    removeFresh()
+    process.off('exit', removeFresh)
     unlock()
   }
 }

@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises'
+import { rmSync } from 'node:fs'
 import type { AppSpec } from '../../config/spec.js'
 import type { Database } from '../../db/database.js'
 import { openScratch } from '../../db/open.js'
@@ -281,11 +281,15 @@ export async function writeIntrospected(
 ): Promise<string> {
   const number = nextNumber(await readMigrations(directory))
   const file = await writeNext(directory, MIGRATION_NAME, migration)
+  const remove = () => rmSync(file, { force: true })
+  process.once('exit', remove)
   try {
     await recordMigration(database, directory, `${digitsOf(number)}_${MIGRATION_NAME}`)
   } catch (error) {
-    await rm(file, { force: true })
+    remove()
     throw error
+  } finally {
+    process.off('exit', remove)
   }
   return file
 }
