@@ -1,4 +1,4 @@
-import { type FSWatcher, watch } from 'node:fs'
+import { type FSWatcher, statSync, watch } from 'node:fs'
 import { basename, dirname } from 'node:path'
 
 /** Watches files, also when an editor replaces them. */
@@ -25,13 +25,17 @@ const SETTLE_MS = 25
  * recursively, because the embedded database writes all the time.
  */
 export function createFollower({ concerns, changed, failed }: FollowerOptions): Follower {
-  const watchers = new Map<string, FSWatcher>()
+  const watchers = new Map<string, { readonly watcher: FSWatcher; readonly identity: string | undefined }>()
   let files: ReadonlySet<string> = new Set()
+  let folders: ReadonlySet<string> = new Set()
   let timer: NodeJS.Timeout | undefined
 
-  const onChange = (folder: string, name: string | null): void => {
+  /** Whether a path is a wanted folder, or leads to one. */
+  const leads = (path: string) => [...folders].some((folder) => folder === path || folder.startsWith(`${path}/`))
+
+  const onChange = (folder: string, event: string, name: string | null): void => {
     const path = name === null ? undefined : `${folder}/${basename(name)}`
-    const isWanted = path === undefined || concerns(path)
+    const isWanted = path === undefined || concerns(path) || (event === 'rename' && leads(path))
     if (!isWanted && !files.has(path) && !files.has(folder)) return
     clearTimeout(timer)
     timer = setTimeout(changed, SETTLE_MS)
@@ -39,25 +43,28 @@ export function createFollower({ concerns, changed, failed }: FollowerOptions): 
 
   const open = (folder: string): void => {
     try {
-      const watcher = watch(folder, (_, name) => onChange(folder, name))
+      const watcher = watch(folder, (event, name) => onChange(folder, event, name))
       watcher.on('error', () => forget(folder))
-      watchers.set(folder, watcher)
+      watchers.set(folder, { watcher, identity: identityOf(folder) })
     } catch (error) {
-      // The watch on the parent folder reports a folder that is created later.
+      // A folder that has just been deleted is followed again after the reload.
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') failed(error as Error)
     }
   }
 
   const forget = (folder: string): void => {
-    watchers.get(folder)?.close()
+    watchers.get(folder)?.watcher.close()
     watchers.delete(folder)
   }
 
   return {
     follow: (paths) => {
       files = new Set(paths)
-      const wanted = new Set([...paths.map((path) => dirname(path)), ...paths.filter(isFolder)])
-      for (const folder of watchers.keys()) if (!wanted.has(folder)) forget(folder)
+      folders = new Set([...paths.map((path) => dirname(path)), ...paths.filter(isFolder)])
+      const wanted = new Set([...folders].map(nearest))
+      // The watch on a folder that was deleted sees nothing of another folder with its path.
+      for (const [folder, { identity }] of watchers)
+        if (!wanted.has(folder) || identityOf(folder) !== identity) forget(folder)
       for (const folder of wanted) if (!watchers.has(folder)) open(folder)
     },
     close: () => {
@@ -70,4 +77,15 @@ export function createFollower({ concerns, changed, failed }: FollowerOptions): 
 /** Watched files have extensions; a path without one is a folder. */
 function isFolder(path: string): boolean {
   return !basename(path).includes('.')
+}
+
+/** The folder, or the nearest one above it that exists. */
+function nearest(folder: string): string {
+  return identityOf(folder) === undefined && dirname(folder) !== folder ? nearest(dirname(folder)) : folder
+}
+
+/** Tells a folder from another that gets its path later; undefined if there is none. */
+function identityOf(folder: string): string | undefined {
+  const found = statSync(folder, { throwIfNoEntry: false })
+  return found && `${found.ino} ${found.birthtimeMs}`
 }

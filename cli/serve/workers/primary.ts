@@ -134,7 +134,8 @@ function replaceOnSignal(run: WorkersRun, pool: WorkerPool): void {
   const { context, log } = run
   let underWay = false
   context.onReplace(() => {
-    if (underWay || run.stop.signal.aborted) return
+    if (run.stop.signal.aborted) return
+    if (underWay) return log.warn({ event: 'replacing', msg: 'SIGUSR2: the workers are being replaced already' })
     underWay = true
     log.info({ event: 'replacing', msg: 'SIGUSR2: replacing the workers one by one' })
     replaceAll(run, pool)
@@ -154,7 +155,7 @@ function reasonOf(error: unknown): string {
 async function replaceAll(run: WorkersRun, pool: WorkerPool): Promise<void> {
   const { state } = await prepare(run)
   if (state === 'away') throw new Error('the database is unavailable')
-  if (!(await pool.replaceAll())) throw new Error('a new worker ended before it listened')
+  await pool.replaceAll()
 }
 
 /** Opens the database while `work` runs: this process needs it only to check the schema. */

@@ -14,6 +14,8 @@ const MAX_RESTART_DELAY_MS = 10_000
 const STEADY_MS = 30_000
 /** The server gives up after this many workers in a row that ended before they listened, with no other worker left. */
 const MAX_FAILURES = 5
+/** The time for a worker that replaces another to listen. */
+const LISTEN_TIMEOUT_MS = 60_000
 /** The time for all workers to finish, on top of the drain delay. It exceeds the time that each worker gives its requests. */
 const STOP_TIMEOUT_MS = 12_000
 
@@ -28,8 +30,11 @@ export interface WorkerPool {
   readonly lost: Promise<ExitCode>
   /** Tells all present and future workers that the schema is ready. */
   tellPrepared(): void
-  /** Replaces the workers one by one. Returns false, and keeps the remaining workers, if a new worker does not listen. */
-  replaceAll(): Promise<boolean>
+  /**
+   * Replaces the workers one by one, and kills those that do not finish in time.
+   * @throws Error if a new worker does not listen; the remaining workers are kept
+   */
+  replaceAll(): Promise<void>
   /**
    * Stops all workers and waits until they have finished their requests.
    * @throws Failure 1 if some had to be killed
@@ -123,14 +128,25 @@ export function createWorkerPool({ poolSizes, port, prepared, log, watch, drainD
     return listening
   }
 
-  const replace = async (slot: Slot): Promise<boolean> => {
+  const replace = async (slot: Slot): Promise<void> => {
     const worker = spawn(slot)
-    if ((await worker.listening) === undefined) return false
+    const listens = await isWithin(LISTEN_TIMEOUT_MS, worker.listening)
+    if (!listens) worker.kill()
+    if (!listens || (await worker.listening) === undefined)
+      throw new Error(listens ? 'a new worker ended before it listened' : 'a new worker did not listen in time')
     const old = slot.worker
     assign(slot, worker)
-    old?.stop()
-    await old?.ended
-    return true
+    if (old) await retire(old)
+  }
+
+  /** Stops a worker; one whose event loop is blocked ends only when it is killed. */
+  const retire = async (worker: WorkerProcess): Promise<void> => {
+    worker.stop()
+    if (await isWithin(STOP_TIMEOUT_MS + drainDelay, worker.ended)) return
+    const { about } = worker
+    log.warn({ event: 'worker_killed', ...about, msg: `worker ${about.worker} did not finish in time and was killed` })
+    worker.kill()
+    await worker.ended
   }
 
   return {
@@ -148,17 +164,16 @@ export function createWorkerPool({ poolSizes, port, prepared, log, watch, drainD
       for (const worker of alive) worker.tellPrepared()
     },
     replaceAll: async () => {
-      for (const slot of slots) if (over.signal.aborted || !(await replace(slot))) return false
-      return true
+      for (const slot of slots) {
+        if (over.signal.aborted) throw new Error('the server stops')
+        await replace(slot)
+      }
     },
     stop: async () => {
       over.abort()
       for (const worker of alive) worker.stop()
-      const late = new AbortController()
-      const overdue = delay(STOP_TIMEOUT_MS + drainDelay, undefined, { signal: late.signal }).catch(() => {})
-      await Promise.race([overdue, Promise.all([...alive].map((worker) => worker.ended))])
-      late.abort()
-      if (alive.size === 0) return
+      const ends = Promise.all([...alive].map((worker) => worker.ended))
+      if (await isWithin(STOP_TIMEOUT_MS + drainDelay, ends)) return
       for (const worker of alive) worker.kill()
       throw new Failure(1, `${count(alive.size, 'worker')} did not finish in time and had to be killed`)
     },
@@ -166,6 +181,15 @@ export function createWorkerPool({ poolSizes, port, prepared, log, watch, drainD
       for (const worker of alive) worker.kill()
     },
   }
+}
+
+/** Whether something happens within a number of milliseconds. */
+async function isWithin(time: number, awaited: Promise<unknown>): Promise<boolean> {
+  const timer = new AbortController()
+  const overdue = delay(time, false, { signal: timer.signal }).catch(() => false)
+  const isInTime = await Promise.race([awaited.then(() => true), overdue])
+  timer.abort()
+  return isInTime
 }
 
 /**

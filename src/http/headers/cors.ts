@@ -7,6 +7,8 @@ export interface Cors {
   headersFor(request: IncomingMessage): readonly string[]
   /** Whether scripts of the request's origin may read responses. */
   allows(request: IncomingMessage): boolean
+  /** Whether the origin of the request is listed by its name, not by `*`. */
+  names(request: IncomingMessage): boolean
   /** The headers for a preflight request; undefined for other requests and origins that are not allowed. */
   preflight(request: IncomingMessage, methods: string): Readonly<Record<string, string>> | undefined
 }
@@ -41,6 +43,7 @@ export function compileCors({ origins, credentials, maxAge, headers }: CorsSpec)
   }
   return {
     allows: (request) => grantOf(request) !== undefined,
+    names: (request) => !anybody && grantOf(request) !== undefined,
     headersFor: (request) => grantOf(request) ?? vary,
     preflight: (request, methods) =>
       grantOf(request) && request.headers['access-control-request-method'] !== undefined

@@ -28,12 +28,24 @@ export function compileOriginCheck({ hosts, cors, publicUrl = () => '' }: Guards
       )
     }
     if (SAFE.has(request.method ?? '') || crossSite === true || !isFromOtherSite(request, publicUrl)) return undefined
-    if (cors?.allows(request)) return undefined
+    if (cors?.names(request) || (cors?.allows(request) && needsPreflight(request))) return undefined
     return new Problem(
       'cross_site_request',
       'a page of another site sent this request; to allow it, list its origin under `api.cors`',
     )
   }
+}
+
+/** The media types of forms, which a page may send to any site. */
+const FORMS = new Set(['', 'application/x-www-form-urlencoded', 'multipart/form-data', 'text/plain'])
+
+/**
+ * Whether a browser sends such a request of a script only after a preflight (Fetch standard, 2.2). After the preflight of an origin that only `*`
+ * allows, it sends no cookies and nothing else that signs somebody in.
+ */
+function needsPreflight({ method, headers }: IncomingMessage): boolean {
+  const type = headers['content-type']?.split(';')[0]?.trim().toLowerCase() ?? ''
+  return method !== 'POST' || headers.authorization !== undefined || !FORMS.has(type)
 }
 
 /**

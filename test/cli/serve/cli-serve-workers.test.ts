@@ -32,6 +32,10 @@ export default (app) => {
         return { status: 200, body: {} }
       }))
   }
+  app.route('GET', '/stuck/', 'stuck', () => {
+    console.log(JSON.stringify({ event: 'stuck', pid: process.pid }))
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
+  })
   app.route('GET', '/long-line/', 'long-line', () => {
     console.log(JSON.stringify({ event: 'long', text: 'x'.repeat(100_000) }))
     return { status: 200, body: {} }
@@ -183,6 +187,21 @@ onServer('serve --workers', () => {
     expect((await fetch(`${server.url}/api/held/`)).status).toBe(404)
     await project.write('plugin.mjs', PLUGIN)
     expect(await server.stop()).toMatchObject({ code: 0, stderr: '' })
+  })
+
+  test('kills a worker that does not finish in time when it is replaced', async () => {
+    const server = await serve(2)
+    const asked = fetch(`${server.url}/api/stuck/`).catch(() => undefined)
+    const { pid: stuck } = await server.logged('stuck')
+    server.child.kill('SIGUSR2')
+    await server.logged('replacing')
+    server.child.kill('SIGUSR2')
+    expect(await server.logged('worker_killed')).toMatchObject({ level: 'warn', worker_pid: stuck })
+    expect(await server.logged('replaced')).toMatchObject({ level: 'info' })
+    await asked
+    expect(await pidsOf(server, 8)).not.toContain(stuck)
+    expect(server.output.stdout).toContain('the workers are being replaced already')
+    expect((await server.stop()).code).toBe(0)
   })
 
   test('keeps its workers if the files are invalid on SIGUSR2', async () => {

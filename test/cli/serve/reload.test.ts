@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from '@jest/globals'
 import { migrateUp } from '../../../src/internal.js'
@@ -97,6 +97,30 @@ function keepAsking({ url }: Serving, path: string): () => Promise<ReadonlySet<n
 }
 
 describe('serve, while its files change,', () => {
+  test('follows a folder that was deleted and made again', async () => {
+    const answering = (word: string) =>
+      `export default (app) => void app.route('GET', '/word/', 'word', () => ({ status: 200, body: { word: '${word}' } }))\n`
+    project = await makeProject({
+      'resources.yaml': `${BOOKS}plugins:\n  - ./plugins/words/plugin.ts\n`,
+      'plugins/words/plugin.ts': answering('one'),
+      [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION,
+    })
+    database = await openOnlyOnServer()
+    const server = await start()
+    await answered(server, '/api/word/', 'one')
+    for (const [before, after] of [
+      ['two', 'three'],
+      ['four', 'five'],
+    ] as const) {
+      await rm(join(project.folder, 'plugins'), { recursive: true })
+      await server.logged('not_reloaded')
+      await project.write('plugins/words/plugin.ts', answering(before))
+      await answered(server, '/api/word/', before)
+      await project.write('plugins/words/plugin.ts', answering(after))
+      await answered(server, '/api/word/', after)
+    }
+  })
+
   test('detects files saved during startup', async () => {
     project = await makeProject({
       'resources.yaml': CONFIGURATION,

@@ -240,6 +240,18 @@ describe('a page of another site', () => {
     const writeFrom = async (origin: string) => (await send(server, { method: 'POST', headers: from(origin) })).status
     expect([await writeFrom('https://app.example'), await writeFrom('https://evil.example')]).toEqual([201, 403])
   })
+
+  test('writes if every origin is allowed, but not by a form', async () => {
+    const server = await serve(", cors: { origins: ['*'] }")
+    const from = { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }
+    const statusOf = async (headers: Readonly<Record<string, string>>, method = 'POST', path = '/api/shout/') =>
+      (await send(server, { method, path, headers: { ...from, ...headers } })).status
+    for (const type of ['application/x-www-form-urlencoded', 'multipart/form-data; boundary=a', 'Text/Plain ; a=b', ''])
+      expect([type, await statusOf({ 'content-type': type })]).toEqual([type, 403])
+    expect(await statusOf({})).toBe(200)
+    expect(await statusOf({ 'content-type': 'text/plain', authorization: 'Bearer a' })).toBe(200)
+    expect(await statusOf({ 'content-type': 'text/plain' }, 'DELETE', '/api/notes/1/')).toBe(404)
+  })
 })
 
 test.each([
