@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { type Api, startApi } from '../support/api.js'
+import { linksOf } from '../support/links.js'
 
 const YAML = `
 version: 1
@@ -14,6 +15,13 @@ models:
       tags: { type: array, items: { type: integer } }
       mood: { type: string }
       length: { type: interval }
+  big:
+    managed: false
+    table: bigs
+    fields:
+      id: { type: bigint, primary_key: true, key: client }
+      count: { type: bigint }
+      amount: { type: decimal, precision: 6, scale: 2 }
   sum:
     managed: false
     table: sums
@@ -22,16 +30,25 @@ models:
       total: { type: integer }
 resources:
   things: { model: thing, path: /things/, filterable: { count: [exact, in], tags: [has], mood: [exact], length: [exact] } }
+  bigs:
+    model: big
+    path: /bigs/
+    filterable: { id: [in], count: [exact, gt, in], amount: [exact, lt, in] }
+    orderable: [count, amount]
+    pagination: { style: cursor, page_size: 1 }
   sums: { model: sum, path: /sums/, filterable: [id] }
 `
 
 let api: Api
 beforeAll(async () => {
-  api = await startApi(YAML)
+  // Documents do not have the values that only other programs store.
+  api = await startApi(YAML, { checkResponses: false })
   for (const text of [
     `create type mood as enum ('ok')`,
     `create table things (id smallint primary key, count smallint not null, tags smallint[] not null, mood mood not null, length interval not null)`,
     `insert into things values (1, 2, '{3}', 'ok', '1 h')`,
+    `create table bigs (id integer primary key, count integer not null, amount numeric not null)`,
+    `insert into bigs values (1, 5, 'Infinity'), (2, 6, '-Infinity'), (3, 7, 'NaN'), (4, 8, 12345678.125)`,
     `create view sums as select id, (count::text || '00000')::smallint as total from things`,
   ])
     await api.database.query({ text, values: [] })
@@ -53,6 +70,25 @@ describe('a value outside of the range of its column', () => {
       expect(await send(`/things/?${query}`)).toEqual([400, expect.stringContaining('invalid-query')])
     },
   )
+
+  test.each(['id__in=1,5000000000', 'count=5000000000', 'count__gt=-5000000000', 'count__in=5000000000'])(
+    'is an invalid query as the filter %s of a bigint in a smaller column',
+    async (query) => {
+      expect(await send(`/bigs/?${query}`)).toEqual([400, expect.stringContaining('invalid-query')])
+    },
+  )
+
+  test('is an invalid query in a cursor', async () => {
+    const cursor = Buffer.from(JSON.stringify(['count,id', 'after', '5000000000', '1'])).toString('base64url')
+    expect(await send(`/bigs/?ordering=count&cursor=${cursor}`)).toEqual([
+      400,
+      expect.stringContaining('invalid-query'),
+    ])
+  })
+
+  test.each(['GET', 'DELETE'])('is the key of no record for %s of a bigint in a smaller column', async (method) => {
+    expect(await send('/bigs/5000000000/', method)).toEqual([404, expect.stringContaining('not-found')])
+  })
 
   test('is not a fault of the server if it depends on the version of PostgreSQL', async () => {
     expect([200, 400]).toContain((await send('/things/?length=infinity'))[0])
@@ -78,4 +114,24 @@ describe('a value outside of the range of its column', () => {
       expect(await send(path)).toEqual([500, expect.anything()])
     },
   )
+})
+
+describe('a decimal that is not finite', () => {
+  test.each([
+    ['amount=Infinity', [1]],
+    ['amount=-Infinity', [2]],
+    ['amount__in=-Infinity,12345678.125', [2, 4]],
+    ['amount__lt=Infinity', [2, 4]],
+    ['ordering=amount', [2, 4, 1, 3]],
+    ['ordering=-amount', [3, 1, 4, 2]],
+  ])('can be filtered and paged past: ?%s', async (query, found) => {
+    const ids: number[] = []
+    for (let link: string | undefined = `/bigs/?${query}`; link !== undefined && ids.length < 5; ) {
+      const response = await api.fetch(link)
+      expect([link, response.status]).toEqual([link, 200])
+      ids.push(...((await response.json()) as readonly { readonly id: number }[]).map(({ id }) => id))
+      link = linksOf(response)['next']
+    }
+    expect(ids).toEqual(found)
+  })
 })

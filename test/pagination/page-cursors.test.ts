@@ -191,18 +191,19 @@ models:
       id: { type: bigint, primary_key: true }
       state: { type: choice, choices: [a, b] }
       mood: { type: choice, choices: [glad] }
+      code: { type: integer }
       small: { type: integer }
       length: { type: interval }
 resources:
-  things: { model: thing, path: /things/, read_only: true, orderable: [state, mood, small, length], pagination: { style: cursor, page_size: 1 } }
+  things: { model: thing, path: /things/, read_only: true, orderable: [state, mood, code, small, length], pagination: { style: cursor, page_size: 1 } }
 `
   const TABLE = `create type mood as enum ('glad', 'sad');
-create table things (id bigint primary key, state text not null, mood mood not null, small integer not null default 0, length interval not null);
-insert into things (id, state, mood, length) values
-  (1, 'a', 'glad', '1 day'),
-  (2, 'it''s', 'sad', '2562047788 hours'),
-  (3, '', 'sad', '-2147483648 months -2147483648 days -2562047788:00:54.775807'),
-  (4, 'b', 'glad', '2147483647 months 2147483647 days 2562047788:00:54.775807')`
+create table things (id bigint primary key, state text not null, mood mood not null, code bigint not null, small integer not null default 0, length interval not null);
+insert into things (id, state, mood, code, length) values
+  (1, 'a', 'glad', 1, '1 day'),
+  (2, 'it''s', 'sad', 4000000000, '2562047788 hours'),
+  (3, '', 'sad', -4000000000, '-2147483648 months -2147483648 days -2562047788:00:54.775807'),
+  (4, 'b', 'glad', 2, '2147483647 months 2147483647 days 2562047788:00:54.775807')`
   let stored: Api
   beforeAll(async () => {
     stored = await startApi(STORED, { checkResponses: false })
@@ -210,7 +211,7 @@ insert into things (id, state, mood, length) values
   })
   afterAll(() => stored.close())
 
-  test.each(['state', 'mood', 'length'].flatMap((field) => [field, `-${field}`]))(
+  test.each(['state', 'mood', 'code', 'length'].flatMap((field) => [field, `-${field}`]))(
     'are in the cursors of ?ordering=%s',
     async (ordering) => {
       const ids: number[] = []
@@ -227,6 +228,7 @@ insert into things (id, state, mood, length) values
   test.each([
     ['state', 'a\0'],
     ['mood', 'no label'],
+    ['code', '9007199254740992'],
     ['small', '2147483648'],
     ['length', 'PT2562047789H'],
     ['length', 'P2147483648D'],

@@ -38,6 +38,8 @@ function isWhole(text: string) {
 }
 
 const byNumber: Order = (one, other) => {
+  // The difference of two infinities is not a number.
+  if (one === other) return 0
   if (!isWhole(one) || !isWhole(other)) return Number(one) - Number(other)
   const difference = BigInt(one) - BigInt(other)
   return difference < 0n ? -1 : difference > 0n ? 1 : 0

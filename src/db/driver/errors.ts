@@ -187,8 +187,8 @@ export function toRequestFailure(error: unknown): unknown {
 /** The functions of the server for `like` and `ilike`. */
 const UNMATCHED = new Set(['GenericMatchText', 'Generic_Text_IC_like'])
 const OUT_OF_RANGE = new Set(['22007', '22008', '22015'])
-/** The end of the message of 22003 for a column type of a smaller range than the field types that it serves; others only a handler can exceed. */
-const SMALL_TYPE = /\b(?:smallint|real)$/
+/** The end of the message of 22003 for a column type of a smaller range than a field type that it serves; others only a handler can exceed. */
+const SMALL_TYPE = /\b(?:smallint|integer|real)$/
 
 /**
  * Returns the number of the parameter whose value is outside of the range of its type. Undefined for other errors, also if a view, a function or a

@@ -27,6 +27,9 @@ function format(validate: (text: string) => boolean): Format {
   return { type: 'string', validate }
 }
 
+/** Numbers that bodies cannot have, but other programs can store. */
+export const INFINITE: ReadonlySet<string> = new Set(['NaN', 'Infinity', '-Infinity'])
+
 /** The format `decimal` of schemas: plain digits, one spelling for each amount except for trailing zeros and the sign of zero. */
 export const DECIMAL = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/
 

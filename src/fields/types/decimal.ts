@@ -1,6 +1,6 @@
 import { boundOptions, compareDecimals, fromSteps, rangeRule, toSteps } from '../spelling/exact-number.js'
 import type { FieldType } from '../field-type.js'
-import { DECIMAL } from '../spelling/formats.js'
+import { DECIMAL, INFINITE } from '../spelling/formats.js'
 import { ORDERED } from './integer-type.js'
 
 interface DecimalOptions {
@@ -184,8 +184,7 @@ export const decimal: FieldType<string, DecimalOptions> = {
   select: (column) => `${column}::text`,
   read: (text) => text,
   parse(text, { scale }) {
-    // No body can have it, but other programs can store it.
-    if (text === 'NaN') return text
+    if (INFINITE.has(text)) return text
     return DECIMAL.test(text) && text.length <= MAX_TEXT_LENGTH ? canonical(text, scale) : undefined
   },
   fromJson: (json, _source, { scale }) => canonical(String(json), scale),

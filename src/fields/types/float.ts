@@ -1,5 +1,6 @@
 import type { FieldType } from '../field-type.js'
 import { boundOptions, rangeMessage, rangeRule } from '../spelling/exact-number.js'
+import { INFINITE } from '../spelling/formats.js'
 import { ORDERED } from './integer-type.js'
 
 interface FloatOptions {
@@ -11,9 +12,6 @@ interface FloatOptions {
 /** No double needs more digits in full decimal notation. */
 const MAX_DIGITS = 1100
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
-
-/** Values that JSON numbers cannot express, but other programs can store. */
-const FOREIGN = new Set(['NaN', 'Infinity', '-Infinity'])
 
 /** The nearest number of a column for a JSON number's text; undefined where PostgreSQL says "out of range". */
 function nearest(text: string, { bits }: FloatOptions): number | undefined {
@@ -122,7 +120,8 @@ export const float: FieldType<number, FloatOptions> = {
   // `-0.0000012345678901234567`
   longest: () => 25,
   read: Number,
-  parse: (text, options) => (FOREIGN.has(text) ? Number(text) : NUMBER.test(text) ? nearest(text, options) : undefined),
+  parse: (text, options) =>
+    INFINITE.has(text) ? Number(text) : NUMBER.test(text) ? nearest(text, options) : undefined,
   fromJson: (_json, source, { bits }) => (bits === 32 ? nearestSingle(Number(source)) : Number(source)),
   write,
 }

@@ -4,7 +4,15 @@ import { admitted, type IntegerOptions, integerType, parseWithin } from './integ
 const SMALLINT = { minimum: '-32768', maximum: '32767' }
 const LIMITS = { minimum: -(2n ** 31n), maximum: 2n ** 31n - 1n }
 
+/** A column can be wider than 32 bits; beyond these limits, a number would name another row. */
+const EXACT = { minimum: BigInt(Number.MIN_SAFE_INTEGER), maximum: BigInt(Number.MAX_SAFE_INTEGER) }
+
 const SHARED = integerType('integer', LIMITS)
+
+function numberWithin(text: string, limits: typeof LIMITS): number | undefined {
+  const value = parseWithin(text, limits)
+  return value === undefined ? undefined : Number(value)
+}
 
 /** A whole number of 32 bits. */
 export const integer: FieldType<number, IntegerOptions> = {
@@ -29,10 +37,8 @@ export const integer: FieldType<number, IntegerOptions> = {
   // Parameters take the type of the column, so the statements are the same.
   serves: ({ type }) => type === 'smallint',
   read: Number,
-  parse(text) {
-    const value = parseWithin(text, LIMITS)
-    return value === undefined ? undefined : Number(value)
-  },
+  parse: (text) => numberWithin(text, LIMITS),
+  parseStored: (text) => numberWithin(text, EXACT),
   fromJson: (_json, source) => Number(admitted(source)),
   write: String,
 }
