@@ -1,7 +1,17 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { alignColumns } from '../../cli/output.js'
 import { wrapText } from '../../cli/wrap.js'
-import { BOOKS, inherited, makeProject, type Project, runInHost } from '../support/cli.js'
+import {
+  BOOKS,
+  BOOKS_MIGRATION,
+  BOOKS_MIGRATION_FILE,
+  inherited,
+  makeProject,
+  type Project,
+  runInHost,
+  spawnServe,
+} from '../support/cli.js'
 import { TERMINALS } from '../support/terminal.js'
 
 const [terminal] = TERMINALS
@@ -10,6 +20,7 @@ let project: Project
 beforeAll(async () => {
   project = await makeProject({
     'resources.yaml': `${BOOKS}plugins: [./plugin.mjs]\n`,
+    [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION,
     'plugin.mjs':
       "export default (app) => app.route('GET', '/a/rather/long/path/', 'another-long-name', () => ({ status: 204 }))\n",
   })
@@ -51,6 +62,19 @@ test('a process prints the same at its terminal', async () => {
   const lines = await linesInProcess(60, 'serve', '--help')
   expect(lines.length).toBeGreaterThan(20)
   expect(lines).toEqual(await linesAt(60, 'serve', '--help'))
+})
+
+test('the banner of `serve` is wrapped between words (D14)', async () => {
+  // One word, because the options of Node are separated by spaces.
+  const pretence = 'data:text/javascript,process.stdout.isTTY=process.stderr.isTTY=true'
+  const env = { NO_COLOR: '1', COLUMNS: '40', NODE_OPTIONS: `--import ${pretence}` }
+  const { child, output, stop } = spawnServe(['--migrate'], { cwd: project.folder, env })
+  while (child.exitCode === null && !output.stderr.includes('curl -s')) await delay(20)
+  await stop()
+  const { stderr } = output
+  const banner = linesOf(stderr.slice(stderr.indexOf('  snippetctl'), stderr.indexOf('curl -s')))
+  for (const line of banner) if (/\S +\S/.test(line.trim())) expect(line.length).toBeLessThanOrEqual(40)
+  expect(wordsOf(banner.join('\n'))).toContain('Auth none: every route is public')
 })
 
 test('output for programs is never wrapped', async () => {
