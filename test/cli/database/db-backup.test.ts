@@ -11,6 +11,7 @@ import {
   runInHost,
   startServe,
 } from '../../support/cli.js'
+import { onProjectDatabase, runSql } from '../../support/existing.js'
 
 // The embedded database of a project, whatever the tests run on.
 
@@ -35,6 +36,30 @@ const dumpedIds = async (): Promise<readonly number[]> => {
 }
 
 describe('db backup and db restore', () => {
+  test('leave statistics of the restored rows, from which counts are estimated (D4)', async () => {
+    await project.write('books.json', '{"book": [{"id": 1, "title": "Kindred"}, {"id": 2, "title": "Solaris"}]}')
+    for (const args of [
+      ['migrate', 'up'],
+      ['seed', 'books.json'],
+    ])
+      expect(await run(...args)).toMatchObject({ code: 0 })
+    const statistics = (change?: string) =>
+      onProjectDatabase(project, undefined, async (database) => {
+        if (change !== undefined) await runSql(database, change)
+        return (
+          await database.query({
+            text: `select reltuples::int::text from pg_class where relname = 'books'`,
+            values: [],
+          })
+        ).rows
+      })
+    // A backup has the statistics of its moment.
+    expect(await statistics(`update pg_class set reltuples = 7000 where relname = 'books';`)).toEqual([['7000']])
+    expect(await run('db', 'backup', 'two.tar.gz')).toMatchObject({ code: 0 })
+    expect(await run('db', 'restore', 'two.tar.gz', '--yes', NAME)).toMatchObject({ code: 0 })
+    expect(await statistics()).toEqual([['2']])
+  })
+
   test('keep every record that was acknowledged before, while clients write', async () => {
     const server = await startServe([], { cwd: project.folder })
     const acknowledged: number[] = []
