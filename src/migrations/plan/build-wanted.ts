@@ -2,13 +2,14 @@ import type { AppSpec } from '../../config/spec.js'
 import type { Connection } from '../../db/database.js'
 import type { Typed } from '../../fields/field-type.js'
 import type { RelationOptions } from '../../fields/types/relation.js'
+import type { Catalog } from '../introspect/catalog/catalog.js'
 import { findLacks } from '../drift/verify.js'
 import { MigrationError } from '../files/error.js'
 import type { Migration } from '../files/files.js'
 import { build, runAll, TO } from '../run/scratch.js'
 import { sqlState } from '../run/session.js'
 import { createAll, usedTables, type WantedTable } from './sql.js'
-import { createViews, readViews, wantedViews } from './views.js'
+import { type CatalogView, createViews, readViews, wantedViews } from './views.js'
 import { collationsIn, prepareCollations } from './wanted-collations.js'
 
 /** The error for a type without an operator class for a kind of index. */
@@ -17,6 +18,12 @@ const UNDEFINED_OBJECT = '42704'
 interface Wanted {
   readonly wanted: readonly WantedTable[]
   readonly files: readonly Migration[]
+}
+
+/** The tables and views of a configuration, as PostgreSQL describes them. */
+export interface WantedSchema {
+  readonly to: Catalog
+  readonly toViews: readonly CatalogView[]
 }
 
 /** Everything that determines the schema of a configuration and the errors about its views. */
@@ -56,7 +63,11 @@ function modelsOfViews(spec: AppSpec): readonly WantedTable[] {
  * Creates the schema of a configuration.
  * @throws MigrationError for an unknown collation, and for a view whose query is wrong or that lacks a column of its model
  */
-export async function buildWanted(session: Connection, spec: AppSpec, { wanted, files }: Wanted) {
+export async function buildWanted(
+  session: Connection,
+  spec: AppSpec,
+  { wanted, files }: Wanted,
+): Promise<WantedSchema> {
   const views = wantedViews(spec)
   const to = await build(session, TO, async () => {
     await prepareCollations(session, wanted, files)

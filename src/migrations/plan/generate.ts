@@ -2,29 +2,24 @@ import type { AppSpec } from '../../config/spec.js'
 import type { Connection, Database } from '../../db/database.js'
 import { openScratch } from '../../db/open.js'
 import type { Catalog } from '../introspect/catalog/catalog.js'
-import { compareSchemas, type Difference } from './compare/diff.js'
-import { buildWanted, inputsOfWanted } from './build-wanted.js'
+import { after, type Compared, type Comparison, compareSettled, differ, readSchema } from './compare/compare.js'
+import type { Difference } from './compare/diff.js'
+import { sketchWanted } from './compare/sketch.js'
+import { buildWanted, inputsOfWanted, type WantedSchema } from './build-wanted.js'
 import { blockedTables, onlineSteps } from './steps/online.js'
 import { MigrationError } from '../files/error.js'
 import { withLocks, withWaits } from '../locks/locks.js'
 import { type Migration, type MigrationFolder, readMigrations } from '../files/files.js'
 import { writeNext } from '../files/write-next.js'
 import { type Proof, proveRoundTrip, rejectionByRows } from './prove/prove.js'
-import { findRenames } from './steps/renames.js'
-import type { FormerNames } from './compare/pair.js'
-import { enumChanges } from './steps/enum-steps.js'
-import type { Ownership } from './compare/ownership.js'
-import { ownedBy, planName, render } from '../files/render.js'
-import { catalogOf, FROM, inScratch, ownershipOf, replayWhenUsed, runAll } from '../run/scratch.js'
-import { reconcile } from './compare/reconcile.js'
+import { planName, render } from '../files/render.js'
+import { FROM, inScratch, type Made, ownershipOf, replayWhenUsed } from '../run/scratch.js'
 import { rolledBack } from '../run/session.js'
 import type { Step } from '../files/steps.js'
-import { nameClashes, type WantedTable, wantedTables } from './sql.js'
-import { viewSteps } from './steps/view-steps.js'
-import { checkConversions } from './prove/check-conversions.js'
+import { nameClashes, wantedTables } from './sql.js'
 import { checkSwaps, type Swap } from './steps/swaps.js'
 import type { GivenConversion } from './steps/type-change.js'
-import { type CatalogView, readViews, type WantedView, wantedViews } from './views.js'
+import { readViews, wantedViews } from './views.js'
 
 /** The changes that bring the schema of the migration files to that of resources.yaml. */
 export interface Plan extends Difference {
@@ -96,8 +91,7 @@ function compare(
       from: compared.from,
       files: files.length,
       isWanted: async (catalog) => {
-        const { steps, rejections } = await differ(session, { ...after(compared, difference.steps), from: catalog })
-        return steps.length + rejections.length === 0
+        return isEmpty(await differ(session, { ...after(compared, difference.steps), from: catalog }))
       },
     })
   })
@@ -106,18 +100,6 @@ function compare(
 /** Compares without running the steps, in a scratch database that is left unchanged. */
 export function compareOnly(spec: AppSpec, files: readonly Migration[], scratch: Database): Promise<Comparison> {
   return onBothSides(spec, files, scratch, compareSettled)
-}
-
-/** The comparison after steps were run, which records what they own. */
-export function after(compared: Compared, steps: readonly Step[]): Compared {
-  const { recorded, unrecorded } = compared.owns
-  return {
-    ...compared,
-    fromViews: undefined,
-    conversions: [],
-    swaps: [],
-    owns: { recorded: new Set([...recorded, ...ownedBy(steps)]), unrecorded },
-  }
 }
 
 /**
@@ -134,17 +116,42 @@ export async function onBothSides<T>(
   const wanted = wantedTables(spec)
   const clashes = nameClashes(wanted)
   if (clashes.length > 0) throw new MigrationError(clashes)
-  return inScratch(scratch, files, async (own, recall) => {
-    // Rolled back, because each created table takes several locks, and the server has room for a limited number.
-    const { to, toViews } = await recall(inputsOfWanted(spec, { wanted, files }), () =>
-      rolledBack(own, () => buildWanted(own, spec, { wanted, files })),
-    )
-    const { session, made } = await replayWhenUsed(own, recall, files)
-    const known = files.flatMap((file) => file.known)
+  const known = files.flatMap((file) => file.known)
+  const sidesOf = (made: Made, { to, toViews }: WantedSchema): Compared => {
     const views = { wanted: wantedViews(spec), to: toViews }
     const sides = { wanted, dropped: spec.dropped, from: made.tables, fromViews: made.views, to, views, known }
-    return work(session, { ...sides, owns: ownershipOf(files, made), conversions: [], swaps: [] })
+    return { ...sides, owns: ownershipOf(files, made), conversions: [], swaps: [] }
+  }
+  return inScratch(scratch, files, async (own, recall) => {
+    let replayed: ReturnType<typeof replayWhenUsed> | undefined
+    const replay = () => (replayed ??= replayWhenUsed(own, recall, files))
+    const sketch = async () => {
+      if (scratch.concurrent || wanted.length < MANY || wanted.length > MOST || wantedViews(spec).length > 0) return
+      const { session, made } = await replay()
+      const to = await sketchWanted(own, wanted, made.tables)
+      const sketched = { to: to ?? [], toViews: [], isSketch: true }
+      return to && isEmpty(await differ(session, sidesOf(made, sketched))) ? sketched : undefined
+    }
+    const built = await recall(
+      inputsOfWanted(spec, { wanted, files }),
+      // Rolled back, because each created table takes several locks, and the server has room for a limited number.
+      async () => (await sketch()) ?? rolledBack(own, () => buildWanted(own, spec, { wanted, files })),
+      (schema) => !('isSketch' in schema),
+    )
+    const { session, made } = await replay()
+    return work(session, sidesOf(made, built))
   })
+}
+
+/**
+ * An embedded database first sketches this many tables, and creates them only if a migration is needed. While it does, it has room for the locks of twice
+ * as many tables as the larger number.
+ */
+const MANY = 100
+const MOST = 2_000
+
+function isEmpty({ steps, rejections }: Difference): boolean {
+  return steps.length + rejections.length === 0
 }
 
 interface Claim {
@@ -180,97 +187,6 @@ export async function prove(session: Connection, difference: Difference, claim: 
 
 function rowsReject(message: string): string {
   return `the rows that the migrations insert prevent it: ${message}: write a migration that changes these rows, and plan again`
-}
-
-/** The schemas to compare. */
-export interface Compared {
-  readonly wanted: readonly WantedTable[]
-  readonly dropped: readonly string[]
-  readonly from: Catalog
-  /** The views of the files; undefined if only the session knows them. */
-  readonly fromViews: readonly CatalogView[] | undefined
-  readonly to: Catalog
-  /** The wanted views, as the same server describes them. */
-  readonly views: { readonly wanted: readonly WantedView[]; readonly to: readonly CatalogView[] }
-  /** Objects of others that only their database has. */
-  readonly known: readonly string[]
-  readonly owns: Ownership
-  /** The conversions of columns that a person gives. */
-  readonly conversions: readonly GivenConversion[]
-  readonly swaps: readonly Swap[]
-}
-
-/** A difference, and the wanted tables as the files spell them. */
-export interface Comparison extends Difference {
-  readonly to: Catalog
-  readonly former: FormerNames
-  /** The tables and the names of the views that the files make, after the renames of the plan. */
-  readonly existing: { readonly tables: Catalog; readonly views: readonly string[] }
-}
-
-/** Compares the sides. */
-export async function differ(session: Connection, compared: Compared): Promise<Difference> {
-  const { steps, rejections, notes } = await compareSettled(session, compared)
-  return { steps, rejections, notes }
-}
-
-/** The tables and views of the migration files. */
-export interface Schema {
-  readonly tables: Catalog
-  readonly views: readonly CatalogView[]
-}
-
-async function readSchema(session: Connection): Promise<Schema> {
-  return { tables: await catalogOf(session, FROM), views: await readViews(session, FROM) }
-}
-
-/**
- * The tables after some steps in the schema of the files, where definitions use the new names.
- * @param compared its tables and views before
- */
-async function schemaAfter(
-  session: Connection,
-  { from, fromViews }: Pick<Compared, 'from' | 'fromViews'>,
-  steps: readonly Step[],
-): Promise<Schema> {
-  if (steps.length === 0) return { tables: from, views: fromViews ?? (await readViews(session, FROM)) }
-  return rolledBack(session, async () => {
-    await runAll(
-      session,
-      steps.flatMap(({ up }) => up),
-    )
-    return readSchema(session)
-  })
-}
-
-/** Runs the renames and adds the choices of enums, to read the resulting catalogue. */
-async function compareSettled(session: Connection, compared: Compared): Promise<Comparison> {
-  const { wanted, dropped, to, views, known, owns, conversions, swaps } = compared
-  const renames = findRenames(wanted, compared.from, swaps)
-  const settled = await schemaAfter(session, compared, renames.steps)
-  const enums = enumChanges({ wanted, from: settled.tables, to })
-  const before = [...renames.steps, ...enums.steps]
-  const { tables: from, views: fromViews } =
-    enums.steps.length === 0 ? settled : await schemaAfter(session, compared, before)
-  const { former } = renames
-  const target = reconcile({ wanted, from, to, former, owns, dropped })
-  const { steps, rejections, notes } = compareSchemas({ ...target, dropped, from, former, owns, conversions })
-  await checkConversions(session, conversions, { from, to: target.to, before })
-  const { first, last } = viewSteps({ ...views, from: fromViews, owned: owns.recorded }, [...before, ...steps])
-  const all = [...first, ...before, ...steps, ...last]
-  const existing = { tables: from, views: fromViews.map(({ name }) => name) }
-  const allRejections = [...renames.rejections, ...enums.rejections, ...rejections, ...knownAlready(all, known)]
-  return { steps: all, rejections: allRejections, notes, to: target.to, former, existing }
-}
-
-/** Additions whose names belong to objects that others made. */
-function knownAlready(steps: readonly Step[], known: readonly string[]): readonly string[] {
-  return steps
-    .filter(({ change, subject }) => (change === 'add' || change === 'change') && known.includes(subject))
-    .map(
-      ({ subject }) =>
-        `${subject} already exists in the database: another program made it, and a migration lists it as known; give the new one another name`,
-    )
 }
 
 /**

@@ -4,8 +4,13 @@ import type { Migration } from '../files/files.js'
 /**
  * Returns a result that was computed earlier from the same inputs under the same circumstances, or computes and keeps it.
  * @param inputs everything that determines the result except the database; undefined if something else does too
+ * @param isKept whether to keep a result; by default, all are kept
  */
-export type Recall = <Result>(inputs: unknown, compute: () => Promise<Result>) => Promise<Result>
+export type Recall = <Result>(
+  inputs: unknown,
+  compute: () => Promise<Result>,
+  isKept?: (result: Result) => boolean,
+) => Promise<Result>
 
 /**
  * Everything of a server, a database and a session that can affect how it runs and prints definitions. The search path is always set. The settings of
@@ -27,13 +32,13 @@ const CIRCUMSTANCES = `
 export async function openRecall(session: Connection, results: ResultStore | undefined): Promise<Recall> {
   if (results === undefined) return (_inputs, compute) => compute()
   const { rows } = await session.query({ text: CIRCUMSTANCES, values: [] })
-  return async <Result>(inputs: unknown, compute: () => Promise<Result>) => {
+  return async <Result>(inputs: unknown, compute: () => Promise<Result>, isKept = (_result: Result) => true) => {
     if (inputs === undefined) return compute()
     const key = JSON.stringify([rows[0]?.[0], inputs])
     const kept = await results.read(key)
     if (kept !== undefined) return kept as Result
     const result = await compute()
-    await results.write(key, result)
+    if (isKept(result)) await results.write(key, result)
     return result
   }
 }

@@ -52,9 +52,9 @@ function distinctDefaults(tables: Catalog): ReadonlyMap<string, CatalogColumn> {
 }
 
 /** The number of defaults in one temporary table; PostgreSQL allows 1,600 columns. */
-const MAX_COLUMNS = 500
+export const MAX_COLUMNS = 500
 
-function inChunks<Item>(items: readonly Item[], size: number): readonly (readonly Item[])[] {
+export function inChunks<Item>(items: readonly Item[], size: number): readonly (readonly Item[])[] {
   return items.length === 0 ? [] : [items.slice(0, size), ...inChunks(items.slice(size), size)]
 }
 

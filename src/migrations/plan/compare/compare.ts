@@ -1,0 +1,121 @@
+import type { Connection } from '../../../db/database.js'
+import { ownedBy } from '../../files/render.js'
+import type { Step } from '../../files/steps.js'
+import type { Catalog } from '../../introspect/catalog/catalog.js'
+import { catalogOf, FROM, runAll } from '../../run/scratch.js'
+import { rolledBack } from '../../run/session.js'
+import { checkConversions } from '../prove/check-conversions.js'
+import type { WantedTable } from '../sql.js'
+import { enumChanges } from '../steps/enum-steps.js'
+import { findRenames } from '../steps/renames.js'
+import type { Swap } from '../steps/swaps.js'
+import type { GivenConversion } from '../steps/type-change.js'
+import { viewSteps } from '../steps/view-steps.js'
+import { type CatalogView, readViews, type WantedView } from '../views.js'
+import { compareSchemas, type Difference } from './diff.js'
+import type { Ownership } from './ownership.js'
+import type { FormerNames } from './pair.js'
+import { reconcile } from './reconcile.js'
+
+/** The schemas to compare. */
+export interface Compared {
+  readonly wanted: readonly WantedTable[]
+  readonly dropped: readonly string[]
+  readonly from: Catalog
+  /** The views of the files; undefined if only the session knows them. */
+  readonly fromViews: readonly CatalogView[] | undefined
+  readonly to: Catalog
+  /** The wanted views, as the same server describes them. */
+  readonly views: { readonly wanted: readonly WantedView[]; readonly to: readonly CatalogView[] }
+  /** Objects of others that only their database has. */
+  readonly known: readonly string[]
+  readonly owns: Ownership
+  /** The conversions of columns that a person gives. */
+  readonly conversions: readonly GivenConversion[]
+  readonly swaps: readonly Swap[]
+}
+
+/** A difference, and the wanted tables as the files spell them. */
+export interface Comparison extends Difference {
+  readonly to: Catalog
+  readonly former: FormerNames
+  /** The tables and the names of the views that the files make, after the renames of the plan. */
+  readonly existing: { readonly tables: Catalog; readonly views: readonly string[] }
+}
+
+/** Compares the sides. */
+export async function differ(session: Connection, compared: Compared): Promise<Difference> {
+  const { steps, rejections, notes } = await compareSettled(session, compared)
+  return { steps, rejections, notes }
+}
+
+/** The tables and views of the migration files. */
+export interface Schema {
+  readonly tables: Catalog
+  readonly views: readonly CatalogView[]
+}
+
+export async function readSchema(session: Connection): Promise<Schema> {
+  return { tables: await catalogOf(session, FROM), views: await readViews(session, FROM) }
+}
+
+/**
+ * The tables after some steps in the schema of the files, where definitions use the new names.
+ * @param compared its tables and views before
+ */
+async function schemaAfter(
+  session: Connection,
+  { from, fromViews }: Pick<Compared, 'from' | 'fromViews'>,
+  steps: readonly Step[],
+): Promise<Schema> {
+  if (steps.length === 0) return { tables: from, views: fromViews ?? (await readViews(session, FROM)) }
+  return rolledBack(session, async () => {
+    await runAll(
+      session,
+      steps.flatMap(({ up }) => up),
+    )
+    return readSchema(session)
+  })
+}
+
+/** Runs the renames and adds the choices of enums, to read the resulting catalogue. */
+export async function compareSettled(session: Connection, compared: Compared): Promise<Comparison> {
+  const { wanted, dropped, to, views, known, owns, conversions, swaps } = compared
+  const renames = findRenames(wanted, compared.from, swaps)
+  const settled = await schemaAfter(session, compared, renames.steps)
+  const enums = enumChanges({ wanted, from: settled.tables, to })
+  const before = [...renames.steps, ...enums.steps]
+  const { tables: from, views: fromViews } =
+    enums.steps.length === 0 ? settled : await schemaAfter(session, compared, before)
+  const { former } = renames
+  const target = reconcile({ wanted, from, to, former, owns, dropped })
+  const { steps, rejections, notes } = compareSchemas({ ...target, dropped, from, former, owns, conversions })
+  await checkConversions(session, conversions, { from, to: target.to, before })
+  const { first, last } = viewSteps({ ...views, from: fromViews, owned: owns.recorded }, [...before, ...steps])
+  const all = [...first, ...before, ...steps, ...last]
+  const existing = { tables: from, views: fromViews.map(({ name }) => name) }
+  const allRejections = [...renames.rejections, ...enums.rejections, ...rejections, ...knownAlready(all, known)]
+  return { steps: all, rejections: allRejections, notes, to: target.to, former, existing }
+}
+
+/** Additions whose names belong to objects that others made. */
+function knownAlready(steps: readonly Step[], known: readonly string[]): readonly string[] {
+  return steps
+    .filter(({ change, subject }) => (change === 'add' || change === 'change') && known.includes(subject))
+    .map(
+      ({ subject }) =>
+        `${subject} already exists in the database: another program made it, and a migration lists it as known; give the new one another name`,
+    )
+}
+
+/** The comparison after steps were run, which records what they own. */
+export function after(compared: Compared, steps: readonly Step[]): Compared {
+  const { recorded, unrecorded } = compared.owns
+  return {
+    ...compared,
+    fromViews: undefined,
+    conversions: [],
+    swaps: [],
+    owns: { recorded: new Set([...recorded, ...ownedBy(steps)]), unrecorded },
+  }
+}

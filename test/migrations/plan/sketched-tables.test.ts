@@ -1,0 +1,94 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import type { Database, ResultStore } from '../../../src/db/database.js'
+import { withParts } from '../../../src/db/wrap.js'
+import type { Json } from '../../../src/foundation/json.js'
+import { compareOnly, planMigration, writeMigration } from '../../../src/migrations/plan/generate.js'
+import { readMigrations } from '../../../src/migrations/files/files.js'
+import { openResultStore } from '../../../src/migrations/run/result-store.js'
+import { openTestDatabase, type TestDatabase } from '../../support/database.js'
+import { specOf } from '../../support/migrations.js'
+
+const TABLES = 100
+const CODE_INDEX = { fields: ['code'], ignore_case: true }
+
+type Fields = { readonly [name: string]: Json }
+
+/** Models with parts of every kind. The last one has other fields or indexes. */
+function modelsWith(fields: Fields = {}, indexes: Json = [['title'], CODE_INDEX]) {
+  const model = (at: number): Json => {
+    const isLast = at === TABLES - 1
+    return {
+      table: `order ${at}`,
+      fields: {
+        id: { type: 'bigint', primary_key: true },
+        title: { type: 'string', max: 20, default: 'none' },
+        code: { type: 'string', max: 8, unique: true },
+        state: { type: 'choice', choices: ['new', 'done'], default: 'new' },
+        parent: { type: 'belongs_to', model: `m${Math.max(0, at - 1)}`, nullable: true, on_delete: 'cascade' },
+        ...(isLast ? fields : {}),
+      },
+      indexes: isLast ? indexes : [['title'], CODE_INDEX],
+    }
+  }
+  return Object.fromEntries(Array.from({ length: TABLES }, (_, at) => [`m${at}`, model(at)]))
+}
+
+let place: string
+let opened: TestDatabase
+let scratch: Database
+let migrations: string
+
+beforeAll(async () => {
+  place = await mkdtemp(join(tmpdir(), 'sketched-'))
+  migrations = join(place, 'migrations')
+  opened = await openTestDatabase('')
+  const store = openResultStore(join(place, 'schemas'), 'one')
+  // Only what files create is kept, so that each plan needs the schema of its configuration.
+  const write: ResultStore['write'] = async (key, value) => {
+    if (!('to' in (value as object))) await store.write(key, value)
+  }
+  scratch = withParts(opened, { results: { read: store.read, write } })
+  await writeMigration(await planMigration(specOf(modelsWith()), migrations, scratch), migrations)
+  await planMigration(specOf(modelsWith()), migrations, scratch)
+})
+
+afterAll(async () => {
+  await opened.close()
+  await rm(place, { recursive: true, force: true })
+})
+
+/** The number that PostgreSQL gives to the next object. */
+async function nextObject(): Promise<number> {
+  const { rows } = await scratch.query({ text: 'select lo_creat(-1)::text', values: [] })
+  return Number(rows[0]?.[0])
+}
+
+test('an embedded database does not create the tables of a plan that has nothing to change', async () => {
+  const before = await nextObject()
+  const { steps, rejections } = await planMigration(specOf(modelsWith()), migrations, scratch)
+  expect([steps, rejections]).toEqual([[], []])
+  expect((await nextObject()) - before).toBeLessThan(scratch.concurrent ? Infinity : TABLES * 24)
+})
+
+const TITLE: Fields = { type: 'string', max: 20, default: 'none' }
+const PARENT: Fields = { type: 'belongs_to', model: 'm98', nullable: true, on_delete: 'cascade' }
+const OTHER_INDEX = [['title', 'code'], CODE_INDEX]
+
+test.each<[change: string, models: Fields, subject: string]>([
+  ['a type', modelsWith({ title: { ...TITLE, max: 30 } }), 'title'],
+  ['a default', modelsWith({ title: { ...TITLE, default: 'some' } }), 'title'],
+  ['whether a column takes null', modelsWith({ title: { ...TITLE, nullable: true } }), 'title'],
+  ['a check', modelsWith({ state: { type: 'choice', choices: ['new', 'old'], default: 'new' } }), 'state'],
+  ['a unique key', modelsWith({ code: { type: 'string', max: 8 } }), 'code'],
+  ['the action of a foreign key', modelsWith({ parent: { ...PARENT, on_delete: 'restrict' } }), 'parent'],
+  ['the target of a foreign key', modelsWith({ parent: { ...PARENT, model: 'm97' } }), 'parent'],
+  ['an index', modelsWith({}, OTHER_INDEX), 'title'],
+  ['an index on an expression', modelsWith({}, [['title'], { fields: ['code'] }]), 'code'],
+])('a change in one of many tables is found: %s', async (_change, models, subject) => {
+  const { steps, rejections } = await compareOnly(specOf(models), await readMigrations(migrations), scratch)
+  expect([steps.length > 0, rejections]).toEqual([true, []])
+  expect(steps.filter((step) => !step.subject.startsWith(`order 99.`) || !step.subject.includes(subject))).toEqual([])
+})
