@@ -11,6 +11,7 @@ import { labelOf } from '../fields/default-label.js'
 import { fieldType, FIELD_TYPES } from '../fields/index.js'
 import type { JsonSchema } from '../foundation/json.js'
 import type { Declared, Feature, Scope } from './feature.js'
+import { oneOf, typeOfValue } from './names.js'
 
 export interface ComputedFields {
   /** The computed fields of responses, in order; plugins compute them. */
@@ -54,6 +55,17 @@ export const computed: Feature<ComputedFields> = {
   restrict: ({ computed: fields }, { always }) => ({ computed: fields.filter(({ field }) => always(field.name)) }),
 
   shows: ({ computed: fields }) => fields.map(({ field }) => field),
+
+  types: ({ computed: fields }, record) => ({
+    computed: Object.fromEntries(fields.map((each) => [each.field.name, typesOf(each, record)])),
+  }),
+}
+
+/** The sources and the value of a computed field. Numbers are accepted for 64-bit integers as well. */
+function typesOf({ field, from }: ComputedSpec, record: string): string {
+  const source = `Pick<${record}, ${oneOf(from.map(({ name }) => name)) || 'never'}>`
+  const value = typeOfValue(field).replace(/^bigint/, 'bigint | number')
+  return `{ readonly from: ${source}; readonly value: ${value}${field.nullable ? ' | null' : ''} }`
 }
 
 function computedSchema(): JsonSchema {

@@ -49,9 +49,17 @@ export interface Feature<Spec extends object = object, Plan extends object = obj
   options?(spec: CoreSpec & Spec & Others): Readonly<Record<string, Json>>
   /** The parts that the feature adds to the documentation of an operation, besides its query parameters. */
   responses?(spec: CoreSpec & Spec & Others, described: DescribedOperation): ResponseParts
+  /**
+   * The members that the feature adds to the types of a resource for plugins, each an object of types by name.
+   * @param record the type of a record
+   */
+  types?(spec: CoreSpec & Spec & Others, record: string): Readonly<Record<string, TypesByName>>
   /** The ways in which its lists find or order rows, as far as an index can help. */
   indexes?(spec: CoreSpec & Spec & Others): readonly IndexUse[]
 }
+
+/** Types of TypeScript. */
+export type TypesByName = Readonly<Record<string, string>>
 
 /** The parts of a resource that some callers see. */
 export interface Visibility {

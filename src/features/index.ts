@@ -18,6 +18,7 @@ import type {
   MountNames,
   QueryParameter,
   ResponseParts,
+  TypesByName,
   Visibility,
 } from './feature.js'
 import { filterable, type FilterableSpec, type FilterPlan } from './filterable.js'
@@ -87,6 +88,14 @@ export function featureParameters(
     .flatMap((feature) => feature.parameters?.(spec, readLink) ?? [])
     .filter(({ on }) => on.includes(operation))
   return [...parameters.filter(isFilter), ...parameters.filter((each) => !isFilter(each))]
+}
+
+/** The members that the features add to the types of a resource for plugins. */
+export function featureTypes(
+  spec: CoreSpec & FeatureSpecs,
+  record: string,
+): readonly (readonly [member: string, types: TypesByName])[] {
+  return FEATURES.flatMap((feature) => Object.entries(feature.types?.(spec, record) ?? {}))
 }
 
 /** The fields of responses that are not stored. */

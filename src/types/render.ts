@@ -1,12 +1,13 @@
 import { loneKey } from '../config/model-spec.js'
-import type { AppSpec, ComputedSpec, ModelSpec, ResourceSpec } from '../config/spec.js'
+import type { AppSpec, ModelSpec, ResourceSpec } from '../config/spec.js'
 import type { RouteTable } from '../http/route-table.js'
 import { toPascal, uniqueNames } from '../resource/names.js'
 import type { Resource } from '../resource/resource.js'
 import { declare, type ModelNames, modelTypes, nameModel, rowType } from './model-types.js'
 import { serverSet } from '../resource/bodies/values.js'
 import { type Member, formatNames, formatObject, formatValue } from './spelling.js'
-import { featureParameters } from '../features/index.js'
+import type { TypesByName } from '../features/feature.js'
+import { featureParameters, featureTypes } from '../features/index.js'
 import type { Route } from '../http/route.js'
 
 /** The compiled application to write types for. */
@@ -53,16 +54,13 @@ export function renderTypes({ spec, resources, routes }: Typed): string {
   ].join('\n')
 }
 
-function partsOf(
-  { model, computed }: ResourceSpec,
-  names: ModelNames | undefined,
-  filter: string | undefined,
-): readonly Member[] {
+function partsOf(spec: ResourceSpec, names: ModelNames | undefined, filter: string | undefined): readonly Member[] {
+  const { model } = spec
   return [
     { name: 'id', type: formatId(model) },
     ...typesOf(names),
     { name: 'serverSet', type: formatNames([...serverSet(model).keys()]) },
-    { name: 'computed', type: formatComputed(computed, String(names?.record)) },
+    ...featureTypes(spec, String(names?.record)).map(([name, types]) => ({ name, type: formatTypes(types) })),
     ...(filter === undefined ? [] : [{ name: 'filter', type: filter }]),
   ]
 }
@@ -84,20 +82,9 @@ function typesOf(names: ModelNames | undefined): readonly Member[] {
   return Object.entries(types).map(([name, type]) => ({ name, type: String(type) }))
 }
 
-/** For each computed field, its sources and its type. */
-function formatComputed(computed: readonly ComputedSpec[], record: string): string {
-  if (computed.length === 0) return 'Record<never, never>'
-  const members = computed.map(({ field, from }) => {
-    const source = `Pick<${record}, ${formatNames(from.map(({ name }) => name))}>`
-    const value = formatValue(field)
-    return { name: field.name, type: `{ readonly from: ${source}; readonly value: ${widened(value)} }` }
-  })
-  return formatObject(members, 8)
-}
-
-/** Numbers are accepted for 64-bit integers as well. */
-function widened(value: string): string {
-  return value.replace(/^bigint/, 'bigint | number')
+function formatTypes(types: TypesByName): string {
+  const members = Object.entries(types).map(([name, type]) => ({ name, type }))
+  return members.length === 0 ? 'Record<never, never>' : formatObject(members, 8)
 }
 
 function registration(

@@ -3,7 +3,8 @@ import type { Json } from '../../foundation/json.js'
 import { codeSource } from '../../lookups/code-source.js'
 import { exact } from '../../lookups/exact.js'
 import { isIn } from '../../lookups/in.js'
-import { lookupOfType, lookupsOfType, splitParameter } from '../../lookups/index.js'
+import { lookupOfType, lookupsOfType, parameterOf, splitParameter } from '../../lookups/index.js'
+import { isnull } from '../../lookups/isnull.js'
 import type { Lookup } from '../../lookups/lookup.js'
 import type { ModelSpec } from '../model-spec.js'
 import type { Rule, RuleCondition, RuleValue, SetSpec, UserSpec } from '../access-spec.js'
@@ -125,7 +126,8 @@ export function readValue(given: Json, place: ValuePlace, scope: RuleScope): Val
     }
   } catch (error) {
     const wanted = error instanceof Error ? error.message : String(error)
-    const help = given === null ? [`compare by \`${field.name}__isnull\``] : [`it is compared with ${wanted}`]
+    const help =
+      given === null ? [`compare by \`${parameterOf(field.name, isnull)}\``] : [`it is compared with ${wanted}`]
     scope.report.add({
       code: 'SC331',
       path,

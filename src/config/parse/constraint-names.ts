@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { bareName } from '../../fields/table-name.js'
 import { exact } from '../../lookups/exact.js'
-import { isnull } from '../../lookups/isnull.js'
 import { isPlain } from '../model-spec.js'
 import { columnsOf, type FieldSpec, type IndexSpec, type ModelSpec } from '../spec.js'
 
@@ -53,7 +52,7 @@ export function declaredIndexName(table: string, index: IndexSpec): string {
 /** A condition as a part of a name: `deleted_at_null`, `status_open`, `amount_gt_5`. */
 function nameOfCondition({ field, lookup, value }: IndexSpec['where'][number]): string {
   const { column, type, options } = field
-  if (lookup === isnull) return `${column}_${value === true ? 'null' : 'not_null'}`
+  if (lookup.ofNull) return `${column}_${value === true ? 'null' : 'not_null'}`
   const values = [lookup.operand.write(value, (item) => type.write(item, options))].flat()
   const words = [column, ...(lookup === exact ? [] : [lookup.name]), ...values].join('_')
   return words.replaceAll(/[^\p{L}\p{N}]+/gu, '_').replace(/_$/, '')

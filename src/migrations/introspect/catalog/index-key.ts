@@ -1,6 +1,7 @@
 import type { IndexSpec, ModelSpec } from '../../../config/spec.js'
 import type { Json } from '../../../foundation/json.js'
 import { exact } from '../../../lookups/exact.js'
+import { parameterOf } from '../../../lookups/index.js'
 import { isnull } from '../../../lookups/isnull.js'
 import type { IndexSettings } from './read-index.js'
 
@@ -22,7 +23,7 @@ export function keyOfSettings(settings: IndexSettings, { fields }: Pick<ModelSpe
   })
 }
 
-const IS_NULL = `__${isnull.name}`
+const IS_NULL = parameterOf('', isnull)
 
 function conditionOf(key: string, value: Json, columnOf: (name: string) => string): readonly unknown[] {
   if (key.endsWith(IS_NULL)) return [columnOf(key.slice(0, -IS_NULL.length)), isnull.name, String(value)]

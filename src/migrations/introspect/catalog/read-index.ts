@@ -2,6 +2,8 @@ import { INDEX_METHODS, type IndexMethod } from '../../../config/model-spec.js'
 import { fieldType } from '../../../fields/index.js'
 import type { Json } from '../../../foundation/json.js'
 import { iexact } from '../../../lookups/iexact.js'
+import { parameterOf } from '../../../lookups/index.js'
+import { isnull } from '../../../lookups/isnull.js'
 import { find } from '../../plan/compare/pair.js'
 import type { CatalogColumn, CatalogIndex, CatalogTable } from './catalog.js'
 import type { ChosenField } from '../choose/field-of-column.js'
@@ -110,7 +112,7 @@ function readCondition(text: string, { columns, fields }: Known): readonly [stri
   const [, nullable, not] = NULL_TEST.exec(text) ?? []
   if (nullable !== undefined) {
     const field = fields.get(unquote(nullable))
-    return field && (not === undefined ? [field.name, null] : [`${field.name}__isnull`, false])
+    return field && (not === undefined ? [field.name, null] : [parameterOf(field.name, isnull), false])
   }
   const [, name = '', bare, quoted, cast] = EQUAL.exec(text) ?? []
   const column = find(columns, unquote(name))
