@@ -136,8 +136,9 @@ function attempt(path: Rejection['path'], part: Rejection['part'], work: () => v
     work()
     return []
   } catch (error) {
-    const code = error instanceof RouteClash ? 'SC354' : 'SC353'
-    return [{ code, path, part, message: error instanceof Error ? error.message : String(error), help: [] }]
+    const message = error instanceof Error ? error.message : String(error)
+    if (error instanceof RouteClash) return [{ code: 'SC354', path, part, message, help: [error.help] }]
+    return [{ code: 'SC353', path, part, message, help: ['correct the plugin, or remove it from `plugins`'] }]
   }
 }
 
@@ -150,7 +151,8 @@ function findIncomplete(registry: Registry, plugins: readonly LoadedPlugin[]): r
     if (broken === undefined) return []
     const index = plugins.findIndex(({ path }) => source === `plugin ${path}`)
     const message = `the ${source}: the description of the route \`${name}\` is wrong: ${broken}`
-    return [{ code: 'SC353', path: ['plugins', index], part: 'value', message, help: [] }]
+    const help = ['write the schema out, or refer to one under `#/components/schemas`']
+    return [{ code: 'SC353', path: ['plugins', index], part: 'value', message, help }]
   })
   return [
     ...misdescribed,

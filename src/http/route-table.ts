@@ -17,6 +17,13 @@ export type Match =
 /** Why a route cannot be added to the table. */
 export class RouteClash extends Error {
   override name = 'RouteClash'
+  /** What to change. */
+  readonly help: string
+
+  constructor(message: string, help: string) {
+    super(message)
+    this.help = help
+  }
 }
 
 /** A route and the names of its path parameters, which may differ between the routes of one path. */
@@ -70,11 +77,17 @@ export class RouteTable implements Links, Iterable<Route> {
     const segments = splitPath(route.path)
     const parameters = segments.flatMap((segment) => parameterOf(segment) ?? [])
     if (new Set(parameters).size < parameters.length) {
-      throw new RouteClash(`the path ${route.path} of the route \`${route.name}\` has a parameter twice`)
+      throw new RouteClash(
+        `the path ${route.path} of the route \`${route.name}\` has a parameter twice`,
+        'give each parameter a name of its own',
+      )
     }
     const named = this.#paths.get(route.name)
     if (named && join(named.segments) !== join(segments)) {
-      throw new RouteClash(`the route name \`${route.name}\` has two paths: ${join(named.segments)} and ${route.path}`)
+      throw new RouteClash(
+        `the route name \`${route.name}\` has two paths: ${join(named.segments)} and ${route.path}`,
+        'give one of the routes another name',
+      )
     }
     const nodes = this.#nodesOf(segments)
     const endpoint = endpointOf(nodes.at(-1) ?? this.#root)
@@ -82,6 +95,7 @@ export class RouteTable implements Links, Iterable<Route> {
     if (other) {
       throw new RouteClash(
         `two routes have the path ${route.method} ${route.path}: \`${other.route.name}\` (${other.route.source}) and \`${route.name}\` (${route.source})`,
+        'change the path of one of them',
       )
     }
     endpoint.methods.set(route.method, { route, parameters })

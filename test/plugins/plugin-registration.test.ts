@@ -1,11 +1,11 @@
 import { resolve } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
 import type { PluginApp } from '../../src/index.js'
-import { loadApplication } from '../../src/internal.js'
+import { type Diagnostic, loadApplication } from '../../src/internal.js'
 import { makeProject, PLUGGED } from '../support/cli.js'
 
 /** What is wrong with an application whose one plugin is this function. */
-async function errorsOf(plugin: (app: PluginApp) => unknown): Promise<readonly string[]> {
+async function diagnosticsOf(plugin: (app: PluginApp) => unknown): Promise<readonly Diagnostic[]> {
   const project = await makeProject({ 'resources.yaml': PLUGGED, 'plugin.mjs': '' })
   const loaded = await loadApplication({
     file: resolve(project.folder, 'resources.yaml'),
@@ -13,7 +13,11 @@ async function errorsOf(plugin: (app: PluginApp) => unknown): Promise<readonly s
     importModule: async () => ({ default: plugin }),
   })
   await project.remove()
-  return loaded.ok ? [] : loaded.diagnostics.map(({ code, message }) => `${code} ${message}`)
+  return loaded.ok ? [] : loaded.diagnostics
+}
+
+async function errorsOf(plugin: (app: PluginApp) => unknown): Promise<readonly string[]> {
+  return (await diagnosticsOf(plugin)).map(({ code, message }) => `${code} ${message}`)
 }
 
 const handle = () => ({ status: 200, body: {} })
@@ -205,6 +209,59 @@ describe('a plugin is rejected by name', () => {
       /^the plugin `\.\/plugin\.mjs` called route\(\) after its function had returned; register everything/,
     )
   })
+})
+
+test.each<[string, (app: PluginApp) => unknown, string, string]>([
+  [
+    'a middleware for a path without routes',
+    (app) => app.use('/boks/', handle),
+    'SC353',
+    'a path with a similar name exists: `/api/books/`',
+  ],
+  [
+    'a function that throws',
+    () => {
+      throw new Error('no')
+    },
+    'SC353',
+    'correct the plugin, or remove it from `plugins`',
+  ],
+  [
+    'a reference to no schema',
+    (app) =>
+      app.route('GET', '/a/', 'a', handle, {
+        summary: 'A',
+        responses: { 200: { description: 'A', schema: { $ref: '#/components/schemas/A' } } },
+      }),
+    'SC353',
+    'write the schema out, or refer to one under `#/components/schemas`',
+  ],
+  [
+    'two routes of one path',
+    (app) => {
+      app.route('GET', '/a/', 'a', handle)
+      app.route('GET', '/a/', 'b', handle)
+    },
+    'SC354',
+    'change the path of one of them',
+  ],
+  [
+    'two paths of one name',
+    (app) => {
+      app.route('GET', '/a/', 'a', handle)
+      app.route('GET', '/b/', 'a', handle)
+    },
+    'SC354',
+    'give one of the routes another name',
+  ],
+  [
+    'a repeated parameter',
+    (app) => app.route('GET', '/{a}/{a}/', 'a', handle),
+    'SC354',
+    'give each parameter a name of its own',
+  ],
+])('the diagnostic for %s says what to change', async (_what, plugin, code, help) => {
+  expect(await diagnosticsOf(plugin)).toEqual([expect.objectContaining({ code, help: [help] })])
 })
 
 test.each(['/', '/a/', '/a/{id}/', '/.a/b..c/'])('a plugin may register the path %s', async (path) => {

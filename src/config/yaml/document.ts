@@ -115,11 +115,13 @@ function scan(text: string, reject: Reject): CST.Token[] | undefined {
     for (const token of parser.next(lexeme)) tokens.push(token)
     count += 1
     if (count > MAX_TOKENS) {
-      stop({ code: 'SC117', from, to, message: `the file has more than ${MAX_TOKENS} tokens`, help: [] })
+      const help = ['remove data that is not configuration; `snippetctl seed` reads records from files of their own']
+      stop({ code: 'SC117', from, to, message: `the file has more than ${MAX_TOKENS} tokens`, help })
       return undefined
     }
     if (parser.stack.length > MAX_DEPTH && depth(parser.stack) > MAX_DEPTH) {
-      stop({ code: 'SC105', from, to, message: `nested too deeply: more than ${MAX_DEPTH} levels`, help: [] })
+      const help = ['close the brackets that are open, or correct the indentation']
+      stop({ code: 'SC105', from, to, message: `nested too deeply: more than ${MAX_DEPTH} levels`, help })
       return undefined
     }
   }

@@ -123,7 +123,10 @@ function addReplacement(registry: Registry, resource: Resource, operation: Opera
     const other = replacements.get(operation)
     if (!other) return { replacements: new Map(replacements).set(operation, added) }
     const both = `${other.source} and ${added.source}`
-    throw new RouteClash(`two plugins replace \`${operation}\` of \`${resource.spec.name}\`: ${both}`)
+    throw new RouteClash(
+      `two plugins replace \`${operation}\` of \`${resource.spec.name}\`: ${both}`,
+      'remove one of the replacements',
+    )
   })
 }
 

@@ -89,7 +89,11 @@ export function usesWithoutRoutes(
     const target = path ?? `the resource \`${resource?.spec.name}\``
     const message = `the plugin \`${source.replace('plugin ', '')}\`: use() has a middleware for ${target}, where no route is`
     const index = plugins.findIndex((each) => source === `plugin ${each.path}`)
-    return { code: 'SC353', path: ['plugins', index], part: 'value', message, help: [] }
+    const help =
+      path === undefined
+        ? ['give the resource `operations`, or remove the middleware']
+        : suggest(path, [...new Set([...routes].map((each) => each.path))], 'path')
+    return { code: 'SC353', path: ['plugins', index], part: 'value', message, help }
   })
 }
 
