@@ -24,15 +24,19 @@ interface Match {
   readonly pattern: string
 }
 
+/** The SQL of a parameter in lower case by the collation of a column, which the field need not name. */
+export function lowered(column: string, parameter: string): string {
+  return `lower(case when false then ${column} else ${parameter} end)`
+}
+
 /**
  * The SQL of a match. The cast is for enums; for texts it changes nothing. PostgreSQL has no `ilike`, and before version 18 no `like`, by a collation that
- * treats different texts as equal; `lower` has the collation of the column on both sides.
+ * treats different texts as equal.
  */
 export function likeSql(operator: 'like' | 'ilike', { column, field, pattern }: Match): string {
   if (!canEquateTexts(field.options)) return `${column}::text ${operator} ${pattern}`
   if (operator === 'like') return `${column} collate "C" like ${pattern}`
-  const folded = `lower(case when false then ${column} else ${pattern} end)`
-  return `lower(${column}) collate "C" like ${folded} collate "C"`
+  return `lower(${column}) collate "C" like ${lowered(column, pattern)} collate "C"`
 }
 
 /** PostgreSQL's text form of a list with these items. */
