@@ -98,7 +98,7 @@ const MOST_FILES = 17
 const KINDS = ['src/fields/types', 'src/lookups', 'src/features', 'cli/commands']
 
 /** Lines of the longest function, including its inner functions. Lower this when that function becomes shorter. */
-const MOST_FUNCTION_LINES = 147
+const MOST_FUNCTION_LINES = 139
 
 /** Text that a file may not contain, and where. */
 const FORBIDDEN = [

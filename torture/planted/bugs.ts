@@ -516,7 +516,7 @@ export const BUGS: readonly PlantedBug[] = [
   },
   {
     name: '412 tells that a hidden record exists',
-    file: 'src/db/records/store-records.ts',
+    file: 'src/db/records/rejected-changes.ts',
     search: 'if (!only || (await sender.read(follow(statements.retrieve(bounds, id)))).rows.length === 0) return',
     replace: 'if (!only) return',
     caughtBy: {

@@ -25,44 +25,7 @@ export function authSchema(): JsonSchema {
       'url: https://api.example',
     ),
     jwt: doc(
-      mapping(
-        'the issuer of tokens',
-        {
-          issuer: doc(
-            { type: 'string', minLength: 1, maxLength: 500 },
-            'The issuer, as tokens have it in `iss`.',
-            'issuer: https://id.example',
-          ),
-          audience: doc(
-            { type: 'string', minLength: 1, maxLength: 500 },
-            'This service, as tokens have it in `aud`.',
-            'audience: https://api.example',
-          ),
-          algorithms: doc(listOf({ enum: ALGORITHMS }), 'The algorithms of signatures.', 'algorithms: [RS256]'),
-          jwks: doc(
-            {
-              type: 'string',
-              pattern: String.raw`^(https://|http://(localhost|127\.0\.0\.1|\[::1\])(:[0-9]+)?(/|$))`,
-              patternErrorMessage: 'keys are fetched by `https://`, or by `http://` from the same machine',
-              maxLength: 500,
-            },
-            'The address of the public keys (RFC 7517), if the discovery document of the issuer does not have it.',
-            'jwks: https://id.example/keys',
-          ),
-          keys: doc(
-            { type: 'string', minLength: 1, maxLength: 500 },
-            'A file with the public keys, relative to this one, in place of an address.',
-            'keys: ./keys.json',
-          ),
-          typ: doc({ type: 'string', minLength: 1, maxLength: 50 }, 'The `typ` that tokens must have.', 'typ: at+jwt'),
-          header: doc(
-            HEADER,
-            'The header of the token, where a proxy sends it in another one than `Authorization: Bearer`.',
-            'header: Cf-Access-Jwt-Assertion',
-          ),
-        },
-        ['issuer', 'audience', 'algorithms'],
-      ),
+      jwtSchema(),
       'Bearer tokens (JWT): their issuer, signed by a key of its own.',
       'jwt: { issuer: https://id.example, audience: https://api.example, algorithms: [RS256] }',
     ),
@@ -72,19 +35,7 @@ export function authSchema(): JsonSchema {
       'keys: true',
     ),
     proxy: doc(
-      mapping(
-        'a proxy that signs callers in',
-        {
-          from: doc(
-            listOf({}, { maxItems: 100 }),
-            'The addresses from which the proxy connects. Its headers from elsewhere are 401.',
-            'from: [10.0.0.0/8]',
-          ),
-          subject: doc(HEADER, 'The header with the subject of the caller.', 'subject: X-Auth-User'),
-          roles: doc(HEADER, 'The header with its roles, between commas or spaces.', 'roles: X-Auth-Roles'),
-        },
-        ['from', 'subject'],
-      ),
+      proxySchema(),
       'A proxy that authenticates callers, and says in headers who they are.',
       'proxy: { from: [10.0.0.0/8], subject: X-Auth-User, roles: X-Auth-Roles }',
     ),
@@ -161,4 +112,63 @@ export function authSchema(): JsonSchema {
       'sets:\n  my_projects: { of: membership.project, rows: { user: $user } }',
     ),
   })
+}
+
+/** The schema of `auth.jwt`. */
+function jwtSchema(): JsonSchema {
+  return mapping(
+    'the issuer of tokens',
+    {
+      issuer: doc(
+        { type: 'string', minLength: 1, maxLength: 500 },
+        'The issuer, as tokens have it in `iss`.',
+        'issuer: https://id.example',
+      ),
+      audience: doc(
+        { type: 'string', minLength: 1, maxLength: 500 },
+        'This service, as tokens have it in `aud`.',
+        'audience: https://api.example',
+      ),
+      algorithms: doc(listOf({ enum: ALGORITHMS }), 'The algorithms of signatures.', 'algorithms: [RS256]'),
+      jwks: doc(
+        {
+          type: 'string',
+          pattern: String.raw`^(https://|http://(localhost|127\.0\.0\.1|\[::1\])(:[0-9]+)?(/|$))`,
+          patternErrorMessage: 'keys are fetched by `https://`, or by `http://` from the same machine',
+          maxLength: 500,
+        },
+        'The address of the public keys (RFC 7517), if the discovery document of the issuer does not have it.',
+        'jwks: https://id.example/keys',
+      ),
+      keys: doc(
+        { type: 'string', minLength: 1, maxLength: 500 },
+        'A file with the public keys, relative to this one, in place of an address.',
+        'keys: ./keys.json',
+      ),
+      typ: doc({ type: 'string', minLength: 1, maxLength: 50 }, 'The `typ` that tokens must have.', 'typ: at+jwt'),
+      header: doc(
+        HEADER,
+        'The header of the token, where a proxy sends it in another one than `Authorization: Bearer`.',
+        'header: Cf-Access-Jwt-Assertion',
+      ),
+    },
+    ['issuer', 'audience', 'algorithms'],
+  )
+}
+
+/** The schema of `auth.proxy`. */
+function proxySchema(): JsonSchema {
+  return mapping(
+    'a proxy that signs callers in',
+    {
+      from: doc(
+        listOf({}, { maxItems: 100 }),
+        'The addresses from which the proxy connects. Its headers from elsewhere are 401.',
+        'from: [10.0.0.0/8]',
+      ),
+      subject: doc(HEADER, 'The header with the subject of the caller.', 'subject: X-Auth-User'),
+      roles: doc(HEADER, 'The header with its roles, between commas or spaces.', 'roles: X-Auth-Roles'),
+    },
+    ['from', 'subject'],
+  )
 }

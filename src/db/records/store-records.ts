@@ -1,18 +1,18 @@
 import { fail } from '../../foundation/fail.js'
 import type { GrantSpec, ModelSpec } from '../../config/spec.js'
 import type { Cell } from '../../fields/cell.js'
-import { Problem } from '../../foundation/problem.js'
 import { withIndex } from '../../resource/bodies/items.js'
 import { recordKey } from '../../resource/keys/record-key.js'
-import type { Id, Precondition, Row } from '../../resource/plan.js'
+import type { Id } from '../../resource/plan.js'
 import type { Result } from '../database.js'
 import { misfitParameterOf } from '../driver/errors.js'
 import { type Projection, projectionFor } from '../statements/projections.js'
-import type { Bounds, Granted } from '../statements/rules/bounds.js'
-import { forbiddenFields, notGranted, unnamedFields } from '../statements/rules/granted-writes.js'
+import type { Granted } from '../statements/rules/bounds.js'
+import { notGranted } from '../statements/rules/granted-writes.js'
 import { filledByScope } from '../statements/rules/scope.js'
 import type { Statements } from '../statements/statements.js'
 import { placeOfReferred, placeOfTaken } from './guards.js'
+import { rejectionsOn } from './rejected-changes.js'
 import type { Bounded, Store, Stored } from './store.js'
 import { follow } from './store-lists.js'
 import type { Sender } from './store-sender.js'
@@ -71,6 +71,7 @@ export function recordsOn<Item, Items>({
 }: Bound<Item, Items>): Bounded<Omit<Store<Item, Items>, 'create' | 'createMany' | 'list' | 'batches'>> {
   const key = recordKey(model)
   const read = readStored(model, projection)
+  const { rejectUncovered, rejectUnmet, rejectIfThere } = rejectionsOn({ model, statements, sender })
   const readOne = ({ rows: [cells] }: Result, as = projection): Item | undefined => cells && as.read(cells)
 
   /** Returns undefined if the error is that no record can have the key, whose values are the first parameters of statements about one record. */
@@ -79,43 +80,6 @@ export function recordsOn<Item, Items>({
   }
   const ifPossible = <T>(operation: () => Promise<T>): Promise<T | undefined> => operation().catch(orMissing)
 
-  /**
-   * Throws if the request may see the record, but no grant covers the change.
-   * @param row the change; undefined for a deletion
-   */
-  const rejectUncovered = async (
-    bounds: Bounds | undefined,
-    id: readonly string[],
-    row: Row | undefined,
-  ): Promise<void> => {
-    if (!bounds?.granted) return
-    const [coverage] = (await sender.read(follow(statements.covers(bounds, id, row)))).rows
-    if (!coverage) return
-    const [covered, ...same] = coverage
-    const unnamed = row ? unnamedFields(model, row, bounds.granted).map(({ name }) => name) : []
-    const changed = unnamed.filter((_, index) => same[index] !== 'true')
-    if (changed.length > 0) throw forbiddenFields(model, row ?? {}, changed, 'change')
-    // A comparison with null is neither true nor false.
-    if (covered !== 'true') throw notGranted()
-  }
-  /** Throws if the request may see the record, which does not meet the preconditions then. */
-  const rejectUnmet = async (
-    bounds: Bounds | undefined,
-    id: readonly string[],
-    only: readonly Precondition[] | undefined,
-  ): Promise<void> => {
-    if (!only || (await sender.read(follow(statements.retrieve(bounds, id)))).rows.length === 0) return
-    throw new Problem('precondition_failed', unmet(only))
-  }
-  const rejectIfThere = async (
-    bounds: Bounds | undefined,
-    id: readonly string[],
-    row: Row | undefined,
-    only: readonly Precondition[] | undefined,
-  ): Promise<void> => {
-    await rejectUncovered(bounds, id, row)
-    await rejectUnmet(bounds, id, only)
-  }
   const coveringOf = async (granted: Granted, grants: readonly GrantSpec[], id: Id) => {
     const limited = grants.filter(({ rows }) => rows !== undefined)
     if (limited.length === 0) return grants
@@ -218,11 +182,4 @@ function readStored<Item, Items>(model: ModelSpec, projection: Projection<Item, 
     id: key.read(cells),
     item: projection.read(cells.slice(key.fields.length)),
   })
-}
-
-function unmet(only: readonly Precondition[]): string {
-  if (only.length > 1) return 'the record does not meet both If-Match and If-None-Match'
-  return only[0]?.wanted === true
-    ? 'the record has changed since the version in If-Match'
-    : 'If-None-Match lists this version of the record, or is `*`'
 }

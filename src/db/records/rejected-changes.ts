@@ -1,0 +1,64 @@
+import type { ModelSpec } from '../../config/spec.js'
+import { Problem } from '../../foundation/problem.js'
+import type { Precondition, Row } from '../../resource/plan.js'
+import type { Bounds } from '../statements/rules/bounds.js'
+import { forbiddenFields, notGranted, unnamedFields } from '../statements/rules/granted-writes.js'
+import type { Statements } from '../statements/statements.js'
+import { follow } from './store-lists.js'
+import type { Sender } from './store-sender.js'
+
+interface Bound {
+  readonly model: ModelSpec
+  readonly statements: Statements
+  readonly sender: Sender
+}
+
+/** Finds out why a statement about one record has changed nothing. Without a reason, the request sees no such record. */
+export function rejectionsOn({ model, statements, sender }: Bound) {
+  /**
+   * Throws if the request may see the record, but no grant covers the change.
+   * @param row the change; undefined for a deletion
+   */
+  const rejectUncovered = async (
+    bounds: Bounds | undefined,
+    id: readonly string[],
+    row: Row | undefined,
+  ): Promise<void> => {
+    if (!bounds?.granted) return
+    const [coverage] = (await sender.read(follow(statements.covers(bounds, id, row)))).rows
+    if (!coverage) return
+    const [covered, ...same] = coverage
+    const unnamed = row ? unnamedFields(model, row, bounds.granted).map(({ name }) => name) : []
+    const changed = unnamed.filter((_, index) => same[index] !== 'true')
+    if (changed.length > 0) throw forbiddenFields(model, row ?? {}, changed, 'change')
+    // A comparison with null is neither true nor false.
+    if (covered !== 'true') throw notGranted()
+  }
+  /** Throws if the request may see the record, which does not meet the preconditions then. */
+  const rejectUnmet = async (
+    bounds: Bounds | undefined,
+    id: readonly string[],
+    only: readonly Precondition[] | undefined,
+  ): Promise<void> => {
+    if (!only || (await sender.read(follow(statements.retrieve(bounds, id)))).rows.length === 0) return
+    throw new Problem('precondition_failed', unmet(only))
+  }
+  const rejectIfThere = async (
+    bounds: Bounds | undefined,
+    id: readonly string[],
+    row: Row | undefined,
+    only: readonly Precondition[] | undefined,
+  ): Promise<void> => {
+    await rejectUncovered(bounds, id, row)
+    await rejectUnmet(bounds, id, only)
+  }
+
+  return { rejectUncovered, rejectUnmet, rejectIfThere }
+}
+
+function unmet(only: readonly Precondition[]): string {
+  if (only.length > 1) return 'the record does not meet both If-Match and If-None-Match'
+  return only[0]?.wanted === true
+    ? 'the record has changed since the version in If-Match'
+    : 'If-None-Match lists this version of the record, or is `*`'
+}
