@@ -48,12 +48,21 @@ export function textColumn({ type }: Pick<ExistingColumn, 'type'>): { readonly r
   return found === undefined ? undefined : { room: room === undefined ? undefined : Number(room) }
 }
 
+/** Whether a column has the type of the extension `citext`, whose comparisons ignore case. */
+export function isCitext({ type }: Pick<ExistingColumn, 'type'>): boolean {
+  return type === 'citext' || type.endsWith('.citext')
+}
+
+/** Checks are not read, because their comparisons ignore case too. */
+export const CITEXT_FORM: ColumnForm = { expresses: [], options: () => ({}), literal: (text) => text }
+
 /**
  * Whether an existing column can hold texts of a field whose own column would be `text`. The values of an enum are compared with the checks,
  * as with choices stored as text.
  */
 export function servesText(column: ExistingColumn, longest: number | undefined): boolean {
   if (column.labels) return !column.type.endsWith('[]')
+  if (isCitext(column)) return true
   const text = textColumn(column)
   return text !== undefined && (text.room === undefined || (longest !== undefined && longest <= text.room))
 }

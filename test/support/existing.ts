@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Connection } from '../../src/db/database.js'
+import type { Connection, Database } from '../../src/db/database.js'
 import { openDatabase } from '../../src/db/open.js'
 import { readCatalog } from '../../src/migrations/introspect/catalog/catalog.js'
 import { splitStatements } from '../../src/migrations/files/statements.js'
@@ -12,7 +12,7 @@ export const existingSchema = (name: string): Promise<string> =>
   readFile(join('test', 'fixtures', 'existing', `${name}.sql`), 'utf8')
 
 /** The database of a project; its URL is undefined if it is embedded. */
-export type ProjectDatabase = Connection & Pick<TestDatabase, 'url'>
+export type ProjectDatabase = Connection & Pick<TestDatabase, 'url' | 'loadExtensions'>
 
 /** Runs work with the database that a project's commands use: the one on the server, or the one in its folder. */
 export async function onProjectDatabase<T>(
@@ -23,7 +23,11 @@ export async function onProjectDatabase<T>(
   if (database) return work(database)
   const embedded = await openDatabase({ url: undefined, directory: join(folder, '.snippetctl', 'pg') }, {})
   try {
-    return await work({ url: undefined, query: (statement) => embedded.query(statement) })
+    return await work({
+      url: undefined,
+      query: (statement) => embedded.query(statement),
+      loadExtensions: (names) => embedded.loadExtensions?.(names) ?? Promise.resolve(),
+    })
   } finally {
     await embedded.close()
   }
@@ -37,7 +41,9 @@ export const UNRECORDED: Readonly<Record<string, string>> = {
 }
 
 /** Runs statements one after another. */
-export async function runSql(connection: Connection, sql: string): Promise<void> {
+export async function runSql(connection: Connection & Pick<Database, 'loadExtensions'>, sql: string): Promise<void> {
+  const extensions = [...sql.matchAll(/create extension (?:if not exists )?(\w+)/g)].map(([, name = '']) => name)
+  await connection.loadExtensions?.(extensions)
   for (const { text } of splitStatements(sql)) await connection.query({ text, values: [] })
 }
 

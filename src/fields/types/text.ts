@@ -1,5 +1,5 @@
 import type { FieldType } from '../field-type.js'
-import { collated, servesText, textForm, type TextOptions, textType } from '../text-rules.js'
+import { CITEXT_FORM, collated, isCitext, servesText, textForm, type TextOptions, textType } from '../text-rules.js'
 
 /** Text of any length. */
 export const text: FieldType<string, TextOptions> = {
@@ -13,7 +13,10 @@ export const text: FieldType<string, TextOptions> = {
     { json: '👩‍👩‍👧', text: '👩‍👩‍👧', value: '👩‍👩‍👧', options: { min: 5, max: 5 } },
   ],
   column: ({ collation }) => collated('text', collation),
-  fromColumn: (column) => (column.type === 'text' ? textForm(column, ['min', 'max']) : undefined),
+  fromColumn(column) {
+    if (isCitext(column)) return CITEXT_FORM
+    return column.type === 'text' ? textForm(column, ['min', 'max']) : undefined
+  },
   serves: (column, { max }) => servesText(column, max),
   samples: {
     columns: /^(?:text|character)/,

@@ -1,5 +1,6 @@
 import { keyTypeOf } from '../../fields/columns.js'
 import { identifier, literal } from '../../fields/sql-literal.js'
+import { isCitext } from '../../fields/text-rules.js'
 import { collationSql } from './catalog/collation.js'
 import type {
   SchemaInspection,
@@ -54,9 +55,13 @@ export function recordTables(inspected: SchemaInspection, known: readonly string
   }
 }
 
-/** Why migrations cannot make a table; undefined if they can. A column of a foreign type is left out of the table. */
+/**
+ * Why migrations cannot make a table; undefined if they can. A column of a foreign type is left out of the table, unless a field can describe it.
+ */
 export function reasonAgainstManaging({ special, columns }: InspectedTable): string | undefined {
   if (special !== null) return special
+  const text = columns.find(({ type, foreign }) => foreign && isCitext({ type: type.replace(/\[\]$/, '') }))
+  if (text) return `the type of its column ${text.name}, ${text.type}, does not exist in every database`
   const column = columns.find(({ foreign, foreignCollation }) => foreignCollation && !foreign)
   return column && `the collation ${column.collation} of its column ${column.name} does not exist in every database`
 }
