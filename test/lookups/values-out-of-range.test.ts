@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import type { Plugin } from '../../src/index.js'
 import { type Api, startApi } from '../support/api.js'
 import { linksOf } from '../support/links.js'
 
 const YAML = `
 version: 1
 api: { prefix: "" }
+plugins: [./plugin.mjs]
 models:
   thing:
     managed: false
@@ -29,7 +31,7 @@ models:
       id: { type: integer, primary_key: true }
       total: { type: integer }
 resources:
-  things: { model: thing, path: /things/, filterable: { count: [exact, in], tags: [has], mood: [exact], length: [exact] } }
+  things: { model: thing, path: /things/, bulk: [partial_update, destroy], filterable: { count: [exact, in], tags: [has], mood: [exact], length: [exact] } }
   bigs:
     model: big
     path: /bigs/
@@ -39,10 +41,21 @@ resources:
   sums: { model: sum, path: /sums/, filterable: [id] }
 `
 
+const plugin: Plugin = (app) => {
+  const things = app.resource('things')
+  app.action('things', 'find', {
+    summary: 'Find',
+    on: 'collection',
+    handle: async ({ context }) => {
+      if ((await context.store(things).retrieve(40000)) === undefined) await context.store(things).retrieve(1)
+    },
+  })
+}
+
 let api: Api
 beforeAll(async () => {
   // Documents do not have the values that only other programs store.
-  api = await startApi(YAML, { checkResponses: false })
+  api = await startApi(YAML, { plugin, checkResponses: false })
   for (const text of [
     `create type mood as enum ('ok')`,
     `create table things (id smallint primary key, count smallint not null, tags smallint[] not null, mood mood not null, length interval not null)`,
@@ -102,6 +115,22 @@ describe('a value outside of the range of its column', () => {
     ['DELETE', undefined],
   ])('is the key of no record for %s %j', async (method, body) => {
     expect(await send('/things/40000/', method, body)).toEqual([404, expect.stringContaining('not-found')])
+  })
+
+  test.each([
+    ['DELETE', '/things/?ids=1,40000', undefined],
+    [
+      'PATCH',
+      '/things/',
+      [
+        { id: 1, count: 3 },
+        { id: 40000, count: 3 },
+      ],
+    ],
+    ['POST', '/things/find/', undefined],
+  ])('is no record of several, nor of a transaction: %s %s', async (method, path, body) => {
+    expect(await send(path, method, body)).toEqual([404, expect.stringContaining('not-found')])
+    expect(await send('/things/1/')).toContain(200)
   })
 
   test('is rejected in a body', async () => {

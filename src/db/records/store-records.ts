@@ -4,6 +4,7 @@ import type { Cell } from '../../fields/cell.js'
 import { withIndex } from '../../resource/bodies/items.js'
 import { recordKey } from '../../resource/keys/record-key.js'
 import type { Id } from '../../resource/plan.js'
+import { Problem } from '../../foundation/problem.js'
 import type { Result } from '../database.js'
 import { misfitParameterOf } from '../driver/errors.js'
 import { type Projection, projectionFor } from '../statements/projections.js'
@@ -77,6 +78,8 @@ export function recordsOn<Item, Items>({
   /** Returns undefined if the error is that no record can have the key, whose values are the first parameters of statements about one record. */
   const orMissing = (error: unknown): undefined => {
     if ((misfitParameterOf(error) ?? Infinity) > key.fields.length) throw error
+    // The error has ended the transaction, so its handler cannot go on as if nothing had happened.
+    if (sender.inTransaction) throw new Problem('not_found', 'A record does not exist', { cause: error })
   }
   const ifPossible = <T>(operation: () => Promise<T>): Promise<T | undefined> => operation().catch(orMissing)
 
@@ -120,8 +123,8 @@ export function recordsOn<Item, Items>({
       (await sender.read(statements.retrieveMany(bounds, ids.map(key.write)))).rows.map(read),
 
     async lockMany(bounds, ids) {
-      const { rows } = await sender.change(statements.lockMany(bounds, ids.map(key.write)), bounds)
-      return rows.map(key.read)
+      const locked = await ifPossible(() => sender.change(statements.lockMany(bounds, ids.map(key.write)), bounds))
+      return locked?.rows.map(key.read) ?? []
     },
 
     async destroyMany(bounds, ids) {

@@ -12,6 +12,7 @@ import { outsideName } from '../statements/rules/scope.js'
 
 /** Sends the statements of a store and translates database errors for clients. */
 export interface Sender {
+  readonly inTransaction: boolean
   read(statement: Statement): Promise<Result>
   /** @param bounds those of the request, whose error must not mention rows outside of them */
   change(statement: Statement, bounds: Bounds | undefined): Promise<Result>
@@ -59,6 +60,7 @@ export function senderOn(connection: Connection, { model, constraintErrors, refe
     return { rows: [], columns: [], count: 0 }
   }
   return {
+    inTransaction: connection.attempt !== undefined,
     async read(statement) {
       try {
         return await connection.query(statement)
