@@ -180,6 +180,19 @@ describe('the package', () => {
     expect(new Set(dead)).toEqual(new Set(CONTRIBUTORS))
   })
 
+  test('contains every declaration that those of its public names import', () => {
+    const seen = new Set<string>()
+    const follow = (file: string): void => {
+      if (seen.has(file)) return
+      seen.add(file)
+      for (const [, path = ''] of readFileSync(file, 'utf8').matchAll(/['"](\.\.?\/[^'"]+)\.js['"]/g))
+        follow(join(dirname(file), `${path}.d.ts`))
+    }
+    for (const face of ['index', 'testing']) follow(`dist/src/${face}.d.ts`)
+    expect(seen.size).toBeGreaterThan(50)
+    expect([...seen].filter((file) => !files.has(file))).toEqual([])
+  })
+
   test('contains what a server needs, and is small', () => {
     for (const file of ['deploy/Dockerfile', 'deploy/nginx.conf', 'docs/deployment.md', 'LICENSE', 'dist/cli/main.js'])
       expect(files).toContain(file)
