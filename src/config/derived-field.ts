@@ -6,6 +6,7 @@ export function derivedField(
 ): FieldSpec {
   return {
     ...own,
+    managed: true,
     mayBeNull: own.nullable,
     column: '',
     renamedFrom: undefined,

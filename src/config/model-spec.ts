@@ -48,6 +48,8 @@ export interface FieldSpec {
   /** Whether the server assigns the value, as for most primary keys. */
   readonly assigned: boolean
   readonly nullable: boolean
+  /** Whether migrations make the column. Columns of others may have another type that the field can serve. */
+  readonly managed: boolean
   /** Whether records can have a null: in views, and in tables of other programs, also where the file does not say so. */
   readonly mayBeNull: boolean
   readonly unique: boolean

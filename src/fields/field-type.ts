@@ -151,4 +151,6 @@ export function canBeKey(type: FieldType, options: object): boolean {
 export interface Typed {
   readonly type: FieldType
   readonly options: object
+  /** False if the column may have another type that the field can serve, such as an enum for a text. */
+  readonly managed?: boolean
 }

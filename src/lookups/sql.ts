@@ -24,17 +24,21 @@ interface Match {
   readonly pattern: string
 }
 
+/** The SQL of a column as a text. The column of a field for texts can be an enum in a table that migrations do not make. */
+export function textOf(column: string, { managed }: Typed): string {
+  return managed === false ? `${column}::text` : column
+}
+
 /** The SQL of a parameter in lower case by the collation of a column, which the field need not name. */
 export function lowered(column: string, parameter: string): string {
   return `lower(case when false then ${column} else ${parameter} end)`
 }
 
 /**
- * The SQL of a match. The cast is for enums; for texts it changes nothing. PostgreSQL has no `ilike`, and before version 18 no `like`, by a collation that
- * treats different texts as equal.
+ * The SQL of a match. PostgreSQL has no `ilike`, and before version 18 no `like`, by a collation that treats different texts as equal.
  */
 export function likeSql(operator: 'like' | 'ilike', { column, field, pattern }: Match): string {
-  if (!canEquateTexts(field.options)) return `${column}::text ${operator} ${pattern}`
+  if (!canEquateTexts(field.options)) return `${textOf(column, field)} ${operator} ${pattern}`
   if (operator === 'like') return `${column} collate "C" like ${pattern}`
   return `lower(${column}) collate "C" like ${lowered(column, pattern)} collate "C"`
 }

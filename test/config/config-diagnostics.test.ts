@@ -167,6 +167,7 @@ describe('an unknown name', () => {
     ['embed', ['expand']],
     ['sparse_fieldsets', ['sparse_fields']],
     ['url_path', ['path']],
+    ['error_messages', ['messages']],
     ['actions', ['operations']],
   ])('is %s in other tools, and our name is suggested', (given, meant) => {
     for (const name of meant) expect(nearestWord(given, ['zzzzzzzzzzzz', name])).toBe(name)

@@ -154,7 +154,7 @@ test.each([
   ['integer', ['01', '+1', '1e3', '1.0', '-0', '', ' 1', '2147483648']],
   ['bigint', ['9223372036854775808', '-9223372036854775809', '00', 'abc', '1n', '0x1']],
   ['float', ['.5', '1.', '01', 'nan', '+Infinity', 'infinity', '1e400', '']],
-  ['decimal', ['nan', 'Infinity', '1e2', '']],
+  ['decimal', ['nan', 'infinity', '+Infinity', '1e2', '']],
   ['boolean', ['True', '1', 't', '']],
   [
     'date',

@@ -250,6 +250,16 @@ describe('check', () => {
     ).toBe(codes)
   })
 
+  test.each([
+    ['of some records only', 'where: { id__gte: 1 }'],
+    ['that ignores case', 'ignore_case: true'],
+  ])('reports a relation to fields whose index is one %s', (_, more) => {
+    const city = '{ city: { model: city, fields: [country, city_code], references: [country, code] } }'
+    expect(mistakesOf(withRelation(city))).toEqual([])
+    const found = checkText(withRelation(city).replace('unique: true }', `unique: true, ${more} }`))
+    expect(found).toMatchObject([{ code: 'SC311' }])
+  })
+
   test('says how to refer to a key of several fields', () => {
     const found = checkText(`${MODELS}      line: { type: belongs_to, model: order_line }\nresources: {}\n`)
     expect(found).toMatchObject([

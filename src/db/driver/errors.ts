@@ -1,3 +1,4 @@
+import type { ModelSpec } from '../../config/spec.js'
 import { type FieldError, Problem } from '../../foundation/problem.js'
 import {
   type DriverError,
@@ -177,10 +178,10 @@ export function toReadFailure(error: unknown): unknown {
  * Converts the failure of a read for a request to an error for clients. Field types do not know the columns: a field may serve a column of a smaller
  * range, an enum without the label, or a text that ignores case although the field has no `collation`.
  */
-export function toRequestFailure(error: unknown): unknown {
+export function toRequestFailure(error: unknown, { managed }: Pick<ModelSpec, 'managed'>): unknown {
   if (codeOf(error) === '0A000' && UNMATCHED.has(String(routineOf(error))))
     return new Problem('invalid_query', 'A column is not compared in this way', { cause: driverError(error) })
-  if (misfitParameterOf(error) === undefined) return toReadFailure(error)
+  if (misfitParameterOf(error, { managed }) === undefined) return toReadFailure(error)
   return new Problem('invalid_query', 'A value is outside of the range of its column', { cause: driverError(error) })
 }
 
@@ -188,17 +189,19 @@ export function toRequestFailure(error: unknown): unknown {
 const UNMATCHED = new Set(['GenericMatchText', 'Generic_Text_IC_like'])
 const OUT_OF_RANGE = new Set(['22007', '22008', '22015'])
 /** The end of the message of 22003 for a column type of a smaller range than a field type that it serves; others only a handler can exceed. */
-const SMALL_TYPE = /\b(?:smallint|integer|real)$/
+const SMALL_TYPE = /\b(?:smallint|real)$/
+/** In a table of others, a `bigint` can serve an `integer`. */
+const SMALL_TYPE_OF_OTHERS = /\b(?:smallint|integer|real)$/
 
 /**
  * Returns the number of the parameter whose value is outside of the range of its type. Undefined for other errors, also if a view, a function or a
  * trigger computed such a value: only for a parameter does the server report nothing but its number as the context.
  */
-export function misfitParameterOf(error: unknown): number | undefined {
+export function misfitParameterOf(error: unknown, { managed }: Pick<ModelSpec, 'managed'>): number | undefined {
   const code = codeOf(error)
   const isMisfit =
     OUT_OF_RANGE.has(code) ||
-    (code === '22003' && SMALL_TYPE.test(driverError(error)?.message ?? '')) ||
+    (code === '22003' && (managed ? SMALL_TYPE : SMALL_TYPE_OF_OTHERS).test(driverError(error)?.message ?? '')) ||
     (code === '22P02' && routineOf(error) === 'enum_in')
   if (!isMisfit) return undefined
   const number = /^[^:$\n]*\$(\d+) = [^\n]*$/.exec(String(driverError(error)?.where))?.[1]

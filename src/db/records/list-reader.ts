@@ -27,7 +27,7 @@ export function compileListReader<Item>(model: ModelSpec, projection: Projection
       try {
         return await connection.query({ ...statement, resource: model.table })
       } catch (error) {
-        throw toRequestFailure(error)
+        throw toRequestFailure(error, model)
       }
     }
     const { text, values, read } = statementFor(plan, bounds)

@@ -77,7 +77,7 @@ export function recordsOn<Item, Items>({
 
   /** Returns undefined if the error is that no record can have the key, whose values are the first parameters of statements about one record. */
   const orMissing = (error: unknown): undefined => {
-    if ((misfitParameterOf(error) ?? Infinity) > key.fields.length) throw error
+    if ((misfitParameterOf(error, model) ?? Infinity) > key.fields.length) throw error
     // The error has ended the transaction, so its handler cannot go on as if nothing had happened.
     if (sender.inTransaction) throw new Problem('not_found', 'A record does not exist', { cause: error })
   }

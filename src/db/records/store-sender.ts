@@ -65,7 +65,7 @@ export function senderOn(connection: Connection, { model, constraintErrors, refe
       try {
         return await connection.query(statement)
       } catch (error) {
-        throw toRequestFailure(error)
+        throw toRequestFailure(error, model)
       }
     },
     change,

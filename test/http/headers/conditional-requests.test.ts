@@ -147,8 +147,8 @@ describe.each(CHANGES)('%s %j', (method, body) => {
     expect((await change({ 'if-match': '*' }, '/api/books/9999/')).status).toBe(404)
   })
 
-  test('is rejected for a malformed header', async () => {
-    const answer = await change({ 'if-match': '5' })
+  test.each(['5', ',', ' , ,', '"a" "b"', '"a", b'])('is rejected for the malformed header %j', async (header) => {
+    const answer = await change({ 'if-match': header })
     expect(answer.status).toBe(400)
     expect(await typeOf(answer)).toBe('/problems/malformed-request')
   })

@@ -196,6 +196,7 @@ function buildField(draft: FieldDraft, model: ModelDraft, context: ModelContext)
     primaryKey,
     assigned,
     nullable,
+    managed: model.isManaged,
     mayBeNull: nullable || !(primaryKey || model.isManaged),
     unique,
     default: defaultOf(yaml),
