@@ -77,6 +77,8 @@ export { differencesOfOthers } from './migrations/drift/tables-of-others.js'
 export { adoptDrift } from './migrations/introspect/adopt.js'
 export { ConsentNeeded, describeLoss, objectsOf } from './migrations/run/consent.js'
 export { type Drift, readDrift } from './migrations/drift/drift.js'
+export { endsWithin } from './http/connections/ends-within.js'
+export { featureResponses } from './features/index.js'
 export { isReading, OPERATIONS } from './config/core-spec.js'
 export type { ChosenModel } from './migrations/introspect/choose/choose.js'
 export {

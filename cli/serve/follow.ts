@@ -84,7 +84,7 @@ function nearest(folder: string): string {
   return identityOf(folder) === undefined && dirname(folder) !== folder ? nearest(dirname(folder)) : folder
 }
 
-/** Tells a folder from another that gets its path later; undefined if there is none. */
+/** The identity of the folder at a path; undefined without a folder. A folder that is made again at the same path has another identity. */
 function identityOf(folder: string): string | undefined {
   const found = statSync(folder, { throwIfNoEntry: false })
   return found && `${found.ino} ${found.birthtimeMs}`

@@ -5,7 +5,7 @@ import type { FieldSpec, ModelSpec, RelationSpec } from './model-spec.js'
 export const ANYONE = 'anyone'
 export const SIGNED_IN = 'signed_in'
 
-/** One line of `access`: who may do what to which records. */
+/** A grant, one line of `access`: it allows operations and actions on records to a role. */
 export interface GrantSpec {
   /** `anyone`, `signed_in`, or a role. */
   readonly to: string

@@ -120,7 +120,7 @@ export function collectionOf({ routes }: Explored, place: ApiPath): string | und
 
 /** A shell command that repeats a request of the reader. */
 export function curlOf({ credential }: Pick<Explored, 'credential'>, url: string): string {
-  // curl takes brackets and braces for patterns, unless it is told not to.
+  // Without `-g`, curl expands brackets and braces in a URL.
   const options = /[[\]{}]/.test(url) ? '-gs' : '-s'
   return ['curl', options, quoted(url), ...(credential === undefined ? [] : [credential])].join(' ')
 }

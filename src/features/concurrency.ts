@@ -57,7 +57,7 @@ export const concurrency: Feature<ConcurrencySpec> = {
 }
 
 function versions(description: string, required = false): HeaderDescription {
-  return { description, required, schema: { type: 'string' } }
+  return { description, required, schema: { type: 'string' }, any: () => '*' }
 }
 
 /** Reports required versions where no operation changes records, or where clients cannot learn the version. */

@@ -128,6 +128,8 @@ export interface HeaderDescription {
   readonly description: string
   readonly required: boolean
   readonly schema: JsonSchema
+  /** Makes a value that every such request can have. */
+  readonly any?: () => string
 }
 
 /** The parts that a feature adds to the description of an operation. */

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { doc, oneOfNames } from '../config/schema/parts.js'
 import type { Feature, HeaderDescription } from './feature.js'
 
@@ -58,5 +59,5 @@ export const idempotency: Feature<IdempotencySpec> = {
 function describeKey({ required, hours }: Idempotency): HeaderDescription {
   const description = `A random key for the request. If the request is repeated with it within ${hours} hours, it returns the stored response and has no further effect.`
   const schema = { type: 'string', minLength: 1, maxLength: 257, examples: ['8e03978e-40d5-43dd-bc93-6894a57f9324'] }
-  return { description, required, schema }
+  return { description, required, schema, any: randomUUID }
 }

@@ -17,7 +17,7 @@ export type Match =
 /** Why a route cannot be added to the table. */
 export class RouteClash extends Error {
   override name = 'RouteClash'
-  /** What to change. */
+  /** The change that ends the clash. */
   readonly help: string
 
   constructor(message: string, help: string) {

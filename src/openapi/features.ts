@@ -76,7 +76,9 @@ const featured: Feature = ({ resource: { spec }, operation, partial = false, bul
 
 /** The headers of a request. */
 export function headerParameters(headers: NonNullable<ResponseParts['requestHeaders']>): readonly JsonPart[] {
-  return Object.entries(headers).map(([name, described]) => ({ name, in: 'header', ...described }))
+  return Object.entries(headers).map(([name, { description, required, schema }]) => {
+    return { name, in: 'header', description, required, schema }
+  })
 }
 
 /** The list parameters of a dialect. */

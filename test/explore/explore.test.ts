@@ -87,7 +87,7 @@ describe('Explore', () => {
     expect(words(html)).toContain('200 OK')
     expect(html).toContain(`curl -s &#39;${api.url}/api/books/?author=1&amp;ordering=-title&amp;page=2&#39;`)
     expect(html).toContain('3–4 of 9')
-    // By itself, curl would take them for patterns.
+    // Without `-g`, curl expands brackets.
     expect(await page('/explore/api/books/?title=[a]')).toContain(`curl -gs &#39;${api.url}/api/books/?title=[a]&#39;`)
     const [, next = ''] = /<([^>]*)>; rel="next"/.exec(answer.headers.get('link') ?? '') ?? []
     expect(html).toContain(`rel="next" href="/explore${next.replaceAll('&', '&amp;')}"`)

@@ -6,7 +6,7 @@ import { fieldType } from '../../src/fields/index.js'
 import { LOOKUPS, lookupOfType, lookupsOfType, parameterOf } from '../../src/lookups/index.js'
 import { type Api, startApi } from '../support/api.js'
 
-/** Stored values of each type; the lookups are asked about each of them, and about the texts. */
+/** The values that records have, by type. Each lookup is compared with each value, and with each text. */
 const VALUES: Readonly<Record<string, { readonly stored: readonly StoredText[]; readonly texts?: readonly string[] }>> =
   {
     string: { stored: [null, '', 'a', 'A', 'ab', 'b', 'ba', '%', '_', '\\', 'é', 'É', '😀', '\uffff'] },
@@ -37,7 +37,7 @@ const CONFIG = [
   '',
 ].join('\n')
 
-/** The lists of texts that a lookup is asked about. */
+/** The operands that a lookup is compared with. */
 const operands = (name: string, texts: readonly string[]): readonly (readonly string[])[] => {
   if (name === 'isnull') return [['true'], ['false']]
   if (name === 'range') return texts.flatMap((first) => texts.map((last) => [first, last]))

@@ -128,7 +128,7 @@ describe('a value outside of the range of its column', () => {
       ],
     ],
     ['POST', '/things/find/', undefined],
-  ])('is no record of several, nor of a transaction: %s %s', async (method, path, body) => {
+  ])('is not found as a key of a bulk request, or in a transaction: %s %s', async (method, path, body) => {
     expect(await send(path, method, body)).toEqual([404, expect.stringContaining('not-found')])
     expect(await send('/things/1/')).toContain(200)
   })

@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto'
 import {
   type AppSpec,
+  featureResponses,
   type AccessRequest,
   type Asker,
   decide,
@@ -163,13 +163,17 @@ async function compare(verifying: Verifying, situation: Situation, request: Acce
   })
 }
 
-/** The headers without which the resource rejects a write, whatever the grants. */
+/** The headers without which the resource rejects a request, whatever the grants. */
 function requiredHeaders(
-  { concurrency, idempotency }: ResourceSpec,
-  operation: string,
+  resource: ResourceSpec,
+  operation: AccessRequest['operation'],
 ): Readonly<Record<string, string>> {
-  if (operation === 'create') return idempotency?.required === true ? { 'idempotency-key': randomUUID() } : {}
-  return operation !== 'retrieve' && concurrency === 'required' ? { 'if-match': '*' } : {}
+  const headers = featureResponses(resource, { operation }).flatMap(({ requestHeaders = {} }) =>
+    Object.entries(requestHeaders),
+  )
+  return Object.fromEntries(
+    headers.flatMap(([name, { required, any }]) => (required && any ? [[name, any()] as const] : [])),
+  )
 }
 
 /** A request, its expected status, and the texts of both responses. */

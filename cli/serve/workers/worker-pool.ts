@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { endsWithin } from '../../../src/internal.js'
 import { type ExitCode, Failure, Finished } from '../../failure.js'
 import type { Log } from '../log/log.js'
 import type { LogEntry } from '../log/log-entry.js'
@@ -130,7 +131,7 @@ export function createWorkerPool({ poolSizes, port, prepared, log, watch, drainD
 
   const replace = async (slot: Slot): Promise<void> => {
     const worker = spawn(slot)
-    const listens = await isWithin(LISTEN_TIMEOUT_MS, worker.listening)
+    const listens = await endsWithin(worker.listening, LISTEN_TIMEOUT_MS)
     if (!listens) worker.kill()
     if (!listens || (await worker.listening) === undefined)
       throw new Error(listens ? 'a new worker ended before it listened' : 'a new worker did not listen in time')
@@ -142,7 +143,7 @@ export function createWorkerPool({ poolSizes, port, prepared, log, watch, drainD
   /** Stops a worker; one whose event loop is blocked ends only when it is killed. */
   const retire = async (worker: WorkerProcess): Promise<void> => {
     worker.stop()
-    if (await isWithin(STOP_TIMEOUT_MS + drainDelay, worker.ended)) return
+    if (await endsWithin(worker.ended, STOP_TIMEOUT_MS + drainDelay)) return
     const { about } = worker
     log.warn({ event: 'worker_killed', ...about, msg: `worker ${about.worker} did not finish in time and was killed` })
     worker.kill()
@@ -173,7 +174,7 @@ export function createWorkerPool({ poolSizes, port, prepared, log, watch, drainD
       over.abort()
       for (const worker of alive) worker.stop()
       const ends = Promise.all([...alive].map((worker) => worker.ended))
-      if (await isWithin(STOP_TIMEOUT_MS + drainDelay, ends)) return
+      if (await endsWithin(ends, STOP_TIMEOUT_MS + drainDelay)) return
       for (const worker of alive) worker.kill()
       throw new Failure(1, `${count(alive.size, 'worker')} did not finish in time and had to be killed`)
     },
@@ -181,15 +182,6 @@ export function createWorkerPool({ poolSizes, port, prepared, log, watch, drainD
       for (const worker of alive) worker.kill()
     },
   }
-}
-
-/** Whether something happens within a number of milliseconds. */
-async function isWithin(time: number, awaited: Promise<unknown>): Promise<boolean> {
-  const timer = new AbortController()
-  const overdue = delay(time, false, { signal: timer.signal }).catch(() => false)
-  const isInTime = await Promise.race([awaited.then(() => true), overdue])
-  timer.abort()
-  return isInTime
 }
 
 /**

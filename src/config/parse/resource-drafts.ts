@@ -59,7 +59,7 @@ export function offers({ path, yaml, has }: ResourceDraft, operation: Operation,
   return unclear || report.isUncertain(path) ? undefined : operationsOf(yaml).includes(operation)
 }
 
-/** What a resource offers, in the order of the list of all operations. */
+/** The operations of a resource, in the order of `OPERATIONS`. */
 export function operationsOf({
   operations,
   read_only,

@@ -121,7 +121,7 @@ function drawTable(table: WantedTable, { there, others, byDefinition, quote }: D
   const key = table.constraints.find(({ kind }) => kind === 'primary_key')?.columns ?? []
   const columns = table.columns.flatMap(({ name, definition }): readonly CatalogColumn[] => {
     const printed = byDefinition.get(definition)
-    // Only renames, which are no longer sketches, look at the name of a sequence.
+    // The names of sequences matter only for renames, and a plan with renames creates the tables.
     const sequence = there?.columns.find((column) => column.name === name)?.sequence ?? null
     return printed ? [{ ...printed, name, sequence, nullable: printed.nullable && !key.includes(name) }] : []
   })
