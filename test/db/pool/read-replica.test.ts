@@ -122,7 +122,8 @@ test('an overload does not reject the statements that measure the lag of the rep
   await database.reads?.query({ text: 'select 1', values: [], retry: true })
   while (replica.sent.length === 0) await delay(5)
   expect(primary.sent).toContainEqual(expect.objectContaining({ name: 'replica_position', follows: true }))
-  expect(replica.sent).toEqual([expect.objectContaining({ name: 'replica_replayed', follows: true })])
+  // The lag is measured again and again, so a slow machine may see several checks.
+  for (const statement of replica.sent) expect(statement).toMatchObject({ name: 'replica_replayed', follows: true })
   await database.close()
 })
 
