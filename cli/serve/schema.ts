@@ -73,7 +73,7 @@ export async function prepareSchema(preparation: Preparation): Promise<void> {
   const newer = newerIn(await migrationStatus(database, projectFolders(spec.file).migrations))
   if (newer.length === 0) {
     const differences = await schemaDifferences(spec, database)
-    if (differences.length > 0) throw differenceFailure(differences)
+    if (differences.length > 0) throw differenceFailure(spec, differences)
     return
   }
   const misfits = await differencesFromLater(spec, database)
@@ -125,7 +125,7 @@ export async function requireSchema(spec: AppSpec, database: Database, migration
   const pending = await pendingOf(database, migrations)
   if (pending.length > 0) throw pendingFailure(pending)
   const differences = await schemaDifferences(spec, database)
-  if (differences.length > 0) throw differenceFailure(differences)
+  if (differences.length > 0) throw differenceFailure(spec, differences)
 }
 
 async function pendingOf(database: Database, folder: MigrationFolder): Promise<readonly string[]> {
@@ -157,9 +157,23 @@ function laterFailure(newer: readonly string[], misfits: readonly string[]): Fai
   ])
 }
 
-function differenceFailure(differences: readonly string[]): Failure {
-  return new Failure(2, `the database does not have the schema of the configuration: ${differences.join('; ')}`, [
-    'write the missing migration: snippetctl migrate plan --write NAME',
-    'or, if nothing is to be migrated, see how the database differs from the files: snippetctl migrate status',
+/** A database of other tables lacks all of them; a longer list would not be read. */
+const MAX_DIFFERENCES = 10
+
+function differenceFailure({ models }: AppSpec, differences: readonly string[]): Failure {
+  const shown = differences.slice(0, MAX_DIFFERENCES)
+  if (differences.length > shown.length) shown.push(`and ${differences.length - shown.length} more`)
+  return new Failure(2, `the database does not have the schema of the configuration: ${shown.join('; ')}`, [
+    ...(models.some(({ managed }) => managed) ? MIGRATION_HELP : []),
+    ...(models.some(({ managed }) => !managed) ? OTHERS_HELP : []),
   ])
 }
+
+const MIGRATION_HELP = [
+  'write the missing migration: snippetctl migrate plan --write NAME',
+  'or, if nothing is to be migrated, see how the database differs from the files: snippetctl migrate status',
+]
+const OTHERS_HELP = [
+  'if the tables of other programs have changed, change the configuration too: snippetctl introspect --update',
+  'if they are missing, check that `DATABASE_URL` names their database',
+]

@@ -187,6 +187,28 @@ describe('serve rejects', () => {
     expect(stdout).not.toContain('listening')
   })
 
+  test('a database without the tables that others make, with the first ten of them', async () => {
+    const models = Array.from(
+      { length: 12 },
+      (_, at) => `  shelf${at}: { fields: { id: { type: bigint, primary_key: true } } }\n`,
+    ).join('')
+    const elsewhere = await makeProject({
+      'resources.yaml': `version: 1\ndatabase: { managed: false }\nmodels:\n${models}resources: {}\n`,
+    })
+    const { code, stderr } = await runCli(['serve', '--port', '0'], { cwd: elsewhere.folder })
+    await elsewhere.remove()
+    expect(code).toBe(2)
+    expect(stderr.match(/is missing; migrations do not change it/g)).toHaveLength(10)
+    expect(stderr.split('; and ')[1]).toBe(
+      [
+        '2 more',
+        '  = help: if the tables of other programs have changed, change the configuration too: snippetctl introspect --update',
+        '  = help: if they are missing, check that `DATABASE_URL` names their database',
+        '',
+      ].join('\n'),
+    )
+  })
+
   test.each([
     { url: 'mysql://app:hunter2@db/app', says: 'malformed' },
     { url: '', says: 'malformed' },
