@@ -68,63 +68,104 @@ const MAX_UPDATES = 200
 const ANYWAY: readonly Precondition[] = Object.freeze([])
 
 /** Compiles the statements about one record. */
-export function compileRecordStatements({
-  model,
-  projection,
-  prepared,
-  partial,
-  writeColumns,
-}: Recorded): RecordStatements {
-  const table = tableSql(model.table)
-  const matched = model.key.map(({ column }, at) => `${identifier(column)} = $${at + 1}`).join(' and ')
-  const unbound = projection.select.join(', ')
-  const plain = `select ${unbound} from ${table} where ${matched}`
-  const boundTo = (bounds: Bounds | undefined, params: Parameters) => boundProjection(projection, bounds, params)
-  const returnedBy = (bounds: Bounds | undefined, params: Parameters) =>
-    writtenSelect(model, boundTo(bounds, params), bounds, params).join(', ')
-  const updating = (changes: string) => `update ${table} set ${changes} returning ${unbound}`
-  const cachedUpdating = rememberByText(MAX_UPDATES, updating)
+export function compileRecordStatements(recorded: Recorded): RecordStatements {
+  const sql = recordSql(recorded)
+  return {
+    ...compileReads(recorded, sql),
+    ...compileUpdate(recorded, sql),
+    ...compileRemovals(recorded, sql),
+    ...compileCoverage(recorded, sql),
+  }
+}
 
-  /** Selects the record if it meets the preconditions and the request may see it. */
-  const found = (bounds: Bounds | undefined, only: readonly Precondition[], params: Parameters): string =>
-    `${matched}${meets(only, () => boundTo(bounds, params).tag, params)}${visibleClause(model, bounds, params)}`
+/** The SQL that statements about one record share. The values of its key are the first parameters. */
+interface RecordSql {
+  readonly table: string
+  /** Whether a row is the record. */
+  readonly matched: string
+  /** The result columns without bounds. */
+  readonly unbound: string
+  boundTo(bounds: Bounds | undefined, params: Parameters): Projection<unknown, unknown>
+  /** What a write returns. */
+  returnedBy(bounds: Bounds | undefined, params: Parameters): string
+  /** Whether a row is the record, meets the preconditions, and the request may see it. */
+  found(bounds: Bounds | undefined, only: readonly Precondition[], params: Parameters): string
+  /** Whether a grant covers the deletion of the record. */
+  destroyable(granted: Granted, params: Parameters): string
+}
+
+function recordSql({ model, projection }: Recorded): RecordSql {
+  const matched = model.key.map(({ column }, at) => `${identifier(column)} = $${at + 1}`).join(' and ')
+  const boundTo = (bounds: Bounds | undefined, params: Parameters) => boundProjection(projection, bounds, params)
+  return {
+    table: tableSql(model.table),
+    matched,
+    unbound: projection.select.join(', '),
+    boundTo,
+    returnedBy: (bounds, params) => writtenSelect(model, boundTo(bounds, params), bounds, params).join(', '),
+    found: (bounds, only, params) =>
+      `${matched}${meets(only, () => boundTo(bounds, params).tag, params)}${visibleClause(model, bounds, params)}`,
+    destroyable: (granted, params) => coversStored(model, granted.access.destroy, { ...granted, params }),
+  }
+}
+
+/** Renders statements of one kind. Without preconditions, the text serves all callers with the same roles. */
+function rendering(kind: Kind): (about: About, textOf: (params: Parameters) => string) => Rendered {
+  const templates = createTemplates({ ownsValues: false })
+  return ({ bounds, id, only = ANYWAY }, textOf) => {
+    const render = (params: Parameters) => ({ text: textOf(params), kind })
+    const caller = only.length === 0 ? onlyCaller(bounds) : undefined
+    const rendered = caller ? templates({ caller, id }, render) : renderedAlone(render, id)
+    return kind === QUICK ? rendered : { ...rendered, record: id.join('/') }
+  }
+}
+
+function compileReads(
+  { model, prepared, partial }: Recorded,
+  { table, matched, unbound, boundTo, found }: RecordSql,
+): Pick<RecordStatements, 'retrieve' | 'look' | 'lock'> {
+  const plain = `select ${unbound} from ${table} where ${matched}`
   const retrieval = (bounds: Bounds | undefined, only: readonly Precondition[], params: Parameters): string => {
     const selected = bounds === undefined ? unbound : boundTo(bounds, params).select.join(', ')
     return `select ${selected} from ${table} where ${found(bounds, only, params)}`
   }
-  const destroyable = (granted: Granted, params: Parameters): string =>
-    coversStored(model, granted.access.destroy, { ...granted, params })
-  const removal = (
-    bounds: Bounds | undefined,
-    only: readonly Precondition[],
-    isReturned: boolean,
-    params: Parameters,
-  ): string => {
-    const covered = bounds?.granted ? ` and ${destroyable(bounds.granted, params)}` : ''
-    const where = `${found(bounds, only, params)}${covered}`
-    return `delete from ${table} where ${where}${isReturned ? ` returning ${returnedBy(bounds, params)}` : ''}`
+  const retrieving = rendering(QUICK)
+  const locking = rendering(LOCK)
+  const looking = remember((_selection: Selection) => rendering(QUICK))
+
+  return {
+    retrieve: (bounds, id, only) =>
+      prepared.serve(
+        only === undefined && bounds === undefined
+          ? { text: plain, values: id, kind: QUICK }
+          : retrieving({ bounds, id, only }, (params) => retrieval(bounds, only ?? ANYWAY, params)),
+      ),
+    look: (bounds, id, selection) =>
+      partial.serve(
+        looking(selection)({ bounds, id }, (params) => {
+          const { select } = projectionFor(boundTo(bounds, params), selection, relatedBounds(bounds, params))
+          return `select ${select.join(', ')} from ${table} where ${matched}${visibleClause(model, bounds, params)}`
+        }),
+      ),
+    lock: (bounds, id, only) =>
+      prepared.serve(
+        locking({ bounds, id, only }, (params) => `${retrieval(bounds, only ?? ANYWAY, params)} for no key update`),
+      ),
   }
+}
+
+function compileUpdate(
+  { model, prepared, writeColumns }: Recorded,
+  { table, unbound, returnedBy, found }: RecordSql,
+): Pick<RecordStatements, 'update'> {
+  const updating = (changes: string) => `update ${table} set ${changes} returning ${unbound}`
+  const cachedUpdating = rememberByText(MAX_UPDATES, updating)
   const change = (bounds: Bounds | undefined, row: Row, only: readonly Precondition[], params: Parameters): string => {
     const set = assignmentsOf(model, writeColumns, row, params)
     const update = (hasPatch(row) ? updating : cachedUpdating)(`${set} where ${found(bounds, only, params)}`)
     const fields = writeColumns.columnsOf(row).map(({ field }) => field)
     return `${update}${boundChecks(model, fields, bounds, { params })}`
   }
-  /** Without preconditions, the text serves all callers with the same roles. */
-  const rendering = (kind: Kind) => {
-    const templates = createTemplates({ ownsValues: false })
-    return ({ bounds, id, only = ANYWAY }: About, textOf: (params: Parameters) => string): Rendered => {
-      const render = (params: Parameters) => ({ text: textOf(params), kind })
-      const caller = only.length === 0 ? onlyCaller(bounds) : undefined
-      const rendered = caller ? templates({ caller, id }, render) : renderedAlone(render, id)
-      return kind === QUICK ? rendered : { ...rendered, record: id.join('/') }
-    }
-  }
-  const retrieving = rendering(QUICK)
-  const locking = rendering(LOCK)
-  const removing = rendering(WRITE)
-  const taking = rendering(WRITE)
-  const looking = remember((_selection: Selection) => rendering(QUICK))
   const grantedChanging = createWriteTemplates(MAX_UPDATES)
   const grantedChanges = (
     { bounds, id, only = ANYWAY }: About & { readonly bounds: Bounds },
@@ -152,23 +193,6 @@ export function compileRecordStatements({
   }
 
   return {
-    retrieve: (bounds, id, only) =>
-      prepared.serve(
-        only === undefined && bounds === undefined
-          ? { text: plain, values: id, kind: QUICK }
-          : retrieving({ bounds, id, only }, (params) => retrieval(bounds, only ?? ANYWAY, params)),
-      ),
-    look: (bounds, id, selection) =>
-      partial.serve(
-        looking(selection)({ bounds, id }, (params) => {
-          const { select } = projectionFor(boundTo(bounds, params), selection, relatedBounds(bounds, params))
-          return `select ${select.join(', ')} from ${table} where ${matched}${visibleClause(model, bounds, params)}`
-        }),
-      ),
-    lock: (bounds, id, only) =>
-      prepared.serve(
-        locking({ bounds, id, only }, (params) => `${retrieval(bounds, only ?? ANYWAY, params)} for no key update`),
-      ),
     update(bounds, id, row, only) {
       // The SQL depends on the patch, so no other request would reuse it.
       const serve = hasPatch(row) ? prepared.once : prepared.serve
@@ -176,10 +200,48 @@ export function compileRecordStatements({
       const render = (params: Parameters) => ({ text: change(bounds, row, only ?? ANYWAY, params), kind: WRITE })
       return [serve({ ...renderedAlone(render, id), record: id.join('/') })]
     },
-    destroy: (bounds, id, only) =>
-      prepared.serve(removing({ bounds, id, only }, (params) => removal(bounds, only ?? ANYWAY, false, params))),
-    take: (bounds, id, only) =>
-      prepared.serve(taking({ bounds, id, only }, (params) => removal(bounds, only ?? ANYWAY, true, params))),
+  }
+}
+
+function compileRemovals(
+  { prepared }: Recorded,
+  { table, returnedBy, found, destroyable }: RecordSql,
+): Pick<RecordStatements, 'destroy' | 'take'> {
+  const removal = ({ bounds, only = ANYWAY }: About, params: Parameters): string => {
+    const covered = bounds?.granted ? ` and ${destroyable(bounds.granted, params)}` : ''
+    return `delete from ${table} where ${found(bounds, only, params)}${covered}`
+  }
+  const removing = rendering(WRITE)
+  const taking = rendering(WRITE)
+
+  return {
+    destroy(bounds, id, only) {
+      const about = { bounds, id, only }
+      return prepared.serve(removing(about, (params) => removal(about, params)))
+    },
+    take(bounds, id, only) {
+      const about = { bounds, id, only }
+      const returning = (params: Parameters) => `${removal(about, params)} returning ${returnedBy(bounds, params)}`
+      return prepared.serve(taking(about, returning))
+    },
+  }
+}
+
+function compileCoverage(
+  { model, prepared }: Recorded,
+  { table, matched, found, destroyable }: RecordSql,
+): Pick<RecordStatements, 'covers' | 'covering'> {
+  const coveredFor = (granted: Granted, given: Row | undefined, params: Parameters): string => {
+    if (given === undefined) return destroyable(granted, params)
+    const coverings = grantedWrites(model, 'change', given, granted).flatMap((write) => write.coverings)
+    return coveredBefore(model, coverings, given, { ...granted, params })
+  }
+  const unchangedIn = (granted: Granted, given: Row | undefined, params: Parameters): readonly string[] =>
+    given === undefined
+      ? []
+      : unnamedFields(model, given, granted).map((field) => unchangedBy(model, field, given, { ...granted, params }))
+
+  return {
     covering(granted, id, grants) {
       const params = parameters(...id)
       const covered = grants.map((grant) => `(${coversStored(model, [grant], { ...granted, params })})::text`)
@@ -189,20 +251,9 @@ export function compileRecordStatements({
     covers(bounds, id, given) {
       const granted = bounds?.granted
       const params = parameters(...id)
-      const covered = () => {
-        if (!granted) return 'true'
-        if (given === undefined) return destroyable(granted, params)
-        const coverings = grantedWrites(model, 'change', given, granted).flatMap((write) => write.coverings)
-        return coveredBefore(model, coverings, given, { ...granted, params })
-      }
-      const same =
-        granted && given
-          ? unnamedFields(model, given, granted).map((field) =>
-              unchangedBy(model, field, given, { ...granted, params }),
-            )
-          : []
-      const checks = [covered(), ...same].map((each) => `(${each})::text`)
-      const text = `select ${checks.join(', ')} from ${table} where ${found(bounds, ANYWAY, params)}`
+      const checks = granted ? [coveredFor(granted, given, params), ...unchangedIn(granted, given, params)] : ['true']
+      const selected = checks.map((each) => `(${each})::text`).join(', ')
+      const text = `select ${selected} from ${table} where ${found(bounds, ANYWAY, params)}`
       return prepared.serve({ text, values: params.values, kind: QUICK })
     },
   }
