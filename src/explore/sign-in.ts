@@ -25,13 +25,13 @@ export function callerMenu(explored: Explored): Html | undefined {
   const { auth, caller } = explored
   if (!auth) return undefined
   const roles = caller && caller.roles.length > 0 && html` <span class="dim">${caller.roles.join(', ')}</span>`
-  const other = identities(explored).length > 0 ? 'Act as…' : 'Sign in as…'
+  const other = identities(explored).length > 0 ? 'Act as' : 'Sign in as'
   return html`<span class="who js">${
     caller
-      ? html`<bdi>${caller.subject}</bdi>${roles} <button type="button" class="small" data-open="sign-in">${other}</button> <button type="button" class="small" data-sign-out>Sign out</button>`
+      ? html`<bdi>${caller.subject}</bdi>${roles} <button type="button" class="small" data-open="sign-in">${other}…</button> <button type="button" class="small" data-sign-out>Sign out</button>`
       : html`<button type="button" class="small" data-open="sign-in">Sign in</button>`
   }</span>
-<dialog id="sign-in" aria-labelledby="sign-in-title"><h2 id="sign-in-title">Sign in</h2>${signInForm(explored, 'dialog')}<footer role="none"><button type="button" class="plain" data-close>Cancel</button></footer></dialog>`
+<dialog id="sign-in" aria-labelledby="sign-in-title"><h2 id="sign-in-title">${caller ? `${other} another caller` : 'Sign in'}</h2>${signInForm(explored, 'dialog')}<footer role="none"><button type="button" class="plain" data-close>Cancel</button></footer></dialog>`
 }
 
 /** The content of a page that the caller may see only after signing in. */

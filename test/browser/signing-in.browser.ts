@@ -84,6 +84,7 @@ describeInChromium('signing in to Explore', () => {
     await actAs('ann')
     await page.getByText('of ann').waitFor()
     await button('Act as…').click()
+    await page.getByRole('dialog', { name: 'Act as another caller' }).waitFor()
     await page.locator('dialog [data-act-as=bob]').click()
     await page.getByText('of bob').waitFor()
     expect(await page.getByText('of ann').count()).toBe(0)
