@@ -20,6 +20,9 @@ export interface Recorded {
   readonly known: readonly string[]
 }
 
+/** How databases that the first migration creates get what it leaves out. */
+const BY_HAND = 'create it in other databases yourself'
+
 /**
  * Records the tables of a database as SQL. Parts that only this database can create, such as a type of an extension, are left out and listed,
  * because an empty database could not run them.
@@ -47,9 +50,11 @@ export function recordTables(inspected: SchemaInspection, known: readonly string
   return {
     statements: tables.length > 0 ? statements : [],
     left: [
-      ...fresh.flatMap(({ name, special }) => (special === null ? [] : [`${name} is not recorded: ${special}`])),
+      ...fresh.flatMap(({ name, special }) =>
+        special === null ? [] : [`${name} is not recorded: ${special}; ${BY_HAND}`],
+      ),
       ...plans.flatMap(({ left }) => left),
-      ...inspected.others.map((other) => `${other} is ignored`),
+      ...inspected.others.map((other) => `${other} is ignored; ${BY_HAND}`),
     ],
     known: plans.flatMap(({ table, known }) => known.map((name) => `${table.name}.${name}`)),
   }
@@ -104,7 +109,7 @@ function planTable(table: InspectedTable, made: ReadonlySet<string>): TablePlan 
     left: [
       ...table.columns.flatMap((column) => {
         const reason = reasonAgainstColumn(column, foreign)
-        return reason === undefined ? [] : [`${table.name}.${column.name} is not recorded: ${reason}`]
+        return reason === undefined ? [] : [`${table.name}.${column.name} is not recorded: ${reason}; ${BY_HAND}`]
       }),
       ...unfilled.map((column) => {
         const place = `the default of ${table.name}.${column.name} is`
@@ -113,9 +118,9 @@ function planTable(table: InspectedTable, made: ReadonlySet<string>): TablePlan 
       }),
       ...parts.flatMap((part) => {
         const reason = reasonOf(part)
-        return reason === undefined ? [] : [`${table.name}.${part.name} is not recorded: ${reason}`]
+        return reason === undefined ? [] : [`${table.name}.${part.name} is not recorded: ${reason}; ${BY_HAND}`]
       }),
-      ...table.attached.map((what) => `${what} of ${table.name} is not recorded`),
+      ...table.attached.map((what) => `${what} of ${table.name} is not recorded; ${BY_HAND}`),
     ],
     known: [
       ...table.columns.filter((column) => !columns.includes(column) || unfilled.includes(column)),

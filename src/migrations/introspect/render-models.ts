@@ -1,8 +1,9 @@
 import { PAGE_SIZES } from '../../features/pagination.js'
 import { formatValue } from '../../config/edit/format-value.js'
-import { isReading, type Operation, OPERATIONS, READS } from '../../config/core-spec.js'
+import { isReading } from '../../config/core-spec.js'
 import { exact } from '../../lookups/exact.js'
 import type { ChosenModel } from './choose/choose.js'
+import { formatOperations } from './choose/choose-operations.js'
 import type { Words } from './choose/column-words.js'
 
 /** The text of a model, one block that starts with its comments. */
@@ -54,13 +55,6 @@ function formatNames(key: string, fields: readonly string[]): readonly string[] 
 function formatPages(size: number): string {
   const usual = Math.min(size, PAGE_SIZES.page_size)
   return `pagination: { page_size: ${usual}, max_page_size: ${size} }`
-}
-
-function formatOperations(operations: readonly Operation[]): string | undefined {
-  if (operations.length === OPERATIONS.length) return undefined
-  return operations.length === READS.length && operations.every(isReading)
-    ? 'read_only: true'
-    : `operations: [${operations.join(', ')}]`
 }
 
 /** Renders a comment of one line. */

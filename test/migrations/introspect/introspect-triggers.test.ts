@@ -87,13 +87,13 @@ test.each([
 
 test('other triggers and row-level security are named', () => {
   expect(found.left).toEqual([
-    'films: the trigger slug may change values that requests write',
-    'films: the trigger tidy may change values that requests write',
-    'films: the trigger touched may change values that requests write',
-    'loose: records can only be listed: the table has no primary key',
-    'notes: the trigger stamp may change values that requests write',
-    'notes: the trigger touched may change values that requests write',
-    'notes: row-level security may hide records and reject changes',
+    'films: the trigger slug may change values that requests write; fields that it always sets can have `generated: true`',
+    'films: the trigger tidy may change values that requests write; fields that it always sets can have `generated: true`',
+    'films: the trigger touched may change values that requests write; fields that it always sets can have `generated: true`',
+    'loose: records can only be listed: the table has no primary key; nothing can be added: no other fields can be the key',
+    'notes: the trigger stamp may change values that requests write; fields that it always sets can have `generated: true`',
+    'notes: the trigger touched may change values that requests write; fields that it always sets can have `generated: true`',
+    'notes: row-level security may hide records and reject changes; nothing can be added: the policies of the database user apply',
   ])
 })
 

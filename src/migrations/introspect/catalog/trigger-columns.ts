@@ -58,7 +58,14 @@ export function notesOnWrites(table: InspectedTable, columns: readonly CatalogCo
   return [
     ...table.triggers
       .filter((trigger) => trigger.language !== 'internal' && !isKnown(trigger))
-      .map(({ name }) => `${table.name}: the trigger ${name} may change values that requests write`),
-    ...(table.rowSecurity ? [`${table.name}: row-level security may hide records and reject changes`] : []),
+      .map(
+        ({ name }) =>
+          `${table.name}: the trigger ${name} may change values that requests write; fields that it always sets can have \`generated: true\``,
+      ),
+    ...(table.rowSecurity
+      ? [
+          `${table.name}: row-level security may hide records and reject changes; nothing can be added: the policies of the database user apply`,
+        ]
+      : []),
   ]
 }

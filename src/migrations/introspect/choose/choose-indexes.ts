@@ -1,4 +1,5 @@
-import type { CatalogTable } from '../catalog/catalog.js'
+import type { CatalogIndex, CatalogTable } from '../catalog/catalog.js'
+import { adviceForMessage, NO_PLAN } from './advice.js'
 import { isPlainIndex, isPlainUnique } from '../catalog/plain-parts.js'
 import { type IndexedField, type IndexSettings, plainSettings, readIndex } from '../catalog/read-index.js'
 
@@ -32,9 +33,17 @@ export function chooseIndexes(
   const indexes = [...new Map(listed.toReversed().map((each) => [keyOf(each), each])).values()].toReversed()
   const multiple = live.constraints
     .filter(({ kind, columns }) => kind === 'check' && columns.length !== 1)
-    .map(({ name, definition }) => `${live.name}.${name}: stays as it is: ${definition}`)
+    .map(({ name, definition }) => `${live.name}.${name}: stays as it is: ${definition}; ${adviceForMessage(name)}`)
   const unsaid = parts
     .filter(({ said }) => said === undefined)
-    .map(({ part }) => `${live.name}.${part.name}: stays as it is: ${part.definition}`)
+    .map(
+      ({ part }) =>
+        `${live.name}.${part.name}: stays as it is: ${part.definition}; ${canFail(part) ? adviceForMessage(part.name) : NO_PLAN}`,
+    )
   return { indexes, left: managed ? [...multiple, ...unsaid] : [] }
+}
+
+/** Whether requests can violate a constraint or index. */
+function canFail({ definition }: Pick<CatalogIndex, 'definition'>): boolean {
+  return !/^CREATE INDEX /.test(definition)
 }

@@ -2,6 +2,8 @@ import { EXPANDED } from '../../../config/core-spec.js'
 import { find } from '../../plan/compare/pair.js'
 import type { Catalog, CatalogConstraint, CatalogTable } from '../catalog/catalog.js'
 import { asUsed, type Choice, chooseModels, type ChosenModel, type ChosenRelation } from './choose.js'
+import { formatRelation } from '../render-models.js'
+import { NO_PLAN, UPDATE } from './advice.js'
 import { freeName } from './field-names.js'
 import { besidesForeignKey, readForeignKey, reasonAgainstRelation } from '../catalog/foreign-key.js'
 import { isRepresentableName } from '../catalog/representable.js'
@@ -34,7 +36,8 @@ function withRelations(model: ChosenModel, context: Context): ChosenModel {
     const columns = JSON.stringify(key.columns.toSorted())
     const found = seen.has(columns) ? 'another foreign key has the same columns' : choose(key, { model, live, context })
     if (typeof found === 'string') {
-      left.push(`${place}: no relation: ${found}`)
+      const advice = seen.has(columns) ? NOTHING : adviceFor(key, { model, live, context }, used)
+      left.push(`${place}: no relation: ${found}; ${advice}`)
       continue
     }
     seen.add(columns)
@@ -42,9 +45,24 @@ function withRelations(model: ChosenModel, context: Context): ChosenModel {
     used.add(name)
     relations.push({ ...found, name })
     const besides = context.managed ? besidesForeignKey(key) : []
-    if (besides.length > 0) left.push(`${place}: the foreign key keeps ${besides.join(', ')}`)
+    if (besides.length > 0) left.push(`${place}: the foreign key keeps ${besides.join(', ')}; ${NO_PLAN}`)
   }
   return { ...model, relations, left: [...model.left, ...left] }
+}
+
+const NOTHING = 'nothing can be added: the fields show the values, and the foreign key stays as it is'
+
+/** How a model can have a relation for a foreign key that introspection makes none for. */
+function adviceFor(key: CatalogConstraint, referring: Referring, used: ReadonlySet<string>): string {
+  const { models, managed } = referring.context
+  if (!models.has(key.target ?? ''))
+    return managed ? 'once it has one, declare the relation under `relations`' : `once it has one: ${UPDATE}`
+  if (managed) return NOTHING
+  // The relation of an unmanaged table needs no foreign key.
+  const found = choose({ ...key, definition: '', validated: true }, referring)
+  if (typeof found === 'string') return NOTHING
+  const { name } = freeName(candidatesOf(found), used)
+  return `the model can still have \`relations: { ${formatRelation({ ...found, name })} }\``
 }
 
 /** A relation has the name of the other model, if that name is free. */

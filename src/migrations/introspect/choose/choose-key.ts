@@ -1,34 +1,70 @@
+import { READS } from '../../../config/core-spec.js'
 import { formOf, keyTypeOf } from '../../../fields/columns.js'
 import { type AssignedKey, canBeKey } from '../../../fields/field-type.js'
 import { find } from '../../plan/compare/pair.js'
 import type { CatalogColumn, CatalogTable } from '../catalog/catalog.js'
 import { isPlainIndex, isPlainUnique } from '../catalog/plain-parts.js'
+import { formatValue } from '../../../config/edit/format-value.js'
+import { identifier } from '../../../fields/sql-literal.js'
+import { tableSql } from '../../../fields/table-name.js'
+import type { Table } from './table.js'
+import { formatOperations, operationsWithKey } from './choose-operations.js'
 
 /** The columns of the key that a model has; none if its records can only be listed. */
 interface ChosenKey {
   readonly key: readonly string[]
-  /** Why the model has no key although the table has one. */
-  readonly left: readonly string[]
+  /** Why the model has no key. */
+  readonly reason?: string
 }
 
 /**
  * Chooses the primary key of the model for a table: the table's own, if the type of each column has one spelling for each value. For a table of
- * others without a primary key, chooses unique columns that are never null.
+ * others without such a key, chooses unique columns that are never null.
  */
-export function chooseKey(table: CatalogTable, managed: boolean): ChosenKey {
-  const { name, columns, constraints } = table
+export function chooseKey({ live, inspected, managed }: Table): ChosenKey {
+  const { columns, constraints } = live
   const primary = constraints.find(({ kind }) => kind === 'primary_key')
-  if (!primary) {
-    const key = managed ? undefined : uniqueKey(table)
-    return key
-      ? { key, left: [] }
-      : { key: [], left: [`${name}: records can only be listed: the table has no primary key`] }
-  }
-  const key = primary.columns.flatMap((column) => find(columns, column ?? '') ?? [])
-  const wrong = key.find((column) => !isKeyColumn(column))
-  if (key.length === primary.columns.length && !wrong) return { key: key.map((column) => column.name), left: [] }
+  const found = primary?.columns.flatMap((column) => find(columns, column ?? '') ?? []) ?? []
+  const wrong = found.find((column) => !isKeyColumn(column))
+  if (primary && found.length === primary.columns.length && !wrong) return { key: found.map(({ name }) => name) }
+  const key = managed ? undefined : uniqueKey(live)
+  if (key) return { key }
+  if (!primary) return { key: [], reason: `the ${inspected.view ? 'view' : 'table'} has no primary key` }
   const reason = wrong ? `${wrong.name} is of the type ${wrong.type}, which no key can have` : primary.definition
-  return { key: [], left: [`${name}: records can only be listed: the primary key cannot be used: ${reason}`] }
+  return { key: [], reason: `the primary key cannot be used: ${reason}` }
+}
+
+/**
+ * How to find the records of a table without a key.
+ * @param fields the names of the fields, by column
+ */
+export function adviceForKey(
+  table: Table,
+  columns: readonly CatalogColumn[],
+  fields: ReadonlyMap<string, string>,
+): string {
+  const { live, inspected, managed } = table
+  const fitting = columns.filter(
+    (column) => fields.has(column.name) && isKeyColumn(column) && (inspected.view || !column.nullable),
+  )
+  const hasPrimary = live.constraints.some(({ kind }) => kind === 'primary_key')
+  if (fitting.length === 0 || (managed && hasPrimary)) return 'nothing can be added: no other fields can be the key'
+  const id = fitting.filter(({ name }) => name === 'id')
+  const example = id.length > 0 ? id : fitting.slice(0, inspected.view ? 1 : 2)
+  const setting = `\`primary_key: ${formatValue(example.map(({ name }) => fields.get(name) ?? ''))}\``
+  const sql = `alter table ${tableSql(live.name)} add primary key (${example.map(({ name }) => identifier(name)).join(', ')})`
+  // PostgreSQL may reject changes of some columns of a view.
+  const operations = formatOperations(inspected.view ? READS : operationsWithKey(table, columns).operations)
+  const steps = [
+    ...(managed ? [`run \`${sql}\` in a migration of your own`] : []),
+    `write ${setting}`,
+    ...(inspected.view ? ['remove `nullable: true` from these fields'] : []),
+  ]
+  const last =
+    operations === undefined
+      ? 'remove `operations: [list]`'
+      : `write \`${operations}\` instead of \`operations: [list]\``
+  return `to find records by fields that identify them, for example, ${steps.join(', ')} and ${last}`
 }
 
 /** The columns of a unique constraint or index that has every row: if there are several, the one with the fewest columns. */

@@ -1,6 +1,7 @@
 import { reservedParameters } from '../../../features/index.js'
 import { PAGE_SIZES } from '../../../features/pagination.js'
 import { formOf } from '../../../fields/columns.js'
+import { formatValue } from '../../../config/edit/format-value.js'
 import { exact } from '../../../lookups/exact.js'
 import { lookupsOfType } from '../../../lookups/index.js'
 import { fieldType } from '../../../fields/index.js'
@@ -94,7 +95,7 @@ function chooseFilters(
       .filter(({ field }) => RESERVED.has(field))
       .map(
         ({ field: name, column }) =>
-          `${live.name}.${column}: no filter: lists use the parameter ${name}; rename the field to have one`,
+          `${live.name}.${column}: no filter: lists use the parameter ${name}; to have one, rename the field: \`${name}_value: { …, column: ${formatValue(column)} }\` and \`filterable: [${name}_value]\``,
       ),
   }
 }

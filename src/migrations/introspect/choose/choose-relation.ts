@@ -1,6 +1,7 @@
 import { find } from '../../plan/compare/pair.js'
 import { textColumn } from '../../../fields/text-rules.js'
-import type { Catalog, CatalogColumn, CatalogTable } from '../catalog/catalog.js'
+import { formatValue } from '../../../config/edit/format-value.js'
+import type { Catalog, CatalogColumn, CatalogConstraint, CatalogTable } from '../catalog/catalog.js'
 import {
   besidesForeignKey,
   isPrimary,
@@ -9,6 +10,8 @@ import {
   reasonAgainstRelation,
 } from '../catalog/foreign-key.js'
 import { isOnly, isPlainIndex } from '../catalog/plain-parts.js'
+import { nameOfColumn, nameOfTable } from './field-names.js'
+import { NO_PLAN, UPDATE } from './advice.js'
 
 /** The tables that relations can refer to. */
 export interface RelationContext {
@@ -53,7 +56,9 @@ export function chooseRelation(
   const [key, ...others] = keys
   if (!key) return { relation: undefined, left: [] }
   const place = `${live.name}.${column.name}`
-  const more = others.map(({ definition }) => `${place}: a second foreign key stays as it is: ${definition}`)
+  const more = others.map(
+    ({ definition }) => `${place}: a second foreign key stays as it is: ${definition}; ${NO_PLAN}`,
+  )
   const model = names.get(key.target ?? '')
   const target = find(catalog, key.target ?? '')
   const reason =
@@ -64,12 +69,20 @@ export function chooseRelation(
         : (reasonAgainstRelation(key, live, target) ?? reasonAgainstCircle(key, live, catalog))
   const reference = readForeignKey(key)
   if (reason !== undefined || !reference || model === undefined)
-    return { relation: undefined, left: [`${place}: no relation: ${reason}`, ...more] }
+    return {
+      relation: undefined,
+      left: [
+        `${place}: no relation: ${reason}; ${adviceFor(key, { column, live, managed, model, target, catalog })}`,
+        ...more,
+      ],
+    }
   const [to = ''] = reference.key
   const isOfKey = target !== undefined && isPrimary(target, [to])
   if (!isOfKey && !shown.get(reference.target)?.some(({ name }) => name === to)) {
     const why = `${reference.target}.${to} has no field, or a model that was there before`
-    return { relation: undefined, left: [`${place}: no relation: ${why}`, ...more] }
+    const settings = formatRelation({ model, references: nameOfColumn(to), column: column.name })
+    const advice = managed ? `if it has one: ${settings} in this field` : `${UPDATE} makes the relation`
+    return { relation: undefined, left: [`${place}: no relation: ${why}; ${advice}`, ...more] }
   }
   const relation = {
     model,
@@ -78,6 +91,36 @@ export function chooseRelation(
   }
   if (!managed) return { relation, left: [] }
   const besides = besidesForeignKey(key)
-  const kept = besides.length === 0 ? [] : [`${place}: the foreign key keeps ${besides.join(', ')}`]
+  const kept = besides.length === 0 ? [] : [`${place}: the foreign key keeps ${besides.join(', ')}; ${NO_PLAN}`]
   return { relation, left: [...kept, ...more] }
+}
+
+function formatRelation(settings: Readonly<Record<string, string>>): string {
+  const parts = Object.entries(settings).map(([key, value]) => `${key}: ${formatValue(value)}`)
+  return `\`type: belongs_to, ${parts.join(', ')}\``
+}
+
+interface Unrelated {
+  readonly column: CatalogColumn
+  readonly live: CatalogTable
+  readonly managed: boolean
+  readonly model: string | undefined
+  readonly target: CatalogTable | undefined
+  readonly catalog: Catalog
+}
+
+/** How the field of a foreign key without a relation can have one. */
+function adviceFor(key: CatalogConstraint, { column, live, managed, model, target, catalog }: Unrelated): string {
+  if (model === undefined) {
+    const settings = formatRelation({ model: nameOfTable(key.target ?? ''), column: column.name })
+    return `once it has one: ${managed ? `${settings} in this field` : UPDATE}`
+  }
+  // The relation of an unmanaged table needs no foreign key.
+  const plain = { ...key, definition: '', validated: true }
+  const isPossible = [reasonAgainstRelation(plain, live, target), reasonAgainstCircle(key, live, catalog)].every(
+    (reason) => reason === undefined,
+  )
+  return !managed && isPossible && target && isPrimary(target, key.targetColumns)
+    ? `the field can still have ${formatRelation({ model, column: column.name })}`
+    : 'nothing can be added: the field shows the value, and the foreign key stays as it is'
 }

@@ -1,19 +1,22 @@
-import { asBase, type Catalog, type CatalogColumn, type CatalogTable } from '../catalog/catalog.js'
+import { asBase, type Catalog, type CatalogColumn } from '../catalog/catalog.js'
 import { chooseField, type ChosenField } from './field-of-column.js'
 import { find } from '../../plan/compare/pair.js'
+import { formatValue } from '../../../config/edit/format-value.js'
 import { chooseLists, type ListSettings } from './choose-lists.js'
 import { chooseIndexes } from './choose-indexes.js'
 import type { IndexSettings } from '../catalog/read-index.js'
 import { chooseRelation, type Related, type RelationContext } from './choose-relation.js'
 import { type FieldName, type FieldSpelling, freeName, nameFields, nameOfTable } from './field-names.js'
-import { isOpaque, isRepresentable, isRepresentableName } from '../catalog/representable.js'
-import { OPERATIONS, type Operation, READS } from '../../../config/core-spec.js'
-import { formOf } from '../../../fields/columns.js'
+import { isRepresentableName } from '../catalog/representable.js'
+import type { Operation } from '../../../config/core-spec.js'
 import { readTableName } from '../../../fields/table-name.js'
-import { chooseKey } from './choose-key.js'
+import { adviceForKey, chooseKey } from './choose-key.js'
+import { operationsOf } from './choose-operations.js'
+import { isShown, type Table } from './table.js'
+import { NO_FIELD, unmanagedModel } from './advice.js'
 import type { SchemaInspection, InspectedTable } from '../catalog/inspect.js'
 import { reasonAgainstManaging } from '../record.js'
-import { fillsNewRows, notesOnWrites, triggerOn } from '../catalog/trigger-columns.js'
+import { notesOnWrites, triggerOn } from '../catalog/trigger-columns.js'
 
 /** A model for an existing table or view. */
 export interface ChosenModel extends ListSettings {
@@ -70,14 +73,6 @@ interface ChooseOptions {
   readonly again?: ReadonlyMap<string, ReadonlyMap<string, string>>
 }
 
-/** A table from the inspection and from the catalogue. */
-interface Table {
-  readonly inspected: InspectedTable
-  readonly live: CatalogTable
-  /** Whether migrations of this project make it. */
-  readonly managed: boolean
-}
-
 /** Chooses a model for each table and view. Rows of partitions belong to the partitioned table. */
 export function chooseModels(
   inspected: SchemaInspection,
@@ -120,10 +115,13 @@ export function chooseModels(
     left: [
       ...wanted
         .filter((table) => !isMade(table))
-        .map(({ name, special }) => `${name} has no model: ${special}, which migrations do not make`),
+        .map(
+          ({ name, special }) =>
+            `${name} has no model: ${special}, which migrations do not make; ${unmanagedModel(name)}`,
+        ),
       ...wanted
         .filter((table) => isMade(table) && table.columns.length === 0)
-        .map(({ name }) => `${name} has no model: it has no columns`),
+        .map(({ name }) => `${name} has no model: it has no columns; nothing can be added`),
     ],
   }
 }
@@ -149,42 +147,6 @@ function reasonOf({ type, generated, identity }: CatalogColumn): string {
   return identity === null ? `no field has the type ${type}` : 'it is a counter, and not the primary key'
 }
 
-/** Whether a field can describe a column. In a managed table, the default of an opaque column works only without a field. */
-function isShown(column: CatalogColumn, { inspected: { columns }, managed }: Table): boolean {
-  if (!managed) return formOf(column) !== undefined
-  if (isRepresentable(column)) return true
-  // An opaque field does not tell plans the values of an enum.
-  if (column.generated || !isOpaque(column) || column.labels !== null) return false
-  const isForeign = columns.some(({ name, foreign }) => name === column.name && foreign)
-  return !isForeign && (column.nullable || column.default === null)
-}
-
-/** Why no request can create a record; undefined if one can. */
-function reasonAgainstCreate(table: Table, columns: readonly CatalogColumn[]): string | undefined {
-  const isSet = (column: CatalogColumn) => isShown(column, table) && !isOpaque(column)
-  const isFilled = ({ nullable, default: value, identity, generated }: CatalogColumn) =>
-    nullable || value !== null || identity !== null || generated
-  const blocking = columns.find((column) => !isSet(column) && !isFilled(column))
-  // Fields of managed tables cannot declare that a trigger fills their column.
-  if (!blocking || (fillsNewRows(table.inspected) && !table.managed)) return undefined
-  return `${blocking.name} is not null and has no default, and no request can set a ${blocking.type}`
-}
-
-/** The operations of a table's resource, and the reasons against the others. */
-function operationsOf(table: Table, key: readonly string[], columns: readonly CatalogColumn[]) {
-  const { inspected } = table
-  if (key.length === 0) return { operations: ['list'] as const, left: [] }
-  if (!inspected.writable)
-    return {
-      operations: READS,
-      left: [`${inspected.name}: records can only be read: ${inspected.special ?? 'it takes no changes'}`],
-    }
-  const reason = reasonAgainstCreate(table, columns)
-  if (reason === undefined) return { operations: OPERATIONS, left: [] }
-  const operations = OPERATIONS.filter((operation) => operation !== 'create')
-  return { operations, left: [`${inspected.name}: no request can create records: ${reason}`] }
-}
-
 /** A table with its described columns and the others. */
 interface Sorted {
   readonly table: Table
@@ -196,7 +158,7 @@ interface Sorted {
 
 function sortColumns(table: Table): Sorted {
   const { inspected, live, managed } = table
-  const chosenKey = chooseKey(live, managed)
+  const chosenKey = chooseKey(table)
   const columns = inspected.columns.flatMap(({ name }) => find(live.columns, name) ?? [])
   const fieldless = columns.filter(
     (column) =>
@@ -239,7 +201,7 @@ interface Context {
 function chooseModel({ table, chosenKey, columns, fieldless, related, fields }: Named, context: Context): ChosenModel {
   const { inspected, live, managed } = table
   const unmanageable = context.unmanageable.get(live.name)
-  const { key, left: leftOfKey } = chosenKey
+  const { key, reason } = chosenKey
   const chosen = related.map(({ column, relation: found, left }) => {
     const { name = column.name, clash } = fields.get(column.name) ?? {}
     const part = key.includes(column.name) ? (key.length === 1 ? 'whole' : 'part') : undefined
@@ -252,7 +214,12 @@ function chooseModel({ table, chosenKey, columns, fieldless, related, fields }: 
       managed,
       trigger: triggerOn(column, inspected),
     })
-    const renamed = clash === undefined ? [] : [`${live.name}.${column.name}: the field is ${name}: ${clash} is taken`]
+    const renamed =
+      clash === undefined
+        ? []
+        : [
+            `${live.name}.${column.name}: the field is ${name}: ${clash} is taken; it can have any other name with \`column: ${formatValue(column.name)}\``,
+          ]
     return { ...field, left: [...renamed, ...left, ...field.left] }
   })
   const byColumn = new Map(chosen.map((field) => [field.column, field.name]))
@@ -273,11 +240,15 @@ function chooseModel({ table, chosenKey, columns, fieldless, related, fields }: 
     indexes,
     relations: [],
     left: [
-      ...(unmanageable === undefined ? [] : [`${live.name}: migrations do not make it: ${unmanageable}`]),
-      ...(inspected.view ? [] : leftOfKey),
+      ...(unmanageable === undefined
+        ? []
+        : [`${live.name}: migrations do not make it: ${unmanageable}; no plan changes it`]),
+      ...(reason === undefined
+        ? []
+        : [`${live.name}: records can only be listed: ${reason}; ${adviceForKey(table, columns, byColumn)}`]),
       ...leftOfOperations,
       ...(managed ? [] : notesOnWrites(inspected, columns)),
-      ...fieldless.map((column) => `${live.name}.${column.name}: no field: ${reasonOf(column)}`),
+      ...fieldless.map((column) => `${live.name}.${column.name}: no field: ${reasonOf(column)}; ${NO_FIELD}`),
       ...chosen.flatMap(({ left }) => left),
       ...leftOfLists,
       ...leftOfIndexes,

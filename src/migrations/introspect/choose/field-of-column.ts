@@ -6,6 +6,7 @@ import { isCollationName } from '../../../fields/text-rules.js'
 import type { CatalogColumn, CatalogConstraint, CatalogTable } from '../catalog/catalog.js'
 import { type TypeWords, type Words, wordsForDefault, wordsForType } from './column-words.js'
 import { followsRules, readCheck, readDefault } from '../catalog/constraint-parser.js'
+import { adviceForMessage, NO_PLAN } from './advice.js'
 import { assignedBy } from './choose-key.js'
 import { isOpaque } from '../catalog/representable.js'
 import { isOnly, isUnique } from '../catalog/plain-parts.js'
@@ -63,7 +64,10 @@ export function chooseField(
     ],
     left: [
       ...(managed
-        ? unsaid.map(({ name, definition }) => `${place}: the check ${name} stays as it is: ${definition}`)
+        ? unsaid.map(
+            ({ name: check, definition }) =>
+              `${place}: the check ${check} stays as it is: ${definition}; ${adviceForMessage(check)}`,
+          )
         : []),
       ...value.left.map((text) => `${place}: ${text}`),
     ],
@@ -148,7 +152,7 @@ function usedDefault(column: CatalogColumn, trigger: Role['trigger']): Words {
 
 function defaultWords(column: CatalogColumn): Pick<ChosenField, 'words' | 'left'> {
   const found = wordsForDefault(column.default, column)
-  if (!found) return { words: [], left: [`its default stays as it is: ${column.default}`] }
+  if (!found) return { words: [], left: [`its default stays as it is: ${column.default}; ${NO_PLAN}`] }
   const remark = formOf(column)?.form.callRemark
   const isCall = found.some(([, value]) => typeof value === 'object')
   return { words: found, left: remark !== undefined && isCall ? [`its default ${column.default} ${remark}`] : [] }

@@ -1,0 +1,56 @@
+import { isReading, type Operation, OPERATIONS, READS } from '../../../config/core-spec.js'
+import type { CatalogColumn } from '../catalog/catalog.js'
+import { isOpaque } from '../catalog/representable.js'
+import { fillsNewRows } from '../catalog/trigger-columns.js'
+import { isShown, type Table } from './table.js'
+
+/** The operations of a resource, and the reasons against the others. */
+interface ChosenOperations {
+  readonly operations: readonly Operation[]
+  readonly left: readonly string[]
+}
+
+/** The operations of a table's resource. Records without a key can only be listed. */
+export function operationsOf(
+  table: Table,
+  key: readonly string[],
+  columns: readonly CatalogColumn[],
+): ChosenOperations {
+  return key.length === 0 ? { operations: ['list'], left: [] } : operationsWithKey(table, columns)
+}
+
+/** The operations of a table whose model has a key. */
+export function operationsWithKey(table: Table, columns: readonly CatalogColumn[]): ChosenOperations {
+  const { inspected } = table
+  if (!inspected.writable) {
+    const reason = inspected.special ?? 'it takes no changes'
+    return { operations: READS, left: [`${inspected.name}: records can only be read: ${reason}; nothing can be added`] }
+  }
+  const reason = reasonAgainstCreate(table, columns)
+  if (reason === undefined) return { operations: OPERATIONS, left: [] }
+  const operations = OPERATIONS.filter((operation) => operation !== 'create')
+  return { operations, left: [`${inspected.name}: no request can create records: ${reason}`] }
+}
+
+/** Why no request can create a record, and what would change that; undefined if one can. */
+function reasonAgainstCreate(table: Table, columns: readonly CatalogColumn[]): string | undefined {
+  const isSet = (column: CatalogColumn) => isShown(column, table) && !isOpaque(column)
+  const isFilled = ({ nullable, default: value, identity, generated }: CatalogColumn) =>
+    nullable || value !== null || identity !== null || generated
+  const blocking = columns.find((column) => !isSet(column) && !isFilled(column))
+  // Fields of managed tables cannot declare that a trigger fills their column.
+  if (!blocking || (fillsNewRows(table.inspected) && !table.managed)) return undefined
+  const reason = `${blocking.name} is not null and has no default, and no request can set a ${blocking.type}`
+  const advice = table.managed
+    ? 'nothing can be added while migrations make the table'
+    : 'once the column has a default: `generated: true` in its field, and no `operations` in the resource'
+  return `${reason}; ${advice}`
+}
+
+/** Renders operations as a setting of a resource; undefined for all. */
+export function formatOperations(operations: readonly Operation[]): string | undefined {
+  if (operations.length === OPERATIONS.length) return undefined
+  return operations.length === READS.length && operations.every(isReading)
+    ? 'read_only: true'
+    : `operations: [${operations.join(', ')}]`
+}

@@ -1,0 +1,22 @@
+import { formOf } from '../../../fields/columns.js'
+import type { CatalogColumn, CatalogTable } from '../catalog/catalog.js'
+import type { InspectedTable } from '../catalog/inspect.js'
+import { isOpaque, isRepresentable } from '../catalog/representable.js'
+
+/** A table from the inspection and from the catalogue. */
+export interface Table {
+  readonly inspected: InspectedTable
+  readonly live: CatalogTable
+  /** Whether migrations of this project make it. */
+  readonly managed: boolean
+}
+
+/** Whether a field can describe a column. In a managed table, the default of an opaque column works only without a field. */
+export function isShown(column: CatalogColumn, { inspected: { columns }, managed }: Table): boolean {
+  if (!managed) return formOf(column) !== undefined
+  if (isRepresentable(column)) return true
+  // An opaque field does not tell plans the values of an enum.
+  if (column.generated || !isOpaque(column) || column.labels !== null) return false
+  const isForeign = columns.some(({ name, foreign }) => name === column.name && foreign)
+  return !isForeign && (column.nullable || column.default === null)
+}
