@@ -175,8 +175,6 @@ function malformed({ path, value, schema, root }: Broken): Words {
 const LIMITS: Readonly<Record<string, (limit: unknown) => string>> = {
   minimum: (limit) => `must be at least ${limit}`,
   maximum: (limit) => `must be at most ${limit}`,
-  exclusiveMinimum: (limit) => `must be more than ${limit}`,
-  exclusiveMaximum: (limit) => `must be less than ${limit}`,
   minLength: (limit) => (limit === 1 ? 'must not be empty text' : `must have at least ${limit} characters`),
   maxLength: (limit) => `must have at most ${limit} characters`,
   minItems: (limit) => (limit === 1 ? 'must not be an empty list' : `must have at least ${limit} items`),
