@@ -9,7 +9,7 @@ export const DIAGNOSTICS = {
   SC101: {
     title: 'File too large',
     explanation:
-      'A configuration may have at most 1 MiB. Split the service, or look for data that strayed into the file.',
+      'A configuration may have at most 4 MiB. Split the service, or look for data that strayed into the file.',
   },
   SC102: {
     title: 'Invalid UTF-8',

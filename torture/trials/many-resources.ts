@@ -23,7 +23,6 @@ export const manyResources = trial<Amount>({
   tiers: {
     commit: { resources: 1_000, fields: 5 },
     nightly: { resources: 1_000, fields: 20 },
-    // A configuration is at most 1 MiB.
     release: { resources: 3_500, fields: 5 },
   },
   run: async (arena, { resources, fields }) => {

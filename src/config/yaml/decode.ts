@@ -1,8 +1,11 @@
 import type { Diagnostic } from '../diagnostic.js'
 import { createSourceText, type SourceText, textDiagnostic } from './source-text.js'
 
-/** The maximum size of a configuration, in bytes. Readers stop one byte later. */
-export const MAX_CONFIG_BYTES = 1024 * 1024
+/**
+ * The maximum size of a configuration, in bytes: the models and resources of some thousand tables. It bounds the time and memory of a wrong file.
+ * Readers stop one byte later.
+ */
+export const MAX_CONFIG_BYTES = 4 * 1024 * 1024
 
 const FOREIGN_MARKS = [
   { name: 'UTF-32 (little-endian)', bytes: [0xff, 0xfe, 0, 0] },
@@ -19,7 +22,7 @@ export function decodeConfig(bytes: Uint8Array, file: string): SourceText | Diag
   const none = createSourceText(file, '')
   if (bytes.length > MAX_CONFIG_BYTES) {
     const message = `the file has more than ${MAX_CONFIG_BYTES} bytes`
-    return textDiagnostic(none, { code: 'SC101', from: 0, to: 0, message, help: ['1 MiB is the limit'] })
+    return textDiagnostic(none, { code: 'SC101', from: 0, to: 0, message, help: ['4 MiB is the limit'] })
   }
   const foreign = FOREIGN_MARKS.find((mark) => mark.bytes.every((byte, index) => bytes[index] === byte))
   if (foreign !== undefined) {

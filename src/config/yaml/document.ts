@@ -20,8 +20,8 @@ export interface ConfigDocument {
 
 /** The deepest nesting of lists and mappings. */
 const MAX_DEPTH = 20
-/** Several times what a thousand resources need. It bounds the time that a megabyte of brackets and commas can take. */
-const MAX_TOKENS = 600_000
+/** What a configuration of the maximum size needs. It bounds the time and memory that brackets and commas can take. */
+const MAX_TOKENS = 2_000_000
 /** Further errors in one file would not help. */
 const MAX_REJECTED_TOKENS = 1000
 

@@ -18,7 +18,7 @@ import { recordMigration } from '../run/run.js'
 import { onReplayed } from '../run/scratch.js'
 import { wantedTables } from '../plan/sql.js'
 import { type SchemaInspection, inspectSchema } from './catalog/inspect.js'
-import { specOfText } from './spec-of-text.js'
+import { specOfText, specOfWritten } from './spec-of-text.js'
 import { updateModels } from './update.js'
 import { writeText } from './write-text.js'
 
@@ -120,7 +120,7 @@ async function describeTables(
 ): Promise<Introspected> {
   const described = await writeModels(database, options, spec)
   options.onStage?.('checking the configuration')
-  specOfText(described.text, options.file)
+  specOfWritten(described.text, options.file)
   return described
 }
 
@@ -194,7 +194,7 @@ async function takeOver(
   })
   const { statements, left, known: unrecorded } = recordTables(inspected, known)
   const written = writeText(choice, options)
-  const spec = specOfText(written, file)
+  const spec = specOfWritten(written, file)
   const migration =
     statements.length === 0
       ? undefined

@@ -1,5 +1,6 @@
 import { checkConfig } from '../../config/parse/check/check.js'
 import type { AppSpec } from '../../config/spec.js'
+import { MAX_CONFIG_BYTES } from '../../config/yaml/decode.js'
 import { readConfig } from '../../config/yaml/document.js'
 import { MigrationError } from '../files/error.js'
 
@@ -15,4 +16,17 @@ export function specOfText(text: string, file: string): AppSpec {
   const spec = tryText(text, file)
   if ('models' in spec) return spec
   throw new MigrationError(spec)
+}
+
+/**
+ * The configuration in a text that introspection wrote.
+ * @throws MigrationError if it is larger than a configuration may be
+ */
+export function specOfWritten(text: string, file: string): AppSpec {
+  const bytes = Buffer.byteLength(text)
+  if (bytes <= MAX_CONFIG_BYTES) return specOfText(text, file)
+  throw new MigrationError(
+    [`${file} would have ${bytes} bytes, and a configuration has at most ${MAX_CONFIG_BYTES}`],
+    ['Introspect fewer tables, for example each schema in a folder of its own: --schema, --tables'],
+  )
 }
