@@ -1,3 +1,4 @@
+import { formatValue } from '../../../config/edit/format-value.js'
 import { formOf, keyTypeOf } from '../../../fields/columns.js'
 import type { Limits } from '../../../fields/existing-column.js'
 import type { AssignedKey } from '../../../fields/field-type.js'
@@ -8,6 +9,7 @@ import { type TypeWords, type Words, wordsForDefault, wordsForType } from './col
 import { followsRules, readCheck, readDefault } from '../catalog/constraint-parser.js'
 import { adviceForMessage, NO_PLAN } from './advice.js'
 import { assignedBy } from './choose-key.js'
+import { freeName } from './field-names.js'
 import { isOpaque } from '../catalog/representable.js'
 import { isOnly, isUnique } from '../catalog/plain-parts.js'
 
@@ -70,8 +72,19 @@ export function chooseField(
           )
         : []),
       ...value.left.map((text) => `${place}: ${text}`),
+      ...(column.labels?.includes('') && !column.type.endsWith('[]')
+        ? [`${place}: ${aboutEmptyLabel(column.type, column.labels)}`]
+        : []),
     ],
   }
+}
+
+/** Why an enum is opaque, and how its column gets a field with choices. */
+function aboutEmptyLabel(type: string, labels: readonly string[]): string {
+  const other = freeName(['none'], new Set(labels)).name
+  const choices = formatValue(labels.map((label) => label || other))
+  const rename = `alter type ${type} rename value '' to '${other}'`
+  return `requests cannot set it: its enum has an empty value, and no choice is empty; after \`${rename}\` the field can have \`type: choice, choices: ${choices}\``
 }
 
 /** No migration makes the column, so its collation need not be declared, unless filters depend on it. */
