@@ -12,6 +12,7 @@ import { type StatementResult, CellQuery, type Sending } from '../driver/cell-qu
 import type { Statement } from '../database.js'
 import { cutStream } from '../driver/cancel.js'
 import { isBroken } from '../driver/errors.js'
+import { codeOf } from '../driver/meanings.js'
 import { SILENCE } from '../driver/outcome.js'
 import { RowClient } from '../driver/row-messages.js'
 
@@ -19,8 +20,8 @@ import { RowClient } from '../driver/row-messages.js'
 export interface PipelinedConnections {
   /**
    * @param cost the expected milliseconds that the statement occupies its connection
-   * @throws HeadOfLineBlocked if the statement waits behind a slow one, or the driver's error; both are safe to retry, because the statement only
-   * reads. Problem `unavailable` if too many statements are in progress
+   * @throws HeadOfLineBlocked if the statement waits behind a slow one or no connection can be opened, or the driver's error; both are safe to retry,
+   * because the statement only reads. Problem `unavailable` if too many statements are in progress
    */
   query(statement: Statement, cost: number): Promise<TimedResult>
   /** Whether a connection can take another statement without a noticeable wait. */
@@ -46,7 +47,7 @@ export interface PipelinedOptions {
   readonly sending: Sending
 }
 
-/** Another statement blocks the connection. */
+/** No connection can take the statement: another one blocks it, or it cannot be opened. */
 export class HeadOfLineBlocked extends Error {
   override name = 'HeadOfLineBlocked'
   /** Whether the statement was sent on a connection. */
@@ -93,6 +94,9 @@ const CHECK_INTERVAL_MS = 25
  */
 const MAX_BACKLOG_MS = 20
 
+/** How long no connection is opened after the server or the system rejected one, in ms. */
+const REOPEN_AFTER_MS = 1_000
+
 /** How long the server may take to close a connection, in ms. A frozen server never does. */
 const END_TIMEOUT_MS = 500
 
@@ -111,10 +115,21 @@ export function openPipelined({
   const connections = new Set<Pipelined>()
   const admission = createAdmission(maxConnections)
   let interval: NodeJS.Timeout | undefined
+  let mayOpenFrom = 0
+
+  /** New connections may be rejected while those of the pool work. A timeout has no code, and would cost the same time again. */
+  const onRejected = (error: unknown): never => {
+    if (codeOf(error) === '') throw error
+    mayOpenFrom = performance.now() + REOPEN_AFTER_MS
+    throw new HeadOfLineBlocked('no pipelined connection can be opened', false)
+  }
 
   const open = (): Pipelined => {
     const client = new RowClient({ ...config, pipeline: true })
-    const ready = client.connect().then(() => prepare(client))
+    const ready = client
+      .connect()
+      .then(() => prepare(client))
+      .catch(onRejected)
     const state = { isReady: false, statements: 0, backlog: 0, answered: 0, isBlocked: false }
     const connection: Pipelined = { client, ready, pending: createLinkedList(), ...state }
     connections.add(connection)
@@ -134,6 +149,8 @@ export function openPipelined({
     void end(connection.client)
   }
 
+  const mayOpen = (): boolean => connections.size < maxConnections && performance.now() >= mayOpenFrom
+
   /** Returns the first connection with room, otherwise a new one, otherwise the least busy one. */
   const choose = (): Pipelined | undefined => {
     let least: Pipelined | undefined
@@ -142,11 +159,11 @@ export function openPipelined({
       if (connection.backlog < MAX_BACKLOG_MS) return connection
       if (!least || connection.backlog < least.backlog) least = connection
     }
-    return connections.size < maxConnections ? open() : least
+    return mayOpen() ? open() : least
   }
 
   const hasRoom = (): boolean => {
-    if (connections.size < maxConnections) return true
+    if (mayOpen()) return true
     for (const { isBlocked, backlog } of connections) if (!isBlocked && backlog < MAX_BACKLOG_MS) return true
     return false
   }
@@ -196,7 +213,7 @@ export function openPipelined({
   return {
     async query(statement, cost) {
       const connection = choose()
-      if (!connection) throw new HeadOfLineBlocked('every pipelined connection is blocked', false)
+      if (!connection) throw new HeadOfLineBlocked('no pipelined connection is free', false)
       if (statement.follows) admission.acquireUnchecked()
       else admission.acquire()
       connection.statements += 1

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import type { Database } from '../../../src/db/database.js'
 import { openDatabase } from '../../../src/db/open.js'
@@ -115,6 +116,22 @@ describeWithSessions('quick reads', () => {
     const large = { quick: expected, name: 'large', text: "select pg_backend_pid(), repeat('x', 100000)" }
     for (let asked = 0; asked < 12; asked++) await ask(large)
     expect(await ask(large)).not.toBe(shared)
+  })
+
+  test('use the pool while the server accepts no further connection', async () => {
+    const role = `limited_${randomUUID().replaceAll('-', '')}`
+    const changeRole = (text: string) => admin.query({ text: text.replace('$', role), values: [] })
+    await changeRole("create role $ login password 'secret' connection limit 3")
+    const url = Object.assign(new URL(admin.url ?? ''), { username: role, password: 'secret' }).href
+    const limited = await openDatabase({ url, directory: '' }, { DATABASE_POOL: '4' })
+    await Promise.all([1, 2, 3].map(() => limited.query({ text: 'select pg_sleep(0.2)', values: [] })))
+    const start = performance.now()
+    expect((await limited.query(echo(1))).rows).toEqual([['1', '1']])
+    await changeRole('alter role $ connection limit 4')
+    while (limited.usage().pipelinedConnections === 0) await limited.query(echo(2))
+    expect(performance.now() - start).toBeGreaterThanOrEqual(1_000)
+    await limited.close()
+    await changeRole('drop role $')
   })
 
   test('are prepared again when their table was changed', async () => {
