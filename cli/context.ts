@@ -11,6 +11,7 @@ import {
   loadSpec,
   type MigrationFolder,
   migrationFolder,
+  shellWord,
 } from '../src/internal.js'
 import { printFrames } from './diagnostics.js'
 import type { EnvFile } from './env-file.js'
@@ -112,6 +113,11 @@ async function askAt({ stdin, stderr }: Surroundings, question: string): Promise
 /** The options that every command has. */
 export interface CommonOptions {
   readonly config: string
+}
+
+/** The option that repeats which configuration a command used, for commands in messages; empty for the default. */
+export function configFlag({ config }: CommonOptions): string {
+  return config === 'resources.yaml' ? '' : ` --config ${shellWord(config)}`
 }
 
 /** Shortens a path for messages: relative to the current folder if it is inside. */

@@ -20,7 +20,9 @@ export function addServe(program: Command, context: CliContext): void {
     .command('serve')
     .description('serve the API')
     .addOption(new Option('--port <number>', 'port; 0 is any free one').env('PORT').default(8000).argParser(parsePort))
-    .addOption(new Option('--host <address>', 'the address to listen on').env('HOST').default('127.0.0.1'))
+    .addOption(
+      new Option('--host <address>', 'the address to listen on').env('HOST').default('127.0.0.1').argParser(parseHost),
+    )
     .option('--workers <number>', 'number of processes that share the port', parseWorkers)
     .addOption(
       new Option('--admin-port <number>', 'port for /livez, /readyz and /metrics')
@@ -30,7 +32,8 @@ export function addServe(program: Command, context: CliContext): void {
     .addOption(
       new Option('--admin-host <address>', 'the address of that port')
         .env('SNIPPETCTL_ADMIN_HOST')
-        .default('127.0.0.1'),
+        .default('127.0.0.1')
+        .argParser(parseHost),
     )
     .addOption(
       new Option(
@@ -61,6 +64,12 @@ function serve(context: CliContext, options: ServeOptions) {
 function parsePort(text: string): number {
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text)
   throw new InvalidArgumentError('A port must be an integer from 0 to 65535.')
+}
+
+/** Node would listen on every address if it were empty. */
+function parseHost(text: string): string {
+  if (text !== '') return text
+  throw new InvalidArgumentError('An address must not be empty; 0.0.0.0 is every address.')
 }
 
 const MAX_DRAIN_DELAY_MS = 300_000

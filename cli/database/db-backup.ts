@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { DatabaseInUse, RESTORE_STAGES, restoreEmbedded, shellWord } from '../../src/internal.js'
 import { askForBackup } from './backups.js'
-import { type CliContext, type CommonOptions, shownPath } from '../context.js'
+import { type CliContext, type CommonOptions, configFlag, shownPath } from '../context.js'
 import { inWordsOf, openProjectDatabase } from './database.js'
 import { requireEmbedded, requireThere } from './embedded.js'
 import { type ExitCode, Failure } from '../failure.js'
@@ -23,10 +23,10 @@ export function addDbBackup(db: Command, context: CliContext): void {
     .action(async (file: string, options: CommonOptions) => context.finish(await backup(context, file, options)))
 }
 
-/** `db restore`: replaces the embedded database by a backup. */
+/** `db restore`: replaces the embedded database with a backup. */
 export function addDbRestore(db: Command, context: CliContext): void {
   db.command('restore')
-    .description('replace the embedded database by a backup; the old one is kept aside')
+    .description('replace the embedded database with a backup; the old one is moved aside')
     .argument('<file>', 'a file of `snippetctl db backup`')
     .option('--yes <name>', 'confirmation: the name of the database that is replaced')
     .addHelpText(
@@ -107,6 +107,6 @@ async function confirm(
   const answer = options.yes ?? (await context.ask(`type ${shown} to replace what is there: `))
   if (answer?.trim() === shown) return
   throw new Failure(3, `nothing was done: ${shown} holds a database, and its name was not given`, [
-    `confirm: snippetctl db restore ${shellWord(given)} --yes ${shellWord(shown)}`,
+    `confirm: snippetctl db restore ${shellWord(given)} --yes ${shellWord(shown)}${configFlag(options)}`,
   ])
 }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
-import { putAside } from '../../src/internal.js'
-import { type CliContext, type CommonOptions, shownPath } from '../context.js'
+import { putAside, shellWord } from '../../src/internal.js'
+import { type CliContext, type CommonOptions, configFlag, shownPath } from '../context.js'
 import { requireEmbedded } from './embedded.js'
 import { type ExitCode, Failure } from '../failure.js'
 
@@ -12,7 +12,7 @@ interface ResetOptions extends CommonOptions {
 /** `db reset`: empties the embedded database. */
 export function addDbReset(db: Command, context: CliContext): void {
   db.command('reset')
-    .description('replace the embedded database by an empty one; the old one is kept aside')
+    .description('move the embedded database aside, so that the next command starts with an empty one')
     .option('--name <name>', 'confirmation: the name of the database')
     .addHelpText('after', '\nExamples:\n  $ snippetctl db reset\n  $ snippetctl db reset --name .snippetctl/pg')
     .action(async (options: ResetOptions) => context.finish(await reset(context, options)))
@@ -26,7 +26,7 @@ async function reset(context: CliContext, options: ResetOptions): Promise<ExitCo
   const answer = options.name ?? (await context.ask(`type ${name} to start again without its data: `))
   if (answer?.trim() !== name)
     throw new Failure(3, `nothing was done: the name of the database, ${name}, was not given`, [
-      `confirm: snippetctl db reset --name ${name}`,
+      `confirm: snippetctl db reset --name ${shellWord(name)}${configFlag(options)}`,
     ])
   const aside = await putAside(path)
   context.err.line(`moved the old database to ${shownPath(context, aside)}; delete it when you no longer need it`)

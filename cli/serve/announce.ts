@@ -15,7 +15,7 @@ interface Announcement {
   readonly banner: boolean
 }
 
-/** Summarizes a listening application for the banner and the log. */
+/** Summarises a listening application for the banner and the log. */
 export function describeListening(url: string, { app, spec }: Pick<Application, 'app' | 'spec'>): Listening {
   const { resources, routes, pages, access } = app
   const all = [...routes]
@@ -36,7 +36,7 @@ const DOCS = {
   missing: 'says how to install Swagger UI, which is not installed',
 }
 
-/** Reports where the server listens: as a banner at a terminal, else as one log line. */
+/** Reports where the server listens: in a banner if `banner` is set, and in the log unless the banner is on the same terminal. */
 export function announce(context: CliContext, { listening, database, workers, log, banner }: Announcement): void {
   const { example, explore, swaggerUi, auth, ...facts } = listening
   const { url, resources, routes } = facts

@@ -1,6 +1,7 @@
 import type { GrantSpec } from '../config/spec.js'
-import { type EvaluatedRule, evaluateRule, presetText, type StoredRecord } from './decide/evaluate.js'
+import { type EvaluatedRule, evaluateRule, NO_VALUE, presetText, type StoredRecord } from './decide/evaluate.js'
 import { allows } from './restrict.js'
+import { afterWrite } from './decide/decide-write.js'
 import { type AccessRequest, isTo, type Situation } from './decide/situation.js'
 
 /** A grant of the requested operation, and why it covers the request or does not. */
@@ -32,20 +33,20 @@ export function explainGrants(
   return (resource.access ?? []).flatMap((grant, index): readonly EvaluatedGrant[] => {
     if (!allows(grant, operation)) return []
     const presets = grant.set.map(({ field, value }) => [field.name, presetText(field, value, known)] as const)
-    const preset = Object.fromEntries(presets.filter(([, text]) => text !== 'none' && text !== undefined))
-    const before = operation === 'create' ? { ...body, ...preset } : stored
+    const preset = Object.fromEntries(presets.map(([name, text]) => [name, text === NO_VALUE ? undefined : text]))
+    const before = operation === 'create' ? afterWrite(resource.model, undefined, { ...body, ...preset }) : stored
     const after = { ...stored, ...body, ...preset } as StoredRecord
     return [
       {
         grant,
         index,
         isToCaller: isTo(grant, asker),
-        rows: evaluateRule(grant.rows, before as StoredRecord | undefined, known),
+        rows: evaluateRule(grant.rows, before, known),
         becomes: isChange ? evaluateRule(grant.becomes, after, known) : undefined,
         outside: Object.keys(body).filter(
           (name) => !grant.fields.includes(name) && !presets.some(([set]) => set === name),
         ),
-        unset: presets.filter(([, text]) => text === 'none').map(([name]) => name),
+        unset: presets.filter(([, text]) => text === NO_VALUE).map(([name]) => name),
       },
     ]
   })

@@ -9,7 +9,7 @@ export const DIAGNOSTICS = {
   SC101: {
     title: 'File too large',
     explanation:
-      'A configuration may have at most 4 MiB. Split the service, or look for data that strayed into the file.',
+      'A configuration may be at most 4 MiB long. Split the service, or look for data that strayed into the file.',
   },
   SC102: {
     title: 'Invalid UTF-8',
@@ -17,7 +17,8 @@ export const DIAGNOSTICS = {
   },
   SC103: {
     title: 'Not UTF-8',
-    explanation: 'The file starts with the mark of another encoding (UTF-16 or UTF-32). Save the file as UTF-8.',
+    explanation:
+      'The file starts with the byte order mark of another encoding (UTF-16 or UTF-32). Save the file as UTF-8.',
   },
   SC104: {
     title: 'Control character',

@@ -71,7 +71,7 @@ function readFilter(members: Members, words: Vocabulary): readonly Comparison[] 
     if (json === null) return { parameter, field: name, lookups: [isnull], values: ['true'] }
     const values = (Array.isArray(json) ? (json as readonly Json[]) : [json]).map(textOf)
     if (values.includes(undefined))
-      throw rejected(parameter, 'must be null, or text, a number, true or false, or a list of these')
+      throw rejected(parameter, 'must be null, text, a number, true or false, or a list of values other than null')
     return { parameter, ...byLookup(name, words), values: values.flatMap((value) => value ?? []) }
   })
 }

@@ -17,7 +17,7 @@ export interface DistinctSpec {
 }
 
 export interface DistinctPlan extends OrderPlan {
-  /** The field whose distinct values are listed, each as a record with this member alone; left out in lists of records. */
+  /** The field whose distinct values are listed, each as a record with only this member; undefined in lists of records. */
   distinct?: FieldSpec | undefined
 }
 
@@ -71,7 +71,7 @@ export const distinct: Feature<DistinctSpec, DistinctPlan, OrderableSpec> = {
         name: 'distinct',
         on: ['list'],
         description:
-          'The field whose distinct values to answer in ascending order, each as a record with this member alone, in place of the records that match.',
+          'The field whose distinct values are listed in ascending order, each as a record with only this member, instead of the matching records.',
         schema: { type: 'string', enum: names },
         typescript: oneOf(names),
         partial: true,

@@ -4,7 +4,6 @@ import { Problem } from './problem.js'
 const DEPTH = 32
 const MEMBERS = 1_000
 const MEMBERS_IN_ALL = 10_000
-/** Keys that reach an object's prototype if code copies them carelessly. */
 
 export const QUOTE = 0x22
 const COMMA = 0x2c

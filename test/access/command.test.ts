@@ -122,6 +122,29 @@ describe('a request', () => {
     expect(stdout).toContain('to member, which the caller is not')
   })
 
+  test('that creates a record is explained with the defaults of its fields', async () => {
+    const other = await makeProject({
+      'resources.yaml': `version: 1
+auth: { roles: { names: [member] } }
+models:
+  task:
+    fields:
+      id: { type: bigint, primary_key: true }
+      title: { type: text }
+      status: { type: choice, choices: [open, done], default: open }
+resources:
+  task: { model: task, path: /tasks/, access: [{ to: member, may: create, rows: { status: done } }] }
+`,
+    })
+    const { code, stdout } = await runInHost(
+      ['access', '--as', ANN, 'POST', '/api/tasks/', '--data', '{"title":"x"}'],
+      { cwd: other.folder },
+    )
+    await other.remove()
+    expect(code).toBe(1)
+    expect(stdout).toContain('rows  status: done  fails')
+  })
+
   test('is rejected without a route, an identity or JSON', async () => {
     expect((await run('access', '--as', ANN, 'GET', '/nowhere')).code).toBe(2)
     expect((await run('access', 'GET', '/api/tasks/')).code).toBe(2)

@@ -88,6 +88,14 @@ test.each([
   120_000,
 )
 
+test('a service has no difference where `set` stores the text `none`', async () => {
+  const yaml = yamlWith(
+    '- { to: member, may: read }\n      - { to: member, may: [create, update], set: { title: none } }',
+  )
+  const { code, differences } = await verify(yaml)
+  expect({ code, differences }).toEqual({ code: 0, differences: [] })
+}, 120_000)
+
 test('a condition that no caller notices is reported with its line', async () => {
   const yaml = yamlWith(`- { to: member, may: read }\n      - { to: member, may: read, rows: { status: open } }`)
   const line = yaml.split('\n').findIndex((each) => each.includes('rows: { status: open }')) + 1

@@ -168,6 +168,8 @@ describe('a field for a column that is only in the database', () => {
     ],
   ])('is written %s, and every other character stays', (_what, text, after) => {
     for (const mark of ['', '\ufeff']) expect(declareField(mark + text, FILE, column)).toBe(mark + after)
+    const windows = (lines: string) => lines.replaceAll('\n', '\r\n')
+    expect(declareField(windows(text), FILE, column)).toBe(windows(after))
     expect(isRight(after)).toBe(true)
   })
 

@@ -17,8 +17,8 @@ interface Verification extends ScratchOptions {
 const HEADER = 'x-verify-caller'
 
 /**
- * Serves the application on a scratch database that has a record for each grant and each broken condition, sends the requests of every caller, and
- * compares the responses with the second evaluator. Returns 1 if one differs, or if no record of some model can be made.
+ * Serves the application on a scratch database that has, for each grant, a record that meets it and records that fail one condition each; sends the
+ * requests of every caller, and compares the responses with the second evaluator. Returns 1 if a response differs, or if no record of some model can be made.
  */
 export async function verifyAccess(context: CliContext, loaded: Application, request: Verification): Promise<ExitCode> {
   const { spec } = loaded
@@ -41,7 +41,7 @@ async function compareAll(
   const log = { info: () => {}, error: () => {} }
   const find = ({ headers }: { readonly headers: Readonly<Record<string, unknown>> }) =>
     headers[HEADER] === undefined ? undefined : (JSON.parse(decodeURIComponent(String(headers[HEADER]))) as Asker)
-  // Links are paths then, for every public URL.
+  // Without a public URL, links are paths, which `senderTo` can request.
   const served = { ...app.spec, api: { ...app.spec.api, publicUrl: undefined } }
   const service = createService({ ...app, spec: served, authenticators: [{ name: 'verify', find }] }, scratch, { log })
   const { url } = await service.listen({ port: 0, host: '127.0.0.1' })
@@ -90,7 +90,7 @@ function reportJson({ out }: CliContext, { found, idle, empty }: Reported): void
 function reportText({ out }: CliContext, spec: AppSpec, { found, idle, empty }: Reported): void {
   const { differences, requests, undecided } = found
   out.line(
-    `${requests} requests of ${exampleCallers(spec).length} callers, ${differences.length} differ${undecided > 0 ? `, ${undecided} could not be decided without the database` : ''}`,
+    `${count(requests, 'request')} of ${count(exampleCallers(spec).length, 'caller')}, ${count(differences.length, 'difference')}${undecided > 0 ? `, ${undecided} could not be decided without the database` : ''}`,
   )
   for (const each of differences.slice(0, 20)) {
     out.line(`${each.request}  as ${each.caller}`)

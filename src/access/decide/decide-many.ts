@@ -5,14 +5,14 @@ import { type AccessRequest, type Decision, findRecord, grantsOf, shownPart, typ
 
 /** The expected response to a request that writes several records. */
 export interface DecisionOnMany {
-  /** The statuses that are right: of each record that is rejected, or of the success; undefined if they depend on something that is not known. */
+  /** The acceptable statuses: those of the rejected records, or the status of success; undefined if they depend on something that is not known. */
   readonly statuses: readonly number[] | undefined
   /** For each record, the decision about it; empty if the request is rejected. */
   readonly decisions: readonly Decision[]
 }
 
 /**
- * Decides a request that creates, changes or deletes several records in one transaction. Does not know the result if the decision about a record depends
+ * Decides a request that creates, changes or deletes several records in one transaction. The result is not known if the decision about a record depends
  * on what the request does to the records before it.
  */
 export function decideMany(situation: Situation, requests: readonly AccessRequest[]): DecisionOnMany {
@@ -35,22 +35,22 @@ export function decideMany(situation: Situation, requests: readonly AccessReques
   return outcome
 }
 
-/** Decides the requests by the grants of each, or by those among which the request says that they are. */
+/** Decides the requests by all grants to the caller, or by the grants in their `among`. */
 function decideTogether(situation: Situation, requests: readonly AccessRequest[]): DecisionOnMany {
   const [{ operation } = { operation: 'create' as const }] = requests
   const decisions = requests.map((request) => decide(situation, request))
   const later = decideInTurn(situation, requests)
-  if (JSON.stringify(decisions) !== JSON.stringify(later)) return { statuses: undefined, decisions: [] }
+  if (JSON.stringify(decisions) !== JSON.stringify(later)) return unknown()
   const { isKnown, failed } = failuresOf(decisions)
   const visible = requests.map(({ id }) => id === undefined || isVisible(situation, id))
   if (visible.includes('unknown')) return unknown()
   // All records are locked before the first one is changed.
   if (visible.includes(false)) return rejectedBy([404])
-  // Records that are deleted together do not hold each other.
+  // Records that are deleted together do not block each other's deletion.
   if (operation === 'destroy' && failed.includes(409) && !decideApart(situation, requests).includes(409))
     return unknown()
   if (!isKnown) return unknown()
-  // Each failure is a right response: which one the database meets first is not known.
+  // Each failure is an acceptable response: which one the database meets first is not known.
   if (failed.length > 0) return rejectedBy(failed)
   if (operation === 'create') return { statuses: [201], decisions }
   return { statuses: [decisions.some(({ status }) => status === 204) ? 204 : 200], decisions }

@@ -13,7 +13,7 @@ import {
   shownPart,
   type Situation,
 } from './situation.js'
-import { every, evaluateRule, presetText, some, type StoredRecord } from './evaluate.js'
+import { every, evaluateRule, NO_VALUE, presetText, some, type StoredRecord } from './evaluate.js'
 
 /** A record after a write; without the values that only the database knows. */
 type After = Readonly<Record<string, StoredText>>
@@ -115,7 +115,7 @@ function candidatesFor(
 ): readonly Candidate[] {
   return grants.flatMap((grant): readonly Candidate[] => {
     const presets = grant.set.map(({ field, value }) => [field.name, presetText(field, value, known)] as const)
-    if (presets.some(([, text]) => text === 'none')) return []
+    if (presets.some(([, text]) => text === NO_VALUE)) return []
     const preset = Object.fromEntries(presets) as Candidate['preset']
     const outside = Object.keys(sent).filter((name) => !(name in preset) && !grant.fields.includes(name))
     const isDefault = (name: string) => sent[name] === defaultText(model, name)
@@ -252,7 +252,8 @@ function isTaken({ resource: { model }, known }: Situation, before: StoredRecord
   )
 }
 
-function afterWrite(model: ModelSpec, before: StoredRecord | undefined, written: Candidate['preset']): After {
+/** The record after a write of these values; a new record (`before` undefined) has the defaults of its other fields. */
+export function afterWrite(model: ModelSpec, before: StoredRecord | undefined, written: Candidate['preset']): After {
   const entries = model.fields.flatMap(({ name, default: standard, assigned }) => {
     const text =
       name in written

@@ -154,9 +154,13 @@ function isUnrounded(item: Json): boolean {
   return typeof item === 'number' && (!Number.isInteger(item) || Number.isSafeInteger(item))
 }
 
-/** The text of a preset; null if the caller's record does not exist, `none` if the caller has no such value, undefined if it is not known. */
-export function presetText(field: FieldSpec, value: RuleValue, known: Known): StoredText | 'none' | undefined {
-  if ('user' in value) return known.subject === undefined ? 'none' : callerKey(value, known)
+/** Stands for a value that the caller does not have. It is not a text, because every text can be a value. */
+export const NO_VALUE: unique symbol = Symbol('no value')
+
+/** The text of a preset; null if the caller's record does not exist, `NO_VALUE` if the caller has no such value, undefined if it is not known. */
+export function presetText(field: FieldSpec, value: RuleValue, known: Known): StoredText | typeof NO_VALUE | undefined {
+  if ('user' in value) return known.subject === undefined ? NO_VALUE : callerKey(value, known)
   const texts = wantedValues(value, { relations: [], field, lookup: exact, value }, known)
-  return Array.isArray(texts) ? (texts[0] ?? null) : (texts as 'none' | undefined)
+  if (texts === 'none') return NO_VALUE
+  return texts && (texts[0] ?? null)
 }

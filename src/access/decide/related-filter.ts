@@ -6,9 +6,9 @@ import { type Comparison, fieldOf, grantsOf, type Situation } from './situation.
 type Holds = (record: StoredRecord) => boolean
 
 /**
- * Whether a filter over relations holds for a record. Each relation, and the field at the end, must be shown by every grant to read its record, and a
- * related record must be one that the caller may retrieve.
- * @returns undefined if the caller may not ask about the field
+ * Compiles a filter over relations to a test of records. Every grant to read a record must show its relation, or the field at the end, and a related record
+ * passes only if the caller may retrieve it.
+ * @returns undefined if the caller may not filter by the field
  */
 export function compileRelated(situation: Situation, comparison: Comparison): Holds | undefined {
   const { resource, asker } = situation

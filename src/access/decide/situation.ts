@@ -30,7 +30,7 @@ export interface AccessRequest {
   readonly words?: readonly string[]
   readonly order?: readonly { readonly field: string; readonly descending: boolean }[]
   readonly distinct?: string
-  /** The record as the caller saw it, whose entity tag `If-Match` has. */
+  /** The record as the caller saw it: its entity tag is in `If-Match`. */
   readonly seen?: StoredRecord
   /** The grants that can cover it; by default, all of them. */
   readonly among?: readonly GrantSpec[]
@@ -63,7 +63,7 @@ export interface Situation {
   readonly known: Known
 }
 
-/** The caller of rules, with the claims that have their declared types. */
+/** What rules are evaluated with: the caller, without claims of another type than the declared one, and the records. */
 export function knownBy({ auth }: AppSpec, asker: Asker | undefined, records: Known['records']): Known {
   const claims = (auth?.claims ?? []).flatMap(({ name, type }): readonly (readonly [string, Json])[] => {
     const value = asker && Object.hasOwn(asker.claims, name) ? asker.claims[name] : undefined
@@ -124,7 +124,7 @@ export function isSeen(situation: Situation, record: StoredRecord, field: string
 }
 
 /**
- * Returns the field of a name.
+ * Returns the field with a name.
  *
  * @throws Error if none of the fields has the name
  */

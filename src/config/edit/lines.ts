@@ -24,12 +24,12 @@ export function lineEndOf(text: string): string {
 }
 
 /**
- * Writes lines below the line of a place.
- * @param format the lines, without the end of the last one; given the line end of that line
+ * Writes lines below the line that contains a place.
+ * @param format returns the lines, without a line end after the last one; it receives the line end to use between them
  */
 export function appendLine(text: string, place: number, format: (lineEnd: string) => string): string {
   const newline = text.indexOf('\n', place)
-  const lineEnd = text[newline - 1] === '\r' ? '\r\n' : '\n'
+  const lineEnd = newline < 0 ? lineEndOf(text) : text[newline - 1] === '\r' ? '\r\n' : '\n'
   const at = newline < 0 ? text.length : newline + 1 - lineEnd.length
   return `${text.slice(0, at)}${lineEnd}${format(lineEnd)}${text.slice(at)}`
 }

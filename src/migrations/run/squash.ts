@@ -57,7 +57,7 @@ export async function squash(folder: MigrationFolder, request: SquashRequest): P
   const { spec, through, name, database, scratch } = request
   if (!/^[a-z0-9_]+$/.test(name))
     throw new MigrationError([
-      `${JSON.stringify(name)} is not a name of a migration: use lower-case letters, digits and _`,
+      `${JSON.stringify(name)} is not a valid name for a migration: use lower-case letters, digits and _`,
     ])
   const files = await readMigrations(folder)
   const chosen = chooseFiles(files, through)
@@ -65,6 +65,11 @@ export async function squash(folder: MigrationFolder, request: SquashRequest): P
   const rest = files.slice(chosen.length)
   const last = chosen.at(-1)?.name ?? ''
   const target = `${numberOf(last)}_${name}`
+  if (files.some((file) => file.name === target))
+    throw new MigrationError(
+      [`the migration ${target} exists already`],
+      ['Choose another name: snippetctl migrate squash --name NAME'],
+    )
   const sketch = await readStable(scratch, chosen)
   const owned = await inScratch(scratch, chosen, async (session, recall) => {
     const { made } = await replayWhenUsed(session, recall, chosen)
@@ -135,7 +140,7 @@ function knownOf(files: readonly Migration[]): string {
   return [...new Set(files.flatMap(({ known }) => known))].map((object) => `-- known: ${object}\n`).join('')
 }
 
-/** The constraints and indexes that resources.yaml owns, also those of files that do not list them. */
+/** The names of the constraints and indexes that resources.yaml owns, including derived ones in files that do not list what they own. */
 function ownedNames(made: Catalog, { recorded, unrecorded }: Ownership): readonly string[] {
   return made.flatMap(({ name: table, constraints, indexes }) => {
     const isOurs = (name: string, isDerived: boolean) => recorded.has(name) || (unrecorded.has(name) && isDerived)

@@ -125,6 +125,22 @@ describe('db backup and db restore', () => {
     expect(await dumpedIds()).toEqual([1])
   })
 
+  test('and resetting, in another folder, are confirmed by a command for the shell', async () => {
+    await project.write('my app/resources.yaml', BOOKS)
+    await project.write('my app/.snippetctl/pg/some.file', '')
+    await project.write('any.file', '')
+    const config = ['--config', 'my app/resources.yaml']
+    const name = "'my app/.snippetctl/pg' --config 'my app/resources.yaml'"
+    expect(await run('db', 'reset', ...config)).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining(`= help: confirm: snippetctl db reset --name ${name}\n`),
+    })
+    expect(await run('db', 'restore', 'any.file', ...config)).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining(`= help: confirm: snippetctl db restore any.file --yes ${name}\n`),
+    })
+  })
+
   test('support only the embedded database', async () => {
     const env = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nowhere' }
     for (const command of ['backup', 'restore'])

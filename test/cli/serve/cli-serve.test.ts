@@ -171,6 +171,16 @@ describe('serve rejects', () => {
     expect(outcome.stdout).toContain('"event":"closed"')
   })
 
+  test.each([
+    ['HOST', '--host'],
+    ['SNIPPETCTL_ADMIN_HOST', '--admin-host'],
+  ])('an empty %s, which would be every address', async (variable, option) => {
+    const { code, stderr } = await runCli(['serve', '--port', '0'], { cwd: project.folder, env: { [variable]: '' } })
+    expect(code).toBe(2)
+    expect(stderr).toContain(option)
+    expect(stderr).toContain('An address must not be empty; 0.0.0.0 is every address.')
+  })
+
   test('an address of another machine', async () => {
     const { code, stderr } = await runCli(['serve', '--port', '0', '--host', '192.0.2.1'], { cwd: project.folder })
     expect(code).toBe(2)

@@ -32,6 +32,7 @@ const REPLIES: Readonly<Record<string, () => Reply>> = {
   image: () => ({ status: 200, headers: { 'Content-Type': 'image/png' }, text: Buffer.from(LONG) }),
   kept: () => ({ status: 200, headers: { 'Cache-Control': 'no-store, No-Transform' }, text: LONG }),
   events: () => ({ status: 200, headers: EVENTS, stream: pieces(LONG) }),
+  listed: () => ({ status: 200, headers: { 'Content-Range': 'books 0-9/10' }, text: LONG }),
   part: () => ({ status: 206, headers: { 'Content-Range': 'bytes 0-9/10' }, text: LONG }),
   error: () => ({ status: 422, body: { LONG } }),
   stream: () => ({ status: 200, stream: pieces('[', ...Array(50).fill(`${JSON.stringify(LONG)},`), '1]') }),
@@ -119,6 +120,12 @@ describe('with `api.compression`', () => {
       expect(coded.headers['vary']).toBeUndefined()
     },
   )
+
+  test('lists that count their records in `Content-Range` are compressed', async () => {
+    const { headers, bytes } = await ask('/listed/', { 'accept-encoding': 'gzip' })
+    expect(headers).toMatchObject({ 'content-encoding': 'gzip', 'content-range': 'books 0-9/10' })
+    expect(gunzipSync(bytes).toString()).toBe(LONG)
+  })
 
   test('short responses stay as they are', async () => {
     const created = await api.send('POST', '/books/', { title: 'Short' }, { 'accept-encoding': 'gzip' })

@@ -133,6 +133,21 @@ describe('migrate squash', () => {
     expect(await migrate('up')).toMatchObject({ code: 0, stderr: expect.stringContaining('nothing to apply') })
   })
 
+  test('rejects the name of a file that exists, before it writes anything', async () => {
+    await project.write('migrations/0002_squashed.sql', PAGES)
+    await rm(join(project.folder, 'migrations/0002_add_pages.sql'))
+    await migrate('up')
+    const before = await files()
+    expect(await migrate('squash')).toMatchObject({
+      code: 2,
+      stderr:
+        'error: the migration 0002_squashed exists already\n  = help: Choose another name: snippetctl migrate squash --name NAME\n',
+    })
+    expect(await files()).toEqual(before)
+    expect(await migrate('squash', '--name', 'all')).toMatchObject({ code: 0 })
+    expect(await files()).toEqual(['0002_all.sql'])
+  })
+
   test('keeps what the final tables do not say, and rejects what no SQL says', async () => {
     await project.write(
       'migrations/0003_touch.sql',

@@ -46,7 +46,8 @@ function isCompressible(headers: Headers): boolean {
   return (
     COMPRESSIBLE.test(valueOf(headers, 'content-type') ?? 'application/json') &&
     valueOf(headers, 'content-encoding') === undefined &&
-    valueOf(headers, 'content-range') === undefined &&
+    // Ranges of bytes count the bytes before compression. The ranges of lists count records.
+    !/^bytes\b/i.test(valueOf(headers, 'content-range') ?? '') &&
     !/\bno-transform\b/i.test(valueOf(headers, 'cache-control') ?? '')
   )
 }

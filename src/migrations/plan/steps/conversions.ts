@@ -18,7 +18,7 @@ export interface Conversion {
   readonly value: string
   /** Whether every row is rewritten while nobody can read the table. */
   readonly rewrites: boolean
-  /** The condition for values that would change, and how to describe them after a number of rows; undefined if none can change. */
+  /** Values that would change: a condition for them, and what a message says about their rows, such as `are longer than 10`; undefined if no value can. */
   readonly misfit: Misfit | undefined
 }
 
@@ -48,7 +48,7 @@ const INTEGERS: Readonly<Record<string, readonly [minimum: string, maximum: stri
 }
 const TEXTS = ['text', 'character varying']
 
-/** The pairs of types that can be converted without checking each text, in the order in which they are tried. */
+/** The rules for pairs of types, in the order in which they are tried. Other pairs are converted by way of their text. */
 const RULES: readonly Find[] = [
   (_column, from, to) => (spelled(from) === spelled(to) ? { rewrites: false } : undefined),
   (column, from, to) => {
@@ -110,7 +110,7 @@ function longerThan(text: string, most: number) {
   }
 }
 
-/** How to convert a column of a table. Pairs of types without a rule are converted by way of their text. */
+/** Finds out how to convert a column of a table to another type. */
 export function convert(table: string, name: string, from: ColumnType, to: ColumnType): Conversion {
   const column = identifier(name)
   const [old, now] = [partsOf(from.type), partsOf(to.type)]
