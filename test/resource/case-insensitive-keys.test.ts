@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { type Api, startApi } from '../support/api.js'
+import { openTestDatabase, type TestDatabase, testDatabaseKind } from '../support/database.js'
+import { runSql } from '../support/existing.js'
+
+/** The embedded database has no collations of ICU. */
+const isServer = testDatabaseKind() === 'postgres'
+const TYPE = isServer ? 'text collate nocase' : 'citext'
+
+const YAML = `
+version: 1
+database: { managed: false }
+models:
+  shelf:
+    table: shelves
+    fields:
+      code: { type: text, primary_key: true${isServer ? ', collation: nocase' : ''} }
+      name: { type: text }
+  book:
+    table: books
+    fields:
+      id: { type: integer, primary_key: true, key: client }
+      shelf: { type: belongs_to, model: shelf, column: shelf, nullable: true }
+resources:
+  shelf: { model: shelf, path: /shelves/, url: true }
+  book: { model: book, path: /books/, expand: [shelf], links: { shelf: shelf-detail } }
+`
+
+let database: TestDatabase
+let api: Api
+beforeAll(async () => {
+  database = await openTestDatabase('')
+  const sql = isServer
+    ? `create collation nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false);`
+    : 'create extension citext;'
+  await runSql(
+    database,
+    `${sql}
+     create table shelves (code ${TYPE} primary key, name text not null);
+     create table books (id integer primary key, shelf ${TYPE} references shelves);
+     insert into shelves values ('Main', 'a');
+     insert into books values (1, 'MAIN');`,
+  )
+  api = await startApi(YAML, { database })
+})
+afterAll(async () => {
+  await api.close()
+  await database.close()
+})
+
+test('any spelling finds a record, whose response, ETag and links have the stored one', async () => {
+  const [stored, other] = await Promise.all(['/api/shelves/Main/', '/api/shelves/MAIN/'].map((path) => api.fetch(path)))
+  expect(other?.status).toBe(200)
+  expect(other?.headers.get('etag')).toBe(stored?.headers.get('etag'))
+  expect(await other?.json()).toEqual({ url: '/api/shelves/Main/', code: 'Main', name: 'a' })
+})
+
+test('a relation in another spelling shows the record in the stored one', async () => {
+  expect(await (await api.fetch('/api/books/1/?expand=shelf')).json()).toEqual({
+    id: 1,
+    shelf: '/api/shelves/MAIN/',
+    expanded: { shelf: { url: '/api/shelves/Main/', code: 'Main', name: 'a' } },
+  })
+})
+
+test('a change repeats the key as the path spells it, and never stores another spelling', async () => {
+  const path = '/api/shelves/MAIN/'
+  const rejected = await api.send('PUT', path, { code: 'Main', name: 'b' })
+  expect([rejected.status, await rejected.json()]).toMatchObject([
+    400,
+    { errors: { code: "Code is part of the record's address and cannot be changed" } },
+  ])
+  const changed = await api.send('PUT', path, { code: 'MAIN', name: 'b' })
+  expect([changed.status, await changed.json()]).toEqual([200, { url: '/api/shelves/Main/', code: 'Main', name: 'b' }])
+})
+
+test('a key that differs only in case is taken', async () => {
+  expect((await api.send('POST', '/api/shelves/', { code: 'main', name: 'c' })).status).toBe(409)
+})
