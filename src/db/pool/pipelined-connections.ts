@@ -186,12 +186,6 @@ export function openPipelined({
     interval = undefined
   }
 
-  const cutIfSilent = ({ client, pending }: Pipelined, first: Pending): void => {
-    if (pending.first?.value !== first) return
-    first.query.callback(new Error(SILENCE), first.query.answer)
-    cutStream(client)
-  }
-
   const send = (connection: Pipelined, statement: Statement): Promise<TimedResult> => {
     interval ??= setInterval(check, CHECK_INTERVAL_MS).unref()
     return new Promise((resolve, reject) => {
@@ -249,4 +243,10 @@ async function end(client: pg.Client): Promise<void> {
   const timer = setTimeout(() => cutStream(client), END_TIMEOUT_MS)
   await client.end().catch(() => undefined)
   clearTimeout(timer)
+}
+
+function cutIfSilent({ client, pending }: Pipelined, first: Pending): void {
+  if (pending.first?.value !== first) return
+  first.query.callback(new Error(SILENCE), first.query.answer)
+  cutStream(client)
 }
