@@ -19,7 +19,8 @@ const USAGE = `npm run mutate -- [options]
   --again FILE    only those that survived in these results
   --json FILE     writes every verdict
 
-The sources are ${FOLDERS.join(', ')}. Which tests reach which mutant is recorded first, once for each test file and state of the
+The sources are ${FOLDERS.join(', ')}. They are mutated also in the programs that tests start: commands, servers and their workers.
+Which tests reach which mutant is recorded first, once for each test file and state of the
 sources, in .snippetctl/mutate. SNIPPETCTL_TEST_DB says on which database, as for the tests.`
 
 const { values } = parseArgs({

@@ -20,7 +20,8 @@ export function runCommand(line) {
 }
 
 async function runNow(line) {
-  if (host === undefined || commands === MAX_COMMANDS) replaceHost()
+  if (commands === MAX_COMMANDS) endHost()
+  if (host === undefined) startHost()
   commands += 1
   const { child, ended } = host
   // An idle host does not keep Jest from ending.
@@ -38,8 +39,13 @@ async function runNow(line) {
   }
 }
 
-function replaceHost() {
+/** Ends the host, if there is one; the next command starts another. */
+export function endHost() {
   host?.child.disconnect()
+  host = undefined
+}
+
+function startHost() {
   commands = 0
   // Node reads it from the environment with which the process has started: without it, the databases of commands are on a disk.
   const { TMPDIR } = process.env

@@ -3,11 +3,12 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join, sep } from 'node:path'
 import { runWork } from './jest.mjs'
 
-/** The folders of the tests that run: the others start processes, which run no mutants, or test the tree, the database or migrations. */
+/** The tests that run: the others test the repository, the plans and runs of migrations, or packages. */
 const ASKED =
-  /^(?:access|auth|config|dialects|explore|features|fields|http|lookups|openapi|pagination|plugins|resource|snippets|types)\//
+  /^(?:access|auth|cli|config|data|db|dialects|explore|features|fields|health|http|lookups|migrations\/(?:drift|introspect)|openapi|pagination|plugins|resource|snippets|types)\/|^docs\/(?:docs-commands|plugin-guide)/
 /** These take long. Fewer tests run for it, so more mutants survive. */
-const NOT_ASKED = /\/(?:admin-port|field-conformance|highlight|json-bodies|plugin-changes|random-rules|settings)/
+const NOT_ASKED =
+  /\/(?:admin-port|deploy|field-conformance|highlight|json-bodies|new-project|package|plugin-changes|random-rules|random-schemas|settings|startup-imports)/
 /** A file that takes longer to load and run, in seconds, judges nothing. */
 const SLOW = 45
 

@@ -1,6 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { relative } from 'node:path'
+import { endHost } from '../jest/command-hosts.mjs'
 import IsolatedEnvironment from '../jest/isolated-environment.mjs'
+import { readTask, switches, takeReached, writeTask } from './task.mjs'
 
 /** What is reached outside of tests, by hooks. */
 const HOOKS = '(hooks)'
@@ -19,20 +21,24 @@ export default class MutantEnvironment extends IsolatedEnvironment {
 
   async setup() {
     await super.setup()
-    this.#task = JSON.parse(process.env.MUTATE_TASK ?? '{}')
-    const { mutant, hitLimit } = this.#task
-    this.global.__stryker__ = { activeMutant: mutant, hitCount: mutant === undefined ? undefined : 0, hitLimit }
+    this.#task = readTask()
+    this.global.__stryker__ = switches(this.#task)
+    takeReached()
   }
 
   handleTestEvent({ name, test }) {
-    const mutants = this.global.__stryker__
-    if (name === 'run_start') mutants.currentTestId = HOOKS
+    if (name === 'run_start') this.#begin(HOOKS)
     if (name === 'test_start' && this.#isLeftOut(test)) test.mode = 'skip'
-    else if (name === 'test_start') mutants.currentTestId = fullName(test)
+    else if (name === 'test_start') this.#begin(fullName(test))
     if (name !== 'test_done') return
-    mutants.currentTestId = HOOKS
+    this.#begin(HOOKS)
     this.#seconds[fullName(test)] = (test.duration ?? 0) / 1000
     this.#failed ||= test.errors.length > 0
+  }
+
+  #begin(test) {
+    this.global.__stryker__.currentTestId = test
+    writeTask({ ...this.#task, test })
   }
 
   #isLeftOut(test) {
@@ -41,11 +47,20 @@ export default class MutantEnvironment extends IsolatedEnvironment {
   }
 
   async teardown() {
+    // A host has loaded its modules with the mutant of this file awake.
+    endHost()
     const { coverageFile } = this.#task
-    const { static: loaded, perTest } = this.global.__stryker__?.mutantCoverage ?? { static: {}, perTest: {} }
-    if (coverageFile !== undefined)
-      writeFileSync(coverageFile, JSON.stringify({ loaded, perTest, seconds: this.#seconds }))
+    if (coverageFile !== undefined) writeFileSync(coverageFile, JSON.stringify(this.#reached()))
     await super.teardown()
+  }
+
+  #reached() {
+    const all = [this.global.__stryker__.mutantCoverage, ...takeReached()]
+    const loaded = Object.assign({}, ...all.map((one) => one.static))
+    const perTest = {}
+    for (const one of all)
+      for (const [test, ids] of Object.entries(one.perTest)) Object.assign((perTest[test] ??= {}), ids)
+    return { loaded, perTest, seconds: this.#seconds }
   }
 }
 

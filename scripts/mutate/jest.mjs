@@ -87,6 +87,7 @@ async function runBatch({ place, folder }, work, { patience, until }, tell) {
   }, LOOK)
   await once(child, 'exit')
   clearInterval(timer)
+  stopGroup(child)
   process.off('SIGINT', stop).off('SIGTERM', stop)
   const entries = entriesOf(log)
   for (const [name, outcome] of ended(entries)) tell(name, outcome)
@@ -95,6 +96,15 @@ async function runBatch({ place, folder }, work, { patience, until }, tell) {
   const { name, file } = last
   // What was under way when the process ended has ended it.
   tell(name, { seconds: 0, hung, failure: { file, test: hung ? '(hung)' : '(the process)' } })
+}
+
+/** Stops what a process has started and mutants keep from ending. */
+function stopGroup({ pid }) {
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch (error) {
+    if (error.code !== 'ESRCH') throw error
+  }
 }
 
 function entriesOf(log) {

@@ -1,7 +1,10 @@
+import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { basename, join, relative } from 'node:path'
 import { Instrumenter } from '@stryker-mutator/instrumenter'
+import { buildSync } from 'esbuild'
+import { stampOf } from '../build-when-stale.mjs'
 import { HOME } from '../sources.mjs'
 
 /** What is mutated. */
@@ -9,6 +12,11 @@ export const FOLDERS = ['src/resource', 'src/config', 'src/http']
 
 /** What is not copied: it is large, or belongs to this checkout alone. */
 const LEFT_OUT = new Set(['node_modules', 'dist', '.snippetctl', '.git', 'coverage'])
+/** The programs that tests start, with the module that each imports first. */
+const PROGRAMS = {
+  'bin/start.mjs': '../scripts/mutate/started.mjs',
+  'scripts/jest/command-host.mjs': '../mutate/started-host.mjs',
+}
 const QUIET = { isDebugEnabled: () => false, debug() {}, info() {}, warn: console.warn }
 const OPTIONS = { plugins: null, excludedMutations: [], ignorers: [], noHeader: false }
 
@@ -24,6 +32,7 @@ export async function plant() {
   for (const name of readdirSync(HOME)) {
     if (!LEFT_OUT.has(name)) cpSync(join(HOME, name), join(folder, name), { recursive: true, filter: isWanted })
   }
+  symlinkSync(join(HOME, 'node_modules'), join(folder, 'node_modules'))
   const files = FOLDERS.flatMap((part) => typescriptIn(join(folder, part))).map((name) => {
     return { name, mutate: true, content: readFileSync(name, 'utf8') }
   })
@@ -34,6 +43,7 @@ export async function plant() {
   const planted = await new Instrumenter(QUIET).instrument(files, OPTIONS)
   for (const { name, content } of planted.files) writeFileSync(name, content)
   writeFileSync(join(folder, 'jest.mutate.mjs'), JEST)
+  buildPrograms(folder)
   const mutants = planted.mutants.map(({ id, fileName, mutatorName, replacement, location: { start, end } }) => ({
     id,
     file: relative(folder, fileName),
@@ -44,6 +54,25 @@ export async function plant() {
     original: originalOf(files.find(({ name }) => name === fileName).content, start, end),
   }))
   return { place, folder, mutants, print }
+}
+
+/** Compiles the copy, mutants and all, and has the programs that tests start wake them. Types are not checked: mutants change them. */
+function buildPrograms(folder) {
+  const dist = join(folder, 'dist')
+  buildSync({
+    entryPoints: ['src', 'cli'].flatMap((part) => typescriptIn(join(folder, part))),
+    outdir: dist,
+    outbase: folder,
+    format: 'esm',
+    target: 'es2022',
+    logLevel: 'warning',
+  })
+  execFileSync(process.execPath, [join(folder, 'scripts/bundle.mjs'), dist])
+  writeFileSync(join(dist, '.stamp'), stampOf(join(folder, '/')))
+  for (const [program, first] of Object.entries(PROGRAMS)) {
+    const file = join(folder, program)
+    writeFileSync(file, `import '${first}'\n${readFileSync(file, 'utf8')}`)
+  }
 }
 
 function isWanted(path) {

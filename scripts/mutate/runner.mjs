@@ -1,5 +1,6 @@
 import { appendFileSync, readFileSync } from 'node:fs'
 import TestRunner from 'jest-runner'
+import { writeTask } from './task.mjs'
 
 /** Runs test files as the work in a file says, one after the other and some of them many times, and notes what became of each. */
 export default class MutantRunner {
@@ -24,7 +25,7 @@ export default class MutantRunner {
       const started = performance.now()
       for (const file of files) {
         note({ name, file })
-        process.env.MUTATE_TASK = JSON.stringify(task)
+        writeTask(task)
         failure = await this.#run(testOf(file), watcher)
         if (failure === undefined) continue
         failure = { file, ...failure }
