@@ -125,19 +125,19 @@ describe('a client that sends many requests at once', () => {
     expect(closed).toBe(true)
   })
 
-  test('gets the responses to waiting requests when the server drains', async () => {
+  test.each([12, 16])('gets the responses to waiting requests when the server drains: %i requests', async (count) => {
     const { routes, open, begun } = gate()
     const server = await serve(routes)
     const socket = connectTo(server)
     const answers = receive(socket)
-    socket.write(get('/api/slow/').repeat(12))
+    socket.write(get('/api/slow/').repeat(count))
     await until(() => begun() === 8)
     const drained = server.drain()
     const opening = setInterval(open, 5)
     const { answers: all } = await answers
     clearInterval(opening)
     await drained
-    expect(all).toHaveLength(12)
+    expect(all).toHaveLength(count)
   })
 
   test('gets nothing more started once it is gone, and every request is logged', async () => {
