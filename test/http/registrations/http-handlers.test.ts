@@ -354,6 +354,14 @@ describe('requests that no route matches', () => {
     expect(answer.body).not.toContain('canary')
   })
 
+  test('are logged with the error of an application that writes after its response', async () => {
+    const twice = (_request: IncomingMessage, response: ServerResponse) => void response.end('1').end('2')
+    const { url, errors } = await serve({ mounts: [{ path: '/twice', listener: twice }] })
+    expect(await get(`${url}/twice`, { headers: { 'x-request-id': 'request-1' } })).toMatchObject({ status: 200 })
+    const cause = expect.objectContaining({ code: 'ERR_STREAM_WRITE_AFTER_END' })
+    expect(errors).toEqual([{ event: 'failure', request_id: 'request-1', cause }])
+  })
+
   test('do not include paths that have routes, whatever is mounted around them', async () => {
     const { url } = await serve({
       mounts: [{ path: '/', listener: (_request, response) => void response.end('mounted') }],
