@@ -143,6 +143,17 @@ describe('POST of an array', () => {
     expect(await titles()).toEqual(UNTOUCHED)
   })
 
+  test.each([
+    ['POST', '/api/books/'],
+    ['POST', '/api/books/bulk/'],
+    ['PATCH', '/api/books/'],
+  ])('is rejected without a Content-Type: %s %s', async (method, path) => {
+    const answer = await api.fetch(path, { method, body: Buffer.from('[{"title":"x"}]') })
+    const detail = 'the request has no Content-Type; it must be application/json'
+    expect((await problemOf(answer)).slice(0, 2)).toEqual([415, detail])
+    expect(await titles()).toEqual(UNTOUCHED)
+  })
+
   test('creates one record if the body is an object', async () => {
     const answer = await api.send('POST', '/api/books/', { title: 'x' })
     expect([answer.status, answer.headers.get('location')]).toEqual([201, '/api/books/4/'])
