@@ -130,6 +130,8 @@ const HUNG = `export default (app) => {
   app.hooks('book', { afterCreate: never })
   app.route('POST', '/hung/', 'hung', never)
   app.action('book', 'wait', { summary: 'Wait for ever', on: 'collection', handle: never })
+  app.route('POST', '/used/', 'used', () => ({ status: 204 }))
+  app.use('/used/', never)
   app.route('POST', '/later/', 'later', async (context) => {
     await context.transaction(async (inside) => {
       inside.afterCommit(never)
@@ -295,6 +297,9 @@ describe('a request that fails after it has', () => {
 
   test('stored something in a transaction may not be retried', async () => {
     expect(await problemOf(await api.fetch('/api/writes/'))).toEqual([504, 'outcome-unknown', null])
+    const cause = expect.objectContaining({ type: 'unavailable', message: 'busy' })
+    const failures = api.logged.filter(({ event }) => event === 'failure')
+    expect(failures.at(-1)).toMatchObject({ route: 'writes', type: 'outcome_unknown', cause })
   })
 })
 
@@ -352,6 +357,7 @@ describe('plugin code that never ends', () => {
     ['/books/', { route: 'book-list', hook: 'afterCreate', place: 'plugin.mjs:4' }],
     ['/hung/', { route: 'hung', place: 'plugin.mjs:5' }],
     ['/books/wait/', { route: 'book-wait', place: 'plugin.mjs:6' }],
+    ['/used/', { route: 'used', hook: 'use', place: 'plugin.mjs:8' }],
   ])('at %s loses its connection, and the log names it', async (path, entry) => {
     const before = failures().length
     // One more than there are connections.
