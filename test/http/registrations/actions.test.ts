@@ -64,6 +64,12 @@ const plugin: Plugin = (app) => {
     handle: () => answer,
   })
   app.action('book', 'say', { on: 'collection', summary: 'Say something', handle: () => answer })
+  app.action('book', 'measure', {
+    on: 'collection',
+    summary: 'Measure the books',
+    output: { width: { type: 'integer', maximum: 9 }, height: { type: 'integer', maximum: 9 } },
+    handle: () => answer,
+  })
   app.action('book', 'lose', {
     summary: 'Destroy a book',
     output: 'record',
@@ -179,6 +185,13 @@ describe('an action', () => {
     if (status === 405) expect(response.headers.get('allow')).toBe('POST, OPTIONS')
   })
 
+  test('explains a query parameter that violates a rule, as it does for bodies', async () => {
+    expect(await (await api.fetch('/books/1/cover/?width=10')).json()).toMatchObject({
+      type: '/problems/invalid-query',
+      errors: { width: 'Width must be between -2147483648 and 9' },
+    })
+  })
+
   test('lists the query parameters it accepts', async () => {
     expect(await (await api.fetch('/books/1/cover/?height=1')).json()).toMatchObject({
       detail: '`height` is not a parameter here; the parameters are width, tags',
@@ -232,6 +245,11 @@ test.each([
     '/books/answer/',
     { count: -1n },
     'the action `book-answer` returned a value that does not match its output: Count must be between 0 and 9223372036854775807',
+  ],
+  [
+    '/books/measure/',
+    { width: 10 },
+    'the action `book-measure` returned a value that does not match its output: Width must be between -2147483648 and 9; Height is required',
   ],
   ['/books/1/lose/', undefined, 'the action `book-lose` destroyed the record that it must return'],
 ])('an invalid result of %s is a 500, and the log explains it: %p', async (path, given, message) => {
