@@ -76,6 +76,9 @@ export function makeBookServer({
   ]
   for (const [method, path, handle] of all) table.add({ name: `book${path}`, method, path, handle, source: 'test' })
   table.renderProblems('/api/plain/', (problem) => ({ error: problem.message }))
+  table.renderProblems('/api/broken/', () => {
+    throw new Error('canary')
+  })
   const log = {
     info: (entry: LogEntry) => void logged.push(entry),
     error: (entry: LogEntry) => void errors.push(entry),

@@ -253,6 +253,13 @@ test.each([['http://other.example'], ['http://other.example/'], ['HTTPS://other.
   },
 )
 
+test('bytes that are not a request get a problem document where the renderer of problems throws', async () => {
+  const { answers, closed } = await talk(books.url, request('GET', '/api/broken/', ['No colon']))
+  expect(answers).toMatchObject([{ status: 400, headers: { 'content-type': 'application/problem+json' } }])
+  expect(JSON.parse(answers[0]?.body ?? '')).toMatchObject({ type: '/problems/malformed-request' })
+  expect(closed).toBe(true)
+})
+
 describe('an invalid response of a handler is a 500, and the log explains it', () => {
   test.each([
     ['low', 'a handler returned the status 199; it must be between 200 and 599'],
