@@ -1,4 +1,5 @@
 import type { Connection } from '../../../db/database.js'
+import { type Privileges, PRIVILEGES } from './privileges.js'
 import { TRIGGERS, type WritingTrigger } from './triggers.js'
 import { ANSWERS } from '../../../config/parse/answers-model.js'
 import { KEYS } from '../../../config/parse/keys-model.js'
@@ -35,6 +36,7 @@ export interface InspectedTable {
   readonly rowSecurity: boolean
   /** Whether rows can be inserted, updated and deleted, according to PostgreSQL, without regard to rules and privileges. */
   readonly writable: boolean
+  readonly privileges: Privileges
   readonly comment: string | null
   readonly columns: readonly InspectedColumn[]
   readonly constraints: readonly InspectedPart[]
@@ -204,6 +206,7 @@ const TABLES = `
     'rows', case when c.relkind not in ('v', 'f') and c.reltuples >= 0 then c.reltuples::bigint end,
     'width', case when c.reltuples >= ${FEWEST_ROWS} then (pg_table_size(c.oid) / c.reltuples)::bigint end,
     'writable', pg_relation_is_updatable(c.oid, false) & 28 = 28,
+    'privileges', (${PRIVILEGES}),
     'triggers', (${TRIGGERS}),
     'rowSecurity', c.relrowsecurity,
     'special', case

@@ -9,6 +9,9 @@ export const NO_FIELD = 'nothing can be added while migrations make the table: t
 /** The command that follows tables of others. */
 export const UPDATE = 'snippetctl introspect --update'
 
+/** Ends reports of parts that the database user may not read. */
+export const UNREADABLE = `the database user may not read it; once it may: ${UPDATE}`
+
 /** How errors of a constraint that the file cannot declare get a message. */
 export function adviceForMessage(constraint: string): string {
   return `no plan changes it, and its errors can have a message: \`messages: ${formatValue({ [constraint]: '…' })}\``

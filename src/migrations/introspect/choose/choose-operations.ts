@@ -1,6 +1,7 @@
 import { isReading, type Operation, OPERATIONS, READS } from '../../../config/core-spec.js'
 import type { CatalogColumn } from '../catalog/catalog.js'
 import { isOpaque } from '../catalog/representable.js'
+import { isPermitted } from '../catalog/privileges.js'
 import { fillsNewRows } from '../catalog/trigger-columns.js'
 import { isShown, type Table } from './table.js'
 
@@ -26,10 +27,21 @@ export function operationsWithKey(table: Table, columns: readonly CatalogColumn[
     const reason = inspected.special ?? 'it takes no changes'
     return { operations: READS, left: [`${inspected.name}: records can only be read: ${reason}; nothing can be added`] }
   }
-  const reason = reasonAgainstCreate(table, columns)
-  if (reason === undefined) return { operations: OPERATIONS, left: [] }
-  const operations = OPERATIONS.filter((operation) => operation !== 'create')
-  return { operations, left: [`${inspected.name}: no request can create records: ${reason}`] }
+  const forbidden = table.managed ? [] : OPERATIONS.filter((operation) => !isPermitted(operation, inspected.privileges))
+  const reason = forbidden.includes('create') ? undefined : reasonAgainstCreate(table, columns)
+  return {
+    operations: OPERATIONS.filter(
+      (operation) => !forbidden.includes(operation) && (operation !== 'create' || reason === undefined),
+    ),
+    left: [
+      ...(reason === undefined ? [] : [`${inspected.name}: no request can create records: ${reason}`]),
+      ...(forbidden.length === 0
+        ? []
+        : [
+            `${inspected.name}: not among the operations: ${forbidden.join(', ')}: the database user lacks the privileges; once it has them, the resource can have these operations`,
+          ]),
+    ],
+  }
 }
 
 /** Why no request can create a record, and what would change that; undefined if one can. */

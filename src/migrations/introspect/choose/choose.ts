@@ -13,8 +13,9 @@ import { readTableName } from '../../../fields/table-name.js'
 import { adviceForKey, chooseKey } from './choose-key.js'
 import { operationsOf } from './choose-operations.js'
 import { isShown, type Table } from './table.js'
-import { NO_FIELD, unmanagedModel } from './advice.js'
+import { NO_FIELD, UNREADABLE, unmanagedModel } from './advice.js'
 import type { SchemaInspection, InspectedTable } from '../catalog/inspect.js'
+import { withoutColumns } from '../catalog/privileges.js'
 import { reasonAgainstManaging } from '../record.js'
 import { notesOnWrites, triggerOn } from '../catalog/trigger-columns.js'
 
@@ -89,8 +90,13 @@ export function chooseModels(
       return reason ? [[table.name, reason] as const] : []
     }),
   )
+  const unreadable = new Map(
+    managed ? [] : inspected.tables.map((table) => [table.name, newUnreadable(table, again)] as const),
+  )
   const used = catalog.map((table) =>
-    managed && !unmanageable.has(table.name) ? table : { ...table, columns: table.columns.map(asUsed) },
+    managed && !unmanageable.has(table.name)
+      ? table
+      : withoutColumns({ ...table, columns: table.columns.map(asUsed) }, unreadable.get(table.name) ?? []),
   )
   const tables = wanted.filter(isMade).flatMap((table): readonly Table[] => {
     const live = find(used, table.name)
@@ -122,8 +128,16 @@ export function chooseModels(
       ...wanted
         .filter((table) => isMade(table) && table.columns.length === 0)
         .map(({ name }) => `${name} has no model: it has no columns; nothing can be added`),
+      ...wanted
+        .filter(({ name, columns }) => columns.length > 0 && unreadable.get(name)?.length === columns.length)
+        .map(({ name }) => `${name} has no model: ${UNREADABLE}`),
     ],
   }
+}
+
+/** The columns that the database user may not read, and that no field describes already. */
+function newUnreadable({ name, privileges }: InspectedTable, again: ChooseOptions['again']): readonly string[] {
+  return privileges.unreadable.filter((column) => !again?.get(name)?.has(column))
 }
 
 /** Names the models by their tables, and by their schemas too where two tables have one name. */
@@ -248,6 +262,9 @@ function chooseModel({ table, chosenKey, columns, fieldless, related, fields }: 
         : [`${live.name}: records can only be listed: ${reason}; ${adviceForKey(table, columns, byColumn)}`]),
       ...leftOfOperations,
       ...(managed ? [] : notesOnWrites(inspected, columns)),
+      ...inspected.privileges.unreadable
+        .filter((column) => find(live.columns, column) === undefined)
+        .map((column) => `${live.name}.${column}: no field: ${UNREADABLE}`),
       ...fieldless.map((column) => `${live.name}.${column.name}: no field: ${reasonOf(column)}; ${NO_FIELD}`),
       ...chosen.flatMap(({ left }) => left),
       ...leftOfLists,

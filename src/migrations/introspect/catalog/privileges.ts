@@ -1,0 +1,57 @@
+import type { Operation } from '../../../config/core-spec.js'
+import type { CatalogTable } from './catalog.js'
+
+/** The privileges of the database user for a table or view. */
+export interface Privileges {
+  /** The columns that it may not read. */
+  readonly unreadable: readonly string[]
+  /** Whether it may insert into the whole table, and use the counters of its columns. */
+  readonly insert: boolean
+  readonly update: boolean
+  readonly delete: boolean
+}
+
+/**
+ * The privileges for the table `c` in the schema `n`, as JSON. The `case` keeps PostgreSQL from calling the function of sequences for indexes,
+ * which is an error.
+ */
+export const PRIVILEGES = `
+  select jsonb_build_object(
+    'unreadable', (
+      select coalesce(jsonb_agg(a.attname order by a.attnum), '[]') from pg_attribute a
+      where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+        and not (has_schema_privilege(n.oid, 'usage') and has_column_privilege(c.oid, a.attnum, 'select'))
+    ),
+    'insert', has_table_privilege(c.oid, 'insert') and not exists (
+      select from pg_depend p join pg_class s on s.oid = p.objid
+      where p.classid = 'pg_class'::regclass and p.refclassid = 'pg_class'::regclass and p.refobjid = c.oid and p.deptype = 'a'
+        and case when s.relkind = 'S' then not has_sequence_privilege(s.oid, 'usage, update') end
+    ),
+    'update', has_table_privilege(c.oid, 'update'),
+    'delete', has_table_privilege(c.oid, 'delete'))`
+
+/** The privilege that an operation needs besides reading. */
+const NEEDED: Partial<Record<Operation, 'insert' | 'update' | 'delete'>> = {
+  create: 'insert',
+  update: 'update',
+  partial_update: 'update',
+  destroy: 'delete',
+}
+
+/** Whether the database user may perform an operation. */
+export function isPermitted(operation: Operation, privileges: Privileges): boolean {
+  const needed = NEEDED[operation]
+  return needed === undefined || privileges[needed]
+}
+
+/** A table without some columns, and without the constraints and indexes that need them. */
+export function withoutColumns(table: CatalogTable, hidden: readonly string[]): CatalogTable {
+  if (hidden.length === 0) return table
+  const isHidden = (column: string | null) => column !== null && hidden.includes(column)
+  return {
+    ...table,
+    columns: table.columns.filter(({ name }) => !isHidden(name)),
+    constraints: table.constraints.filter(({ columns }) => !columns.some(isHidden)),
+    indexes: table.indexes.filter(({ uses }) => !uses.some(isHidden)),
+  }
+}

@@ -1,0 +1,110 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import type { Database } from '../../../src/db/database.js'
+import { openDatabase } from '../../../src/db/open.js'
+import { type Introspected, introspect } from '../../../src/migrations/introspect/introspect.js'
+import { type Api, startApi } from '../../support/api.js'
+import { openTestDatabase, type TestDatabase } from '../../support/database.js'
+import { runSql } from '../../support/existing.js'
+import { sendBackAll } from '../../support/round-trip.js'
+
+const ROLE = `clerk_${process.pid}`
+
+const SQL = `
+  create role ${ROLE} login password 'clerk';
+  grant usage on schema public to ${ROLE};
+  create table salaries (id integer primary key, amount integer);
+  create table people (id integer primary key, name text, born date unique, salary integer references salaries);
+  create table badges (code text primary key, secret integer);
+  create table visits (id serial primary key, person integer references people, badge text references badges);
+  create index on visits (person);
+  create table notes (id integer primary key, text text);
+  create table logs (id integer primary key, text text);
+  create schema closed;
+  create table closed.files (id integer primary key);
+  insert into salaries values (1, 10);
+  insert into people values (1, 'Ada', '1815-12-10', 1);
+  insert into badges values ('a', 1);
+  insert into visits values (7, 1, 'a');
+  insert into notes values (1, 'x');
+  insert into logs values (1, 'x');
+  grant select (id, name, salary) on people to ${ROLE};
+  grant select (secret) on badges to ${ROLE};
+  grant select, insert, update on visits to ${ROLE};
+  grant all on notes, closed.files to ${ROLE};
+  grant select, delete on logs to ${ROLE};
+`
+
+let folder: string
+let database: TestDatabase
+let clerk: Database
+let found: Introspected
+let api: Api
+
+/** Opens the database as the role; the connection of an embedded one is the only one, and changes its role. */
+async function openAsRole(): Promise<Database> {
+  if (database.url === undefined) {
+    await database.query({ text: `set role ${ROLE}`, values: [] })
+    return database
+  }
+  const url = new URL(database.url)
+  url.username = ROLE
+  url.password = 'clerk'
+  return openDatabase({ url: url.href, directory: '' }, {})
+}
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'privileges-'))
+  database = await openTestDatabase('')
+  await runSql(database, SQL)
+  clerk = await openAsRole()
+  found = await introspect(clerk, { file: 'resources.yaml', directory: folder, schemas: ['public', 'closed'] })
+  api = await startApi(found.text, { database: clerk })
+})
+afterAll(async () => {
+  await api.close()
+  if (clerk !== database) await clerk.close()
+  await runSql(database, `reset role; drop owned by ${ROLE}; drop role ${ROLE}`)
+  await database.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+test('a resource has the operations that the privileges of the database user permit', () => {
+  expect(Object.fromEntries(found.models.map(({ name, operations }) => [name, operations]))).toEqual({
+    badges: ['list'],
+    logs: ['list', 'retrieve', 'destroy'],
+    notes: ['list', 'create', 'retrieve', 'update', 'partial_update', 'destroy'],
+    people: ['list', 'retrieve'],
+    visits: ['list', 'retrieve', 'update', 'partial_update'],
+  })
+})
+
+test('tables and columns that the database user may not read are left out and reported', () => {
+  const fields = Object.fromEntries(found.models.map((model) => [model.name, model.fields.map(({ name }) => name)]))
+  expect(fields).toMatchObject({ badges: ['secret'], people: ['id', 'name', 'salary'] })
+  const why = 'the database user may not read it; once it may: snippetctl introspect --update'
+  expect(found.left).toEqual(
+    expect.arrayContaining([
+      `salaries has no model: ${why}`,
+      `closed.files has no model: ${why}`,
+      `people.born: no field: ${why}`,
+      `badges.code: no field: ${why}`,
+      'logs: not among the operations: create, update, partial_update: the database user lacks the privileges; once it has them, the resource can have these operations',
+    ]),
+  )
+})
+
+test('every list responds, and records that are sent back are accepted', async () => {
+  for (const { name } of found.models) expect(await sendBackAll(api, `/api/${name}/`)).toHaveLength(1)
+  expect((await api.send('POST', '/api/notes/', { id: 2, text: 'y' })).status).toBe(201)
+  expect((await api.fetch('/api/logs/1/', { method: 'DELETE' })).status).toBe(204)
+})
+
+test('an update keeps the fields whose columns the database user may no longer read', async () => {
+  const text = found.text.replace('    name:', '    born:   { type: date, unique: true, nullable: true }\n      name:')
+  expect(text).not.toBe(found.text)
+  const updated = await introspect(clerk, { file: 'resources.yaml', directory: folder, text, update: true })
+  expect(updated.changes).toEqual([])
+})
