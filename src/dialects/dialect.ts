@@ -120,6 +120,8 @@ export interface Dialect {
   readonly unpaged: 'everything' | 'first page'
   /** All other parameters that are not filters. */
   readonly parameters: readonly string[]
+  /** Whether one parameter holds the values of a list, separated by commas as in `splitList`. */
+  readonly commas?: true
   /** The search parameter, or the member of one; undefined if there is none. */
   readonly search?: string
   /** @throws Problem `invalid_query` */

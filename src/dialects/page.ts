@@ -15,6 +15,7 @@ export const page: Dialect = {
   paging: PAGING,
   unpaged: 'first page',
   parameters: ['ordering'],
+  commas: true,
   search: SEARCH,
   read(given, words) {
     const names = words.searches ? [...OWN, SEARCH] : OWN

@@ -112,7 +112,9 @@ function dialectFilters(spec: ResourceSpec, { filters }: ListDescription): reado
       if (lookup === undefined) return []
       const described = queryParameter(describeFilter({ name, path, field, related, lookup }, spec))
       const list = lookup === exact && lookups.has(isIn) ? VALUES.list : lookup.operand.list
-      return [list ? repeated(described, list.limits(mostValuesOf(spec, { field, related }))) : described]
+      if (!list) return [described]
+      const isRepeated = !spec.dialect?.commas || lookup === exact
+      return [listParameter(described, list.limits(mostValuesOf(spec, { field, related })), isRepeated)]
     }),
   )
 }
@@ -199,8 +201,11 @@ interface ListLimits {
   readonly uniqueItems?: true
 }
 
-/** Converts a parameter with one or several comma-separated values to a repeated parameter. */
-export function repeated({ schema, ...described }: JsonPart, limits: ListLimits): JsonPart {
+/**
+ * A parameter with one or several values.
+ * @param explode whether it is repeated for each value; otherwise they are separated by commas
+ */
+export function listParameter({ schema, ...described }: JsonPart, limits: ListLimits, explode: boolean): JsonPart {
   const { items = schema } = schema as JsonSchema
-  return { ...described, style: 'form', explode: true, schema: { type: 'array', items, minItems: 1, ...limits } }
+  return { ...described, style: 'form', explode, schema: { type: 'array', items, minItems: 1, ...limits } }
 }

@@ -41,6 +41,11 @@ describe('a list', () => {
     ['/page/books?author=1&author=2&page_size=4', [1, 3, 4, 6]],
     ['/page/books?pages__gte=400&pages__lte=410', [40, 41]],
     ['/page/books', from(1, 10)],
+    ['/page/books?id__in=3,1,2', [1, 2, 3]],
+    ['/page/books?id__in=3,1&id__in=2', [1, 2, 3]],
+    ['/page/books?title__in=Book%2003,Book%5C%2C%2004,Book%2005', [3, 5]],
+    ['/page/books?status__in=draft,published&page_size=2', [1, 2]],
+    ['/page/books?pages__range=30,50', [3, 4, 5]],
     ['/json-server/books', from(1, BOOKS)],
     ['/crud/books?limit=10&page=2&offset=10', from(11, 20)],
     ['/json-server/books?_start=30', from(31, BOOKS)],
@@ -105,7 +110,7 @@ describe('a list', () => {
     ],
     ['/page/books?page=0', '`page` must be a whole number from 1'],
     ['/page/books?pages__gte=1&pages__gte=2', '`pages__gte` must have one value'],
-    ['/page/books?pages__gt=1', 'no comparison `pages__gt`; `pages` supports gte, lte, isnull'],
+    ['/page/books?pages__gt=1', 'no comparison `pages__gt`; `pages` supports gte, lte, range, isnull'],
     ['/json-server/books?_start=5&_end=5', '`_end` must be larger than `_start`'],
     ['/json-server/books?_sort=title&_order=up', '`_order` must be asc or desc'],
     ['/json-server/books?_order=asc', '`_order` has more entries than `_sort`'],
@@ -200,7 +205,7 @@ describe('a list', () => {
       [
         ...['page', 'page_size', 'cursor', 'ordering', 'id', 'id__in', 'author', 'author__in'],
         ...['title', 'title__in', 'title__icontains', 'title__istartswith'],
-        ...['status', 'status__in', 'status__ne', 'pages__gte', 'pages__lte', 'pages__isnull'],
+        ...['status', 'status__in', 'status__ne', 'pages__gte', 'pages__lte', 'pages__range', 'pages__isnull'],
       ],
       '204',
     ],
@@ -224,6 +229,15 @@ describe('a list', () => {
     const names = paths[`/${mount}/books${end}`]?.get.parameters.map(({ name }) => name) ?? []
     expect(names.toSorted()).toEqual(parameters.toSorted())
     expect(Object.keys(paths[`/${mount}/books/{id}${end}`]?.delete.responses ?? {})).toContain(destroyed)
+  })
+
+  test('describes which parameters are repeated, and which have values separated by commas (page)', async () => {
+    const { paths } = (await (await api.fetch('/openapi.json')).json()) as {
+      paths: Record<string, { get: { parameters: { name: string; explode?: boolean }[] } }>
+    }
+    const all = paths['/page/books/']?.get.parameters ?? []
+    const explodes = ['id', 'id__in', 'pages__range'].map((name) => all.find((each) => each.name === name)?.explode)
+    expect(explodes).toEqual([true, false, false])
   })
 
   test('has the envelope of its dialect', async () => {

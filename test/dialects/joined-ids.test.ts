@@ -126,6 +126,7 @@ test.each([
   ['page', `id=${encodeURIComponent(some[0] ?? '')}&id=${encodeURIComponent(some[1] ?? '')}`, [IDS[1], IDS[2]]],
   ['page', 'ordering=-id', IDS.toReversed()],
   ['page', 'id=2~a&quantity__gte=100', []],
+  ['page', 'id__in=2~a,1~a&ordering=-id', [IDS[2], IDS[0]]],
   ['json-server', some.map((id) => `id=${encodeURIComponent(id)}`).join('&'), [IDS[1], IDS[2]]],
   ['json-server', '_sort=id&_order=desc&_start=0&_end=2', [IDS[3], IDS[2]]],
   ['simple-rest', `filter=${text({ id: some })}`, [IDS[1], IDS[2]]],

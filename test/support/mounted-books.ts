@@ -23,7 +23,7 @@ resources:
   book:
     model: book
     path: /books/
-    filterable: { title: [exact, icontains, istartswith], status: [exact, ne], pages: [gte, lte, isnull], author: [exact] }
+    filterable: { title: [exact, icontains, istartswith], status: [exact, ne], pages: [gte, lte, range, isnull], author: [exact] }
     orderable: [title, pages]
     pagination: { max_page_size: 20 }
     bulk: [create]

@@ -8,7 +8,7 @@ import { exact } from '../../lookups/exact.js'
 import { isIn } from '../../lookups/in.js'
 import type { Lookup } from '../../lookups/lookup.js'
 import { ne } from '../../lookups/ne.js'
-import { MAX_VALUES, parseValues } from '../../lookups/operands.js'
+import { MAX_VALUES, parseValues, splitList } from '../../lookups/operands.js'
 import { offsetPage } from '../../pagination/by-offset.js'
 import type { Ordered, PageRequest, Parameters } from '../../pagination/paginator.js'
 import { rejected } from '../../dialects/parameters.js'
@@ -49,9 +49,11 @@ export function compileDialectList(
   const unpaged = { offset: 0n, size: dialect.unpaged === 'everything' ? undefined : pagination.pageSize }
   const total = pagination.count === 'none' ? 'capped' : pagination.count
 
-  const readCondition = (comparison: Comparison): readonly Condition[] => {
-    const offered = lookups.get(comparison.field)
-    const lookup = comparison.lookups.find((each) => offered?.lookups.has(each))
+  const readCondition = (asked: Comparison): readonly Condition[] => {
+    const offered = lookups.get(asked.field)
+    const lookup = asked.lookups.find((each) => offered?.lookups.has(each))
+    const isSplit = dialect.commas && lookup?.operand.list !== undefined
+    const comparison = isSplit ? { ...asked, values: asked.values.flatMap(splitList) } : asked
     if (byId && lookup && comparison.field === JOINED_ID) return [byId.conditionOf(comparison)]
     if (offered !== undefined && lookup !== undefined)
       return toConditions(comparison, {
