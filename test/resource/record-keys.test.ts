@@ -23,6 +23,10 @@ models:
     fields:
       id: { type: uuid, primary_key: true, key: client }
       name: { type: string, max: 80, nullable: true }
+  country:
+    table: countries
+    fields:
+      code: { type: char, length: 2, primary_key: true, key: client }
   order:
     fields:
       id: { type: bigint, primary_key: true }
@@ -51,6 +55,7 @@ resources:
   account: { model: account, path: /accounts/, url: true, links: { customer: customer-detail } }
   product: { model: product, path: /products/, url: true, bulk: [create, partial_update, destroy], idempotency: optional }
   tag: { model: tag, path: /tags/, url: true }
+  country: { model: country, path: /countries/, url: true, filterable: { code: [exact] } }
   order: { model: order, path: /orders/, url: true, links: { customer: customer-detail }, expand: [customer] }
   line:
     model: line
@@ -204,6 +209,14 @@ describe('keys that clients give', () => {
       409,
       { '1.id': 'Id is taken by another record' },
     ])
+  })
+
+  test('of the type `char` have one spelling, without spaces at the end', async () => {
+    await post('/api/countries/', { code: 'D' })
+    const statuses = ['/D/', '/D%20/', '/?code=D', '/?code=D%20'].map(async (path) => {
+      return (await api.fetch(`/api/countries${path}`)).status
+    })
+    expect(await Promise.all(statuses)).toEqual([200, 404, 200, 400])
   })
 
   test('may be UUIDs', async () => {

@@ -63,7 +63,8 @@ export const char: FieldType<string, CharOptions> = {
   longest: ({ length }) => length,
   select: (column) => `${column}::text`,
   read,
-  parse: (text) => (isStorable(text) ? text : undefined),
+  // PostgreSQL ignores spaces at the end when it compares: with them, a key would have several addresses.
+  parse: (text) => (isStorable(text) && !text.endsWith(' ') ? text : undefined),
   fromJson,
   write,
 }
