@@ -28,7 +28,8 @@ export function compileInput(fields: readonly FieldSpec[], compile: CompileSchem
       const known = names.length === 0 ? 'this path has none' : `the parameters are ${names.join(', ')}`
       if (!field) throw new Problem('invalid_query', `${quote(name)} is not a parameter here; ${known}`)
       const value = field.type.parse(text, field.options)
-      if (value === undefined) {
+      // JSON has no such numbers: they would be written as null.
+      if (value === undefined || (typeof value === 'number' && !Number.isFinite(value))) {
         const type = field.type.name
         throw new Problem('invalid_query', `the value of ${quote(name)} is not valid for a field of the type ${type}`)
       }

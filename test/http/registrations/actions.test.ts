@@ -41,6 +41,7 @@ const plugin: Plugin = (app) => {
     summary: 'Draw a cover',
     input: {
       width: { type: 'integer', maximum: 9, nullable: true },
+      scale: { type: 'float', nullable: true },
       tags: { type: 'array', items: { type: 'string' }, nullable: true },
     },
     output: { text: { type: 'text' } },
@@ -177,6 +178,8 @@ describe('an action', () => {
     ['another method', 'DELETE', '/books/1/lend/', undefined, 405],
     ['an undeclared query parameter', 'GET', '/books/1/cover/?height=1', undefined, 400],
     ['a query parameter of another type', 'GET', '/books/1/cover/?width=wide', undefined, 400],
+    ['a number that JSON does not have', 'GET', '/books/1/cover/?scale=NaN', undefined, 400],
+    ['an infinite number', 'GET', '/books/1/cover/?scale=-Infinity', undefined, 400],
     ['a query parameter that violates a rule', 'GET', '/books/1/cover/?width=10', undefined, 400],
   ])('rejects %s', async (_case, method, path, body, status) => {
     const response = await api.fetch(path, { method, ...(body && { body, headers: JSON_TYPE }) })
@@ -194,7 +197,7 @@ describe('an action', () => {
 
   test('lists the query parameters it accepts', async () => {
     expect(await (await api.fetch('/books/1/cover/?height=1')).json()).toMatchObject({
-      detail: '`height` is not a parameter here; the parameters are width, tags',
+      detail: '`height` is not a parameter here; the parameters are width, scale, tags',
     })
   })
 
