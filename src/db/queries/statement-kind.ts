@@ -46,8 +46,8 @@ export function unknownCalls(text: string): readonly string[] {
   return callsOf(codeOf(text))
 }
 
-/** A name before a parenthesis, with its schema; quoted names were replaced. */
-const CALL = /([\w$"]+(?:\s*\.\s*[\w$"]+)*)\s*\(/g
+/** A name before a parenthesis, with its schema; quoted names were replaced. Only ASCII has spaces in SQL: others are letters. */
+const CALL = /([\w$"\u0080-\uffff]+(?:[\t-\r ]*\.[\t-\r ]*[\w$"\u0080-\uffff]+)*)[\t-\r ]*\(/g
 
 function callsOf(code: string): readonly string[] {
   const names = [...code.matchAll(CALL)].map(([, name = '']) => name)

@@ -238,6 +238,11 @@ describe('a model in a request with a scope', () => {
         models.loan.query().select(models.loan.raw("query_to_xml('select * from books', true, true, '')")),
       'it calls the function `query_to_xml`',
     ],
+    [
+      'a function whose name has letters beyond ASCII',
+      ({ models }) => models.loan.query().select(models.loan.raw('été()')),
+      'it calls the function `été`',
+    ],
   ])('rejects a query that cannot be scoped: %s', async (_what, next, message) => {
     await expect(run(next)).rejects.toThrow(`the query of a model cannot be limited to the scope of the request: `)
     await expect(run(next)).rejects.toThrow(message)
