@@ -134,9 +134,13 @@ export function referredKeyOf(error: unknown, table: string): NamedKey | undefin
   return namedKey(cause.detail)
 }
 
-/** Returns the message about a text that the server failed to convert; undefined for other errors. Its language, and so its quotes, vary. */
+/**
+ * Returns the message about a text that is not an integer; undefined for other errors, such as that of an enum, whose text is the client's. The
+ * language of the message, and so its quotes, vary.
+ */
 export function failedConversionOf(error: unknown): string | undefined {
-  return codeOf(error) === '22P02' ? driverError(error)?.message : undefined
+  const isInteger = String(routineOf(error)).startsWith('pg_strtoint32')
+  return codeOf(error) === '22P02' && isInteger ? driverError(error)?.message : undefined
 }
 
 /**
