@@ -4,7 +4,7 @@ import { unsettableMembers } from '../features/index.js'
 import { membersOf } from '../features/selection.js'
 import type { Json } from '../foundation/json.js'
 import type { JsonBody } from '../foundation/json-body.js'
-import { acceptsLink, type Links } from './bodies/links.js'
+import { acceptsLink, detailName, type Links } from './bodies/links.js'
 import { type BodyMode, compileBody, invalid } from './bodies/body.js'
 import { bodyLimit } from './bodies/body-limit.js'
 import { compileStored } from './computed.js'
@@ -12,7 +12,7 @@ import { compileDialectList } from './lists/dialect-list.js'
 import { compileExport, compileList, type ListRequest } from './lists/list.js'
 import type { ResourceAccess } from './access.js'
 import type { Id, ListPlan, Selection } from './plan.js'
-import { encodeSegment } from './keys/path-segment.js'
+import { encodeSegment, plainWords } from './keys/path-segment.js'
 import { type ListParameters, quote, formatQuery } from './query.js'
 import { keyOf, type RecordKey } from './keys/record-key.js'
 import { compileRecordQuery } from './record-query.js'
@@ -115,7 +115,7 @@ export function compileResource(spec: ResourceSpec, links: Links, compile: Compi
     bodyLimit: bodyLimit(fields, spec.maxBody),
     bulkLimit: bodyLimit(fields, spec.maxBody, spec.bulk.max),
     key,
-    parseId: key.parse,
+    parseId: (text: string) => key.parse(plainWords(text, links.words(detailName(spec.name)))),
     parseList: (asked: string | ListParameters) => readList(typeof asked === 'string' ? asked : formatQuery(asked)),
     parseExport: compileExport(spec, linked.readLink),
     parseSelection: readSelection ?? (() => undefined),

@@ -265,7 +265,7 @@ describe('keys of text', () => {
     expect(await json(await api.send('PATCH', path, { name: 'y' }))).toEqual({ url: path, id, name: 'y' })
     const bulk = await api.send('PATCH', '/api/customers/', [{ id, name: 'z' }])
     expect([bulk.status, await json(bulk)]).toEqual([200, [{ url: path, id, name: 'z' }]])
-    const ids = new URLSearchParams({ ids: segment === '%62ulk' || segment === '%63ount' ? id : segment })
+    const ids = new URLSearchParams({ ids: segment })
     expect((await api.fetch(`/api/customers/?${ids}`, { method: 'DELETE' })).status).toBe(204)
     expect(await rawStatus(path)).toBe(404)
   })

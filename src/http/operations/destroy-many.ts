@@ -55,7 +55,7 @@ function readIds(resource: Resource, search: string): readonly Id[] {
   if (text === '') reject('the parameter ids is missing: it lists the keys of the records to delete, such as ids=1,2')
   const texts = text.split(',')
   if (texts.length > max) reject(`the parameter ids lists ${texts.length} records; at most ${max} are allowed`)
-  const ids = texts.map((each) => [each, resource.key.parse(each)] as const)
+  const ids = texts.map((each) => [each, resource.parseId(each)] as const)
   const canonical = ids.map(([each, id]) => (id === undefined ? each : resource.key.text(id)))
   const twice = texts.find((_, place) => canonical.indexOf(canonical[place] ?? '') !== place)
   if (twice !== undefined) reject(`the parameter ids names ${quote(twice)} twice`)

@@ -26,3 +26,15 @@ export function escapeWord(word: string): string {
   const [first = ''] = word
   return `%${(first.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(2, '0')}${word.slice(1)}`
 }
+
+/**
+ * Undoes `escapeWord` in the end of a record's path.
+ * @param words for each of its segments, the words that other paths have at its place
+ */
+export function plainWords(path: string, words: readonly (readonly string[])[]): string {
+  if (!path.includes('%')) return path
+  const segments = path
+    .split('/')
+    .map((segment, at) => words[at]?.find((word) => escapeWord(word) === segment) ?? segment)
+  return segments.join('/')
+}
