@@ -5,7 +5,10 @@ export const isnull: Lookup<boolean> = {
   name: 'isnull',
   isOffered: () => true,
   operand: FLAG,
-  sql: (column, { value }) => `${column} is ${value ? 'null' : 'not null'}`,
+  sql: (column, { field, value }) =>
+    field.type.mayBeRow
+      ? `${column} is ${value ? 'not distinct' : 'distinct'} from null`
+      : `${column} is ${value ? 'null' : 'not null'}`,
   holds: (stored, [flag]) => (stored === null) === (flag === 'true'),
   ofNull: true,
   index: () => 'useful',

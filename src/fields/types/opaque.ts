@@ -24,6 +24,7 @@ export const opaque: FieldType<string, OpaqueOptions> = {
   comparisons: [],
   orderable: false,
   key: false,
+  mayBeRow: true,
   examples: [],
   column: ({ column_type }) => column_type,
   fromColumn: ({ type, collation }) =>
