@@ -4,7 +4,7 @@ import type { Scopes } from '../../resource/plan.js'
 import type { Connection, Result, QueueKey } from '../database.js'
 import type { ConstraintErrors } from '../driver/field-errors.js'
 import { explaining, isReferredTo, toProblem, toReferred, toStatementFailure } from '../driver/errors.js'
-import { constraintErrorsOf, referrersOf } from '../records/guards.js'
+import { constraintErrorsByTable, referrersOf } from '../records/guards.js'
 import { type BindModels, compileModels } from './models.js'
 import { knexOver, type Query, type SendQuery } from './query-knex.js'
 import type { StatementKind } from './statement-kind.js'
@@ -27,8 +27,7 @@ export interface Queries {
 export function compileQueries(spec: AppSpec): Queries {
   const { models, answers } = spec
   let constraintErrors: ReadonlyMap<string, ConstraintErrors> | undefined
-  const guarded = () =>
-    (constraintErrors ??= new Map(models.map((model) => [model.table, constraintErrorsOf(model, models)])))
+  const guarded = () => (constraintErrors ??= constraintErrorsByTable(models))
   const toFailure = (error: unknown, { kind, scopes }: QueryOptions): unknown => {
     if (kind === 'read') return toStatementFailure(error)
     if (isReferredTo(error)) {

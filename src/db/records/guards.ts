@@ -162,9 +162,14 @@ function fieldsIn(fields: readonly FieldSpec[], { columns }: NamedKey): readonly
   )
 }
 
+/** The errors of constraints by the names that errors have: of tables, without their schemas. */
+export function constraintErrorsByTable(models: readonly ModelSpec[]): ReadonlyMap<string, ConstraintErrors> {
+  return new Map(models.map((model) => [bareName(model.table), constraintErrorsOf(model, models)]))
+}
+
 /** Wraps a database so that a failed commit names the fields, as failed statements do. Errors of the work itself pass unchanged. */
 export function guardTransactions(database: Database, models: readonly ModelSpec[]): Database['transaction'] {
-  const constraintErrors = new Map(models.map((model) => [bareName(model.table), constraintErrorsOf(model, models)]))
+  const constraintErrors = constraintErrorsByTable(models)
   return async (work, options) => {
     let worked = false
     try {

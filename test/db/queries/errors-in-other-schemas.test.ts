@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import type { Plugin } from '../../../src/index.js'
+import { type Api, startApi } from '../../support/api.js'
+import { openTestDatabase, type TestDatabase } from '../../support/database.js'
+import { runSql } from '../../support/existing.js'
+
+const YAML = `version: 1
+database: { managed: false }
+plugins: [./plugin.mjs]
+models:
+  customer:
+    table: sales.Customers
+    fields:
+      id: { type: bigint, primary_key: true }
+      name: { type: text }
+      email: { type: text, unique: true }
+resources:
+  customer: { model: customer, path: /customers/ }
+`
+const plugin: Plugin = (app) =>
+  app.route('POST', '/adding/', 'adding', async ({ knex, body }) => {
+    const given = await body({ mediaTypes: ['application/json'], optional: false, limit: 1000 })
+    await knex('sales.Customers').insert({ name: given.value('name'), email: given.value('email') })
+    return { status: 204 }
+  })
+
+let database: TestDatabase
+let api: Api
+beforeAll(async () => {
+  database = await openTestDatabase('')
+  await runSql(
+    database,
+    `create schema sales;
+     create table sales."Customers" (id bigint generated always as identity primary key, name text not null check (name <> 'bad'),
+       email text not null unique)`,
+  )
+  api = await startApi(YAML, { database, plugin })
+})
+afterAll(async () => {
+  await api.close()
+  await database.close()
+})
+
+test.each(['/api/adding/', '/api/customers/'])(
+  '%s names the fields that a table in another schema rejects',
+  async (path) => {
+    expect((await api.send('POST', path, { name: 'Ada', email: path })).status).toBeLessThan(300)
+    const taken = await api.send('POST', path, { name: 'Bo', email: path })
+    expect([taken.status, await taken.json()]).toMatchObject([409, { errors: { email: expect.any(String) } }])
+    const bad = await api.send('POST', path, { name: 'bad', email: `${path}2` })
+    expect([bad.status, await bad.json()]).toMatchObject([400, { detail: expect.stringContaining('cannot be stored') }])
+  },
+)
