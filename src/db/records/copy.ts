@@ -39,6 +39,8 @@ interface CopyOptions {
 interface Column {
   readonly name: string
   readonly type: string
+  /** Whether every database sorts its values in the same order. */
+  readonly sortsAlike: boolean
 }
 
 /**
@@ -165,12 +167,12 @@ async function hasRows(connection: Connection, table: string): Promise<boolean> 
 }
 
 const COLUMNS = `
-  select attname, format_type(atttypid, atttypmod) from pg_attribute
+  select attname, format_type(atttypid, atttypmod), (attcollation in (0, 'pg_catalog."C"'::regcollation))::text from pg_attribute
   where attrelid = to_regclass($1) and attnum > 0 and not attisdropped and attgenerated = '' order by attnum`
 
 async function columnsOf(connection: Connection, { table }: ModelSpec): Promise<readonly Column[]> {
   const { rows } = await connection.query({ text: COLUMNS, values: [tableSql(table)] })
-  return rows.map(([name, type]) => ({ name: name ?? '', type: type ?? '' }))
+  return rows.map(([name, type, alike]) => ({ name: name ?? '', type: type ?? '', sortsAlike: alike === 'true' }))
 }
 
 /** The columns to copy: all columns of the source, which may have more than the model. */
@@ -214,17 +216,22 @@ async function copyTable(from: Connection, to: Connection, { model, columns, onR
 
 /** @returns the number of rows if both sides are equal */
 async function compareTable(from: Connection, to: Connection, copying: Copying): Promise<number> {
-  const reading = readingOf(copying)
+  const { model, columns, onRows } = copying
+  const isSorted = model.key.every(({ column }) =>
+    columns.some(({ name, sortsAlike }) => name === column && sortsAlike),
+  )
+  // Without a key, rows are read in an order that does not depend on the database.
+  const reading = readingOf({ columns, model: isSorted ? model : { ...model, key: [] } })
   const theirs = readTable(to, reading)[Symbol.asyncIterator]()
   let count = 0
   for await (const rows of readTable(from, reading)) {
     const { value = [] } = (await theirs.next()) as { readonly value?: readonly (readonly Cell[])[] }
     const wrong = rows.findIndex((cells, index) => !cells.every((cell, at) => cell === value[index]?.[at]))
-    if (wrong >= 0 || rows.length !== value.length) throw different(copying.model, count + Math.max(0, wrong) + 1)
+    if (wrong >= 0 || rows.length !== value.length) throw different(model, count + Math.max(0, wrong) + 1)
     count += rows.length
-    copying.onRows(rows.length)
+    onRows(rows.length)
   }
-  if (!(await theirs.next()).done) throw different(copying.model, count + 1)
+  if (!(await theirs.next()).done) throw different(model, count + 1)
   return count
 }
 

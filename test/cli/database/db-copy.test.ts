@@ -14,6 +14,14 @@ import { openShelves, type Shelves } from '../../support/shelves.js'
 // The target is a server, which the embedded run of the tests lacks.
 const onServer = testDatabaseKind() === 'postgres' ? describe : describe.skip
 
+const TAGS = `version: 1
+models:
+  tag:
+    fields:
+      name: { type: string, max: 40, collation: default, primary_key: true }
+resources:
+  tag: { model: tag, path: /tags/ }
+`
 const RECORDS = `{"author": [{"id": 7, "name": "Émile", "mentor": 9}, {"id": 9, "name": "George"}],
   "book": [
     {"id": 9007199254740993, "title": "😀\\u0001\\n", "price": "-99999999999999999999999999999999.01", "weight": 5e-324,
@@ -97,6 +105,36 @@ onServer('db copy', () => {
   ])('rejects the target $url', async ({ url, says }) => {
     const { code, stderr } = await copy(url)
     expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(says) })
+  })
+})
+
+onServer('db copy of texts as keys', () => {
+  let source: Shelves
+  let server: TestDatabase
+  const name = `copy_${process.pid}_in_another_order`
+  beforeAll(async () => {
+    source = await openShelves({ embedded: true, yaml: TAGS })
+    server = await openTestDatabase()
+    const text = `create database ${name} template template0 locale_provider icu icu_locale 'en-US' locale 'C.UTF-8'`
+    await server.query({ text, values: [] })
+  })
+  afterAll(async () => {
+    await server.query({ text: `drop database if exists ${name}`, values: [] })
+    await server.close()
+    await source.remove()
+  })
+
+  test('copies rows that the target sorts in another order', async () => {
+    const url = new URL(server.url ?? '')
+    url.pathname = `/${name}`
+    await source.project.write('records.json', '{"tag": [{"name": "a"}, {"name": "B"}, {"name": "c"}]}')
+    expect((await source.run('seed', 'records.json')).code).toBe(0)
+    const env = { DATABASE_URL: url.href }
+    expect((await runInHost(['migrate', 'up'], { cwd: source.project.folder, env })).code).toBe(0)
+    expect(await source.run('db', 'copy', '--to', url.href)).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('copied 3 rows of 1 table to'),
+    })
   })
 })
 
