@@ -135,6 +135,19 @@ describe('hooks of writes', () => {
     })
   })
 
+  test.each<[string, object]>([
+    ['price', { price: Number.NaN }],
+    ['printed_at', { printed_at: new Date('rubbish') }],
+    ['notes', { notes: { pages: [1, Number.POSITIVE_INFINITY] } }],
+  ])('fail, and store nothing, if they set `%s` to a value that JSON does not have', async (name, values) => {
+    hooks = { ...hooks, beforeCreate: () => values }
+    expect((await create({ title: 'Dune', price: '1.00' })).status).toBe(500)
+    expect(api.logged.findLast(({ event }) => event === 'failure')).toMatchObject({
+      cause: expect.objectContaining({ message: expect.stringContaining(`as \`${name}\`: JSON has no such value`) }),
+    })
+    expect(await titles()).toEqual([])
+  })
+
   test('run around a destroy, in its transaction', async () => {
     await create({ title: 'Dune' })
     committed = new Promise((resolve) => {
