@@ -1,4 +1,3 @@
-import { fail } from '../../foundation/fail.js'
 import type { GrantSpec, ModelSpec } from '../../config/spec.js'
 import type { Cell } from '../../fields/cell.js'
 import { withIndex } from '../../resource/bodies/items.js'
@@ -42,7 +41,7 @@ export function createsOn<Item, Items>({
   return {
     async create(bounds, row) {
       const [made] = (await sender.changeInTurn(statements.create(bounds, row), bounds)).rows.map(read)
-      return made ?? fail('an insert returned no row')
+      return made ?? rejectSkipped()
     },
 
     async createMany(bounds, rows) {
@@ -56,6 +55,7 @@ export function createsOn<Item, Items>({
             const place = placeOfTaken(model, filled, error)
             throw place === undefined ? error : withIndex(error, start + place)
           })
+        if (answered.length < some.length) rejectSkipped()
         made.push(...answered.map(read))
       }
       return made
@@ -176,6 +176,11 @@ export function recordsOn<Item, Items>({
         return item
       }),
   }
+}
+
+/** Before an insert, a trigger can return null to skip the row. */
+function rejectSkipped(): never {
+  throw new Problem('conflict', 'The database did not return the new record: a trigger has skipped or moved it')
 }
 
 /** Reads a row that begins with the key. */

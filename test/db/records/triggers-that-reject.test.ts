@@ -35,6 +35,7 @@ beforeAll(async () => {
   for (const text of [
     `create function judge() returns trigger language plpgsql as $$ begin
        if tg_op = 'DELETE' then raise 'book % is lent to Ada', old.id using constraint = 'books_in_use'; end if;
+       if new.title = 'skipped' then return null; end if;
        if new.title = 'secret' then raise 'the secret is 42'; end if;
        return new;
      end $$`,
@@ -63,6 +64,17 @@ test('an error that a trigger raises is a conflict, and its text, which may tell
     { id: 1, title: 'Dune' },
     { id: 2, title: 'draft one' },
   ])
+})
+
+test('a new record that a trigger skips is a conflict, and in bulk none of the others is stored', async () => {
+  const skipped = [
+    409,
+    '/problems/conflict',
+    'The database did not return the new record: a trigger has skipped or moved it',
+  ]
+  expect(await answer('POST', '/api/books/', { title: 'skipped' })).toEqual(skipped)
+  expect(await answer('POST', '/api/books/bulk/', [{ title: 'Emma' }, { title: 'skipped' }])).toEqual(skipped)
+  expect(await (await api.fetch('/api/books/')).json()).toHaveLength(2)
 })
 
 test('an error that names a constraint has the message of the configuration', async () => {
