@@ -68,7 +68,9 @@ export function reasonAgainstManaging({ special, columns }: InspectedTable): str
   const text = columns.find(({ type, foreign }) => foreign && isCitext({ type: type.replace(/\[\]$/, '') }))
   if (text) return `the type of its column ${text.name}, ${text.type}, does not exist in every database`
   const column = columns.find(({ foreign, foreignCollation }) => foreignCollation && !foreign)
-  return column && `the collation ${column.collation} of its column ${column.name} does not exist in every database`
+  if (column) return `the collation ${column.collation} of its column ${column.name} does not exist in every database`
+  const isForeign = columns.length > 0 && columns.every(({ foreign }) => foreign)
+  return isForeign ? 'the types of all its columns exist only in this database' : undefined
 }
 
 interface TablePlan {

@@ -97,6 +97,7 @@ const viewWithKey = (field: string) =>
 test('nothing is left out without being said', () => {
   expect(found.left).toEqual([
     `Late Orders: ${viewWithKey('order_id')}`,
+    'animals: tables inherit from it, and their rows can have the same keys: a request may then read or change several records; write `read_only: true` in the resource unless all keys differ',
     `counted: ${viewWithKey('films')}`,
     'dogs: records can only be listed: the table has no primary key; to find records by fields that identify them, for example, write `primary_key: [id]` and remove `operations: [list]`',
     'stones: no request can create records: shape is not null and has no default, and no request can set a point; once the column has a default: `generated: true` in its field, and no `operations` in the resource',
@@ -289,6 +290,24 @@ test('names that resources.yaml or lists use otherwise get another name, or no f
       expect(text).toContain('proto: ')
       expect(text).not.toContain('    filterable')
       expect(left).toEqual([expect.stringContaining('constructor.page: no filter: lists use the parameter page; ')])
+    },
+  ))
+
+test('a resource lacks the operations that rules of its table replace', () =>
+  onOther(
+    `create table letters (id integer primary key, text text); insert into letters values (1, 'a');
+     create rule kept as on delete to letters do instead nothing;
+     create rule sent as on insert to letters where new.text is null do instead nothing;
+     create rule heard as on update to letters do also notify letters`,
+    async ({ text, left }, other) => {
+      expect(text).toContain('operations: [list, retrieve, update, partial_update]')
+      expect(left).toEqual([
+        'letters: not among the operations: create, destroy: rules do something else instead; without the rules, the resource can have these operations',
+      ])
+      const api = await startApi(text, { database: other })
+      const changed = await api.send('PATCH', '/api/letters/1/', { text: 'b' })
+      expect([changed.status, await changed.json()]).toEqual([200, { id: 1, text: 'b' }])
+      await api.close()
     },
   ))
 

@@ -43,6 +43,9 @@ const TABLES: Readonly<Record<string, string>> = {
   'checks that contradict each other': `
     create table nothing (id serial primary key, low integer check (low between 10 and 1), tiny smallint check (tiny > 100000), long varchar(5) check (length(long) > 5),
       huge bigint check (huge > 100000000000000000000))`,
+  'a table whose columns are all of domains': `
+    create domain distance as bigint;
+    create table routes (length distance not null, climb distance)`,
   'domains of domains': `
     create type mood as enum ('sad', 'ok');
     create domain feeling as mood; create domain needed as feeling not null; create domain moods as mood[];

@@ -37,6 +37,10 @@ export interface InspectedTable {
   /** Whether rows can be inserted, updated and deleted, according to PostgreSQL, without regard to rules and privileges. */
   readonly writable: boolean
   readonly privileges: Privileges
+  /** The commands that rules of the table replace. */
+  readonly replaced: readonly ('insert' | 'update' | 'delete')[]
+  /** Whether other tables inherit from it, which are no partitions. */
+  readonly inherited: boolean
   readonly comment: string | null
   readonly columns: readonly InspectedColumn[]
   readonly constraints: readonly InspectedPart[]
@@ -196,6 +200,11 @@ const ATTACHED = `
     union all select 'row-level security' where c.relrowsecurity
   ) a(w)`
 
+/** Rules of views make them writable. */
+const REPLACED = `
+  select coalesce(jsonb_agg(distinct case ev_type when '2' then 'update' when '3' then 'insert' else 'delete' end), '[]')
+  from pg_rewrite where ev_class = c.oid and is_instead and c.relkind in ('r', 'p')`
+
 /** Empty parts of blocks distort the average of fewer rows. */
 const FEWEST_ROWS = 100
 
@@ -207,6 +216,8 @@ const TABLES = `
     'width', case when c.reltuples >= ${FEWEST_ROWS} then (pg_table_size(c.oid) / c.reltuples)::bigint end,
     'writable', pg_relation_is_updatable(c.oid, false) & 28 = 28,
     'privileges', (${PRIVILEGES}),
+    'replaced', (${REPLACED}),
+    'inherited', c.relkind <> 'p' and exists (select from pg_inherits where inhparent = c.oid),
     'triggers', (${TRIGGERS}),
     'rowSecurity', c.relrowsecurity,
     'special', case

@@ -30,8 +30,8 @@ export const PRIVILEGES = `
     'update', has_table_privilege(c.oid, 'update'),
     'delete', has_table_privilege(c.oid, 'delete'))`
 
-/** The privilege that an operation needs besides reading. */
-const NEEDED: Partial<Record<Operation, 'insert' | 'update' | 'delete'>> = {
+/** The command of a write, whose privilege it needs besides reading. */
+export const COMMANDS: Partial<Record<Operation, 'insert' | 'update' | 'delete'>> = {
   create: 'insert',
   update: 'update',
   partial_update: 'update',
@@ -40,8 +40,8 @@ const NEEDED: Partial<Record<Operation, 'insert' | 'update' | 'delete'>> = {
 
 /** Whether the database user may perform an operation. */
 export function isPermitted(operation: Operation, privileges: Privileges): boolean {
-  const needed = NEEDED[operation]
-  return needed === undefined || privileges[needed]
+  const command = COMMANDS[operation]
+  return command === undefined || privileges[command]
 }
 
 /** A table without some columns, and without the constraints and indexes that need them. */

@@ -1,7 +1,7 @@
 import { isReading, type Operation, OPERATIONS, READS } from '../../../config/core-spec.js'
 import type { CatalogColumn } from '../catalog/catalog.js'
 import { isOpaque } from '../catalog/representable.js'
-import { isPermitted } from '../catalog/privileges.js'
+import { COMMANDS, isPermitted } from '../catalog/privileges.js'
 import { fillsNewRows } from '../catalog/trigger-columns.js'
 import { isShown, type Table } from './table.js'
 
@@ -27,14 +27,21 @@ export function operationsWithKey(table: Table, columns: readonly CatalogColumn[
     const reason = inspected.special ?? 'it takes no changes'
     return { operations: READS, left: [`${inspected.name}: records can only be read: ${reason}; nothing can be added`] }
   }
+  const replaced = OPERATIONS.filter((operation) => inspected.replaced.some((each) => each === COMMANDS[operation]))
   const forbidden = table.managed ? [] : OPERATIONS.filter((operation) => !isPermitted(operation, inspected.privileges))
-  const reason = forbidden.includes('create') ? undefined : reasonAgainstCreate(table, columns)
+  const without = [...replaced, ...forbidden]
+  const reason = without.includes('create') ? undefined : reasonAgainstCreate(table, columns)
   return {
     operations: OPERATIONS.filter(
-      (operation) => !forbidden.includes(operation) && (operation !== 'create' || reason === undefined),
+      (operation) => !without.includes(operation) && (operation !== 'create' || reason === undefined),
     ),
     left: [
       ...(reason === undefined ? [] : [`${inspected.name}: no request can create records: ${reason}`]),
+      ...(replaced.length === 0
+        ? []
+        : [
+            `${inspected.name}: not among the operations: ${replaced.join(', ')}: rules do something else instead; without the rules, the resource can have these operations`,
+          ]),
       ...(forbidden.length === 0
         ? []
         : [
