@@ -1,5 +1,5 @@
 import type { Connection } from '../../../db/database.js'
-import { type Privileges, PRIVILEGES } from './privileges.js'
+import { type Privileges, PRIVILEGES, REPLACED } from './privileges.js'
 import { TRIGGERS, type WritingTrigger } from './triggers.js'
 import { ANSWERS } from '../../../config/parse/answers-model.js'
 import { KEYS } from '../../../config/parse/keys-model.js'
@@ -199,11 +199,6 @@ const ATTACHED = `
     union all select 'policy ' || polname from pg_policy where polrelid = c.oid
     union all select 'row-level security' where c.relrowsecurity
   ) a(w)`
-
-/** Rules of views make them writable. */
-const REPLACED = `
-  select coalesce(jsonb_agg(distinct case ev_type when '2' then 'update' when '3' then 'insert' else 'delete' end), '[]')
-  from pg_rewrite where ev_class = c.oid and is_instead and c.relkind in ('r', 'p')`
 
 /** Empty parts of blocks distort the average of fewer rows. */
 const FEWEST_ROWS = 100
