@@ -1,33 +1,26 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { type Api, startApi } from '../support/api.js'
-import { openTestDatabase, type TestDatabase } from '../support/database.js'
 import { runSql } from '../support/existing.js'
 
-let database: TestDatabase
-let api: Api
-beforeAll(async () => {
-  database = await openTestDatabase('')
-  await runSql(
-    database,
-    `create type pair as (a integer, b text);
-     create table pairs (id integer primary key, pair pair);
-     insert into pairs values (1, row(null, null)), (2, row(1, null)), (3, null)`,
-  )
-  api = await startApi(
-    `version: 1
+const YAML = `version: 1
 database: { managed: false }
 models:
   pairs: { fields: { id: { type: integer, primary_key: true }, pair: { type: opaque, column_type: pair, nullable: true } } }
 resources:
   pairs: { model: pairs, path: /pairs/, filterable: { pair: [isnull] } }
-`,
-    { database },
+`
+
+let api: Api
+beforeAll(async () => {
+  api = await startApi(YAML)
+  await runSql(
+    api.database,
+    `create type pair as (a integer, b text);
+     create table pairs (id integer primary key, pair pair);
+     insert into pairs values (1, row(null, null)), (2, row(1, null)), (3, null)`,
   )
 })
-afterAll(async () => {
-  await api.close()
-  await database.close()
-})
+afterAll(() => api.close())
 
 test('a row of nulls is a value, as in responses', async () => {
   const listed = async (flag: boolean) => (await api.fetch(`/api/pairs/?pair__isnull=${flag}`)).json()

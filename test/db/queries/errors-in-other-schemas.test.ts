@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Plugin } from '../../../src/index.js'
 import { type Api, startApi } from '../../support/api.js'
-import { openTestDatabase, type TestDatabase } from '../../support/database.js'
 import { runSql } from '../../support/existing.js'
 
 const YAML = `version: 1
@@ -24,22 +23,17 @@ const plugin: Plugin = (app) =>
     return { status: 204 }
   })
 
-let database: TestDatabase
 let api: Api
 beforeAll(async () => {
-  database = await openTestDatabase('')
+  api = await startApi(YAML, { plugin })
   await runSql(
-    database,
+    api.database,
     `create schema sales;
      create table sales."Customers" (id bigint generated always as identity primary key, name text not null check (name <> 'bad'),
        email text not null unique)`,
   )
-  api = await startApi(YAML, { database, plugin })
 })
-afterAll(async () => {
-  await api.close()
-  await database.close()
-})
+afterAll(() => api.close())
 
 test.each(['/api/adding/', '/api/customers/'])(
   '%s names the fields that a table in another schema rejects',
