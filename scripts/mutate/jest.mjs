@@ -83,7 +83,7 @@ async function runBatch({ place, folder }, work, { patience, until }, tell) {
     // The start of the database is in the first.
     if (performance.now() - since < (lines === 0 ? 60_000 : patience)) return
     hung = true
-    process.kill(-child.pid, 'SIGKILL')
+    stopGroup(child)
   }, LOOK)
   await once(child, 'exit')
   clearInterval(timer)
@@ -98,7 +98,7 @@ async function runBatch({ place, folder }, work, { patience, until }, tell) {
   tell(name, { seconds: 0, hung, failure: { file, test: hung ? '(hung)' : '(the process)' } })
 }
 
-/** Stops what a process has started and mutants keep from ending. */
+/** Kills a process and those that it has started: mutants can keep them from ending. */
 function stopGroup({ pid }) {
   try {
     process.kill(-pid, 'SIGKILL')
