@@ -85,6 +85,11 @@ export function alignColumns(rows: readonly (readonly string[])[]): readonly str
   )
 }
 
+/** The first of several texts, and how many more there are. */
+export function firstOf(texts: readonly string[], most: number): readonly string[] {
+  return texts.length > most ? [...texts.slice(0, most), `and ${texts.length - most} more`] : texts
+}
+
 /** `1 route`, `2 routes`. */
 export function count(amount: number, noun: string, plural = `${noun}s`): string {
   return `${amount} ${amount === 1 ? noun : plural}`

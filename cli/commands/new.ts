@@ -3,7 +3,7 @@ import { basename, dirname, join, relative, resolve } from 'node:path'
 import type { Command } from 'commander'
 import type { CliContext } from '../context.js'
 import { type ExitCode, Failure } from '../failure.js'
-import { alignColumns } from '../output.js'
+import { alignColumns, firstOf } from '../output.js'
 import { templateFiles } from '../project/template/template.js'
 
 interface NewOptions {
@@ -80,9 +80,7 @@ async function rejectFull(folder: string, given: string): Promise<void> {
   })
   const there = found.filter((name) => name !== '.git').sort()
   if (there.length === 0) return
-  const listed =
-    there.length > MAX_SHOWN ? [...there.slice(0, MAX_SHOWN), `and ${there.length - MAX_SHOWN} more`] : there
-  throw new Failure(2, `\`${given}\` is not empty: ${listed.join(', ')}`, [
+  throw new Failure(2, `\`${given}\` is not empty: ${firstOf(there, MAX_SHOWN).join(', ')}`, [
     'nothing was written; name a new folder, or an empty one',
   ])
 }

@@ -1,4 +1,5 @@
 import type { AppSpec } from '../../src/internal.js'
+import { firstOf } from '../output.js'
 
 /** A longer list would not be read. */
 const MAX_CHANGES = 8
@@ -11,9 +12,7 @@ export function changesBetween(before: AppSpec, now: AppSpec): readonly string[]
     ...compare('resource', resourcesOf(before), resourcesOf(now)),
     ...compare('plugin', pluginsOf(before), pluginsOf(now)),
   ]
-  return changes.length > MAX_CHANGES
-    ? [...changes.slice(0, MAX_CHANGES), `and ${changes.length - MAX_CHANGES} more`]
-    : changes
+  return firstOf(changes, MAX_CHANGES)
 }
 
 /** The definitions of one kind by name, each as JSON. */

@@ -19,7 +19,7 @@ import { projectFolders } from '../context.js'
 import { Failure } from '../failure.js'
 import type { Log } from './log/log.js'
 import { closeApplied, finishGrowth } from './open-migration.js'
-import { count } from '../output.js'
+import { count, firstOf } from '../output.js'
 
 const PROBE_INTERVAL_MS = 500
 
@@ -161,8 +161,7 @@ function laterFailure(newer: readonly string[], misfits: readonly string[]): Fai
 const MAX_DIFFERENCES = 10
 
 function differenceFailure({ models }: AppSpec, differences: readonly string[]): Failure {
-  const shown = differences.slice(0, MAX_DIFFERENCES)
-  if (differences.length > shown.length) shown.push(`and ${differences.length - shown.length} more`)
+  const shown = firstOf(differences, MAX_DIFFERENCES)
   return new Failure(2, `the database does not have the schema of the configuration: ${shown.join('; ')}`, [
     ...(models.some(({ managed }) => managed) ? MIGRATION_HELP : []),
     ...(models.some(({ managed }) => !managed) ? OTHERS_HELP : []),

@@ -1,5 +1,5 @@
 import type { Links } from '../resource/bodies/links.js'
-import { encodeSegment, escapeWord } from '../resource/keys/path-segment.js'
+import { encodeSegment, escapeWord, plainWord } from '../resource/keys/path-segment.js'
 import type { JsonSchema } from '../foundation/json.js'
 import type { Method, ProblemRenderer, Route, RouteOptions } from './route.js'
 
@@ -248,12 +248,6 @@ function bind(parameters: readonly string[], values: readonly string[]): Params 
   return params
 }
 
-/** The word that a segment spells, if it is one of the words at this place; any other segment is returned as it is. */
-function wordOf(at: Node, segment: string): string {
-  for (const word of at.literals.keys()) if (escapeWord(word) === segment) return word
-  return segment
-}
-
 /** Finds the endpoint of the segments, and appends the values of its parameters to `values`. */
 function find(at: Node, segments: readonly string[], depth: number, values: string[]): Endpoint | undefined {
   const segment = segments[depth]
@@ -262,7 +256,7 @@ function find(at: Node, segments: readonly string[], depth: number, values: stri
   const found = literal && find(literal, segments, depth + 1, values)
   if (found || !at.parameter || segment === '') return found
   const before = values.length
-  values.push(segment.startsWith('%') ? wordOf(at, segment) : segment)
+  values.push(segment.startsWith('%') ? plainWord(segment, at.literals.keys()) : segment)
   const below = find(at.parameter, segments, depth + 1, values)
   if (!below) values.length = before
   return below

@@ -12,7 +12,7 @@ import { compileDialectList } from './lists/dialect-list.js'
 import { compileExport, compileList, type ListRequest } from './lists/list.js'
 import type { ResourceAccess } from './access.js'
 import type { Id, ListPlan, Selection } from './plan.js'
-import { encodeSegment, plainWords } from './keys/path-segment.js'
+import { encodeSegment, plainWord } from './keys/path-segment.js'
 import { type ListParameters, quote, formatQuery } from './query.js'
 import { keyOf, type RecordKey } from './keys/record-key.js'
 import { compileRecordQuery } from './record-query.js'
@@ -105,6 +105,13 @@ export function compileResource(spec: ResourceSpec, links: Links, compile: Compi
     : compileList(spec, linked.readLink)
   const joined = relations.flatMap(({ member }) => member?.name ?? [])
   const ignored = [...addressMembers(spec), ...joined, ...unsettableMembers(spec)]
+  const parseId = (path: string): Id | undefined => {
+    if (!path.includes('%')) return key.parse(path)
+    // Words that other paths have at the place of a segment.
+    const words = links.words(detailName(spec.name))
+    const segments = path.split('/').map((segment, at) => plainWord(segment, words[at] ?? []))
+    return key.parse(segments.join('/'))
+  }
   const valueReader = () => readSettable(spec.model, compile)
   return Object.freeze({
     spec,
@@ -115,7 +122,7 @@ export function compileResource(spec: ResourceSpec, links: Links, compile: Compi
     bodyLimit: bodyLimit(fields, spec.maxBody),
     bulkLimit: bodyLimit(fields, spec.maxBody, spec.bulk.max),
     key,
-    parseId: (text: string) => key.parse(plainWords(text, links.words(detailName(spec.name)))),
+    parseId,
     parseList: (asked: string | ListParameters) => readList(typeof asked === 'string' ? asked : formatQuery(asked)),
     parseExport: compileExport(spec, linked.readLink),
     parseSelection: readSelection ?? (() => undefined),

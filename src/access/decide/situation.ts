@@ -63,7 +63,7 @@ export interface Situation {
   readonly known: Known
 }
 
-/** What rules are evaluated with: the caller, without claims of another type than the declared one, and the records. */
+/** The caller and the records, for the evaluation of rules. Claims that do not have their declared type are left out. */
 export function knownBy({ auth }: AppSpec, asker: Asker | undefined, records: Known['records']): Known {
   const claims = (auth?.claims ?? []).flatMap(({ name, type }): readonly (readonly [string, Json])[] => {
     const value = asker && Object.hasOwn(asker.claims, name) ? asker.claims[name] : undefined

@@ -22,7 +22,13 @@ export function decodeConfig(bytes: Uint8Array, file: string): SourceText | Diag
   const none = createSourceText(file, '')
   if (bytes.length > MAX_CONFIG_BYTES) {
     const message = `the file has more than ${MAX_CONFIG_BYTES} bytes`
-    return textDiagnostic(none, { code: 'SC101', from: 0, to: 0, message, help: ['4 MiB is the limit'] })
+    return textDiagnostic(none, {
+      code: 'SC101',
+      from: 0,
+      to: 0,
+      message,
+      help: [`${MAX_CONFIG_BYTES / 2 ** 20} MiB is the limit`],
+    })
   }
   const foreign = FOREIGN_MARKS.find((mark) => mark.bytes.every((byte, index) => bytes[index] === byte))
   if (foreign !== undefined) {

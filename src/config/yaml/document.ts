@@ -20,7 +20,7 @@ export interface ConfigDocument {
 
 /** The deepest nesting of lists and mappings. */
 const MAX_DEPTH = 20
-/** What a configuration of the maximum size needs. It bounds the time and memory that brackets and commas can take. */
+/** About as many as a configuration of the maximum size has. The limit bounds the time and memory for files full of brackets and commas. */
 const MAX_TOKENS = 2_000_000
 /** Further errors in one file would not help. */
 const MAX_REJECTED_TOKENS = 1000

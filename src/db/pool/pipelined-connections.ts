@@ -20,7 +20,7 @@ import { RowClient } from '../driver/row-messages.js'
 export interface PipelinedConnections {
   /**
    * @param cost the expected milliseconds that the statement occupies its connection
-   * @throws HeadOfLineBlocked if the statement waits behind a slow one or no connection can be opened, or the driver's error; both are safe to retry,
+   * @throws PipelineUnavailable if the statement waits behind a slow one or no connection can be opened, or the driver's error; both are safe to retry,
    * because the statement only reads. Problem `unavailable` if too many statements are in progress
    */
   query(statement: Statement, cost: number): Promise<TimedResult>
@@ -48,8 +48,8 @@ export interface PipelinedOptions {
 }
 
 /** No connection can take the statement: another one blocks it, or it cannot be opened. */
-export class HeadOfLineBlocked extends Error {
-  override name = 'HeadOfLineBlocked'
+export class PipelineUnavailable extends Error {
+  override name = 'PipelineUnavailable'
   /** Whether the statement was sent on a connection. */
   readonly waited: boolean
 
@@ -121,7 +121,7 @@ export function openPipelined({
   const onRejected = (error: unknown): never => {
     if (codeOf(error) === '') throw error
     mayOpenFrom = performance.now() + REOPEN_AFTER_MS
-    throw new HeadOfLineBlocked('no pipelined connection can be opened', false)
+    throw new PipelineUnavailable('no pipelined connection can be opened', false)
   }
 
   const open = (): Pipelined => {
@@ -198,7 +198,7 @@ export function openPipelined({
         if (error) reject(error)
         else resolve({ ...answer, time: connection.answered - since })
       })
-      const giveUp = () => reject(new HeadOfLineBlocked('an earlier statement on the connection is slow', true))
+      const giveUp = () => reject(new PipelineUnavailable('an earlier statement on the connection is slow', true))
       let place: ListNode<Pending> | undefined = append(connection.pending, { query, sent, giveUp, checks: 0 })
       connection.client.query(query)
     })
@@ -207,7 +207,7 @@ export function openPipelined({
   return {
     async query(statement, cost) {
       const connection = choose()
-      if (!connection) throw new HeadOfLineBlocked('no pipelined connection is free', false)
+      if (!connection) throw new PipelineUnavailable('no pipelined connection is free', false)
       if (statement.follows) admission.acquireUnchecked()
       else admission.acquire()
       connection.statements += 1
@@ -216,7 +216,7 @@ export function openPipelined({
         if (!connection.isReady) await connection.ready
         return await send(connection, statement)
       } catch (error) {
-        if (!(error instanceof HeadOfLineBlocked) && isBroken(error)) discard(connection)
+        if (!(error instanceof PipelineUnavailable) && isBroken(error)) discard(connection)
         throw error
       } finally {
         connection.statements -= 1

@@ -11,7 +11,7 @@ import {
   recordFailure,
   recordPipelined,
 } from './latency-tracker.js'
-import { HeadOfLineBlocked, type PipelinedConnections } from './pipelined-connections.js'
+import { PipelineUnavailable, type PipelinedConnections } from './pipelined-connections.js'
 import type { SendOnce } from './send-once.js'
 
 /** Sends statements outside of transactions: quick reads on pipelined connections, and again where the first try had no effect. */
@@ -38,7 +38,7 @@ export function createQueries(
       return answer
     } catch (error) {
       // A statement that only waited says nothing about its latency.
-      if (!(error instanceof HeadOfLineBlocked || error instanceof Problem)) recordFailure(latency)
+      if (!(error instanceof PipelineUnavailable || error instanceof Problem)) recordFailure(latency)
       throw error
     }
   }
@@ -51,7 +51,7 @@ export function createQueries(
       const toFailure = statement.retry ? toProblem<unknown> : toOutcome
       if (second === undefined) throw toFailure(error)
       // A statement that was accepted is not rejected after waiting.
-      const follows = second.follows === true || !(error instanceof HeadOfLineBlocked) || error.waited
+      const follows = second.follows === true || !(error instanceof PipelineUnavailable) || error.waited
       return once({ ...second, follows }).catch((error: unknown) => {
         throw toFailure(error)
       })
@@ -72,6 +72,6 @@ function secondTry(statement: Statement, error: unknown): Statement | undefined 
   const isOutdated = isStale(error) || (statement.name !== undefined && isDataException(error))
   if (isOutdated) return { ...statement, name: undefined }
   if (isUnsent(error) || (statement.retry && isLost(error))) return statement
-  if (error instanceof HeadOfLineBlocked) return statement
+  if (error instanceof PipelineUnavailable) return statement
   return undefined
 }

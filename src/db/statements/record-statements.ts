@@ -86,7 +86,7 @@ interface RecordSql {
   /** The result columns without bounds. */
   readonly unbound: string
   boundTo(bounds: Bounds | undefined, params: Parameters): Projection<unknown, unknown>
-  /** What a write returns. */
+  /** The result columns of a write. */
   returnedBy(bounds: Bounds | undefined, params: Parameters): string
   /** Whether a row is the record, meets the preconditions, and the request may see it. */
   found(bounds: Bounds | undefined, only: readonly Precondition[], params: Parameters): string

@@ -11,6 +11,14 @@ export function toJsonText(value: unknown): string {
   return text
 }
 
+/** Whether `toJsonText` keeps a value: JSON has no NaN, infinity or invalid date, and `JSON.stringify` writes null in their place. */
+export function hasJsonForm(value: unknown): boolean {
+  if (typeof value === 'number') return Number.isFinite(value)
+  if (value instanceof Date) return !Number.isNaN(value.getTime())
+  if (typeof value !== 'object' || value === null || hasToJson(value)) return true
+  return Object.values(value).every(hasJsonForm)
+}
+
 /** Tries the native writer first: it is several times faster, and throws exactly for the values that need the other one. */
 function stringify(value: unknown): string | undefined {
   try {

@@ -1,5 +1,5 @@
 import type { FieldSpec } from '../../config/spec.js'
-import { toJsonText } from '../../fields/spelling/exact-json.js'
+import { hasJsonForm, toJsonText } from '../../fields/spelling/exact-json.js'
 import { type JsonBody, readJsonBody } from '../../foundation/json-body.js'
 import { Problem } from '../../foundation/problem.js'
 import { compileBody } from './body.js'
@@ -28,8 +28,7 @@ export function compileInput(fields: readonly FieldSpec[], compile: CompileSchem
       const known = names.length === 0 ? 'this path has none' : `the parameters are ${names.join(', ')}`
       if (!field) throw new Problem('invalid_query', `${quote(name)} is not a parameter here; ${known}`)
       const value = field.type.parse(text, field.options)
-      // JSON has no such numbers: they would be written as null.
-      if (value === undefined || (typeof value === 'number' && !Number.isFinite(value))) {
+      if (value === undefined || !hasJsonForm(value)) {
         const type = field.type.name
         throw new Problem('invalid_query', `the value of ${quote(name)} is not valid for a field of the type ${type}`)
       }

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 import type { FieldSpec, ModelSpec } from '../../config/spec.js'
 import { suggest } from '../../config/words.js'
-import { toJsonText } from '../../fields/spelling/exact-json.js'
+import { hasJsonForm, toJsonText } from '../../fields/spelling/exact-json.js'
 import { readJsonBody } from '../../foundation/json-body.js'
 import { Problem } from '../../foundation/problem.js'
 import { compileBody } from './body.js'
@@ -28,7 +28,10 @@ export function compileValues(fields: readonly FieldSpec[], what: string, compil
       throw new Error(`${what} has no field \`${unknown}\` to set; ${suggest(unknown, names, 'field').join('; ')}`)
     }
     const text = toJsonText(values)
-    rejectUnrepresentable(values, what)
+    for (const [name, value] of Object.entries(values)) {
+      if (!hasJsonForm(value))
+        throw new Error(`${what} cannot have ${inspect(value)} as \`${name}\`: JSON has no such value`)
+    }
     try {
       return read(readJsonBody(Buffer.from(text)), 'create')
     } catch (error) {
@@ -37,24 +40,6 @@ export function compileValues(fields: readonly FieldSpec[], what: string, compil
       throw new Error(`${what}: ${secret.message}`, { cause: error })
     }
   }
-}
-
-/**
- * JSON has no such numbers and dates, and `JSON.stringify` would write null.
- * @throws Error naming the field
- */
-function rejectUnrepresentable(values: object, what: string): void {
-  for (const [name, value] of Object.entries(values)) {
-    if (!isRepresentable(value))
-      throw new Error(`${what} cannot have ${inspect(value)} as \`${name}\`: JSON has no such value`)
-  }
-}
-
-function isRepresentable(value: unknown): boolean {
-  if (typeof value === 'number') return Number.isFinite(value)
-  if (value instanceof Date) return !Number.isNaN(value.getTime())
-  if (typeof value !== 'object' || value === null || 'toJSON' in value) return true
-  return Object.values(value).every(isRepresentable)
 }
 
 /** The fields that the server sets, with the reason why code cannot. */

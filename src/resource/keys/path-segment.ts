@@ -27,14 +27,8 @@ export function escapeWord(word: string): string {
   return `%${(first.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(2, '0')}${word.slice(1)}`
 }
 
-/**
- * Undoes `escapeWord` in the end of a record's path.
- * @param words for each of its segments, the words that other paths have at its place
- */
-export function plainWords(path: string, words: readonly (readonly string[])[]): string {
-  if (!path.includes('%')) return path
-  const segments = path
-    .split('/')
-    .map((segment, at) => words[at]?.find((word) => escapeWord(word) === segment) ?? segment)
-  return segments.join('/')
+/** Undoes `escapeWord` if a segment spells one of these words; any other segment is returned as it is. */
+export function plainWord(segment: string, words: Iterable<string>): string {
+  for (const word of words) if (escapeWord(word) === segment) return word
+  return segment
 }

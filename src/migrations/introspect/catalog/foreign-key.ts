@@ -35,6 +35,11 @@ export function readForeignKey({
   return onDelete && { columns: pairs.map(({ column }) => column), target, key: pairs.map(({ key }) => key), onDelete }
 }
 
+/** A foreign key as far as a relation of an unmanaged table needs it: neither its actions nor whether it is validated matter. */
+export function asUnmanaged(key: CatalogConstraint): CatalogConstraint {
+  return { ...key, definition: '', validated: true }
+}
+
 /** Why no relation can describe a foreign key, whatever models exist; undefined if one can. */
 export function reasonAgainstRelation(
   key: CatalogConstraint,

@@ -1,5 +1,5 @@
 import type { Connection } from '../../../db/database.js'
-import { type Privileges, PRIVILEGES, REPLACED } from './privileges.js'
+import { type Command, type Privileges, PRIVILEGES, REPLACED } from './privileges.js'
 import { TRIGGERS, type WritingTrigger } from './triggers.js'
 import { ANSWERS } from '../../../config/parse/answers-model.js'
 import { KEYS } from '../../../config/parse/keys-model.js'
@@ -38,8 +38,8 @@ export interface InspectedTable {
   readonly writable: boolean
   readonly privileges: Privileges
   /** The commands that rules of the table replace. */
-  readonly replaced: readonly ('insert' | 'update' | 'delete')[]
-  /** Whether other tables inherit from it, which are no partitions. */
+  readonly replaced: readonly Command[]
+  /** Whether tables other than partitions inherit from it. */
   readonly inherited: boolean
   readonly comment: string | null
   readonly columns: readonly InspectedColumn[]

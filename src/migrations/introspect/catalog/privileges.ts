@@ -1,14 +1,16 @@
 import type { Operation } from '../../../config/core-spec.js'
 import type { CatalogTable } from './catalog.js'
 
-/** The privileges of the database user for a table or view. */
-export interface Privileges {
+/** The commands that write. */
+export type Command = 'insert' | 'update' | 'delete'
+
+/**
+ * The privileges of the database user for a table or view: whether it may execute each command on the whole table. `insert` includes the use of the
+ * counters of its columns.
+ */
+export interface Privileges extends Readonly<Record<Command, boolean>> {
   /** The columns that it may not read. */
   readonly unreadable: readonly string[]
-  /** Whether it may insert into the whole table, and use the counters of its columns. */
-  readonly insert: boolean
-  readonly update: boolean
-  readonly delete: boolean
 }
 
 /**
@@ -36,7 +38,7 @@ export const REPLACED = `
   from pg_rewrite where ev_class = c.oid and is_instead and c.relkind in ('r', 'p')`
 
 /** The command of a write, whose privilege it needs besides reading. */
-export const COMMANDS: Partial<Record<Operation, 'insert' | 'update' | 'delete'>> = {
+export const COMMANDS: Partial<Record<Operation, Command>> = {
   create: 'insert',
   update: 'update',
   partial_update: 'update',

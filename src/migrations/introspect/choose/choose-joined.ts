@@ -5,7 +5,7 @@ import { asUsed, type Choice, chooseModels, type ChosenModel, type ChosenRelatio
 import { formatRelation } from '../render-models.js'
 import { NO_PLAN, UPDATE } from './advice.js'
 import { freeName } from './field-names.js'
-import { besidesForeignKey, readForeignKey, reasonAgainstRelation } from '../catalog/foreign-key.js'
+import { asUnmanaged, besidesForeignKey, readForeignKey, reasonAgainstRelation } from '../catalog/foreign-key.js'
 import { isRepresentableName } from '../catalog/representable.js'
 
 interface Context {
@@ -58,8 +58,7 @@ function adviceFor(key: CatalogConstraint, referring: Referring, used: ReadonlyS
   if (!models.has(key.target ?? ''))
     return managed ? 'once it has one, declare the relation under `relations`' : `once it has one: ${UPDATE}`
   if (managed) return NOTHING
-  // The relation of an unmanaged table needs no foreign key.
-  const found = choose({ ...key, definition: '', validated: true }, referring)
+  const found = choose(asUnmanaged(key), referring)
   if (typeof found === 'string') return NOTHING
   const { name } = freeName(candidatesOf(found), used)
   return `the model can still have \`relations: { ${formatRelation({ ...found, name })} }\``

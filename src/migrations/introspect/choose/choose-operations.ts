@@ -37,18 +37,18 @@ export function operationsWithKey(table: Table, columns: readonly CatalogColumn[
     ),
     left: [
       ...(reason === undefined ? [] : [`${inspected.name}: no request can create records: ${reason}`]),
-      ...(replaced.length === 0
-        ? []
-        : [
-            `${inspected.name}: not among the operations: ${replaced.join(', ')}: rules do something else instead; without the rules, the resource can have these operations`,
-          ]),
-      ...(forbidden.length === 0
-        ? []
-        : [
-            `${inspected.name}: not among the operations: ${forbidden.join(', ')}: the database user lacks the privileges; once it has them, the resource can have these operations`,
-          ]),
+      ...absent(replaced, inspected.name, 'rules do something else instead; without the rules'),
+      ...absent(forbidden, inspected.name, 'the database user lacks the privileges; once it has them'),
     ],
   }
+}
+
+/** @param why the reason, and when the resource can have the operations */
+function absent(operations: readonly Operation[], table: string, why: string): readonly string[] {
+  if (operations.length === 0) return []
+  return [
+    `${table}: not among the operations: ${operations.join(', ')}: ${why}, the resource can have these operations`,
+  ]
 }
 
 /** Why no request can create a record, and what would change that; undefined if one can. */

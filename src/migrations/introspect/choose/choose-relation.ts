@@ -3,6 +3,7 @@ import { textColumn } from '../../../fields/text-rules.js'
 import { formatValue } from '../../../config/edit/format-value.js'
 import type { Catalog, CatalogColumn, CatalogConstraint, CatalogTable } from '../catalog/catalog.js'
 import {
+  asUnmanaged,
   besidesForeignKey,
   isPrimary,
   readForeignKey,
@@ -80,7 +81,7 @@ export function chooseRelation(
   const isOfKey = target !== undefined && isPrimary(target, [to])
   if (!isOfKey && !shown.get(reference.target)?.some(({ name }) => name === to)) {
     const why = `${reference.target}.${to} has no field, or a model that was there before`
-    const settings = formatRelation({ model, references: nameOfColumn(to), column: column.name })
+    const settings = formatBelongsTo({ model, references: nameOfColumn(to), column: column.name })
     const advice = managed ? `if it has one: ${settings} in this field` : `${UPDATE} makes the relation`
     return { relation: undefined, left: [`${place}: no relation: ${why}; ${advice}`, ...more] }
   }
@@ -95,7 +96,7 @@ export function chooseRelation(
   return { relation, left: [...kept, ...more] }
 }
 
-function formatRelation(settings: Readonly<Record<string, string>>): string {
+function formatBelongsTo(settings: Readonly<Record<string, string>>): string {
   const parts = Object.entries(settings).map(([key, value]) => `${key}: ${formatValue(value)}`)
   return `\`type: belongs_to, ${parts.join(', ')}\``
 }
@@ -112,15 +113,13 @@ interface Unrelated {
 /** How the field of a foreign key without a relation can have one. */
 function adviceFor(key: CatalogConstraint, { column, live, managed, model, target, catalog }: Unrelated): string {
   if (model === undefined) {
-    const settings = formatRelation({ model: nameOfTable(key.target ?? ''), column: column.name })
+    const settings = formatBelongsTo({ model: nameOfTable(key.target ?? ''), column: column.name })
     return `once it has one: ${managed ? `${settings} in this field` : UPDATE}`
   }
-  // The relation of an unmanaged table needs no foreign key.
-  const plain = { ...key, definition: '', validated: true }
-  const isPossible = [reasonAgainstRelation(plain, live, target), reasonAgainstCircle(key, live, catalog)].every(
-    (reason) => reason === undefined,
-  )
+  const isPossible =
+    reasonAgainstRelation(asUnmanaged(key), live, target) === undefined &&
+    reasonAgainstCircle(key, live, catalog) === undefined
   return !managed && isPossible && target && isPrimary(target, key.targetColumns)
-    ? `the field can still have ${formatRelation({ model, column: column.name })}`
+    ? `the field can still have ${formatBelongsTo({ model, column: column.name })}`
     : 'nothing can be added: the field shows the value, and the foreign key stays as it is'
 }
