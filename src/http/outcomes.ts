@@ -1,3 +1,4 @@
+import { maySkip } from '../db/records/store-records.js'
 import { rowsPerStatement, type Store, type Stored } from '../db/records/store.js'
 import { Problem } from '../foundation/problem.js'
 import type { Resource } from '../resource/resource.js'
@@ -76,25 +77,26 @@ export function limitTransaction(milliseconds: number): Limit {
 /** Creates records in a transaction of their own. */
 export interface Transactional<Item, Key, Insert> {
   readonly resource: Resource
+  create(row: Insert): Promise<Stored<Item, Key>>
   createMany(rows: readonly Insert[]): Promise<readonly Stored<Item, Key>[]>
 }
 
-/** Returns a store that creates more records than fit in one statement in a transaction with a deadline. */
+/** Returns a store that creates records in a transaction with a deadline where one statement is not enough. */
 export function inTransactions<Item, Items, Key, Insert, Change>(
   store: Store<Item, Items, Key, Insert, Change>,
   transactional: Transactional<Item, Key, Insert>,
 ): Store<Item, Items, Key, Insert, Change> {
   return {
     ...store,
-    createMany: (rows) => (fitsOneStatement(transactional, rows) ? store : transactional).createMany(rows),
+    create: (row) => (isEnough(transactional) ? store : transactional).create(row),
+    createMany: (rows) => (isEnough(transactional, rows.length) ? store : transactional).createMany(rows),
   }
 }
 
-function fitsOneStatement(
-  { resource }: Pick<Transactional<unknown, never, never>, 'resource'>,
-  rows: readonly unknown[],
-) {
-  return rows.length <= rowsPerStatement(resource.spec.model)
+/** Whether one statement, without a transaction, is enough to create so many records, or to create none if the database skips one. */
+function isEnough({ resource }: Pick<Transactional<unknown, never, never>, 'resource'>, count = 1): boolean {
+  const { model } = resource.spec
+  return count <= rowsPerStatement(model) && !maySkip(model)
 }
 
 /**
@@ -137,9 +139,10 @@ function watchWrites<Item, Items, Key, Insert, Change extends object>(
     mayRun: store.mayRun,
     covering: store.covering,
     lockMany: store.lockMany,
-    create: (row) => watched(watch, () => store.create(row), isThere),
+    create: (row) =>
+      isEnough(transactional) ? watched(watch, () => store.create(row), isThere) : transactional.create(row),
     createMany: (rows) =>
-      fitsOneStatement(transactional, rows)
+      isEnough(transactional, rows.length)
         ? watched(watch, () => store.createMany(rows), isNotEmpty)
         : transactional.createMany(rows),
     update: (id, row, only) =>

@@ -29,6 +29,17 @@ interface Creates<Item, Items> extends Bound<Item, Items> {
   readonly most: number
 }
 
+/** Before an insert, a trigger can return null to skip the row, after it has perhaps inserted another one. */
+const SKIPPED = 'The database did not return the new record: a trigger has skipped it or moved it to another table'
+
+/** The models of which the database has failed to return a new record. */
+const skipping = new WeakSet<ModelSpec>()
+
+/** Whether creates of a model belong in a transaction, which can undo them if the database does not return the new record. */
+export function maySkip(model: ModelSpec): boolean {
+  return skipping.has(model)
+}
+
 /** The create operations of stores. */
 export function createsOn<Item, Items>({
   model,
@@ -38,6 +49,12 @@ export function createsOn<Item, Items>({
   most,
 }: Creates<Item, Items>): Bounded<Pick<Store<Item, Items>, 'create' | 'createMany'>> {
   const read = readStored(model, projection)
+
+  const rejectSkipped = (): never => {
+    skipping.add(model)
+    throw new Problem(sender.inTransaction ? 'conflict' : 'outcome_unknown', SKIPPED)
+  }
+
   return {
     async create(bounds, row) {
       const [made] = (await sender.changeInTurn(statements.create(bounds, row), bounds)).rows.map(read)
@@ -176,11 +193,6 @@ export function recordsOn<Item, Items>({
         return item
       }),
   }
-}
-
-/** Before an insert, a trigger can return null to skip the row. */
-function rejectSkipped(): never {
-  throw new Problem('conflict', 'The database did not return the new record: a trigger has skipped or moved it')
 }
 
 /** Reads a row that begins with the key. */

@@ -25,6 +25,10 @@ export interface Store<Item, Items = readonly Item[], Key = Id, Insert = Row, Ch
   mayRun(action: string, id: Key): Promise<boolean>
   /** Returns those of some grants of the caller that cover a record. */
   covering(grants: readonly GrantSpec[], id: Key): Promise<readonly GrantSpec[]>
+  /**
+   * @throws Problem `conflict` if the database returns no record, because a trigger has skipped the row or moved it to another table; outside a
+   * transaction `outcome_unknown`, because a row that was moved is stored then. The same for `createMany`.
+   */
   create(row: Insert): Promise<Stored<Item, Key>>
   /** Creates all or none, in few statements and one transaction; returns them in the order of the rows. */
   createMany(rows: readonly Insert[]): Promise<readonly Stored<Item, Key>[]>
