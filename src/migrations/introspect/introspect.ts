@@ -192,7 +192,7 @@ async function takeOver(
     managed: true,
     spelling: spellingOf(options),
   })
-  const { statements, left, known: unrecorded } = recordTables(inspected, known)
+  const { statements, left, known: unrecorded } = recordTables(inspected, known, new Set(choice.unmanageable.keys()))
   const written = writeText(choice, options)
   const spec = specOfWritten(written, file)
   const migration =

@@ -27,10 +27,15 @@ const BY_HAND = 'create it in other databases yourself'
  * Records the tables of a database as SQL. Parts that only this database can create, such as a type of an extension, are left out and listed,
  * because an empty database could not run them.
  * @param known tables that migrations create already
+ * @param unmanaged tables that migrations should not make, although they could
  */
-export function recordTables(inspected: SchemaInspection, known: readonly string[] = []): Recorded {
+export function recordTables(
+  inspected: SchemaInspection,
+  known: readonly string[] = [],
+  unmanaged: ReadonlySet<string> = new Set(),
+): Recorded {
   const fresh = inspected.tables.filter(({ name }) => !known.includes(name))
-  const tables = fresh.filter((table) => reasonAgainstManaging(table) === undefined)
+  const tables = fresh.filter((table) => reasonAgainstManaging(table) === undefined && !unmanaged.has(table.name))
   const made = new Set([...known, ...tables.map(({ name }) => name)])
   const plans = tables.map((table) => planTable(table, made))
   const used = new Set(plans.flatMap(({ columns }) => columns.map(({ type }) => type.replaceAll(/["[\]]/g, ''))))
@@ -68,9 +73,7 @@ export function reasonAgainstManaging({ special, columns }: InspectedTable): str
   const text = columns.find(({ type, foreign }) => foreign && isCitext({ type: type.replace(/\[\]$/, '') }))
   if (text) return `the type of its column ${text.name}, ${text.type}, does not exist in every database`
   const column = columns.find(({ foreign, foreignCollation }) => foreignCollation && !foreign)
-  if (column) return `the collation ${column.collation} of its column ${column.name} does not exist in every database`
-  const isForeign = columns.length > 0 && columns.every(({ foreign }) => foreign)
-  return isForeign ? 'the types of all its columns exist only in this database' : undefined
+  return column && `the collation ${column.collation} of its column ${column.name} does not exist in every database`
 }
 
 interface TablePlan {

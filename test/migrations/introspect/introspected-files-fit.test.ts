@@ -46,6 +46,14 @@ const TABLES: Readonly<Record<string, string>> = {
   'a table whose columns are all of domains': `
     create domain distance as bigint;
     create table routes (length distance not null, climb distance)`,
+  'tables without a column that a field of a managed model can describe': `
+    create table spots (place point not null default '(1,1)');
+    create table ticks (number integer generated always as identity unique);
+    create table tocks (tick integer references ticks (number), id serial primary key);
+    create index on tocks (tick);
+    create table units (length distance, number integer generated always as identity, two integer generated always as (1 + 1) stored);
+    create type reply as enum ('a', '');
+    create table replies (given reply)`,
   'domains of domains': `
     create type mood as enum ('sad', 'ok');
     create domain feeling as mood; create domain needed as feeling not null; create domain moods as mood[];

@@ -17,10 +17,10 @@ interface Context {
 /** Chooses a model for each table and view, with the relations that describe foreign keys of several columns. */
 export function chooseModelsWithRelations(...[inspected, all, options]: Parameters<typeof chooseModels>): Choice {
   const { managed } = options
-  const { models, left } = chooseModels(inspected, all, options)
+  const { models, ...choice } = chooseModels(inspected, all, options)
   const catalog = managed ? all : all.map((table) => ({ ...table, columns: table.columns.map(asUsed) }))
   const context = { models: new Map(models.map((model) => [model.table, model])), catalog, managed }
-  return { models: models.map((model) => withRelations(model, context)), left }
+  return { ...choice, models: models.map((model) => withRelations(model, context)) }
 }
 
 function withRelations(model: ChosenModel, context: Context): ChosenModel {

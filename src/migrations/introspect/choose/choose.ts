@@ -55,6 +55,8 @@ export interface Choice {
   readonly models: readonly ChosenModel[]
   /** The tables that have no model, with the reasons. */
   readonly left: readonly string[]
+  /** Of all tables, those that migrations should not make, with the reasons; empty if migrations make none. */
+  readonly unmanageable: ReadonlyMap<string, string>
 }
 
 /** The models and the selection to start from. */
@@ -86,7 +88,7 @@ export function chooseModels(
   const isMade = ({ special }: InspectedTable) => !managed || special === null
   const unmanageable = new Map(
     inspected.tables.flatMap((table) => {
-      const reason = managed && reasonAgainstManaging(table)
+      const reason = managed && (reasonAgainstManaging(table) ?? reasonAgainstFields(table, catalog))
       return reason ? [[table.name, reason] as const] : []
     }),
   )
@@ -118,6 +120,7 @@ export function chooseModels(
   const fields = new Map(named.map((each) => [each.table.live.name, each.fields]))
   return {
     models: named.map((each) => chooseModel(each, { names: all, fields, unmanageable })),
+    unmanageable,
     left: [
       ...wanted
         .filter((table) => !isMade(table))
@@ -133,6 +136,14 @@ export function chooseModels(
         .map(({ name }) => `${name} has no model: ${UNREADABLE}`),
     ],
   }
+}
+
+/** Why no model of a table that migrations make can have a field; undefined if one can, or if there is no column. */
+function reasonAgainstFields(inspected: InspectedTable, catalog: Catalog): string | undefined {
+  const live = find(catalog, inspected.name)
+  if (!live || live.columns.length === 0 || sortColumns({ inspected, live, managed: true }).shown.length > 0)
+    return undefined
+  return 'a model can describe its columns only with `managed: false`'
 }
 
 /** The columns that the database user may not read, and that no field describes already. */
