@@ -14,7 +14,8 @@ const OCCASIONS: Readonly<Record<keyof typeof PROBLEMS, string>> = {
     'A query parameter is unknown or repeated, or its value is invalid for the field or outside of the range of its column.',
   unauthorized:
     'The request has no valid credentials, and `auth` or a plugin requires them; `WWW-Authenticate` can name the accepted ones.',
-  forbidden: 'No grant allows the caller to do this, or a plugin rejects the request.',
+  forbidden:
+    'No grant allows the caller to do this, a plugin rejects the request, or row-level security of the database rejects the record.',
   cross_site_request: 'A page of another site sent a write, and `api.cors` does not list its origin.',
   misdirected_request: 'The `Host` is unknown: it is not in `api.hosts`, nor a local name in development on loopback.',
   not_found: 'No record has this id, or no route has this path.',

@@ -3,10 +3,10 @@ import { suggest } from '../config/words.js'
 import type { Connection, Database } from '../db/database.js'
 import { inDependencyOrder } from '../foundation/dependency-order.js'
 import { analyzeTables } from '../db/records/analyze.js'
-import { isForbidden } from '../db/driver/errors.js'
+import { lacksPrivilege } from '../db/driver/errors.js'
 import { deferForeignKeys } from '../db/records/deferral.js'
 import { advanceCounters, compileUpsert, type ExistingTable, readExistingTable } from '../db/statements/upsert.js'
-import { Problem } from '../foundation/problem.js'
+import { Problem, type ProblemType } from '../foundation/problem.js'
 import { type Batch, batchesOf } from './batches.js'
 import { readData } from './file.js'
 import { readKey } from './key.js'
@@ -84,7 +84,7 @@ async function attemptDeferred(database: Database, seeding: Seeding): Promise<Se
     return await attempt(database, seeding, { deferred: true })
   } catch (error) {
     // Deferring requires the privilege to alter the tables; without it, records must precede those that refer to them.
-    if (error instanceof RejectedBatch || isAboutData(error) || isForbidden(error)) return undefined
+    if (error instanceof RejectedBatch || isAboutData(error) || lacksPrivilege(error)) return undefined
     throw error
   }
 }
@@ -234,8 +234,11 @@ async function errorsOfEach({
   return found
 }
 
+/** Problems that a policy (`forbidden`), a constraint or a trigger of the database reports about a record. */
+const ABOUT_DATA: ReadonlySet<ProblemType> = new Set(['forbidden', 'conflict', 'validation'])
+
 function isAboutData(error: unknown): error is Problem {
-  return error instanceof Problem && (error.type === 'conflict' || error.type === 'validation')
+  return error instanceof Problem && ABOUT_DATA.has(error.type)
 }
 
 function conflictError({ lines }: Batch): DataError {

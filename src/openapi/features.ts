@@ -166,6 +166,10 @@ const acceptance: Feature = ({ resource: { spec }, operation }) =>
 
 const constraints: Feature = ({ canConflict }) => ({ rejections: canConflict ? [409] : [] })
 
+/** Row-level security of tables that others made may reject records. */
+const policies: Feature = ({ resource: { spec }, operation }) =>
+  isWriting(operation) && !spec.model.managed ? { rejections: [403] } : {}
+
 const database: Feature = () => ({ rejections: [503] })
 
 /** Everything that adds to generated operations; `featured` covers the features of resources. */
@@ -177,6 +181,7 @@ export const FEATURES: readonly Feature[] = [
   bare,
   acceptance,
   constraints,
+  policies,
   database,
 ]
 

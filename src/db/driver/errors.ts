@@ -16,6 +16,7 @@ import {
   codeOf,
   CONFLICT,
   driverError,
+  isAgainstPolicy,
   isSqlState,
   type Meaning,
   meaningOf,
@@ -76,8 +77,8 @@ export function isLocked(error: unknown): boolean {
 }
 
 /** Whether the user of the database lacks a privilege, such as the ownership of a table. */
-export function isForbidden(error: unknown): boolean {
-  return codeOf(error) === '42501'
+export function lacksPrivilege(error: unknown): boolean {
+  return codeOf(error) === '42501' && !isAgainstPolicy(error)
 }
 
 /** Whether the transaction may succeed if it is run again. */

@@ -24,6 +24,7 @@ const conflict = { type: 'conflict', detail: CONFLICT } as const
 export const misfit = { type: 'validation', detail: 'A value cannot be stored' } as const
 /** A trigger, or a rule of a view, rejected it. */
 export const rejected = { type: 'conflict', detail: 'The database rejected the change' } as const
+const disallowed = { type: 'forbidden', detail: 'The policies of the database do not allow this record' } as const
 export const oversized = { type: 'validation', detail: 'A value is too long to be stored' } as const
 const denied = { ...unavailable, rejected: 'check the user, the password and the database in DATABASE_URL' } as const
 const insecure = { ...unavailable, rejected: 'sslmode in DATABASE_URL sets whether and how TLS is used' } as const
@@ -130,11 +131,17 @@ export function routineOf(error: unknown): unknown {
   return (driverError(error) as { readonly routine?: unknown } | undefined)?.routine
 }
 
+/** Whether a policy of row-level security rejected a new or changed row. A missing privilege has the same code. */
+export function isAgainstPolicy(error: unknown): boolean {
+  return codeOf(error) === '42501' && routineOf(error) === 'ExecWithCheckOptions'
+}
+
 export function meaningOf(error: DriverError): Meaning | undefined {
   const code = codeOf(error)
   if (code === '') return MESSAGES.find(([message]) => message.test(error.message))?.[1]
   // The socket file is missing or inaccessible. Errors about files that a handler opens are not ours.
   if (error.syscall === 'connect') return MEANINGS[code] ?? unavailable
+  if (isAgainstPolicy(error)) return disallowed
   return MEANINGS[code] ?? (isSqlState(error) ? MEANINGS[code.slice(0, 2)] : undefined)
 }
 

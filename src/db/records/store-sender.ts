@@ -7,7 +7,7 @@ import { CONFLICT } from '../driver/meanings.js'
 import { failedConversionOf, toProblem, toReferred, toRemoveFailure, toRequestFailure } from '../driver/errors.js'
 import type { Bounds } from '../statements/rules/bounds.js'
 import { DENIED } from '../statements/rules/covering-sql.js'
-import { notGranted } from '../statements/rules/granted-writes.js'
+import { isNotGranted, notGranted } from '../statements/rules/granted-writes.js'
 import { outsideName } from '../statements/rules/scope.js'
 
 /** Sends the statements of a store and translates database errors for clients. */
@@ -52,7 +52,7 @@ export function senderOn(connection: Connection, { model, constraintErrors, refe
         const result = await changeBy(connection.attempt ?? query, { ...statement, follows: place > 0 }, bounds)
         if (result.rows.length > 0) return result
       } catch (error) {
-        if (!(error instanceof Problem) || error.type !== 'forbidden') throw error
+        if (!isNotGranted(error)) throw error
         denied = error
       }
     }

@@ -3,19 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Database } from '../../../src/db/database.js'
-import { openDatabase } from '../../../src/db/open.js'
 import { type Introspected, introspect } from '../../../src/migrations/introspect/introspect.js'
 import { type Api, startApi } from '../../support/api.js'
 import { openTestDatabase, type TestDatabase } from '../../support/database.js'
 import { runSql } from '../../support/existing.js'
+import { CREATE_ROLE, DROP_ROLE, openAsRole, ROLE } from '../../support/roles.js'
 import { sendBackAll } from '../../support/round-trip.js'
 
-const ROLE = `clerk_${process.pid}`
-
-const SQL = `
-  create role ${ROLE} login password 'clerk';
-  grant usage on schema public to ${ROLE};
-  create table salaries (id integer primary key, amount integer);
+const SQL = `${CREATE_ROLE}  create table salaries (id integer primary key, amount integer);
   create table people (id integer primary key, name text, born date unique, salary integer references salaries);
   create table badges (code text primary key, secret integer);
   create table visits (id serial primary key, person integer references people, badge text references badges);
@@ -43,30 +38,18 @@ let clerk: Database
 let found: Introspected
 let api: Api
 
-/** Opens the database as the role; the connection of an embedded one is the only one, and changes its role. */
-async function openAsRole(): Promise<Database> {
-  if (database.url === undefined) {
-    await database.query({ text: `set role ${ROLE}`, values: [] })
-    return database
-  }
-  const url = new URL(database.url)
-  url.username = ROLE
-  url.password = 'clerk'
-  return openDatabase({ url: url.href, directory: '' }, {})
-}
-
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'privileges-'))
   database = await openTestDatabase('')
   await runSql(database, SQL)
-  clerk = await openAsRole()
+  clerk = await openAsRole(database)
   found = await introspect(clerk, { file: 'resources.yaml', directory: folder, schemas: ['public', 'closed'] })
   api = await startApi(found.text, { database: clerk })
 })
 afterAll(async () => {
   await api.close()
   if (clerk !== database) await clerk.close()
-  await runSql(database, `reset role; drop owned by ${ROLE}; drop role ${ROLE}`)
+  await runSql(database, DROP_ROLE)
   await database.close()
   await rm(folder, { recursive: true, force: true })
 })

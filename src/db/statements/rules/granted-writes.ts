@@ -168,3 +168,8 @@ const NOT_GRANTED = 'no grant allows this change to this caller'
 export function notGranted(): Problem {
   return new Problem('forbidden', NOT_GRANTED)
 }
+
+/** Whether no grant covers a change. Row-level security has problems of the same type. */
+export function isNotGranted(error: unknown): error is Problem {
+  return error instanceof Problem && error.message === NOT_GRANTED
+}
