@@ -3,7 +3,7 @@ import { basename, dirname } from 'node:path'
 
 /** Watches files, also when an editor replaces them. */
 export interface Follower {
-  /** Replaces the set of watched files and folders. */
+  /** Replaces the set of watched files and folders; has no effect once closed. */
   follow(paths: readonly string[]): void
   close(): void
 }
@@ -29,6 +29,7 @@ export function createFollower({ concerns, changed, failed }: FollowerOptions): 
   let files: ReadonlySet<string> = new Set()
   let folders: ReadonlySet<string> = new Set()
   let timer: NodeJS.Timeout | undefined
+  let closed = false
 
   /** Whether a path is a wanted folder, or leads to one. */
   const leads = (path: string) => [...folders].some((folder) => folder === path || folder.startsWith(`${path}/`))
@@ -59,6 +60,7 @@ export function createFollower({ concerns, changed, failed }: FollowerOptions): 
 
   return {
     follow: (paths) => {
+      if (closed) return
       files = new Set(paths)
       folders = new Set([...paths.map((path) => dirname(path)), ...paths.filter(isFolder)])
       const wanted = new Set([...folders].map(nearest))
@@ -68,6 +70,7 @@ export function createFollower({ concerns, changed, failed }: FollowerOptions): 
       for (const folder of wanted) if (!watchers.has(folder)) open(folder)
     },
     close: () => {
+      closed = true
       clearTimeout(timer)
       for (const folder of [...watchers.keys()]) forget(folder)
     },
