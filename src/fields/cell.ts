@@ -13,6 +13,11 @@ export function writeCell({ type, options }: Typed, value: unknown): Cell {
   return value == null ? null : type.write(value, options)
 }
 
+/** PostgreSQL's own spelling of a value, as its messages have it. */
+export function printCell({ type, options }: Typed, value: unknown): string {
+  return value == null ? 'null' : (type.print ?? type.write)(value, options)
+}
+
 /** Converts a value to the text of a query parameter; null is null. */
 export function formatCell({ type, options }: Typed, value: unknown): Cell {
   return value == null ? null : (type.format ?? type.write)(value, options)
@@ -22,8 +27,13 @@ export function formatCell({ type, options }: Typed, value: unknown): Cell {
 export type Items<Item> = readonly (Item | Items<Item>)[]
 
 /** PostgreSQL's text form of an array. */
-export function arrayLiteral(items: Items<Cell>): string {
-  return `{${items.map((item) => (typeof item === 'object' && item !== null ? arrayLiteral(item) : writeItem(item))).join(',')}}`
+export function arrayLiteral(items: Items<Cell>, write = writeItem): string {
+  return `{${items.map((item) => (typeof item === 'object' && item !== null ? arrayLiteral(item, write) : write(item))).join(',')}}`
+}
+
+/** PostgreSQL prints an item in quotes only if it needs them. */
+export function printItem(cell: Cell): string {
+  return cell !== null && /^(?!null$)[^\t-\r {},"\\]+$/i.test(cell) ? cell : writeItem(cell)
 }
 
 function writeItem(cell: Cell): string {

@@ -140,6 +140,8 @@ export interface FieldType<Value = unknown, Options extends object = object> {
   patch?(json: Json, source: string, options: Options): Value | undefined
   /** Returns PostgreSQL's text form of a value. */
   write(value: Value, options: Options): string
+  /** Returns PostgreSQL's own spelling of a value, as its messages have it; the result of `write` if left out. */
+  print?(value: Value, options: Options): string
   /** Returns the text that `parse` reads as this value; the result of `write` if left out. */
   format?(value: Value, options: Options): string
 }

@@ -37,6 +37,11 @@ export function canEquateTexts({ collation = 'C' }: Pick<TextOptions, 'collation
   return !BUILT_IN.test(collation)
 }
 
+/** Returns what PostgreSQL's function `lower` returns, which knows only `A`–`Z` by the collation "C". */
+export function lowerCase(text: string, { collation = 'C' }: Pick<TextOptions, 'collation'>): string {
+  return collation === 'C' ? text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase()) : text.toLowerCase()
+}
+
 /** The option `collation` for a column of text. */
 export function collationOption({ collation }: ExistingColumn) {
   return collation === 'C' ? {} : { collation: collation ?? 'default' }

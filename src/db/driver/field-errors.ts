@@ -97,7 +97,7 @@ export function isStillReferredTo({ code, detail }: DriverError): boolean {
 /** Parses the key in the English details of an error. Returns undefined for other details. */
 export function namedKey(detail: unknown): NamedKey | undefined {
   const [, columns, texts] =
-    /^Key \((.*)\)=\((.*)\) (?:already exists|is (?:still )?referenced from table)/s.exec(String(detail)) ?? []
+    /^Key \((.*?)\)=\((.*)\) (?:already exists|is (?:still )?referenced from table)/s.exec(String(detail)) ?? []
   return columns === undefined || texts === undefined ? undefined : { columns, texts }
 }
 

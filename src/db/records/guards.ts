@@ -3,14 +3,15 @@ import { indexesOf } from '../../config/indexes/coverage.js'
 import { outgrowing, outgrowingAny } from '../../config/indexes/index-size.js'
 import { isPlain } from '../../config/model-spec.js'
 import { type AppSpec, columnsOf, type FieldSpec, isShown, type ModelSpec } from '../../config/spec.js'
-import { writeCell } from '../../fields/cell.js'
+import { printCell, readCell } from '../../fields/cell.js'
 import { identifier } from '../../fields/sql-literal.js'
 import { bareName } from '../../fields/table-name.js'
+import { lowerCase } from '../../fields/text-rules.js'
 import type { FieldError } from '../../foundation/problem.js'
 import type { Id, Row } from '../../resource/plan.js'
 import { recordKey } from '../../resource/keys/record-key.js'
 import type { Bounds } from '../statements/rules/bounds.js'
-import { type ConstraintErrors, type NamedKey, splitColumns } from '../driver/field-errors.js'
+import { type ConstraintErrors, splitColumns } from '../driver/field-errors.js'
 import {
   constraintFields,
   declaredIndexName,
@@ -138,8 +139,13 @@ export function referrersOf(
 export function placeOfTaken({ fields }: ModelSpec, rows: readonly Row[], error: unknown): number | undefined {
   const taken = takenKeyOf(error)
   if (!taken) return undefined
-  const named = fieldsIn(fields, taken)
-  const textOf = (row: Row) => named.map((field) => field && writeCell(field, row[field.name])).join(', ')
+  const prints = splitColumns(taken.columns).map((key) => {
+    const column = columnIn(key)
+    const field = fieldOf(fields, column)
+    const print = (row: Row) => (field ? printCell(field, row[field.name]) : '')
+    return column === key ? print : (row: Row) => lowerCase(print(row), field?.options ?? {})
+  })
+  const textOf = (row: Row) => prints.map((print) => print(row)).join(', ')
   const place = rows.findLastIndex((row) => textOf(row) === taken.texts)
   return place < 0 ? undefined : place
 }
@@ -149,17 +155,16 @@ export function placeOfReferred(model: ModelSpec, ids: readonly Id[], error: unk
   const referred = referredKeyOf(error, bareName(model.table))
   if (!referred) return undefined
   const key = recordKey(model)
-  const named = fieldsIn(key.fields, referred).map((field) => field && key.fields.indexOf(field))
-  const textOf = (cells: readonly string[]) => named.map((at) => at !== undefined && cells[at]).join(', ')
+  const named = splitColumns(referred.columns).map((column) => fieldOf(key.fields, column))
+  const textOf = (cells: readonly string[]) =>
+    named.map((field) => field && printCell(field, readCell(field, cells[key.fields.indexOf(field)]))).join(', ')
   const place = ids.findIndex((id) => textOf(key.write(id)) === referred.texts)
   return place < 0 ? undefined : place
 }
 
-/** The fields of the columns that the server names; undefined for a column without a field. */
-function fieldsIn(fields: readonly FieldSpec[], { columns }: NamedKey): readonly (FieldSpec | undefined)[] {
-  return splitColumns(columns).map((name) =>
-    fields.find(({ column }) => column === name || identifier(column) === name),
-  )
+/** The field of a column that the server names; undefined if the column has no field. */
+function fieldOf(fields: readonly FieldSpec[], name: string): FieldSpec | undefined {
+  return fields.find(({ column }) => column === name || identifier(column) === name)
 }
 
 /** The errors of constraints by the names that errors have: of tables, without their schemas. */

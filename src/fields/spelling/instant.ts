@@ -23,3 +23,11 @@ export function utcTimestamp(text: string): string | undefined {
 export function canonicalLocal(text: string): string | undefined {
   return utcTimestamp(`${text}Z`)?.slice(0, -1)
 }
+
+/** PostgreSQL's own spelling of a canonical timestamp, with or without an offset. */
+export function printTimestamp(canonical: string): string {
+  return canonical
+    .replace('T', ' ')
+    .replace(/\.?0{0,6}(?=Z?$)/, '')
+    .replace('Z', '+00')
+}

@@ -1,6 +1,6 @@
 import type { Json, JsonSchema } from '../../foundation/json.js'
 import { itemSources, mapItems, readArray } from '../spelling/array-text.js'
-import { arrayLiteral, type Cell, type Items, readCell, writeCell } from '../cell.js'
+import { arrayLiteral, type Cell, type Items, printCell, printItem, readCell, writeCell } from '../cell.js'
 import type { ColumnForm, ExistingColumn } from '../existing-column.js'
 import type { FieldType, Rule, Typed } from '../field-type.js'
 import { describedSchema, valueSchema } from '../value-schema.js'
@@ -144,6 +144,13 @@ export function arrayOf(types: readonly FieldType[]): FieldType<Items<unknown>, 
     write(value, options) {
       const item = itemsOf(options)
       return arrayLiteral(mapItems(value, (each) => writeCell(item, each)))
+    },
+    print(value, options) {
+      const item = itemsOf(options)
+      return arrayLiteral(
+        mapItems(value, (each) => (each === null ? null : printCell(item, each))),
+        printItem,
+      )
     },
   }
 }

@@ -34,4 +34,5 @@ export const boolean: FieldType<boolean> = {
   parse: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
   fromJson: (json) => json === true,
   write: String,
+  print: (value) => (value ? 't' : 'f'),
 }

@@ -67,4 +67,5 @@ export const char: FieldType<string, CharOptions> = {
   parse: (text) => (isStorable(text) && !text.endsWith(' ') ? text : undefined),
   fromJson,
   write,
+  print: (value, { length }) => value + ' '.repeat(Math.max(0, length - [...value].length)),
 }

@@ -68,10 +68,12 @@ function printDuration({ months, days, microseconds }: Duration): string {
 function printSeconds(microseconds: bigint): string {
   if (microseconds === 0n) return ''
   const size = microseconds < 0n ? -microseconds : microseconds
-  const fraction = String(size % SECOND).padStart(6, '0')
-  const places = fraction.length - [...fraction].reverse().findIndex((digit) => digit !== '0')
-  const shown = size % SECOND === 0n ? '' : `.${fraction.slice(0, places)}`
-  return `${microseconds < 0n ? '-' : ''}${size / SECOND}${shown}S`
+  return `${microseconds < 0n ? '-' : ''}${size / SECOND}${printFraction(size)}S`
+}
+
+function printFraction(microseconds: bigint): string {
+  const digits = String(microseconds % SECOND).padStart(6, '0')
+  return microseconds % SECOND === 0n ? '' : `.${digits.replace(/0{1,5}$/, '')}`
 }
 
 const PRINTED =
@@ -86,4 +88,30 @@ export function durationOfPrinted(text: string): string | undefined {
   return canonicalDuration(
     `P${years}Y${months}M${days}DT${sign}${hours}H${sign}${minutes}M${sign}${seconds}.${fraction}S`,
   )
+}
+
+/** The text in PostgreSQL's own style of a duration in its canonical form. */
+export function printedDuration(canonical: string): string {
+  const duration = readDuration(canonical)
+  if (!duration) return canonical
+  const { months, days, microseconds } = duration
+  const parts = [
+    { count: months / 12n, unit: 'year' },
+    { count: months % 12n, unit: 'mon' },
+    { count: days, unit: 'day' },
+    { count: microseconds, unit: undefined },
+  ].filter(({ count }) => count !== 0n)
+  const texts = parts.map(({ count, unit }, place) => {
+    const sign = count > 0n && (parts[place - 1]?.count ?? 0n) < 0n ? '+' : ''
+    return sign + (unit === undefined ? printClock(count) : `${count} ${unit}${count === 1n ? '' : 's'}`)
+  })
+  return texts.length === 0 ? '00:00:00' : texts.join(' ')
+}
+
+function printClock(microseconds: bigint): string {
+  const size = microseconds < 0n ? -microseconds : microseconds
+  const [hours, minutes, seconds] = [size / HOUR, (size / (60n * SECOND)) % 60n, (size / SECOND) % 60n].map((count) =>
+    String(count).padStart(2, '0'),
+  )
+  return `${microseconds < 0n ? '-' : ''}${hours}:${minutes}:${seconds}${printFraction(size)}`
 }

@@ -37,6 +37,14 @@ function write(value: number): string {
   return Object.is(value, -0) ? '-0' : String(value)
 }
 
+/** PostgreSQL has exponents with fewer digits than JavaScript. */
+function print(value: number, { bits }: FloatOptions): string {
+  const [digits, exponent = ''] = value.toExponential().split('e')
+  const power = Number(exponent)
+  if (power >= -4 && power < (bits === 32 ? 6 : 15)) return write(value)
+  return `${digits}e${exponent.replace(/^([+-])(\d)$/, '$10$2')}`
+}
+
 function columnOf({ bits }: FloatOptions): string {
   return bits === 32 ? 'real' : 'double precision'
 }
@@ -124,4 +132,5 @@ export const float: FieldType<number, FloatOptions> = {
     INFINITE.has(text) ? Number(text) : NUMBER.test(text) ? nearest(text, options) : undefined,
   fromJson: (_json, source, { bits }) => (bits === 32 ? nearestSingle(Number(source)) : Number(source)),
   write,
+  print,
 }

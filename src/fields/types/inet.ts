@@ -74,6 +74,8 @@ export const cidr: FieldType<string> = {
     samples: ['192.0.2.0/24', '10.0.0.0/8', '2001:db8::/32', '0.0.0.0/0'],
   }),
   synonyms: ['network', 'subnet'],
+  // Indexes have addresses, for which PostgreSQL leaves out the length of a whole address.
+  print: (value) => value.replace(/^([^:]*)\/32$|\/128$/, '$1'),
   summary:
     'A network of IP addresses with its prefix length, such as 192.0.2.0/24. Bits after the prefix must be zero; an address without a prefix ' +
     'length is a network of one address.',

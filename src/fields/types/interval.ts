@@ -1,4 +1,4 @@
-import { canonicalDuration, durationOfPrinted, storedDuration } from './duration.js'
+import { canonicalDuration, durationOfPrinted, printedDuration, storedDuration } from './duration.js'
 import type { FieldType } from '../field-type.js'
 import { ORDERED } from './integer-type.js'
 
@@ -80,4 +80,5 @@ export const interval: FieldType<string> = {
     return value
   },
   write: (value) => value,
+  print: printedDuration,
 }

@@ -1,6 +1,6 @@
 import type { FieldType } from '../field-type.js'
 import { isForeignTime, shownWithin } from '../spelling/foreign-time.js'
-import { canonicalLocal } from '../spelling/instant.js'
+import { canonicalLocal, printTimestamp } from '../spelling/instant.js'
 import { ORDERED } from './integer-type.js'
 
 interface LocalTimestampOptions {
@@ -97,4 +97,5 @@ export const localTimestamp: FieldType<string, LocalTimestampOptions> = {
     return value
   },
   write: (value) => value,
+  print: printTimestamp,
 }

@@ -1,3 +1,4 @@
+import { printCell } from '../cell.js'
 import type { FieldType, Typed } from '../field-type.js'
 
 /** `key` is the type of the referenced field with its options. It is resolved from the model and is not a key of the YAML. */
@@ -49,4 +50,5 @@ export const belongsTo: FieldType<unknown, RelationOptions> = {
   parseStored: (text, { key: { type, options } }) => (type.parseStored ?? type.parse)(text, options),
   fromJson: (json, source, { key: { type, options } }) => type.fromJson(json, source, options),
   write: (value, { key: { type, options } }) => type.write(value, options),
+  print: (value, { key }) => printCell(key, value),
 }

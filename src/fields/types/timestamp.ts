@@ -1,6 +1,6 @@
 import type { FieldType } from '../field-type.js'
 import { isForeignTime, shownWithin } from '../spelling/foreign-time.js'
-import { utcTimestamp } from '../spelling/instant.js'
+import { printTimestamp, utcTimestamp } from '../spelling/instant.js'
 import { ORDERED } from './integer-type.js'
 
 /** A moment in time. */
@@ -72,4 +72,5 @@ export const timestamp: FieldType<string> = {
     return value
   },
   write: (value) => value,
+  print: printTimestamp,
 }

@@ -14,8 +14,12 @@ models:
   bill: { fields: { ${key}, payer: { ${author}, private: true, default: 1 } } }
   chapter: { fields: { ${key}, author: { ${author}, on_delete: cascade } } }
   page: { fields: { ${key}, chapter: { type: belongs_to, model: chapter } } }
+  moment: { fields: { at: { type: timestamp, primary_key: true, key: client } } }
+  event: { fields: { ${key}, moment: { type: belongs_to, model: moment } } }
 plugins: [./plugin.mjs]
 resources:
+  moment: { model: moment, path: /moments/, bulk: [create, destroy] }
+  event: { model: event, path: /events/, bulk: [create] }
   author: { model: author, path: /authors/, bulk: [destroy] }
   writer: { model: author, path: /writers/, bulk: [destroy] }
   novel: { model: book, path: /novels/ }
@@ -97,6 +101,18 @@ describe('of several records', () => {
     await run('insert into book (author_id) values (2)')
     const detail = 'A record of novel still refers to it, by author'
     expect(await destroy(`/${path}/?ids=3,2`)).toEqual({ status: 409, detail, errors: { '1.id': detail }, left: '3' })
+  })
+
+  test('the one that is referenced is named by a key that PostgreSQL spells in its own way', async () => {
+    const [first, second] = ['2026-11-21T10:00:00.000000Z', '2026-11-21T10:00:00.250000Z']
+    expect((await api.send('POST', '/moments/', [{ at: first }, { at: second }])).status).toBe(201)
+    expect((await api.send('POST', '/events/', [{ moment: second }])).status).toBe(201)
+    expect(
+      await destroy(`/moments/?ids=${[first, second].map(encodeURIComponent).map(encodeURIComponent).join()}`),
+    ).toMatchObject({
+      status: 409,
+      errors: { '1.at': 'A record of event still refers to it, by moment' },
+    })
   })
 
   test('none is named if another record than these is referenced', async () => {
