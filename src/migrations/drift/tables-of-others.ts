@@ -3,17 +3,21 @@ import type { AppSpec, ModelSpec } from '../../config/spec.js'
 import { show } from '../../config/words.js'
 import type { Connection } from '../../db/database.js'
 import { identifier } from '../../fields/sql-literal.js'
-import { tableSql } from '../../fields/table-name.js'
+import { formattedTable, tableSql } from '../../fields/table-name.js'
+import { IS_INHERITED } from '../introspect/catalog/catalog.js'
 import { readLacks } from './verify.js'
+
+const OTHER_KEY = 'name other fields, or `primary_key: none`'
 
 /**
  * Compares the tables and views of others with their models: the columns, and whether the declared keys identify records. Reads every row of a table
- * whose key has no unique index. Changes nothing.
+ * whose key has no unique index, or from which other tables inherit. Changes nothing.
  */
 export async function differencesOfOthers(spec: AppSpec, database: Connection): Promise<readonly Rejection[]> {
   const models = spec.models.filter(({ managed }) => !managed)
   if (models.length === 0) return []
   const { lacks, keyed } = await readLacks(spec, database)
+  const inherited = await readInherited(database)
   // Their keys may be gone.
   const broken = new Set(lacks.filter(({ breaks }) => breaks).map(({ table }) => table))
   const differences = lacks.flatMap(({ table, text }): readonly Rejection[] => {
@@ -27,15 +31,30 @@ export async function differencesOfOthers(spec: AppSpec, database: Connection): 
   })
   const unclear: Rejection[] = []
   for (const model of models) {
-    if (model.key.length === 0 || keyed.has(model.table) || broken.has(model.table)) continue
-    const found = await whyNoKey(model, database)
-    if (found !== undefined) unclear.push(found)
+    const isInherited = inherited.has(model.table)
+    const isUnique = keyed.has(model.table) && !isInherited
+    if (model.key.length === 0 || isUnique || broken.has(model.table)) continue
+    const message = await whyNoKey(model, database)
+    if (message === undefined) continue
+    const help = isInherited
+      ? ['give the rows of tables that inherit from it other keys', `or ${OTHER_KEY}`]
+      : [OTHER_KEY]
+    unclear.push({ code: 'SC410', path: ['models', model.name], part: 'key', message, help })
   }
   return [...differences, ...unclear]
 }
 
+/** Finds the tables from which tables other than partitions inherit; a unique index does not include the rows of these. */
+async function readInherited(database: Connection): Promise<ReadonlySet<string>> {
+  const { rows } = await database.query({
+    text: `select ${formattedTable('c', 'n')} from pg_class c join pg_namespace n on n.oid = c.relnamespace where ${IS_INHERITED}`,
+    values: [],
+  })
+  return new Set(rows.flatMap(([table]) => table ?? []))
+}
+
 /** Returns why the fields of a key do not identify the existing records; undefined if they do. */
-async function whyNoKey({ name, table, key }: ModelSpec, database: Connection): Promise<Rejection | undefined> {
+async function whyNoKey({ table, key }: ModelSpec, database: Connection): Promise<string | undefined> {
   const columns = key.map(({ column }) => identifier(column))
   const isNull = columns.map((column) => `${column} is null`).join(' or ')
   const { rows } = await database.query({
@@ -49,7 +68,5 @@ async function whyNoKey({ name, table, key }: ModelSpec, database: Connection): 
     ...(repeated === '0' ? [] : [`${repeated} of its values occur in several records`]),
     ...(empty === '0' ? [] : [`it is null in ${empty}`]),
   ]
-  const message = `the primary key ${show(key.map((field) => field.name).join(', '))} does not identify records: ${reasons.join(', and ')}`
-  const help = ['name other fields, or `primary_key: none`']
-  return { code: 'SC410', path: ['models', name], part: 'key', message, help }
+  return `the primary key ${show(key.map((field) => field.name).join(', '))} does not identify records: ${reasons.join(', and ')}`
 }

@@ -79,6 +79,12 @@ const CASES: Readonly<Record<string, Case>> = {
       'films: the trigger touched may change values that requests write; fields that it always sets can have `generated: true`',
     edits: [['{ type: integer, nullable: true }', '{ type: integer, nullable: true, generated: true }']],
   },
+  'a table from which others inherit': {
+    sql: `create table people (id integer primary key, name text); create table pupils (class text) inherits (people)`,
+    report:
+      'people: not among the operations: update, partial_update, destroy: tables inherit from it, and their rows can have the same keys: a request could change several records; if all keys differ, remove `operations: [list, create, retrieve]`',
+    edits: [['    operations: [list, create, retrieve]\n', '']],
+  },
   'a name that is taken': {
     sql: `create table people (id integer primary key, display_name text, "displayName" text)`,
     report:

@@ -97,7 +97,7 @@ const viewWithKey = (field: string) =>
 test('nothing is left out without being said', () => {
   expect(found.left).toEqual([
     `Late Orders: ${viewWithKey('order_id')}`,
-    'animals: tables inherit from it, and their rows can have the same keys: a request may then read or change several records; write `read_only: true` in the resource unless all keys differ',
+    'animals: not among the operations: update, partial_update, destroy: tables inherit from it, and their rows can have the same keys: a request could change several records; if all keys differ, remove `operations: [list, create, retrieve]`',
     `counted: ${viewWithKey('films')}`,
     'dogs: records can only be listed: the table has no primary key; to find records by fields that identify them, for example, write `primary_key: [id]` and remove `operations: [list]`',
     'stones: no request can create records: shape is not null and has no default, and no request can set a point; once the column has a default: `generated: true` in its field, and no `operations` in the resource',
@@ -232,11 +232,28 @@ describe('check --database', () => {
     expect(await findings(found.text)).toEqual([])
   })
 
+  test('verifies the key of a table from which others inherit', async () => {
+    await runSql(database, `insert into dogs values (1, 'dog', 'wuff')`)
+    expect(await differencesOfOthers(specOf(found.text), database)).toEqual([
+      expect.objectContaining({
+        code: 'SC410',
+        path: ['models', 'animals'],
+        message: 'the primary key `id` does not identify records: 1 of its values occur in several records',
+        help: [
+          'give the rows of tables that inherit from it other keys',
+          'or name other fields, or `primary_key: none`',
+        ],
+      }),
+    ])
+    await runSql(database, `delete from dogs where bark = 'wuff'`)
+  })
+
   test('verifies the declared key of a view or table that has none', async () => {
     const ofView = await findings(keyed('late_orders', 'order_id'))
     expect(ofView.filter(([code]) => code === 'SC410')).toEqual([])
     await runSql(database, `insert into dogs values (2, 'dog', 'wuff'), (2, 'dog', 'arf')`)
-    expect((await findings(keyed('dogs', 'id'))).filter(([code]) => code === 'SC410')).toEqual([
+    const ofTable = await findings(keyed('dogs', 'id'))
+    expect(ofTable.filter(([code, model]) => code === 'SC410' && model === 'dogs')).toEqual([
       ['SC410', 'dogs', 'the primary key `id` does not identify records: 1 of its values occur in several records'],
     ])
     await runSql(database, `delete from dogs where bark <> 'woof'`)

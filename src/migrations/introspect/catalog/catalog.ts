@@ -72,6 +72,9 @@ export function constraintOfIndex(index: string): string {
   return `select from pg_constraint o where o.conrelid = ${index}.indrelid and o.conindid = ${index}.indexrelid and o.contype in ('p', 'u', 'x')`
 }
 
+/** SQL: whether tables other than partitions inherit from the table `c`. */
+export const IS_INHERITED = `c.relkind <> 'p' and exists (select from pg_inherits where inhparent = c.oid)`
+
 /** The schema named by `$1`, or the current one. */
 const SCHEMA = 'coalesce($1, current_schema())'
 

@@ -5,7 +5,7 @@ import { ANSWERS } from '../../../config/parse/answers-model.js'
 import { KEYS } from '../../../config/parse/keys-model.js'
 import { formattedTable } from '../../../fields/table-name.js'
 import { JOURNAL } from '../../files/journal.js'
-import { constraintOfIndex, isDeclared } from './catalog.js'
+import { constraintOfIndex, IS_INHERITED, isDeclared } from './catalog.js'
 import { BUILT_IN_COLLATIONS, collationOfColumn } from './collation.js'
 import { describeInParts } from './in-parts.js'
 
@@ -212,7 +212,7 @@ const TABLES = `
     'writable', pg_relation_is_updatable(c.oid, false) & 28 = 28,
     'privileges', (${PRIVILEGES}),
     'replaced', (${REPLACED}),
-    'inherited', c.relkind <> 'p' and exists (select from pg_inherits where inhparent = c.oid),
+    'inherited', ${IS_INHERITED},
     'triggers', (${TRIGGERS}),
     'rowSecurity', c.relrowsecurity,
     'special', case

@@ -62,11 +62,6 @@ export function notesOnWrites(table: InspectedTable, columns: readonly CatalogCo
         ({ name }) =>
           `${table.name}: the trigger ${name} may change values that requests write; fields that it always sets can have \`generated: true\``,
       ),
-    ...(table.inherited
-      ? [
-          `${table.name}: tables inherit from it, and their rows can have the same keys: a request may then read or change several records; write \`read_only: true\` in the resource unless all keys differ`,
-        ]
-      : []),
     ...(table.rowSecurity
       ? [
           `${table.name}: row-level security may hide records and reject changes; nothing can be added: the policies of the database user apply`,

@@ -8,7 +8,7 @@ import { formatValue } from '../../../config/edit/format-value.js'
 import { identifier } from '../../../fields/sql-literal.js'
 import { tableSql } from '../../../fields/table-name.js'
 import type { Table } from './table.js'
-import { formatOperations, operationsWithKey } from './choose-operations.js'
+import { adviceForOperations, operationsWithKey } from './choose-operations.js'
 
 /** The columns of the key that a model has; none if its records can only be listed. */
 interface ChosenKey {
@@ -54,17 +54,13 @@ export function adviceForKey(
   const setting = `\`primary_key: ${formatValue(example.map(({ name }) => fields.get(name) ?? ''))}\``
   const sql = `alter table ${tableSql(live.name)} add primary key (${example.map(({ name }) => identifier(name)).join(', ')})`
   // PostgreSQL may reject changes of some columns of a view.
-  const operations = formatOperations(inspected.view ? READS : operationsWithKey(table, columns).operations)
+  const operations = inspected.view ? READS : operationsWithKey(table, columns).operations
   const steps = [
     ...(managed ? [`run \`${sql}\` in a migration of your own`] : []),
     `write ${setting}`,
     ...(inspected.view ? ['remove `nullable: true` from these fields'] : []),
   ]
-  const last =
-    operations === undefined
-      ? 'remove `operations: [list]`'
-      : `write \`${operations}\` instead of \`operations: [list]\``
-  return `to find records by fields that identify them, for example, ${steps.join(', ')} and ${last}`
+  return `to find records by fields that identify them, for example, ${steps.join(', ')} and ${adviceForOperations(['list'], operations)}`
 }
 
 /** The columns of a unique constraint or index that has every row: if there are several, the one with the fewest columns. */

@@ -31,16 +31,33 @@ export function operationsWithKey(table: Table, columns: readonly CatalogColumn[
   const forbidden = table.managed ? [] : OPERATIONS.filter((operation) => !isPermitted(operation, inspected.privileges))
   const without = [...replaced, ...forbidden]
   const reason = without.includes('create') ? undefined : reasonAgainstCreate(table, columns)
+  const possible = OPERATIONS.filter(
+    (operation) => !without.includes(operation) && (operation !== 'create' || reason === undefined),
+  )
+  // The rows of inheriting tables can have the same keys.
+  const operations = inspected.inherited ? possible.filter(changesNoRecord) : possible
   return {
-    operations: OPERATIONS.filter(
-      (operation) => !without.includes(operation) && (operation !== 'create' || reason === undefined),
-    ),
+    operations,
     left: [
       ...(reason === undefined ? [] : [`${inspected.name}: no request can create records: ${reason}`]),
       ...absent(replaced, inspected.name, 'rules do something else instead; without the rules'),
       ...absent(forbidden, inspected.name, 'the database user lacks the privileges; once it has them'),
+      ...ambiguous(inspected.name, operations, possible),
     ],
   }
+}
+
+function changesNoRecord(operation: Operation): boolean {
+  return isReading(operation) || operation === 'create'
+}
+
+/** Reports the changes that a resource lacks because tables inherit from its table. */
+function ambiguous(table: string, operations: readonly Operation[], possible: readonly Operation[]): readonly string[] {
+  const missing = possible.filter((operation) => !operations.includes(operation))
+  if (missing.length === 0) return []
+  return [
+    `${table}: not among the operations: ${missing.join(', ')}: tables inherit from it, and their rows can have the same keys: a request could change several records; if all keys differ, ${adviceForOperations(operations, possible)}`,
+  ]
 }
 
 /** @param why the reason, and when the resource can have the operations */
@@ -64,6 +81,12 @@ function reasonAgainstCreate(table: Table, columns: readonly CatalogColumn[]): s
     ? 'nothing can be added while migrations make the table'
     : 'once the column has a default: `generated: true` in its field, and no `operations` in the resource'
   return `${reason}; ${advice}`
+}
+
+/** How a resource gets other operations. */
+export function adviceForOperations(now: readonly Operation[], then: readonly Operation[]): string {
+  const [old, other] = [formatOperations(now), formatOperations(then)]
+  return other === undefined ? `remove \`${old}\`` : `write \`${other}\` instead of \`${old}\``
 }
 
 /** Renders operations as a setting of a resource; undefined for all. */
