@@ -310,12 +310,14 @@ test('names that resources.yaml or lists use otherwise get another name, or no f
     },
   ))
 
-test('a resource lacks the operations that rules of its table replace', () =>
+test('a resource lacks the operations that enabled rules of its table replace', () =>
   onOther(
     `create table letters (id integer primary key, text text); insert into letters values (1, 'a');
      create rule kept as on delete to letters do instead nothing;
      create rule sent as on insert to letters where new.text is null do instead nothing;
-     create rule heard as on update to letters do also notify letters`,
+     create rule heard as on update to letters do also notify letters;
+     create rule stopped as on update to letters do instead nothing;
+     alter table letters disable rule stopped`,
     async ({ text, left }, other) => {
       expect(text).toContain('operations: [list, retrieve, update, partial_update]')
       expect(left).toEqual([

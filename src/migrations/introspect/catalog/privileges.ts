@@ -32,10 +32,10 @@ export const PRIVILEGES = `
     'update', has_table_privilege(c.oid, 'update'),
     'delete', has_table_privilege(c.oid, 'delete'))`
 
-/** The SQL of the commands that rules of a table replace. Rules of views make them writable. */
+/** The SQL of the commands that enabled rules of a table replace. Rules of views make them writable. */
 export const REPLACED = `
   select coalesce(jsonb_agg(distinct case ev_type when '2' then 'update' when '3' then 'insert' else 'delete' end), '[]')
-  from pg_rewrite where ev_class = c.oid and is_instead and c.relkind in ('r', 'p')`
+  from pg_rewrite where ev_class = c.oid and is_instead and ev_enabled in ('O', 'A') and c.relkind in ('r', 'p')`
 
 /** The command of a write, whose privilege it needs besides reading. */
 export const COMMANDS: Partial<Record<Operation, Command>> = {
