@@ -64,16 +64,17 @@ test('a resource has the operations that the privileges of the database user per
   })
 })
 
+const UNREADABLE = 'the database user may not read it; once it may: snippetctl introspect --update'
+
 test('tables and columns that the database user may not read are left out and reported', () => {
   const fields = Object.fromEntries(found.models.map((model) => [model.name, model.fields.map(({ name }) => name)]))
   expect(fields).toMatchObject({ badges: ['secret'], people: ['id', 'name', 'salary'] })
-  const why = 'the database user may not read it; once it may: snippetctl introspect --update'
   expect(found.left).toEqual(
     expect.arrayContaining([
-      `salaries has no model: ${why}`,
-      `closed.files has no model: ${why}`,
-      `people.born: no field: ${why}`,
-      `badges.code: no field: ${why}`,
+      `salaries has no model: ${UNREADABLE}`,
+      `closed.files has no model: ${UNREADABLE}`,
+      `people.born: no field: ${UNREADABLE}`,
+      `badges.code: no field: ${UNREADABLE}`,
       'logs: not among the operations: create, update, partial_update: the database user lacks the privileges; once it has them, the resource can have these operations',
     ]),
   )
@@ -83,6 +84,33 @@ test('every list responds, and records that are sent back are accepted', async (
   for (const { name } of found.models) expect(await sendBackAll(api, `/api/${name}/`)).toHaveLength(1)
   expect((await api.send('POST', '/api/notes/', { id: 2, text: 'y' })).status).toBe(201)
   expect((await api.fetch('/api/logs/1/', { method: 'DELETE' })).status).toBe(204)
+})
+
+test('views that read with the privileges of their user are left out if it may not read their tables', async () => {
+  const { rows } = await database.query({ text: 'show server_version_num', values: [] })
+  // Older servers have no `security_invoker`.
+  if (Number(rows[0]?.[0]) < 150000) return
+  await runSql(
+    database,
+    `reset role;
+     create view wages with (security_invoker) as select amount from salaries;
+     create view wages_of_all as select amount * 2 as amount from wages;
+     create view paid with (security_invoker = on) as select count(*) from salaries;
+     create view names with (security_invoker) as select name from people;
+     create view births with (security_invoker) as select born from people;
+     create view births_of_owner with (security_invoker = off) as select born from people;
+     grant select on wages, wages_of_all, paid, names, births, births_of_owner to ${ROLE}`,
+  )
+  if (clerk === database) await openAsRole(database)
+  const { models, left } = await introspect(clerk, { file: 'resources.yaml', directory: folder, schemas: ['public'] })
+  const views = models.filter(({ isView }) => isView)
+  expect(views.map(({ name }) => name)).toEqual(['births_of_owner', 'names'])
+  const read = (view: string) => clerk.query({ text: `select from ${view}`, values: [] })
+  for (const { name } of views) expect(await read(name)).toMatchObject({ rows: [[]] })
+  for (const view of ['wages', 'wages_of_all', 'paid', 'births']) {
+    expect(left).toContain(`${view} has no model: ${UNREADABLE}`)
+    await expect(read(view)).rejects.toThrow()
+  }
 })
 
 test('an update keeps the fields whose columns the database user may no longer read', async () => {

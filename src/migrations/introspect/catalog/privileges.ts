@@ -13,6 +13,21 @@ export interface Privileges extends Readonly<Record<Command, boolean>> {
   readonly unreadable: readonly string[]
 }
 
+/** SQL joins: the columns `d.refobjsubid` of tables and views `s` that the query of the view `v` reads; 0 for one of which it reads no column. */
+const READ = `
+  join pg_rewrite r on r.ev_class = v.oid and r.ev_type = '1'
+  join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = r.oid and d.refclassid = 'pg_class'::regclass and d.refobjid <> v.oid
+  join pg_class s on s.oid = d.refobjid and s.relkind in ('r', 'p', 'v', 'm', 'f')`
+
+/** SQL: whether `c` is a view with `security_invoker`, or reads one, whose query reads a column that the user may not read. */
+const READS_UNREADABLE = `c.relkind = 'v' and exists (
+  with recursive views(oid) as (select c.oid union select s.oid from views v ${READ} where s.relkind = 'v')
+  select from views join pg_class v using (oid) ${READ}
+  where exists (select from pg_options_to_table(v.reloptions) where option_name = 'security_invoker' and option_value::boolean)
+    and case d.refobjsubid when 0 then not has_any_column_privilege(s.oid, 'select')
+      else not has_column_privilege(s.oid, d.refobjsubid::smallint, 'select') end
+)`
+
 /**
  * The privileges for the table `c` in the schema `n`, as JSON. The `case` keeps PostgreSQL from calling the function of sequences for indexes,
  * which is an error.
@@ -22,7 +37,7 @@ export const PRIVILEGES = `
     'unreadable', (
       select coalesce(jsonb_agg(a.attname order by a.attnum), '[]') from pg_attribute a
       where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
-        and not (has_schema_privilege(n.oid, 'usage') and has_column_privilege(c.oid, a.attnum, 'select'))
+        and (not (has_schema_privilege(n.oid, 'usage') and has_column_privilege(c.oid, a.attnum, 'select')) or ${READS_UNREADABLE})
     ),
     'insert', has_table_privilege(c.oid, 'insert') and not exists (
       select from pg_depend p join pg_class s on s.oid = p.objid
