@@ -122,3 +122,23 @@ test('a PUT replaces the whole value', async () => {
   await sent('PUT', '{"v":{"b":1,"c":null},"title":null}')
   expect(JSON.parse(await stored())).toEqual({ b: 1, c: null })
 })
+
+test('a stored JSON null, which is read as null, stays one when null is sent back', async () => {
+  const kind = async () =>
+    (
+      await api.database.query({
+        text: "select coalesce(jsonb_typeof(v), 'none') from m0 order by id desc limit 1",
+        values: [],
+      })
+    ).rows
+  await api.database.query({ text: "update m0 set v = 'null'", values: [] })
+  expect(await stored()).toBe('null')
+  expect(await sent('PUT', '{"v":null,"title":null}')).toEqual([200, await (await api.fetch(path)).text()])
+  expect(await kind()).toEqual([['null']])
+  await sent('PATCH', '{"v":null}')
+  expect(await kind()).toEqual([['null']])
+  await sent('PUT', '{"v":1,"title":null}')
+  expect(await kind()).toEqual([['number']])
+  await sent('PUT', '{"v":null,"title":null}')
+  expect(await kind()).toEqual([['none']])
+})

@@ -21,7 +21,7 @@ export const json: FieldType<JsonText> = {
   synonyms: ['object', 'jsonb'],
   summary:
     'Any JSON value but a bare null, stored as jsonb: numbers keep every digit; the order of keys and the ' +
-    'spelling of numbers are those of PostgreSQL.',
+    'spelling of numbers are those of PostgreSQL. A JSON null that others have stored is read as null, and stays when null is sent back.',
   options: {},
   typescript: 'JsonText',
   comparisons: [],
@@ -70,5 +70,6 @@ export const json: FieldType<JsonText> = {
   fromJson: (_json, source) => new JsonText(source),
   patch: (json, source) =>
     typeof json === 'object' && json !== null && !Array.isArray(json) ? new JsonMergePatch(source) : undefined,
+  isReadAsNull: (column) => `jsonb_typeof(${column}) = 'null'`,
   write,
 }

@@ -61,7 +61,7 @@ export function unchangedBy({ table }: Pick<ModelSpec, 'table'>, field: FieldSpe
   // The result of merging a patch is not known before.
   if (row[field.name] instanceof JsonMergePatch) return 'false'
   const owner = tableAlias(table)
-  const same = `${owner}.${identifier(field.column)} is not distinct from ${writtenSql(field, row, asking.params)}`
+  const same = `${owner}.${identifier(field.column)} is not distinct from ${changedSql({ table }, field, row, asking.params)}`
   const seen = seenRule(asking.access, field.name)
   return seen === undefined ? same : `(${same} and ${ruleSql(seen, owner, asking)})`
 }
@@ -86,6 +86,19 @@ export function coversAfter(
 export function writtenSql(field: FieldSpec, row: Row, params: Parameters): string {
   const value = row[field.name]
   return value instanceof CallerKey ? callerKeySql(value, params) : params.addWritten(field, row)
+}
+
+/** The SQL of the value that an update stores for a field: a record that is sent back as it was read stays as it is. */
+export function changedSql(
+  { table }: Pick<ModelSpec, 'table'>,
+  field: FieldSpec,
+  row: Row,
+  params: Parameters,
+): string {
+  const value = writtenSql(field, row, params)
+  const stored = `${tableAlias(table)}.${identifier(field.column)}`
+  const isReadAsNull = field.nullable ? field.type.isReadAsNull?.(stored) : undefined
+  return isReadAsNull === undefined ? value : `coalesce(${value}, case when ${isReadAsNull} then ${stored} end)`
 }
 
 /** The error of a record that no grant covers. */

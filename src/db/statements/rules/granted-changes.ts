@@ -6,6 +6,7 @@ import type { Row } from '../../../resource/plan.js'
 import { boundChecks, type Bounds, type Granted, limitedRelations } from './bounds.js'
 import {
   anyOf,
+  changedSql,
   coveredAfter,
   coveredBefore,
   coversAfter,
@@ -13,7 +14,6 @@ import {
   coversBefore,
   demand,
   unchangedBy,
-  writtenSql,
 } from './covering-sql.js'
 import type { GrantedWrite } from './granted-writes.js'
 import { mergedInto } from '../merge-patch.js'
@@ -22,15 +22,15 @@ import type { WriteColumns } from '../write-columns.js'
 
 /** The assignments of an update that sets the fields of a row. */
 export function assignmentsOf(
-  { table }: Pick<ModelSpec, 'table'>,
+  model: Pick<ModelSpec, 'table'>,
   writeColumns: WriteColumns,
   row: Row,
   params: Parameters,
 ): string {
   const changes = writeColumns.columnsOf(row).map(({ field, column }) => {
     const value = row[field.name]
-    if (!(value instanceof JsonMergePatch)) return `${column} = ${writtenSql(field, row, params)}`
-    return `${column} = ${mergedInto(`${tableAlias(table)}.${column}`, value, (part) => params.add(part))}`
+    if (!(value instanceof JsonMergePatch)) return `${column} = ${changedSql(model, field, row, params)}`
+    return `${column} = ${mergedInto(`${tableAlias(model.table)}.${column}`, value, (part) => params.add(part))}`
   })
   return [...changes, ...writeColumns.touched].join(', ')
 }
