@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { checkText, mistakesOf, specOf } from '../support/config.js'
+import { checkText, ddlOf, mistakesOf, specOf } from '../support/config.js'
 
 /** The index is on line 15. */
 const config = (index: string) => `version: 1
@@ -66,6 +66,15 @@ describe('an index', () => {
     expect(found).toMatchObject([
       { message: 'the condition `status` must be one of: open, done; got the text `closed`' },
     ])
+  })
+
+  test.each([
+    ['score__gte: "1.50"', 'people_name_score_gte_1_50_idx'],
+    ['status: open', 'people_name_status_open_idx'],
+    ['name__startswith: "A."', 'people_name_name_startswith_A_idx'],
+    ['score: null', 'people_name_score_null_idx'],
+  ])('is named after its columns and its condition { %s }', (condition, name) => {
+    expect(ddlOf(specOf(config(`{ fields: [name], where: { ${condition} } }`)))).toContain(`create index "${name}" on`)
   })
 
   test('has the value of a condition as its field reads it', () => {

@@ -144,6 +144,15 @@ test('an invalid id in a filter is an error that names it', async () => {
   expect(await response.json()).toMatchObject({ detail: 'the value of `id` must be the id of a record; got `5`' })
 })
 
+test('a filter takes at most 100 ids', async () => {
+  const list = (count: number) =>
+    api.fetch(`/json-server/lines?${Array.from({ length: count }, (_, at) => `id=${at}~a`).join('&')}`)
+  expect((await list(100)).status).toBe(200)
+  const rejected = await list(101)
+  expect(rejected.status).toBe(400)
+  expect(await rejected.json()).toMatchObject({ detail: '`id` takes at most 100 values' })
+})
+
 test('links to these records, and their pages, have the same paths', async () => {
   expect((await api.send('POST', '/api/notes/', { id: 1, order_no: 2, product: 'x~y z/.' })).status).toBe(201)
   const { line } = (await (await api.fetch('/api/notes/1/')).json()) as { readonly line: string }
@@ -174,7 +183,9 @@ test('a field `id` beside a key of several fields is an error', () => {
   expect(mistakesOf(`${yaml}resources:\n  line: { model: line, path: /lines/, dialect: crud }\n`)).toEqual([
     '21:48 SC304',
   ])
-  expect(mistakesOf(`${yaml}resources:\n  line: { model: line, path: /lines/ }\n`)).toEqual([])
+  const resources = 'resources:\n  line: { model: line, path: /lines/ }\n'
+  expect(mistakesOf(`${yaml}${resources}`)).toEqual([])
+  expect(mistakesOf(`${yaml}${resources}mounts:\n  - { path: /crud, dialect: crud }\n`)).toEqual(['23:29 SC304'])
 })
 
 test('callers who do not see every part of a key do not see the id, and still find the record by its path', async () => {
