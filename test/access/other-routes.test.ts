@@ -201,10 +201,10 @@ describe('hooks of changes that no grant covers', () => {
     expect(hooked).toEqual([])
   })
 
-  test('run if a grant covers the record', async () => {
+  test.each(['/api/tasks/1/', '/api/tasks/?ids=1'])('run if a grant covers the record: %s', async (path) => {
     hooked.length = 0
     expect(await status('ann', 'PATCH', '/api/tasks/1/', { title: 'x' })).toBe(200)
-    expect(await status('ann', 'DELETE', '/api/tasks/1/')).toBe(204)
+    expect(await status('ann', 'DELETE', path)).toBe(204)
     expect(hooked).toEqual(['update 1', 'destroy 1'])
   })
 })

@@ -50,7 +50,7 @@ const afterCommit = jest.fn<NonNullable<Hooks<Book>['afterCommit']>>()
 let isOpen = true
 const plugin: Plugin = (app) => {
   app.replace('replaced', 'create', ({ generated }) =>
-    isOpen ? generated() : { status: 409, body: { error: 'closed' } },
+    isOpen ? generated() : { status: 400, body: { error: 'closed' } },
   )
   app.hooks<Book>('book', { afterCreate, afterCommit })
   app.action<{ by: number }>('book', 'grow', {
@@ -193,7 +193,7 @@ describe('nothing is stored for a request', () => {
 
   test('that a plugin answers with an error', async () => {
     isOpen = false
-    expect((await post({ title: 'One' }, KEY, '/api/replaced/')).status).toBe(409)
+    expect((await post({ title: 'One' }, KEY, '/api/replaced/')).status).toBe(400)
     isOpen = true
     const corrected = await post({ title: 'Two' }, KEY, '/api/replaced/')
     expect([corrected.status, corrected.headers.get(REPLAYED)]).toEqual([201, null])
