@@ -91,6 +91,16 @@ describe('a plugin is rejected by name', () => {
       'the input of the action `book-lend`: ',
     ],
     [
+      'an action whose input has several mistakes',
+      (app) =>
+        app.action('book', 'lend', {
+          summary: 'a',
+          input: { days: { type: 'integr' }, reader: { type: 'strnig' } },
+          handle,
+        }),
+      'a field type cannot be the text `strnig`',
+    ],
+    [
       'an action whose input has options of a column',
       (app) => app.action('book', 'lend', { summary: 'a', input: { days: { type: 'integer', unique: true } }, handle }),
       'the field `days` has an option that means nothing outside of a table',

@@ -42,7 +42,7 @@ const plugin: Plugin = (app) => {
     input: {
       width: { type: 'integer', maximum: 9, nullable: true },
       scale: { type: 'float', nullable: true },
-      tags: { type: 'array', items: { type: 'string' }, nullable: true },
+      sizes: { type: 'array', items: { type: 'float', nullable: true }, nullable: true },
     },
     output: { text: { type: 'text' } },
     handle: ({ record, input }) => ({ text: `${record.title} ${input.width}` }),
@@ -134,7 +134,7 @@ describe('an action', () => {
   test('rejects an unknown parameter, whatever its method', async () => {
     const requests: readonly (readonly [method: string, path: string])[] = [
       ['GET', '/books/1/cover/?depth=2'],
-      ['GET', '/books/1/cover/?tags=x'],
+      ['GET', '/books/1/cover/?sizes=x'],
       ['POST', '/books/clear/?depth=2'],
     ]
     for (const [method, path] of requests) {
@@ -180,6 +180,7 @@ describe('an action', () => {
     ['a query parameter of another type', 'GET', '/books/1/cover/?width=wide', undefined, 400],
     ['a number that JSON does not have', 'GET', '/books/1/cover/?scale=NaN', undefined, 400],
     ['an infinite number', 'GET', '/books/1/cover/?scale=-Infinity', undefined, 400],
+    ['a list with a number that JSON does not have', 'GET', '/books/1/cover/?sizes={1,NaN}', undefined, 400],
     ['a query parameter that violates a rule', 'GET', '/books/1/cover/?width=10', undefined, 400],
   ])('rejects %s', async (_case, method, path, body, status) => {
     const response = await api.fetch(path, { method, ...(body && { body, headers: JSON_TYPE }) })
@@ -197,7 +198,7 @@ describe('an action', () => {
 
   test('lists the query parameters it accepts', async () => {
     expect(await (await api.fetch('/books/1/cover/?height=1')).json()).toMatchObject({
-      detail: '`height` is not a parameter here; the parameters are width, scale, tags',
+      detail: '`height` is not a parameter here; the parameters are width, scale, sizes',
     })
   })
 
@@ -208,7 +209,7 @@ describe('an action', () => {
 
   test.each([
     ['/books/1/cover/', 'Dune null'],
-    ['/books/1/cover/?width=7', 'Dune 7'],
+    ['/books/1/cover/?width=7&sizes={1,2.5}', 'Dune 7'],
   ])('with GET takes its input from the query: %s', async (path, text) => {
     expect(await (await api.fetch(path)).json()).toEqual({ text })
   })
