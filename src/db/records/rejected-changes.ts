@@ -34,14 +34,15 @@ export function rejectionsOn({ model, statements, sender }: Bound) {
     // A comparison with null is neither true nor false.
     if (covered !== 'true') throw notGranted()
   }
-  /** Throws if the request may see the record, which does not meet the preconditions then. */
+  /** Throws if the request may see the record, and it does not meet the preconditions. Row-level security may let a record only be read. */
   const rejectUnmet = async (
     bounds: Bounds | undefined,
     id: readonly string[],
     only: readonly Precondition[] | undefined,
   ): Promise<void> => {
-    if (!only || (await sender.read(follow(statements.retrieve(bounds, id)))).rows.length === 0) return
-    throw new Problem('precondition_failed', unmet(only))
+    const isSeen = async (when?: readonly Precondition[]) =>
+      (await sender.read(follow(statements.retrieve(bounds, id, when)))).rows.length > 0
+    if (only && (await isSeen()) && !(await isSeen(only))) throw new Problem('precondition_failed', unmet(only))
   }
   const rejectIfThere = async (
     bounds: Bounds | undefined,

@@ -130,8 +130,14 @@ test('in bulk changes, the error names the record', async () => {
 test('a record that policies hide, or that they let the user only read, is not found', async () => {
   expect((await api.fetch('/api/notes/3/')).status).toBe(404)
   expect((await api.send('PATCH', '/api/notes/3/', { title: 'Persuasion' })).status).toBe(404)
-  expect((await api.fetch('/api/notes/2/')).status).toBe(200)
-  expect((await api.send('PATCH', '/api/notes/2/', { title: 'Persuasion' })).status).toBe(404)
+  const found = await api.fetch('/api/notes/2/')
+  expect(found.status).toBe(200)
+  const versions = [undefined, '*', found.headers.get('etag'), '"of-another-version"']
+  const statuses = versions.map(async (version) => {
+    const headers: Record<string, string> = version ? { 'if-match': version } : {}
+    return (await api.send('PATCH', '/api/notes/2/', { title: 'Persuasion' }, headers)).status
+  })
+  expect(await Promise.all(statuses)).toEqual([404, 404, 404, 412])
 })
 
 test('a missing privilege is a failure of the service', async () => {
