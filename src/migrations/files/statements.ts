@@ -103,7 +103,8 @@ function blockStep(word: string): number {
   return word === 'begin' || word === 'case' ? 1 : word === 'end' ? -1 : 0
 }
 
-function* tokensOf(sql: string): Generator<{ readonly token: string; readonly at: number }> {
+/** The tokens of SQL, among them white space and comments; a text in quotes of any kind is one. */
+export function* tokensOf(sql: string): Generator<{ readonly token: string; readonly at: number }> {
   for (let at = 0; at < sql.length; ) {
     const token = readToken(sql, at)
     yield { token, at }

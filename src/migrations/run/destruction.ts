@@ -1,5 +1,5 @@
 import { bareName, formatTableName, readTableName, type TableName } from '../../fields/table-name.js'
-import { type FileStatement, NAME, QUOTED } from '../files/statements.js'
+import { type FileStatement, NAME, QUOTED, tokensOf } from '../files/statements.js'
 
 /** A table in its canonical spelling, or a column of one. */
 export interface Named {
@@ -74,8 +74,9 @@ const STATEMENTS: readonly Reading[] = [
   ),
 ]
 
-/** Statements that can delete rows, alone or with others inside. */
-const DELETES = /^(?:delete|truncate|merge|with|explain|copy|prepare|do)\b/i
+/** Statements that name commands without executing them. */
+const DEFINES =
+  /^(?:create\s+(?:or\s+replace\s+)?(?:constraint\s+|event\s+)?(?:function|procedure|rule|trigger|policy)|alter|drop|comment|grant|revoke)\b/i
 const DELETED = new RegExp(
   String.raw`\b(delete\s+from|truncate|merge\s+into)\s+(?:table\s+)?(?:only\s+)?(${QUALIFIED}(?:\s*,\s*(?:only\s+)?${QUALIFIED})*)`,
   'giu',
@@ -86,8 +87,8 @@ const OPAQUE = new RegExp(String.raw`--[^\n]*|/\*[^]*?\*/|${QUOTED}`, 'gi')
 
 /** Finds the tables of which a statement deletes rows. */
 function readDeletes(text: string, ledger: Ledger): readonly Destroyed[] {
-  if (!DELETES.test(text)) return []
-  const code = text.replaceAll(OPAQUE, (part) => (part.startsWith('"') ? part : ' '))
+  if (DEFINES.test(text)) return []
+  const code = codeOf(text)
   const merges = /\bthen\s+delete\b/i.test(code)
   const truncated = /\bcascade\b/i.test(code) ? 'all foreign keys' : undefined
   return [...code.matchAll(DELETED)].flatMap(([, verb = '', tables = '']) => {
@@ -95,6 +96,12 @@ function readDeletes(text: string, ledger: Ledger): readonly Destroyed[] {
     const cascade = /^truncate/i.test(verb) ? truncated : 'on delete cascade'
     return ledger.tablesIn(tables).flatMap((table) => ledger.lose(table, cascade))
   })
+}
+
+/** A statement without comments and texts. The text of a `do` block is code. */
+function codeOf(text: string): string {
+  const opaque = /^do\b/i.test(text) ? /^(?:e?')/i : /^(?:e?'|\$[^$]*\$)/i
+  return replaceTokens(text, opaque).replaceAll(OPAQUE, (part) => (part.startsWith('"') ? part : ' '))
 }
 
 /** The original names of objects, and the objects created since. */
@@ -191,7 +198,7 @@ function tableNamesIn(list: string): readonly TableName[] {
 function splitActions(text: string): readonly string[] {
   const parts: string[] = ['']
   let depth = 0
-  for (const [token] of text.matchAll(/'(?:[^']|'')*'|"(?:[^"]|"")*"|[^]/g)) {
+  for (const { token } of tokensOf(text)) {
     depth += token === '(' ? 1 : token === ')' ? -1 : 0
     if (token === ',' && depth === 0) parts.push('')
     else parts[parts.length - 1] += token
@@ -200,7 +207,10 @@ function splitActions(text: string): readonly string[] {
 }
 
 function withoutComments(text: string): string {
-  return text
-    .replace(/'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*[^]*?\*\//g, (token) => (/^['"]/.test(token) ? token : ' '))
-    .trim()
+  return replaceTokens(text, /^(?:--|\/\*)/).trim()
+}
+
+/** Replaces the tokens of a kind by spaces. */
+function replaceTokens(text: string, kind: RegExp): string {
+  return [...tokensOf(text)].map(({ token }) => (kind.test(token) ? ' ' : token)).join('')
 }
