@@ -148,6 +148,24 @@ describe('migrate squash', () => {
     expect(await files()).toEqual(['0002_all.sql'])
   })
 
+  test.each([
+    ['grant select on books to public;', 'no table tells what `grant select on books to public` does'],
+    ['do $$ begin perform 1; end $$;', 'no table tells what `do $$ begin perform 1; end $$` does'],
+    ['alter table books set (fillfactor = 70);', 'a single file would create different other objects'],
+    ['alter table books alter title set statistics 500;', 'a single file would create different other objects'],
+    ['create unlogged table cache (k text primary key);', 'a single file would create different other objects'],
+    ['create statistics pairs on id, title from books;', 'a single file would create different other objects'],
+    [
+      "comment on constraint books_pkey on books is 'the number';",
+      'a single file would create different other objects',
+    ],
+  ])('keeps `%s`, which the final tables do not say', async (statement, reason) => {
+    await project.write('migrations/0003_more.sql', `-- up\n\n${statement}\n`)
+    const outcome = await migrate('squash')
+    expect(outcome).toMatchObject({ code: 0, stderr: expect.stringContaining(`one by one, because ${reason}`) })
+    expect(await read('0003_squashed.sql')).toContain(`\n${statement}\n`)
+  })
+
   test('keeps what the final tables do not say, and rejects what no SQL says', async () => {
     await project.write(
       'migrations/0003_touch.sql',
