@@ -1,6 +1,8 @@
+import { isShown } from '../config/model-spec.js'
 import {
   ANYONE,
   type AppSpec,
+  type FieldSpec,
   type GrantSpec,
   OPERATIONS,
   type ResourceSpec,
@@ -72,7 +74,7 @@ function widenedGrants(old: ResourceSpec | undefined, resource: ResourceSpec, sa
   const grants = resource.access ?? []
   return grants.flatMap((grant, index) => {
     const widened = grant.may.filter(
-      (operation) => !isCovered(grant, { operation, to: grant.to }, old?.access ?? [], same),
+      (operation) => !isCovered(used(resource, grant, operation), { operation, to: grant.to }, old, same),
     )
     return widened
       .filter((operation) => operation !== 'all' || widened.length === 1)
@@ -92,10 +94,28 @@ function widenedGrants(old: ResourceSpec | undefined, resource: ResourceSpec, sa
   })
 }
 
-/** Whether old grants allow all that a new one does. */
-function isCovered(grant: GrantSpec, { operation, to }: Use, old: readonly GrantSpec[], same: SameVariable): boolean {
-  const candidates = old.filter((each) => isToAll(each.to, to) && allows(each, operation))
-  if (operation === 'list' || operation === 'retrieve')
+/** A grant with those of its fields that an operation reads or writes. */
+function used({ model }: ResourceSpec, grant: GrantSpec, operation: string): GrantSpec {
+  const isUsed = (field: FieldSpec) => (isRead(operation) ? isShown(field) : !field.readOnly && !field.private)
+  const unused = new Set(model.fields.filter((field) => !isUsed(field)).map(({ name }) => name))
+  return { ...grant, fields: grant.fields.filter((name) => !unused.has(name)) }
+}
+
+function isRead(operation: string): boolean {
+  return operation === 'list' || operation === 'retrieve'
+}
+
+/** Whether the grants of an old resource allow all that a new one does. */
+function isCovered(
+  grant: GrantSpec,
+  { operation, to }: Use,
+  old: ResourceSpec | undefined,
+  same: SameVariable,
+): boolean {
+  const candidates = (old?.access ?? []).flatMap((each) =>
+    old && isToAll(each.to, to) && allows(each, operation) ? [used(old, each, operation)] : [],
+  )
+  if (isRead(operation))
     // A record has the fields of all grants that cover it.
     return conjunctionsOf(grant.rows).every((all) => {
       const covering = candidates.filter(({ rows }) =>

@@ -69,6 +69,16 @@ describe('a change of the configuration', () => {
   })
 
   test.each([
+    ['read_only: true, ', ['task.create:admin']],
+    ['write_only: true, ', ['task.list:member', 'task.retrieve:member']],
+  ])('a field without its `%s` widens', (option, expected) => {
+    const withNote = (options: string) =>
+      change('      creator: { type', `      note: { ${options}type: integer, nullable: true }\n      creator: { type`)
+    expect(widened(withNote(option), withNote(''))).toEqual(expect.arrayContaining(expected))
+    expect(widened(withNote(''), withNote(option))).toEqual([])
+  })
+
+  test.each([
     ['nothing changes', 'version: 1', 'version: 1'],
     ['a condition more', GRANT, '{ to: member, may: destroy, rows: { creator: $sub, status: open } }'],
     ['a value less', 'status__in: [open, done]', 'status__in: [open]'],
