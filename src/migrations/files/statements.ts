@@ -52,13 +52,15 @@ const SPACE = /^(?:\s|--|\/\*)/
 export function splitStatements(sql: string, firstLine = 1): readonly FileStatement[] {
   const statements: FileStatement[] = []
   let start: number | undefined
+  // Without a comment that follows: a semicolon behind it would be part of it.
+  let end = 0
   let parentheses = 0
   let blocks = 0
   let words: readonly string[] = []
   let routine = false
   const lineAt = lineCounter(sql, firstLine)
-  const close = (end: number) => {
-    if (start !== undefined) statements.push({ text: sql.slice(start, end).trimEnd(), line: lineAt(start) })
+  const close = () => {
+    if (start !== undefined) statements.push({ text: sql.slice(start, end), line: lineAt(start) })
     start = undefined
     parentheses = 0
     blocks = 0
@@ -66,9 +68,10 @@ export function splitStatements(sql: string, firstLine = 1): readonly FileStatem
     routine = false
   }
   for (const { token, at } of tokensOf(sql)) {
-    if (token === ';' && parentheses <= 0 && blocks <= 0) close(at)
+    if (token === ';' && parentheses <= 0 && blocks <= 0) close()
     else if (!SPACE.test(token)) {
       start ??= at
+      end = at + token.length
       parentheses += token === '(' ? 1 : token === ')' ? -1 : 0
       if (words.length < 4) {
         words = [...words, token.toLowerCase()]
@@ -77,7 +80,7 @@ export function splitStatements(sql: string, firstLine = 1): readonly FileStatem
       if (routine) blocks += blockStep(token.toLowerCase())
     }
   }
-  close(sql.length)
+  close()
   return statements
 }
 

@@ -111,6 +111,7 @@ describe('SQL is split', () => {
     ['at semicolons', 'a;b ; ; c', ['a', 'b', 'c']],
     ['outside strings', `select ';', E'\\';', "a;b", 'it''s;'; b`, [`select ';', E'\\';', "a;b", 'it''s;'`, 'b']],
     ['outside comments', 'a -- ;\n, b; /* ; /* ; */ ; */ c', ['a -- ;\n, b', 'c']],
+    ['without comments behind them', 'a -- one\n; b /* two */; c -- three', ['a', 'b', 'c']],
     ['outside dollar quotes', 'do $a$ ; $$ ; $a$; b', ['do $a$ ; $$ ; $a$', 'b']],
     ['outside parentheses', 'create rule r as do (a; b); c', ['create rule r as do (a; b)', 'c']],
     [
