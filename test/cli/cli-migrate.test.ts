@@ -11,6 +11,7 @@ import {
   runInHost,
 } from '../support/cli.js'
 import { envOf, openOnlyOnServer, type TestDatabase } from '../support/database.js'
+import { onProjectDatabase } from '../support/existing.js'
 
 // Planning starts a database in memory, which takes seconds, and many on a busy machine.
 
@@ -146,6 +147,20 @@ describe('migrate', () => {
       stderr: expect.stringContaining('must be an integer from 1'),
     })
   })
+})
+
+test('migrations also run where the server rejects the setting by which it looks for its client, as on Windows', async () => {
+  const rejecting = `create function public.set_config(text, text, boolean) returns text language plpgsql as $$ begin
+      if $1 = 'client_connection_check_interval' then raise sqlstate '22023'; end if;
+      return pg_catalog.set_config($1, $2, $3);
+    end $$`
+  const used = `do $$ begin execute format('alter database %I set search_path = public, pg_catalog', current_database()); end $$`
+  await onProjectDatabase(project, database, async (open) => {
+    for (const text of [rejecting, used]) await open.query({ text, values: [] })
+  })
+  await project.write(BOOKS_MIGRATION_FILE, BOOKS_MIGRATION)
+  await project.write('migrations/0002_index.sql', '-- up\ncreate index concurrently titles on books (title);\n')
+  expect(await migrate('up')).toMatchObject({ code: 0, stderr: expect.stringMatching(/applied {2}0002_index/) })
 })
 
 describe('migrate plan', () => {

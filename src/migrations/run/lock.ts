@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Connection, Database } from '../../db/database.js'
 import { MigrationError } from '../files/error.js'
 import { type Blocker, describeBlocker, UNWATCHED, type Watch } from './watch.js'
-import { inTransaction, onOwnConnection, type Session, sqlState } from './session.js'
+import { attempt, inTransaction, onOwnConnection, type Session, sqlState } from './session.js'
 
 /** The key of the advisory lock that all migrators of a database share: "snip" and "mig" as numbers. */
 const LOCK = '1936615792, 7170407'
@@ -19,9 +19,10 @@ const WITHIN = {
   idle_in_transaction_session_timeout: '0',
   // A pending lock blocks every later statement on the table.
   lock_timeout: '1s',
-  // Lets the server end the transaction of a killed migrator even while a statement runs.
-  client_connection_check_interval: '500ms',
 }
+
+/** Lets the server end the transaction of a killed migrator even while a statement runs. Servers on some platforms reject it. */
+const CHECKED = { client_connection_check_interval: '500ms' }
 
 /** `create index concurrently` waits for other transactions but blocks none, so it needs no lock timeout. */
 const OUTSIDE = { ...WITHIN, lock_timeout: '0' }
@@ -53,6 +54,7 @@ export function asOnlyMigrator<T>(
       const before = await readSettings(session)
       await takeLock(session, 'pg_try_advisory_xact_lock')
       await applySettings(session, WITHIN)
+      await attempt(session, () => applySettings(session, CHECKED))
       await watch.follow(session)
       return work({ ...session, restoreSettings: () => restore(session, before) })
     }),
@@ -109,6 +111,7 @@ export function asOnlyMigratorOutside<T>(
     const before = await readSettings(connection)
     try {
       await applySettings(connection, OUTSIDE, 'session')
+      await applySettings(connection, CHECKED, 'session').catch(unlessRejected)
       await watch.follow(connection)
       return await work(connection)
     } finally {
@@ -135,6 +138,10 @@ async function takeLock(
       )
     await delay(RETRY_INTERVAL_MS)
   }
+}
+
+function unlessRejected(error: unknown): void {
+  if (sqlState(error) === undefined) throw error
 }
 
 /** Settings until the end of the transaction or the session, without those that this server does not know. */
