@@ -39,7 +39,7 @@ resources:
     orderable: [title, price]
     pagination: { page_size: 25, count: exact }
   review: { model: review, path: /reviews/ }
-  wide: { model: wide, path: /wide/ }
+  wide: { model: wide, path: /wide/, sparse_fields: true }
 `
 
 let api: Api
@@ -207,6 +207,10 @@ describeInChromium('lists in Chromium', () => {
     expect(await page.getByRole('columnheader', { name: 'field_29' }).count()).toBe(1)
     await open('/books/')
     expect(await page.getByText('Columns', { exact: true }).count()).toBe(1)
+    await open('/wide/?fields=id,field_2')
+    await page.getByText('Columns', { exact: true }).click()
+    await page.getByLabel('field_2', { exact: true }).uncheck()
+    await page.getByLabel('field_2', { exact: true }).check()
     await open('/wide/')
     await page.getByText('Columns (1 hidden)').click()
     expect(await findFaults(page)).toEqual([])

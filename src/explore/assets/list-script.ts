@@ -37,7 +37,8 @@ export const LIST_SCRIPT = String.raw`;(() => {
       heads.forEach((head, index) => {
         if (hidden.includes(head.textContent.trim())) sheet.insertRule('[data-columns] tr > :nth-child(' + (index + 1) + ') { display: none }', sheet.cssRules.length)
       })
-      chooser.firstElementChild.textContent = hidden.length ? 'Columns (' + hidden.length + ' hidden)' : 'Columns'
+      const count = sheet.cssRules.length - first
+      chooser.firstElementChild.textContent = count ? 'Columns (' + count + ' hidden)' : 'Columns'
     }
     const save = () => {
       try { localStorage.setItem(key, JSON.stringify(hidden)) } catch { /* as above */ }
@@ -66,7 +67,6 @@ export const LIST_SCRIPT = String.raw`;(() => {
       panel.append(every)
     }
     chooser.addEventListener('toggle', fill, { once: true })
-    hidden = hidden.filter((name) => heads.some((head) => head.textContent.trim() === name))
     apply()
   }
 
