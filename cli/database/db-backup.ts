@@ -27,7 +27,7 @@ export function addDbBackup(db: Command, context: CliContext): void {
 export function addDbRestore(db: Command, context: CliContext): void {
   db.command('restore')
     .description('replace the embedded database with a backup; the old one is moved aside')
-    .argument('<file>', 'a file of `snippetctl db backup`')
+    .argument('<file>', 'a file that `snippetctl db backup` wrote')
     .option('--yes <name>', 'confirmation: the name of the database that is replaced')
     .addHelpText(
       'after',

@@ -45,7 +45,8 @@ export const DIAGNOSTICS = {
   },
   SC109: {
     title: 'More than one document',
-    explanation: 'A configuration is one YAML document. Remove what follows the second `---` or `...`.',
+    explanation:
+      'A configuration is one YAML document. Remove the `---` or `...` between the first document and the second, and everything after it.',
   },
   SC110: {
     title: 'Merge key',
@@ -93,7 +94,10 @@ export const DIAGNOSTICS = {
     explanation:
       'The value is, for example, text where a number belongs. In YAML 1.2 only `true` and `false` are booleans; `yes`, `no`, `on` and `off` are text.',
   },
-  SC204: { title: 'Value not allowed', explanation: 'The value is not one of the fixed set that is allowed here.' },
+  SC204: {
+    title: 'Value not allowed',
+    explanation: 'Only certain values are allowed here, and the value is not one of them.',
+  },
   SC205: {
     title: 'Unknown field type',
     explanation: 'The value of `type` is not a field type.',
@@ -233,7 +237,10 @@ export const DIAGNOSTICS = {
       'The file that `auth.jwt.keys` names is missing or has no usable public keys. It must have the keys of the issuer as a key set (RFC 7517) or as PEM; `check` and the service read it.',
   },
   SC351: { title: 'Unknown setting', explanation: 'No plugin reads a setting of this name.' },
-  SC352: { title: 'Setting does not fit', explanation: 'The plugin that reads this setting declares other values.' },
+  SC352: {
+    title: 'Setting does not fit',
+    explanation: 'The value does not match the schema that a plugin declares for this setting.',
+  },
   SC353: {
     title: 'Plugin cannot be loaded',
     explanation: 'The file is missing, fails while it is loaded, or does not export a plugin.',

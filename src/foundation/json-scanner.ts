@@ -23,7 +23,7 @@ export interface Cursor {
   at: number
   depth: number
   members: number
-  /** If set, collects nested objects: those of each object, by key. */
+  /** If set, maps each scanned object to the objects that are values of its members, by key. */
   readonly nested?: Map<Members, ReadonlyMap<string, Members>>
 }
 
@@ -68,6 +68,8 @@ function scanArray(cursor: Cursor): void {
   cursor.depth -= 1
 }
 
+/** Scans any value without returning its members. */
+/** Scans any value without returning its members. */
 export function scanOther(cursor: Cursor): undefined {
   scanValue(cursor)
 }

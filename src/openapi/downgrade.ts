@@ -34,7 +34,7 @@ function mapMembers(properties: JsonPart): JsonPart {
   return Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, convert(schema)]))
 }
 
-/** Parts other than schemas have none of these members, except `examples`, which we use only in schemas. */
+/** Parts other than schemas have none of these members, except security schemes, whose `type` no conversion changes. */
 function downgradeSchema(schema: JsonPart): JsonPart {
   return CONVERSIONS.reduce((converted, convertOne) => convertOne(converted), schema)
 }

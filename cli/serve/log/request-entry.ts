@@ -7,8 +7,8 @@ const INVISIBLE = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu
 const ESCAPED = /["\\\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]/
 
 /**
- * Renders entries about requests as JSON documents. The result is that of `JSON.stringify`, which is slower, and every request has an entry. `about` is
- * appended to each.
+ * Renders entries about requests as JSON documents. The result is that of `toVisible(JSON.stringify(…))`, which is slower, and every request has an entry.
+ * `about` is appended to each.
  */
 export function createRequestRenderer(about: Readonly<Record<string, unknown>> = {}) {
   const end = `${membersOf(about)}}`

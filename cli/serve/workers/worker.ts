@@ -44,9 +44,9 @@ export function startWorker(options: () => WorkerOptions): WorkerProcess {
   const worker = cluster.fork()
   const { pid } = worker.process
   const state = { serving: false, retired: false }
-  const tell = (answer: ParentMessage) => {
+  const tell = (message: ParentMessage) => {
     // The worker may end at any moment; `ended` reports that, so a failed send is ignored.
-    if (worker.isConnected()) worker.send(answer, () => {})
+    if (worker.isConnected()) worker.send(message, () => {})
   }
   const ended = endOf(worker).finally(() => (state.serving = false))
   const received = receive(worker)

@@ -6,8 +6,8 @@ import { type Comparison, fieldOf, grantsOf, type Situation } from './situation.
 type Holds = (record: StoredRecord) => boolean
 
 /**
- * Compiles a filter over relations to a test of records. Every grant to read a record must show its relation, or the field at the end, and a related record
- * passes only if the caller may retrieve it.
+ * Compiles a filter over relations to a test of records. At each step, all grants by which the caller reads the record must show the next relation, and
+ * at the last step the field. A related record passes only if the caller may retrieve it.
  * @returns undefined if the caller may not filter by the field
  */
 export function compileRelated(situation: Situation, comparison: Comparison): Holds | undefined {

@@ -73,7 +73,7 @@ export function knownBy({ auth }: AppSpec, asker: Asker | undefined, records: Kn
   return { subject: asker?.subject, claims: Object.fromEntries(claims), records }
 }
 
-/** Whether a grant is to a caller. */
+/** Whether a grant applies to a caller. */
 export function isTo({ to }: GrantSpec, asker: Asker | undefined): boolean {
   return to === ANYONE || (asker !== undefined && (to === SIGNED_IN || asker.roles.includes(to)))
 }
@@ -88,7 +88,7 @@ export function findRecord({ resource: { model }, known }: Situation, id: readon
   return known.records(model.table)?.find((each) => model.key.every(({ name }, place) => each[name] === id[place]))
 }
 
-/** Whether some grant of a reading operation shows a field. */
+/** Whether a grant of a reading operation shows a field to the caller. */
 export function showsSome({ resource, asker }: Situation, operation: Operation, field: string): boolean {
   return grantsOf(resource, operation, asker).some(({ fields }) => fields.includes(field))
 }
@@ -116,7 +116,7 @@ export function isUnchanged({ seen }: AccessRequest, shown: StoredRecord): boole
   return seen === undefined || JSON.stringify(seen) === JSON.stringify(shown)
 }
 
-/** Whether a record shows a field, by itself or in lists; undefined if that is not known. */
+/** Whether the caller sees a field of a record when it retrieves or lists the record; undefined if that is not known. */
 export function isSeen(situation: Situation, record: StoredRecord, field: string): Verdict {
   const parts = (['retrieve', 'list'] as const).map((reading) => shownPart(situation, reading, record))
   if (parts.some((part) => part !== undefined && part !== 'unknown' && field in part)) return true

@@ -34,7 +34,7 @@ const tablesOf = remember(
   (models: readonly ModelSpec[]): ReadonlySet<string> => new Set(models.map(({ table }) => bareName(table))),
 )
 
-/** The column in `lower(title::text)`, as the server names the key of an index that ignores case. */
+/** Returns `title` for `lower(title::text)`, which is how the server names the key of an index that ignores case, and any other key unchanged. */
 function columnIn(key: string): string {
   return /^lower\(\(?([^():]+)\)?(?:::text)?\)$/.exec(key)?.[1] ?? key
 }
@@ -167,7 +167,7 @@ function fieldOf(fields: readonly FieldSpec[], name: string): FieldSpec | undefi
   return fields.find(({ column }) => column === name || identifier(column) === name)
 }
 
-/** The errors of constraints by the names that errors have: of tables, without their schemas. */
+/** The constraint errors of each model, by its table without the schema, which is how the server names it in errors. */
 export function constraintErrorsByTable(models: readonly ModelSpec[]): ReadonlyMap<string, ConstraintErrors> {
   return new Map(models.map((model) => [bareName(model.table), constraintErrorsOf(model, models)]))
 }

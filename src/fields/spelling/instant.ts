@@ -11,7 +11,7 @@ export function utcTimestamp(text: string): string | undefined {
   const [, local, fraction = '', sign, hours = '0', minutes = '0'] = TIMESTAMP.exec(text) ?? []
   if (local === undefined || Number(hours) > 23 || Number(minutes) > 59) return undefined
   const time = Date.parse(`${local}Z`)
-  // Date.parse reads 30 February as 1 March, and 24:00 as the next day.
+  // Date.parse reads 30 February as a day in March, and 24:00 as the next day.
   if (Number.isNaN(time) || new Date(time).toISOString().slice(0, 19) !== local) return undefined
   const offset = (Number(hours) * 60 + Number(minutes)) * 60_000
   const instant = sign === '+' ? time - offset : time + offset

@@ -7,12 +7,12 @@ export const TRIAL_RESULT = 'snippetctl.trial'
 /** The message is the first error of PostgreSQL. */
 export type TrialResult = readonly [failed: number, total: number, values: readonly string[], message: string | null]
 
-/** The number of values that are shown as examples, and their longest texts. */
+/** The number of example values, and the number of characters that are shown of each. */
 const SHOWN = 3
 const LONGEST = 40
 
 interface Tried {
-  /** The rows, as the source of a query. */
+  /** The table with the rows, as SQL. */
   readonly relation: string
   /** The name by which the expression may qualify columns, as SQL. */
   readonly alias: string
