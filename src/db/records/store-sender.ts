@@ -3,7 +3,7 @@ import { foreignKeyName } from '../../config/parse/constraint-names.js'
 import { Problem } from '../../foundation/problem.js'
 import type { Connection, Result, Statement } from '../database.js'
 import type { ConstraintErrors } from '../driver/field-errors.js'
-import { CONFLICT } from '../driver/meanings.js'
+import { CONFLICT, isAgainstPolicy } from '../driver/meanings.js'
 import { failedConversionOf, toProblem, toReferred, toRemoveFailure, toRequestFailure } from '../driver/errors.js'
 import type { Bounds } from '../statements/rules/bounds.js'
 import { DENIED } from '../statements/rules/covering-sql.js'
@@ -52,8 +52,9 @@ export function senderOn(connection: Connection, { model, constraintErrors, refe
         const result = await changeBy(connection.attempt ?? query, { ...statement, follows: place > 0 }, bounds)
         if (result.rows.length > 0) return result
       } catch (error) {
-        if (!isNotGranted(error)) throw error
-        denied = error
+        // Policies are checked before grants are: another grant may cover the record.
+        if (!(error instanceof Problem && (isNotGranted(error) || isAgainstPolicy(error)))) throw error
+        if (!denied || isNotGranted(denied)) denied = error
       }
     }
     if (denied) throw denied

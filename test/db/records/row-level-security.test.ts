@@ -42,8 +42,8 @@ resources:
     model: note
     path: /notes/
     access:
-      - { to: anyone, may: create, fields: [title], set: { team: theirs } }
-      - { to: anyone, may: create, fields: [title], set: { team: ours } }
+      - { to: anyone, may: create, fields: [title], set: { team: theirs }, rows: { title__in: [Persuasion, Utopia] } }
+      - { to: anyone, may: create, fields: [title], set: { team: ours }, rows: { title__in: [Utopia, Zadig] } }
       - { to: anyone, may: read }
 `
 
@@ -144,11 +144,21 @@ test('a missing privilege is a failure of the service', async () => {
   expect(await problemOf(await api.send('POST', '/api/logs/', { title: 'x' }))).toEqual([503, 'unavailable', '1'])
 })
 
-test('the grant that covers a record decides how it is written, and policies may reject that', async () => {
+test('a record is rejected if policies reject it as each grant writes it', async () => {
   const response = await granted.send('POST', '/api/notes/', { title: 'Persuasion' })
   expect([response.status, await response.json()]).toEqual([403, expect.objectContaining({ detail: NOT_ALLOWED })])
   expect(await titles()).toEqual(TITLES)
 })
+
+test.each(['Utopia', 'Zadig'])(
+  'a record that policies reject as one grant writes it is written as another does: %s',
+  async (title) => {
+    const response = await granted.send('POST', '/api/notes/', { title })
+    const note = (await response.json()) as { readonly id: number }
+    expect([response.status, note]).toEqual([201, expect.objectContaining({ title, team: 'ours' })])
+    expect((await api.send('DELETE', `/api/notes/${note.id}/`, undefined)).status).toBe(204)
+  },
+)
 
 test('the errors of seeding name the record that policies do not allow', async () => {
   const file = join(folder, 'notes.jsonl')
