@@ -57,6 +57,7 @@ export function splitStatements(sql: string, firstLine = 1): readonly FileStatem
   let parentheses = 0
   let blocks = 0
   let words: readonly string[] = []
+  let previous = ''
   let routine = false
   const lineAt = lineCounter(sql, firstLine)
   const close = () => {
@@ -73,11 +74,15 @@ export function splitStatements(sql: string, firstLine = 1): readonly FileStatem
       start ??= at
       end = at + token.length
       parentheses += token === '(' ? 1 : token === ')' ? -1 : 0
+      const word = token.toLowerCase()
       if (words.length < 4) {
-        words = [...words, token.toLowerCase()]
+        words = [...words, word]
         routine = isRoutine(words)
       }
-      if (routine) blocks += blockStep(token.toLowerCase())
+      if (blocks > 0) blocks += word === 'case' ? 1 : word === 'end' ? -1 : 0
+      // Alone, `begin` can be the name of a parameter.
+      else if (routine && parentheses === 0 && previous === 'begin' && word === 'atomic') blocks = 1
+      previous = word
     }
   }
   close()
@@ -100,10 +105,6 @@ export function readLineComments(sql: string): readonly LineComment[] {
 
 function isRoutine(words: readonly string[]): boolean {
   return /^create (?:or replace )?(?:function|procedure)\b/.test(words.join(' '))
-}
-
-function blockStep(word: string): number {
-  return word === 'begin' || word === 'case' ? 1 : word === 'end' ? -1 : 0
 }
 
 /** The tokens of SQL, among them white space and comments; a text in quotes of any kind is one. */

@@ -119,6 +119,11 @@ describe('SQL is split', () => {
       'create or replace function f() returns int begin atomic select case when true then 1 end; end; b',
       ['create or replace function f() returns int begin atomic select case when true then 1 end; end', 'b'],
     ],
+    [
+      'despite a parameter called begin of a type called atomic',
+      'create function f(begin atomic, finish date) returns date language sql as $$ select begin $$; b; c',
+      ['create function f(begin atomic, finish date) returns date language sql as $$ select begin $$', 'b', 'c'],
+    ],
     ['despite an unclosed quote', "a; select 'b; c", ['a', "select 'b; c"]],
     ['despite a dollar sign in a name', 'select a$b; c', ['select a$b', 'c']],
   ])('%s', (_what, sql, texts) => {

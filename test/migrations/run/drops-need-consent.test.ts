@@ -45,6 +45,11 @@ describe('data loss in a migration', () => {
       /deletes from the table books: 2/,
     ],
     ['do $$ begin delete from books; end $$;', 'books', /deletes from the table books: 2/],
+    [
+      "create function within(at date, begin date) returns boolean language sql as 'select at > begin'; delete from books;",
+      'books',
+      /deletes from the table books: 2/,
+    ],
     ["do $$ begin -- it's time\n delete from books where id = '1'; end $$;", 'books', /deletes from the table books/],
     ['alter table books rename size to pages; alter table books drop pages;', 'books.pages', /drops .* books\.pages/],
     ["do $$ begin execute 'alter table books drop si' || 'ze'; end $$;", 'books.size', /drops the column books\.size$/],
