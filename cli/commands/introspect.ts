@@ -1,4 +1,3 @@
-import { writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
@@ -10,6 +9,7 @@ import {
   isReading,
   OPERATIONS,
   writeIntrospected,
+  writeWhole,
 } from '../../src/internal.js'
 import { type CliContext, type CommonOptions, shownPath } from '../context.js'
 import { onExistingDatabase } from '../database/database.js'
@@ -103,8 +103,7 @@ async function run(context: CliContext, options: IntrospectOptions): Promise<Exi
     if (json) context.out.data(JSON.stringify(reportOf(found, update === true)))
     else printModels(context, found.models)
     if (found.text !== text) {
-      // At once, so that Ctrl-C leaves a whole file.
-      writeFileSync(file, found.text)
+      await writeWhole(file, found.text)
       const more = `${count(found.models.length, 'model')} ${text === undefined ? '' : 'more'}`.trimEnd()
       const changed = found.changes.length > 0 ? [count(found.changes.length, 'change')] : []
       const parts = [...changed, ...(found.models.length > 0 || text === undefined ? [more] : [])]

@@ -1,5 +1,5 @@
-import { readFile, writeFile } from 'node:fs/promises'
-import { adoptDrift, declareField } from '../../src/internal.js'
+import { readFile } from 'node:fs/promises'
+import { adoptDrift, declareField, writeWhole } from '../../src/internal.js'
 import { type CliContext, type CommonOptions, requireSpec, shownPath } from '../context.js'
 import { onDatabase } from '../database/database.js'
 import type { ExitCode } from '../failure.js'
@@ -29,7 +29,7 @@ export async function adopt(context: CliContext, object: string, options: AdoptO
       )
       return 0
     }
-    await writeFile(spec.file, written)
+    await writeWhole(spec.file, written)
     context.err.line(`wrote a field for ${column.table}.${column.name} into ${shown}, private for now`)
     return 0
   })

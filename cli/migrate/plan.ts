@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import {
   type AppSpec,
@@ -18,6 +18,7 @@ import {
   type Swap,
   wantsRows,
   writeMigration,
+  writeWhole,
 } from '../../src/internal.js'
 import { type CliContext, type CommonOptions, projectFolders, requireSpec, shownPath } from '../context.js'
 import { hasDatabase, openReachable } from '../database/database.js'
@@ -105,7 +106,7 @@ async function writeRename(context: CliContext, config: string, rename: string):
   const text = await readFile(file, 'utf8')
   const written = declareRename(text, shownPath(context, file), rename)
   if (typeof written !== 'string') throw new Failure(2, `--rename: ${written.message}`, written.help)
-  await writeFile(file, written)
+  await writeWhole(file, written)
   context.err.line(`wrote into ${shownPath(context, file)} that ${rename.replace(':', ' is a former name of ')}`)
 }
 

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
 import {
   type AppSpec,
@@ -8,6 +8,7 @@ import {
   readConfig,
   formatResource,
   type UndeclaredResource,
+  writeWhole,
 } from '../../src/internal.js'
 import { type CliContext, type CommonOptions, requireSpec, shownPath } from '../context.js'
 import { printFrames } from '../diagnostics.js'
@@ -66,7 +67,7 @@ async function addResource(context: CliContext, { name, fields, options }: NewRe
   const edited = declareResource(text, file, resource)
   if (edited === undefined) throw byHand(file, resource)
   requireValid(context, file, edited)
-  if (!options.dryRun) await writeFile(spec.file, edited)
+  if (!options.dryRun) await writeWhole(spec.file, edited)
   report(context, options, {
     file,
     added: addedLines(text, edited),

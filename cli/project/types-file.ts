@@ -1,6 +1,6 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { type AppSpec, renderTypes } from '../../src/internal.js'
+import { type AppSpec, renderTypes, writeWhole } from '../../src/internal.js'
 import type { Application } from '../context.js'
 
 /** The default file for the types of an application. */
@@ -15,7 +15,7 @@ export function typesFile({ file }: Pick<AppSpec, 'file'>): string {
 export async function writeTypes(file: string, text: string): Promise<boolean> {
   if ((await readTypes(file)) === text) return false
   await mkdir(dirname(file), { recursive: true })
-  await writeFile(file, text)
+  await writeWhole(file, text)
   return true
 }
 

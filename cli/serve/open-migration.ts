@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process'
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { type Database, type Growth, type Migration, recordedChecksum } from '../../src/internal.js'
+import { type Database, type Growth, type Migration, recordedChecksum, writeWhole } from '../../src/internal.js'
 
 /** The migration that the server wrote for saved additions, and that later additions may still change. */
 interface Mark {
@@ -23,7 +23,7 @@ async function readMark(config: string): Promise<Mark | undefined> {
   try {
     return JSON.parse(text) as Mark
   } catch {
-    // A file that was not written to its end.
+    // Damaged, or edited by hand.
     return undefined
   }
 }
@@ -31,7 +31,7 @@ async function readMark(config: string): Promise<Mark | undefined> {
 async function writeMark(config: string, mark: Mark): Promise<void> {
   const file = markFile(config)
   await mkdir(dirname(file), { recursive: true })
-  await writeFile(file, JSON.stringify(mark))
+  await writeWhole(file, JSON.stringify(mark))
 }
 
 /** Marks a migration as open, after the server wrote and applied it. */
@@ -74,7 +74,7 @@ export async function growOpen(
     await markOpen(config, old)
     throw error
   }
-  await writeFile(file, growth.text)
+  await writeWhole(file, growth.text)
   await markOpen(config, growth.grown)
 }
 
@@ -84,6 +84,6 @@ export async function finishGrowth(config: string, database: Database): Promise<
   if (!mark?.next) return
   const { name, checksum, next } = mark
   const isApplied = (await recordedChecksum(database, name)) === next.checksum
-  if (isApplied) await writeFile(next.file, next.text)
+  if (isApplied) await writeWhole(next.file, next.text)
   await markOpen(config, { name, checksum: isApplied ? next.checksum : checksum })
 }

@@ -1,12 +1,52 @@
 import { randomUUID } from 'node:crypto'
-import { rename, rm, writeFile } from 'node:fs/promises'
+import { constants, copyFile, link, open, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
+import type { Stats } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 
-/** Writes a file under another name and renames it: a reader finds the old content or the new, never a part. */
+/**
+ * Writes a file under another name and renames it: the file has the old content or the new, never a part, also on a full disk or after a kill. An
+ * existing file keeps its owner and permissions, and symbolic links to it stay.
+ */
 export async function writeWhole(file: string, content: string | Uint8Array): Promise<void> {
-  const draft = `${file}.${randomUUID()}`
+  const target = await realpath(file).catch(() => file)
+  const old = await stat(target).catch(() => undefined)
+  // A pipe or a device, such as /dev/stdout, cannot be replaced.
+  if (old && !old.isFile()) return writeFile(target, content)
+  await withDraft(target, content, old, (draft) => rename(draft, target))
+}
+
+/** Writes a new file in the same way. @throws an error with the code EEXIST if the file exists */
+export async function createWhole(file: string, content: string | Uint8Array): Promise<void> {
+  await withDraft(file, content, undefined, (draft) =>
+    link(draft, file).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'EEXIST') throw error
+      // The file system has no hard links.
+      return copyFile(draft, file, constants.COPYFILE_EXCL)
+    }),
+  )
+}
+
+async function withDraft(
+  file: string,
+  content: string | Uint8Array,
+  old: Stats | undefined,
+  place: (draft: string) => Promise<void>,
+): Promise<void> {
+  const draft = join(dirname(file), `.${basename(file)}.${randomUUID()}`)
   try {
-    await writeFile(draft, content)
-    await rename(draft, file)
+    const handle = await open(draft, 'wx')
+    try {
+      if (old) {
+        // Not every user may keep the owner, and not every file system has permissions.
+        await handle.chown(old.uid, old.gid).catch(() => {})
+        await handle.chmod(old.mode).catch(() => {})
+      }
+      await handle.writeFile(content)
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    await place(draft)
   } finally {
     await rm(draft, { force: true })
   }

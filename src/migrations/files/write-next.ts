@@ -1,5 +1,6 @@
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { createWhole } from '../../foundation/write-whole.js'
 import { MigrationError } from './error.js'
 import { digitsOf, type MigrationFolder, nextNumber, pathOf, readMigrations } from './files.js'
 
@@ -17,6 +18,6 @@ export async function writeNext(directory: MigrationFolder, name: string, text: 
   const number = nextNumber(await readMigrations(directory))
   const file = join(pathOf(directory), `${digitsOf(number)}_${name}.sql`)
   await mkdir(pathOf(directory), { recursive: true })
-  await writeFile(file, text, { flag: 'wx' })
+  await createWhole(file, text)
   return file
 }

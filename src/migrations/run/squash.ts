@@ -1,10 +1,11 @@
-import { rm, writeFile } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { AppSpec } from '../../config/spec.js'
 import type { Connection, Database } from '../../db/database.js'
 import { SPELLING } from '../../db/records/row-digests.js'
 import { identifier } from '../../fields/sql-literal.js'
+import { createWhole } from '../../foundation/write-whole.js'
 import { tableSql } from '../../fields/table-name.js'
 import { MigrationError } from '../files/error.js'
 import {
@@ -94,7 +95,7 @@ export async function squash(folder: MigrationFolder, request: SquashRequest): P
       reasons.push(proved.reason)
       continue
     }
-    await writeFile(path, proved.text, { flag: 'wx' })
+    await createWhole(path, proved.text)
     for (const { file } of chosen) await rm(file)
     return { file: path, replaced: chosen.map((each) => each.name), kept: reasons[0] }
   }

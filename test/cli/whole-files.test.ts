@@ -1,0 +1,71 @@
+import { spawnSync } from 'node:child_process'
+import { chmod, readdir, readFile, rename, stat, symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { BOOKS, COMMAND, inherited, makeProject, type Project, runInHost } from '../support/cli.js'
+import { withFullDisk } from '../support/servers.js'
+
+const LIMIT = 4096
+const LONG = `${BOOKS}${'# A line of many.\n'.repeat(LIMIT / 16)}`
+const INSERT = "insert into books (title, pages) values ('One', 1);\n"
+const FAILED = { status: 2, stderr: expect.stringMatching(/EFBIG/) }
+
+let project: Project
+
+beforeEach(async () => {
+  project = await makeProject({ 'resources.yaml': LONG })
+})
+
+afterEach(() => project.remove())
+
+const read = () => readFile(join(project.folder, 'resources.yaml'), 'utf8')
+const list = async (folder = '.') =>
+  (await readdir(join(project.folder, folder))).filter((name) => name !== '.snippetctl')
+
+/** Runs the command where files can have some kilobytes only. */
+function runOnFullDisk(...args: readonly string[]) {
+  const [command, ...rest] = withFullDisk([process.execPath, COMMAND, ...args], LIMIT)
+  const { status, stderr } = spawnSync(command, rest, { cwd: project.folder, env: inherited(), encoding: 'utf8' })
+  return { status, stderr }
+}
+
+describe('on a full disk', () => {
+  test.each([
+    ['add resource', ['add', 'resource', 'author', 'name:string']],
+    ['plan --rename', ['migrate', 'plan', '--rename', 'books.name:title']],
+  ])('%s leaves resources.yaml as it was', async (_what, args) => {
+    expect(runOnFullDisk(...args)).toMatchObject(FAILED)
+    expect(await read()).toBe(LONG)
+    expect(await list()).toEqual(['resources.yaml'])
+  })
+
+  test('squash leaves no part of a migration', async () => {
+    await project.write('resources.yaml', BOOKS)
+    await project.write('migrations/0001_books.sql', '-- up\ncreate table books (title text, pages int);\n')
+    await project.write('migrations/0002_rows.sql', `-- up\n${INSERT.repeat(60)}`)
+    await project.write('migrations/0003_rows.sql', `-- up\n${INSERT.repeat(60)}`)
+    const files = await list('migrations')
+    expect(runOnFullDisk('migrate', 'squash')).toMatchObject(FAILED)
+    expect(await list('migrations')).toEqual(files)
+  })
+
+  test('plan --write leaves no part of a migration', async () => {
+    const fields = Array.from({ length: 120 }, (_, at) => `      field_${at}: { type: string, max: 100 }\n`)
+    await project.write('resources.yaml', BOOKS.replace('    fields:\n', `    fields:\n${fields.join('')}`))
+    expect(runOnFullDisk('migrate', 'plan', '--write', 'books')).toMatchObject(FAILED)
+    expect(await list('migrations')).toEqual([])
+  })
+})
+
+test('a change of resources.yaml keeps its permissions and the link to it', async () => {
+  const path = join(project.folder, 'resources.yaml')
+  await rename(path, join(project.folder, 'shared.yaml'))
+  await chmod(join(project.folder, 'shared.yaml'), 0o664)
+  await symlink('shared.yaml', path)
+  expect(await runInHost(['add', 'resource', 'author', 'name:string'], { cwd: project.folder })).toMatchObject({
+    code: 0,
+  })
+  expect(await readFile(join(project.folder, 'shared.yaml'), 'utf8')).toContain('  author:')
+  expect((await stat(path)).mode & 0o777).toBe(0o664)
+  expect(await list()).toEqual(['resources.yaml', 'shared.yaml'])
+})
