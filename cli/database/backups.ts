@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Database } from '../../src/internal.js'
 import { Failure } from '../failure.js'
 import type { Log } from '../serve/log/log.js'
-import { writeWhole } from '../project/whole-file.js'
+import { writePrivate } from '../project/whole-file.js'
 
 const POLL_INTERVAL_MS = 300
 /** A server accepts a request within this time. */
@@ -61,7 +61,7 @@ async function answer({ embedded, id, pack, log }: Request): Promise<void> {
   await rm(nameOf(embedded, id, 'asked'), { force: true })
   try {
     const archive = await pack()
-    await writeWhole(archive, nameOf(embedded, id, 'made'), nameOf(embedded, id, 'part'))
+    await writePrivate(nameOf(embedded, id, 'made'), archive, nameOf(embedded, id, 'part'))
     log.info({ event: 'backed_up', bytes: archive.length, msg: `made a backup of ${archive.length} bytes` })
   } catch (error) {
     log.error({ event: 'backup_failed', msg: `a backup failed: ${String(error)}` })

@@ -8,7 +8,7 @@ import { inWordsOf, openProjectDatabase } from './database.js'
 import { requireEmbedded, requireThere } from './embedded.js'
 import { type ExitCode, Failure } from '../failure.js'
 import { createStages, type Stages } from '../progress.js'
-import { writeWhole } from '../project/whole-file.js'
+import { writePrivate } from '../project/whole-file.js'
 
 interface RestoreOptions extends CommonOptions {
   readonly yes?: string
@@ -51,7 +51,7 @@ async function backup(context: CliContext, given: string, options: CommonOptions
   try {
     archive = (await packHere(context, config, stages)) ?? (await askServer(stages, path, shown))
     stages.next('writing the file')
-    await writeWhole(archive, file)
+    await writePrivate(file, archive)
   } finally {
     stages.end()
   }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { mkdir, open, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -13,7 +14,7 @@ export interface WholeFile {
 }
 
 /** @param part the temporary path: an unused name in the folder of the file */
-export async function openWhole(file: string, part = `${file}.${process.pid}.part`): Promise<WholeFile> {
+export async function openWhole(file: string, part = `${file}.${randomUUID()}.part`): Promise<WholeFile> {
   const handle = await open(part, 'wx', 0o600)
   const removePart = () => rmSync(part, { force: true })
   process.on('exit', removePart)
@@ -33,8 +34,8 @@ export async function openWhole(file: string, part = `${file}.${process.pid}.par
   }
 }
 
-/** Writes a whole file at once, creating its folder if needed. */
-export async function writeWhole(bytes: Uint8Array, file: string, part?: string): Promise<void> {
+/** Writes such a file at once, creating its folder if needed. */
+export async function writePrivate(file: string, bytes: Uint8Array, part?: string): Promise<void> {
   await mkdir(dirname(file), { recursive: true })
   const whole = await openWhole(file, part)
   try {

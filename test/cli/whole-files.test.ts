@@ -2,7 +2,16 @@ import { spawnSync } from 'node:child_process'
 import { chmod, readdir, readFile, rename, stat, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
-import { BOOKS, COMMAND, inherited, makeProject, type Project, runInHost } from '../support/cli.js'
+import {
+  BOOKS,
+  BOOKS_MIGRATION,
+  BOOKS_MIGRATION_FILE,
+  COMMAND,
+  inherited,
+  makeProject,
+  type Project,
+  runInHost,
+} from '../support/cli.js'
 import { withFullDisk } from '../support/servers.js'
 
 const LIMIT = 4096
@@ -18,7 +27,7 @@ beforeEach(async () => {
 
 afterEach(() => project.remove())
 
-const read = () => readFile(join(project.folder, 'resources.yaml'), 'utf8')
+const read = (path: string) => readFile(join(project.folder, path), 'utf8')
 const list = async (folder = '.') =>
   (await readdir(join(project.folder, folder))).filter((name) => name !== '.snippetctl')
 
@@ -35,7 +44,7 @@ describe('on a full disk', () => {
     ['plan --rename', ['migrate', 'plan', '--rename', 'books.name:title']],
   ])('%s leaves resources.yaml as it was', async (_what, args) => {
     expect(runOnFullDisk(...args)).toMatchObject(FAILED)
-    expect(await read()).toBe(LONG)
+    expect(await read('resources.yaml')).toBe(LONG)
     expect(await list()).toEqual(['resources.yaml'])
   })
 
@@ -57,6 +66,15 @@ describe('on a full disk', () => {
   })
 })
 
+test('a file that a killed dump with the same process id left is no obstacle to the next', async () => {
+  await project.write(BOOKS_MIGRATION_FILE, BOOKS_MIGRATION)
+  await runInHost(['migrate', 'up'], { cwd: project.folder })
+  const dump = `touch b.ndjson.$$.part && exec "${process.execPath}" "${COMMAND}" dump book --output b.ndjson`
+  const { status, stderr } = spawnSync('sh', ['-c', dump], { cwd: project.folder, env: inherited(), encoding: 'utf8' })
+  expect({ status, stderr }).toMatchObject({ status: 0, stderr: expect.stringContaining('0 records') })
+  expect(await read('b.ndjson')).toBe('')
+})
+
 test('a change of resources.yaml keeps its permissions and the link to it', async () => {
   const path = join(project.folder, 'resources.yaml')
   await rename(path, join(project.folder, 'shared.yaml'))
@@ -65,7 +83,7 @@ test('a change of resources.yaml keeps its permissions and the link to it', asyn
   expect(await runInHost(['add', 'resource', 'author', 'name:string'], { cwd: project.folder })).toMatchObject({
     code: 0,
   })
-  expect(await readFile(join(project.folder, 'shared.yaml'), 'utf8')).toContain('  author:')
+  expect(await read('shared.yaml')).toContain('  author:')
   expect((await stat(path)).mode & 0o777).toBe(0o664)
   expect(await list()).toEqual(['resources.yaml', 'shared.yaml'])
 })
