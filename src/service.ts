@@ -15,7 +15,8 @@ import { tableAlias } from './fields/table-name.js'
 import type { StatementCounts } from './db/statements/prepared-statements.js'
 import { compileQueries, type Queries } from './db/queries/compile-queries.js'
 import { compileListReader } from './db/records/list-reader.js'
-import { compileStore } from './db/records/compile-store.js'
+import { compileStore, type Surroundings } from './db/records/compile-store.js'
+import { watchMovedRows } from './db/records/moved-rows.js'
 import type { Store } from './db/records/store.js'
 import { createDriftGate, type DriftGate } from './health/drift.js'
 import type { Records } from './http/records.js'
@@ -190,7 +191,8 @@ interface Stores {
 /** Creates the stores of resources; statements are compiled on first use and kept. */
 function bindRecords(app: App, database: Database, { gate, statements, budget, largeReads, ...watch }: Watch): Records {
   const queries = compileQueries(app.spec)
-  const storesOf = remember((resource: Resource): Stores => compileStores(resource, app, statements))
+  const moved = watchMovedRows(database)
+  const storesOf = remember((resource: Resource): Stores => compileStores(resource, app, { counts: statements, moved }))
   const { answers } = app.spec
   const models = new Map(app.resources.map(({ spec }) => [spec.name, spec.model]))
   const modelOf = (name: string) => models.get(name) ?? unknownResource(name, [...models.keys()])
@@ -208,6 +210,7 @@ function bindRecords(app: App, database: Database, { gate, statements, budget, l
     answers: () => answersOn(connection),
     memberships: async (memberships, caller) =>
       JSON.stringify((await connection.query(membershipStatement(memberships, caller))).rows),
+    mayMove: moved.mayMove,
     transaction,
   })
   const inside = (connection: Connection): Records => {
@@ -279,8 +282,8 @@ function readOf({ spec, shown }: Resource) {
   return { owner: tableAlias(spec.model.table), shown }
 }
 
-function compileStores(resource: Resource, app: App, counts: StatementCounts): Stores {
-  const around = { counts, spec: app.spec }
+function compileStores(resource: Resource, app: App, parts: Omit<Surroundings, 'spec'>): Stores {
+  const around = { ...parts, spec: app.spec }
   const { access } = resource
   const documents = (reading: Reading | undefined) => documentsOf(resource, app, reading)
   const rows = (reading: Reading | undefined) =>

@@ -42,7 +42,7 @@ const OCCASIONS: Readonly<Record<keyof typeof PROBLEMS, string>> = {
     'The database is unavailable or overloaded, its tables do not match the configuration, or too many responses are unread; `Retry-After` says when to try again.',
   timeout: 'A statement or a handler took too long, and nothing was changed; `Retry-After` says when to try again.',
   outcome_unknown:
-    'The change may have been made: the database did not confirm the commit. Read the record, or send the request again with its `Idempotency-Key`.',
+    'The change may have been made: the database did not confirm the commit, or did not return the new record. Read the record, or send the request again with its `Idempotency-Key`.',
   unsupported_version: 'The request uses an HTTP version other than 1.1 and 1.0.',
 }
 

@@ -105,6 +105,7 @@ function storeOf(acting: Acting, given: Resource): Store<Row> {
   const [resource, bounds] = limited(acting, given)
   return bind(acting, acting.records.store(resource, bounds), {
     resource,
+    mayMove: acting.records.mayMove,
     create: (row) => transact(acting, ({ store }) => store(resource).create(row)),
     createMany: (rows) => transact(acting, ({ store }) => store(resource).createMany(rows)),
   })
@@ -116,12 +117,13 @@ function documentsOf(acting: Acting, given: Resource): Store<string, Uint8Array>
   if (isGeneratedRead(acting.state.exchange)) return documents
   return bind(acting, documents, {
     resource,
+    mayMove: acting.records.mayMove,
     create: (row) => transact(acting, ({ documents }) => documents(resource).create(row)),
     createMany: (rows) => transact(acting, ({ documents }) => documents(resource).createMany(rows)),
   })
 }
 
-/** Outside a transaction, records that one statement is not enough to create are created in a transaction. */
+/** Outside a transaction, creates that need several statements, or may have to be undone, run in a transaction. */
 function bind<Item, Items>(
   { state, kind }: Acting,
   store: Store<Item, Items>,

@@ -1,4 +1,4 @@
-import { maySkip } from '../db/records/store-records.js'
+import type { MovedRows } from '../db/records/moved-rows.js'
 import { rowsPerStatement, type Store, type Stored } from '../db/records/store.js'
 import { Problem } from '../foundation/problem.js'
 import type { Resource } from '../resource/resource.js'
@@ -77,26 +77,37 @@ export function limitTransaction(milliseconds: number): Limit {
 /** Creates records in a transaction of their own. */
 export interface Transactional<Item, Key, Insert> {
   readonly resource: Resource
+  readonly mayMove: MovedRows['mayMove']
   create(row: Insert): Promise<Stored<Item, Key>>
   createMany(rows: readonly Insert[]): Promise<readonly Stored<Item, Key>[]>
 }
 
-/** Returns a store that creates records in a transaction with a deadline where one statement is not enough. */
+/** Returns a store that creates records in a transaction with a deadline where one statement outside of it must not. */
 export function inTransactions<Item, Items, Key, Insert, Change>(
   store: Store<Item, Items, Key, Insert, Change>,
   transactional: Transactional<Item, Key, Insert>,
 ): Store<Item, Items, Key, Insert, Change> {
   return {
     ...store,
-    create: (row) => (isEnough(transactional) ? store : transactional).create(row),
-    createMany: (rows) => (isEnough(transactional, rows.length) ? store : transactional).createMany(rows),
+    create: (row) => createWith(transactional, 1, (creates) => creates.create(row), store),
+    createMany: (rows) => createWith(transactional, rows.length, (creates) => creates.createMany(rows), store),
   }
 }
 
-/** Whether one statement, without a transaction, is enough to create so many records, or to create none if the database skips one. */
-function isEnough({ resource }: Pick<Transactional<unknown, never, never>, 'resource'>, count = 1): boolean {
-  const { model } = resource.spec
-  return count <= rowsPerStatement(model) && !maySkip(model)
+type Creates<Item, Key, Insert> = Pick<Transactional<Item, Key, Insert>, 'create' | 'createMany'>
+
+/** Creates so many records by one statement, or in a transaction if they need several or if a trigger may skip one. */
+function createWith<Item, Key, Insert, Result>(
+  transactional: Transactional<Item, Key, Insert>,
+  count: number,
+  create: (creates: Creates<Item, Key, Insert>) => Promise<Result>,
+  alone: Creates<Item, Key, Insert>,
+): Promise<Result> {
+  const { model } = transactional.resource.spec
+  if (count > rowsPerStatement(model)) return create(transactional)
+  const mayMove = transactional.mayMove(model)
+  const createBy = (moves: boolean) => create(moves ? transactional : alone)
+  return typeof mayMove === 'boolean' ? createBy(mayMove) : mayMove.then(createBy)
 }
 
 /**
@@ -130,6 +141,10 @@ function watchWrites<Item, Items, Key, Insert, Change extends object>(
   store: Store<Item, Items, Key, Insert, Change>,
   transactional: Transactional<Item, Key, Insert>,
 ): Store<Item, Items, Key, Insert, Change> {
+  const alone: Creates<Item, Key, Insert> = {
+    create: (row) => watched(watch, () => store.create(row), isThere),
+    createMany: (rows) => watched(watch, () => store.createMany(rows), isNotEmpty),
+  }
   return {
     list: store.list,
     batches: store.batches,
@@ -139,12 +154,8 @@ function watchWrites<Item, Items, Key, Insert, Change extends object>(
     mayRun: store.mayRun,
     covering: store.covering,
     lockMany: store.lockMany,
-    create: (row) =>
-      isEnough(transactional) ? watched(watch, () => store.create(row), isThere) : transactional.create(row),
-    createMany: (rows) =>
-      isEnough(transactional, rows.length)
-        ? watched(watch, () => store.createMany(rows), isNotEmpty)
-        : transactional.createMany(rows),
+    create: (row) => createWith(transactional, 1, (creates) => creates.create(row), alone),
+    createMany: (rows) => createWith(transactional, rows.length, (creates) => creates.createMany(rows), alone),
     update: (id, row, only) =>
       watched(
         watch,

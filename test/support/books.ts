@@ -37,6 +37,7 @@ const NO_RECORDS: Records = {
   queries: { knex: () => unreachable(), models: () => unreachable(), run: () => unreachable() },
   answers: () => unreachable(),
   memberships: () => unreachable(),
+  mayMove: () => unreachable(),
   transaction: () => unreachable(),
 }
 

@@ -12,13 +12,16 @@ import { compileStatements } from '../statements/statements.js'
 import { constraintErrorsOf, referrersOf } from './guards.js'
 import { type Bounded, rowsPerStatement, type Store } from './store.js'
 import { withoutKey } from './keyless.js'
+import type { MovedRows } from './moved-rows.js'
 import { listsOn } from './store-lists.js'
 import { createsOn, recordsOn } from './store-records.js'
 import { senderOn } from './store-sender.js'
 
-interface Surroundings {
+/** The application of a resource, and what its stores keep together. */
+export interface Surroundings {
   readonly counts: StatementCounts
   readonly spec: AppSpec
+  readonly moved: MovedRows
 }
 
 /** How the records of a resource leave the database. */
@@ -35,7 +38,7 @@ export interface Projections<Item, Items> {
 export function compileStore<Item, Items>(
   resource: Resource,
   { projection, listed }: Projections<Item, Items>,
-  { counts, spec }: Surroundings,
+  { counts, spec, moved }: Surroundings,
 ): (connection: Connection) => (bounds?: Bounds) => Store<Item, Items> {
   const { model } = resource.spec
   const statements = compileStatements(model, { projection, listed }, counts)
@@ -56,7 +59,7 @@ export function compileStore<Item, Items>(
     const bound = { model, projection, statements, sender }
     const operations = {
       ...listsOn({ ...bound, projection: listed, estimates, uncounted, exactly, connection }),
-      ...createsOn({ ...bound, most }),
+      ...createsOn({ ...bound, most, moved }),
       ...recordsOn(bound),
     }
     const limitedOperations = limits ? limited(operations, limits) : operations

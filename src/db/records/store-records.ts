@@ -13,6 +13,7 @@ import { filledByScope } from '../statements/rules/scope.js'
 import type { Statements } from '../statements/statements.js'
 import { placeOfReferred, placeOfTaken } from './guards.js'
 import { rejectionsOn } from './rejected-changes.js'
+import type { MovedRows } from './moved-rows.js'
 import type { Bounded, Store, Stored } from './store.js'
 import { follow } from './store-lists.js'
 import type { Sender } from './store-sender.js'
@@ -27,18 +28,10 @@ interface Bound<Item, Items> {
 interface Creates<Item, Items> extends Bound<Item, Items> {
   /** How many records one statement creates. */
   readonly most: number
+  readonly moved: MovedRows
 }
 
-/** Before an insert, a trigger can return null to skip the row, after it has perhaps inserted another one. */
 const SKIPPED = 'The database did not return the new record: a trigger has skipped it or moved it to another table'
-
-/** The models of which the database has failed to return a new record. */
-const skipping = new WeakSet<ModelSpec>()
-
-/** Whether creates of a model belong in a transaction, which can undo them if the database does not return the new record. */
-export function maySkip(model: ModelSpec): boolean {
-  return skipping.has(model)
-}
 
 /** The create operations of stores. */
 export function createsOn<Item, Items>({
@@ -47,17 +40,18 @@ export function createsOn<Item, Items>({
   statements,
   sender,
   most,
+  moved,
 }: Creates<Item, Items>): Bounded<Pick<Store<Item, Items>, 'create' | 'createMany'>> {
   const read = readStored(model, projection)
 
   const rejectSkipped = (): never => {
-    skipping.add(model)
+    moved.note(model)
     throw new Problem(sender.inTransaction ? 'conflict' : 'outcome_unknown', SKIPPED)
   }
 
   return {
     async create(bounds, row) {
-      const [made] = (await sender.changeInTurn(statements.create(bounds, row), bounds)).rows.map(read)
+      const [made] = (await sender.createInTurn(statements.create(bounds, row), bounds)).rows.map(read)
       return made ?? rejectSkipped()
     },
 
@@ -66,7 +60,7 @@ export function createsOn<Item, Items>({
       for (let start = 0; start < rows.length; start += most) {
         const some = rows.slice(start, start + most)
         const { rows: answered } = await sender
-          .changeInTurn(statements.createMany(bounds, some), bounds)
+          .createInTurn(statements.createMany(bounds, some), bounds)
           .catch((error: unknown) => {
             const filled = some.map((row) => filledByScope(model, row, bounds?.scopes))
             const place = placeOfTaken(model, filled, error)

@@ -18,6 +18,8 @@ export interface Sender {
   change(statement: Statement, bounds: Bounds | undefined): Promise<Result>
   /** Sends statements that write the same record in different ways, until grants cover one of them. */
   changeInTurn(statements: readonly Statement[], bounds: Bounds | undefined): Promise<Result>
+  /** The same for new records. A statement without a result is the last, because no grant that is not met has none: it is an error. */
+  createInTurn(statements: readonly Statement[], bounds: Bounds | undefined): Promise<Result>
   remove(statement: Statement, bounds: Bounds | undefined): Promise<Result>
 }
 
@@ -45,12 +47,12 @@ export function senderOn(connection: Connection, { model, constraintErrors, refe
   }
   const query: Connection['query'] = (statement) => connection.query(statement)
   const change: Sender['change'] = (statement, bounds) => changeBy(query, statement, bounds)
-  const tryInTurn: Sender['changeInTurn'] = async (statements, bounds) => {
+  const tryInTurn = async (statements: readonly Statement[], bounds: Bounds | undefined, endsEmpty: boolean) => {
     let denied: Problem | undefined
     for (const [place, statement] of statements.entries()) {
       try {
         const result = await changeBy(connection.attempt ?? query, { ...statement, follows: place > 0 }, bounds)
-        if (result.rows.length > 0) return result
+        if (endsEmpty || result.rows.length > 0) return result
       } catch (error) {
         // Policies are checked before grants are: another grant may cover the record.
         if (!(error instanceof Problem && (isNotGranted(error) || isAgainstPolicy(error)))) throw error
@@ -60,6 +62,12 @@ export function senderOn(connection: Connection, { model, constraintErrors, refe
     if (denied) throw denied
     return { rows: [], columns: [], count: 0 }
   }
+  const inTurn =
+    (endsEmpty: boolean): Sender['changeInTurn'] =>
+    (statements, bounds) => {
+      const [first] = statements
+      return first && statements.length === 1 ? change(first, bounds) : tryInTurn(statements, bounds, endsEmpty)
+    }
   return {
     inTransaction: connection.attempt !== undefined,
     async read(statement) {
@@ -70,10 +78,8 @@ export function senderOn(connection: Connection, { model, constraintErrors, refe
       }
     },
     change,
-    changeInTurn(statements, bounds) {
-      const [first] = statements
-      return first && statements.length === 1 ? change(first, bounds) : tryInTurn(statements, bounds)
-    },
+    changeInTurn: inTurn(false),
+    createInTurn: inTurn(true),
     async remove(statement, bounds) {
       try {
         return await connection.query(statement)
