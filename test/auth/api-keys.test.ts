@@ -129,10 +129,12 @@ describe('a request with an API key', () => {
     expect(rows.flat().join() + JSON.stringify(api.logged)).not.toContain(secret)
   })
 
-  test('has a number that no other key has', async () => {
+  test('has an identifier that no other key has', async () => {
     const { key: _key, ...made } = makeKey()
     await stored.add({ subject: 'meter-7', ...NOBODY, ...made }, undefined)
-    await expect(stored.add({ subject: 'meter-8', ...NOBODY, ...made }, undefined)).rejects.toThrow()
+    await expect(stored.add({ subject: 'meter-8', ...NOBODY, ...made }, undefined)).rejects.toMatchObject({
+      type: 'conflict',
+    })
   })
 })
 

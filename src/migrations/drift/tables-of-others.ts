@@ -36,9 +36,7 @@ export async function differencesOfOthers(spec: AppSpec, database: Connection): 
     if (model.key.length === 0 || isUnique || broken.has(model.table)) continue
     const message = await whyNoKey(model, database)
     if (message === undefined) continue
-    const help = isInherited
-      ? ['give the rows of tables that inherit from it other keys', `or ${OTHER_KEY}`]
-      : [OTHER_KEY]
+    const help = isInherited ? ['give the rows of the inheriting tables other keys', `or ${OTHER_KEY}`] : [OTHER_KEY]
     unclear.push({ code: 'SC410', path: ['models', model.name], part: 'key', message, help })
   }
   return [...differences, ...unclear]

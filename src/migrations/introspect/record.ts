@@ -27,7 +27,7 @@ const BY_HAND = 'create it in other databases yourself'
  * Records the tables of a database as SQL. Parts that only this database can create, such as a type of an extension, are left out and listed,
  * because an empty database could not run them.
  * @param known tables that migrations create already
- * @param unmanaged tables that migrations should not make, although they could
+ * @param unmanaged tables that other programs keep making
  */
 export function recordTables(
   inspected: SchemaInspection,

@@ -121,16 +121,6 @@ describe('serve, while its files change,', () => {
     }
   })
 
-  test('watches nothing any more when it is stopped during a reload, so it ends at once', async () => {
-    await begin()
-    const atExit = `process.on('exit', () => console.error('open:', process.getActiveResourcesInfo().filter((kind) => kind === 'FSEventWrap')))`
-    const server = await start([], { NODE_OPTIONS: `--import "data:text/javascript,${encodeURIComponent(atExit)}"` })
-    await project.write('word.ts', say('two'))
-    await server.logged('reloaded')
-    await server.stop('SIGTERM')
-    expect(server.output.stderr).toContain('open: []')
-  })
-
   test('detects files saved during startup', async () => {
     project = await makeProject({
       'resources.yaml': CONFIGURATION,

@@ -323,7 +323,7 @@ describe('bodies', () => {
   test.each([
     ['closes the connection instead of reading a large body', 10_000_000, 'close'],
     ['keeps the connection after a small body', 1000, 'keep-alive'],
-  ])('of a request that it rejects early, %s', async (_case, length, connection) => {
+  ])('an early rejection %s', async (_case, length, connection) => {
     const head = `POST /nowhere/ HTTP/1.1\r\nHost: books.example\r\nContent-Length: ${length}\r\n\r\n`
     const { answers } = await talk(books.url, head, { answers: 1 })
     expect(answers.map(({ status, headers }) => [status, headers['connection']])).toEqual([[404, connection]])

@@ -239,10 +239,7 @@ describe('check --database', () => {
         code: 'SC410',
         path: ['models', 'animals'],
         message: 'the primary key `id` does not identify records: 1 of its values occur in several records',
-        help: [
-          'give the rows of tables that inherit from it other keys',
-          'or name other fields, or `primary_key: none`',
-        ],
+        help: ['give the rows of the inheriting tables other keys', 'or name other fields, or `primary_key: none`'],
       }),
     ])
     await runSql(database, `delete from dogs where bark = 'wuff'`)

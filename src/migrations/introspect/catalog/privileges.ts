@@ -19,11 +19,14 @@ const READ = `
   join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = r.oid and d.refclassid = 'pg_class'::regclass and d.refobjid <> v.oid
   join pg_class s on s.oid = d.refobjid and s.relkind in ('r', 'p', 'v', 'm', 'f')`
 
-/** SQL: whether `c` is a view with `security_invoker`, or reads one, whose query reads a column that the user may not read. */
+/**
+ * SQL: whether `c` is a view with `security_invoker`, or reads one, whose query reads a column that the user may not read. Misses references to whole
+ * rows, which `pg_depend` does not have.
+ */
 const READS_UNREADABLE = `c.relkind = 'v' and exists (
   with recursive views(oid) as (select c.oid union select s.oid from views v ${READ} where s.relkind = 'v')
   select from views join pg_class v using (oid) ${READ}
-  where exists (select from pg_options_to_table(v.reloptions) where option_name = 'security_invoker' and option_value::boolean)
+  where exists (select from pg_options_to_table(v.reloptions) where case option_name when 'security_invoker' then option_value::boolean end)
     and case d.refobjsubid when 0 then not has_any_column_privilege(s.oid, 'select')
       else not has_column_privilege(s.oid, d.refobjsubid::smallint, 'select') end
 )`
