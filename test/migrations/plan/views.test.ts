@@ -132,6 +132,20 @@ test('a view does not stand in the way of a column that changes, goes or is rena
   expect(await query('select loans from loans_by_member order by 1')).toEqual([['1'], ['2']])
 })
 
+test('`down` restores a view over a column that is renamed and gets another type', async () => {
+  await apply()
+  await fill()
+  await apply({
+    loan: LOAN.replace('days: { type: integer }', 'length: { type: bigint, renamed_from: days }'),
+    views: VIEWS.replace('sum(days)', 'sum(length)::bigint'),
+  })
+  await migrateDown(database, folder.path, { allows: () => true })
+  expect(await report()).toEqual([
+    ['1', '2', '11'],
+    ['2', '1', '7'],
+  ])
+})
+
 test('a view whose model is gone is dropped; views of others are left alone', async () => {
   await folder.write(
     '0001_by_hand.sql',

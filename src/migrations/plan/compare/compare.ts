@@ -91,7 +91,11 @@ export async function compareSettled(session: Connection, compared: Compared): P
   const target = reconcile({ wanted, from, to, former, owns, dropped })
   const { steps, rejections, notes } = compareSchemas({ ...target, dropped, from, former, owns, conversions })
   await checkConversions(session, conversions, { from, to: target.to, before })
-  const { first, last } = viewSteps({ ...views, from: fromViews, owned: owns.recorded }, [...before, ...steps])
+  const original = compared.fromViews ?? fromViews
+  const { first, last } = viewSteps({ ...views, from: fromViews, original, owned: owns.recorded }, [
+    ...before,
+    ...steps,
+  ])
   const all = [...first, ...before, ...steps, ...last]
   const existing = { tables: from, views: fromViews.map(({ name }) => name) }
   const allRejections = [...renames.rejections, ...enums.rejections, ...rejections, ...knownAlready(all, known)]

@@ -9,6 +9,8 @@ interface ViewSides {
   readonly wanted: readonly WantedView[]
   /** All views that the files create, including hand-written ones. */
   readonly from: readonly CatalogView[]
+  /** The same before the renames of the plan. */
+  readonly original: readonly CatalogView[]
   /** `wanted`, as the same server describes it. */
   readonly to: readonly CatalogView[]
   /** The names of the objects that migrations created for resources.yaml. */
@@ -26,7 +28,7 @@ interface ViewSteps {
  * that read it.
  * @param tables the steps of the tables
  */
-export function viewSteps({ wanted, from, to, owned }: ViewSides, tables: readonly Step[]): ViewSteps {
+export function viewSteps({ wanted, from, original, to, owned }: ViewSides, tables: readonly Step[]): ViewSteps {
   const ours = from.filter(({ name }) => owned.has(name) || has(wanted, name))
   const gone = ours.filter(({ name }) => !has(wanted, name))
   const changed = wanted.filter(({ name }) => find(from, name) && find(from, name)?.query !== find(to, name)?.query)
@@ -42,7 +44,8 @@ export function viewSteps({ wanted, from, to, owned }: ViewSides, tables: readon
   const replaced = inPlace.filter(({ name }) => !has(dropped, name))
   const ordered = inDependencyOrder(dropped, ({ reads }) => dropped.filter(({ name }) => reads.includes(name)))
   return {
-    first: ordered.toReversed().map((view) => dropStep(view, has(made, view.name))),
+    // They are dropped before the renames, so `down` creates them after the renames are reverted.
+    first: ordered.toReversed().map((view) => dropStep(find(original, view.name) ?? view, has(made, view.name))),
     last: wanted.flatMap((view) => {
       if (has(made, view.name)) return [addStep(view, find(to, view.name))]
       return has(replaced, view.name) ? [changeStep(view, find(from, view.name))] : []
