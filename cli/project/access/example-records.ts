@@ -38,7 +38,7 @@ const MAX_RECORDS = 30
  */
 export async function makeExamples(spec: AppSpec, database: Database): Promise<ExampleRecords> {
   const run = (text: string) => database.query({ text, values: [] })
-  await run([...createAll(wantedTables(spec)), ...wantedViews(spec).map(createView)].join(';\n'))
+  await run([...createAll(wantedTables(spec)), ...wantedViews(spec).map((view) => createView(view))].join(';\n'))
   const models = inOrder(spec.models.filter((model) => !spec.internal.includes(model) && model.view === undefined))
   const world = new Map<string, StoredRecord[]>(spec.models.map(({ table }) => [table, []]))
   const empty = new Map<string, string>()

@@ -93,6 +93,8 @@ const RULES: readonly Rule[] = [
   rule(`drop view ${TABLE}`, briefly),
   rule(`create or replace view ${TABLE}`, briefly),
   rule('create view ', none),
+  // Parts of a view that the same plan recreates.
+  rule('(?:grant|comment on|alter view|create rule|create trigger) ', none),
   rule('(?:create|alter|drop) (?:type|sequence) ', none),
   rule('alter index ', none),
   rule(`do .*?\\bexists \\(select from ${TABLE}`, ({ table }) => [on(table, 'AccessShareLock', 'scan')]),

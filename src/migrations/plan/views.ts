@@ -4,6 +4,7 @@ import type { Connection } from '../../db/database.js'
 import { formattedTable, tableSql } from '../../fields/table-name.js'
 import { MigrationError } from '../files/error.js'
 import { splitStatements } from '../files/statements.js'
+import { VIEW_PARTS, type ViewState } from './view-parts.js'
 
 /** A view as resources.yaml describes it. */
 export interface WantedView {
@@ -15,12 +16,10 @@ export interface WantedView {
 }
 
 /** A view as the catalogue of PostgreSQL describes it. */
-export interface CatalogView {
+export interface CatalogView extends ViewState {
   readonly name: string
   /** The query as PostgreSQL prints it, with names without the schema. */
   readonly query: string
-  /** The name and the type of each column. */
-  readonly columns: readonly string[]
   /** The tables and views that it reads. */
   readonly reads: readonly string[]
 }
@@ -41,14 +40,25 @@ function isNamedIn(name: string, query: string): boolean {
   return new RegExp(String.raw`(?<![\w$])${word}(?![\w$])`, 'i').test(query)
 }
 
-/** SQL that creates a view. */
-export function createView({ name, query }: Pick<WantedView, 'name' | 'query'>): string {
-  return `create view ${tableSql(name)} as\n${query}`
+/** A view to create. */
+interface MadeView extends Pick<WantedView, 'name' | 'query'> {
+  /** `security_invoker=true`; none by default. */
+  readonly options?: readonly string[]
 }
 
-/** SQL that changes the query of a view and keeps its columns. */
-export function replaceView({ name, query }: Pick<WantedView, 'name' | 'query'>): string {
-  return `create or replace view ${tableSql(name)} as\n${query}`
+/** SQL that creates a view. */
+export function createView(view: MadeView): string {
+  return `create ${definitionOf(view)}`
+}
+
+/** SQL that changes the query and the options of a view, and keeps its columns. */
+export function replaceView(view: MadeView): string {
+  return `create or replace ${definitionOf(view)}`
+}
+
+function definitionOf({ name, query, options = [] }: MadeView): string {
+  const list = options.length === 0 ? '' : ` with (${options.join(', ')})`
+  return `view ${tableSql(name)}${list} as\n${query}`
 }
 
 /** SQL that drops a view. */
@@ -78,6 +88,9 @@ export async function createViews(session: Connection, views: readonly WantedVie
   }
 }
 
+/** `UPDATE` among the bits of `pg_relation_is_updatable`. */
+const CAN_UPDATE = 4
+
 const VIEWS = `
   select coalesce(jsonb_agg(jsonb_build_object(
     'name', ${formattedTable('c', 'n', '$1')},
@@ -93,7 +106,10 @@ const VIEWS = `
       join pg_class o on o.oid = d.refobjid and o.oid <> c.oid
       join pg_namespace m on m.oid = o.relnamespace
       where r.ev_class = c.oid
-    )
+    ),
+    'options', coalesce(to_jsonb(c.reloptions), '[]'),
+    'parts', ${VIEW_PARTS},
+    'updatable', pg_relation_is_updatable(c.oid, false) & ${CAN_UPDATE} <> 0
   ) order by c.relname), '[]')::text
   from pg_class c
   join pg_namespace n on n.oid = c.relnamespace

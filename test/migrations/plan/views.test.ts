@@ -132,6 +132,95 @@ test('a view does not stand in the way of a column that changes, goes or is rena
   expect(await query('select loans from loans_by_member order by 1')).toEqual([['1'], ['2']])
 })
 
+describe('a plan keeps what hand-written migrations did to a view', () => {
+  const ALTERED = `-- up
+alter view loans_by_member set (security_barrier = true);
+alter view busy set (check_option = local);
+grant select, update on loans_by_member to public;
+grant select (days), insert (days, member_id) on loans_by_member to pg_monitor with grant option;
+grant all on busy to pg_monitor;
+comment on view loans_by_member is 'It''s a \\ report';
+comment on column loans_by_member.days is 'Days';
+alter view busy alter column loans set default 7;
+create rule never as on delete to loans_by_member do instead nothing;
+create function skip() returns trigger language plpgsql as 'begin return null; end';
+create trigger skipped instead of insert on loans_by_member for each row execute function skip();
+comment on view busy is 'Busy';
+-- down
+`
+  const STATE = `select c.oid::regclass, c.reloptions, (select array_agg(a.attacl::text order by a.attname) from pg_attribute a where a.attrelid = c.oid and a.attnum > 0),
+      (select array_agg(acl::text order by acl::text) from unnest(c.relacl) acl), obj_description(c.oid), (select array_agg(definition) from pg_rules where tablename = c.relname),
+      (select array_agg(pg_get_triggerdef(t.oid)) from pg_trigger t where t.tgrelid = c.oid),
+      (select array_agg(concat(col_description(c.oid, a.attnum), pg_get_expr(d.adbin, c.oid)) order by a.attname) from pg_attribute a left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum where a.attrelid = c.oid and a.attnum > 0)
+    from pg_class c where c.relkind = 'v' and c.relnamespace = 'public'::regnamespace order by c.relname`
+  /** Both views are over one table, so that they can have every option. */
+  const simple = VIEWS.replace('count(*) as loans', 'id as loans')
+    .replace('sum(days) as days', 'days::bigint')
+    .replace('group by member_id', '')
+  let altered: Awaited<ReturnType<typeof query>>
+  beforeEach(async () => {
+    await apply({ views: simple })
+    await folder.write('0002_altered.sql', ALTERED)
+    await migrateUp(database, folder.path)
+    altered = await query(STATE)
+    expect(JSON.stringify(altered)).toContain('pg_monitor')
+  })
+
+  test.each([
+    ['the query changes', { views: simple.replace('from loans ', 'from loans where days > 0') }, 'change'],
+    ['a column changes', { views: simple, loan: LOAN.replace('integer', 'bigint') }, 'drop'],
+    [
+      'a column changes and another is renamed',
+      {
+        views: simple
+          .replace('days::bigint', 'length::bigint as days')
+          .replace('from loans ', 'from loans where note is null'),
+        loan: 'length: { type: bigint, renamed_from: days }, note: { type: text, nullable: true }',
+      },
+      'drop',
+    ],
+  ])('if %s', async (_what, parts, change) => {
+    const { steps } = await plan(parts)
+    expect(steps.filter(({ subject }) => subject === 'loans_by_member')).toMatchObject([
+      { change, safety: 'safe' },
+      ...(change === 'drop' ? [{ change: 'add', safety: 'safe' }] : []),
+    ])
+    await apply(parts)
+    expect(await query(STATE)).toEqual(altered)
+    await migrateDown(database, folder.path, { allows: () => true })
+    expect(await query(STATE)).toEqual(altered)
+  })
+
+  test('and names an option that its new query cannot have', async () => {
+    const parts = { views: simple.replace('where loans > 1', 'where loans > 1 limit 5') }
+    const { steps } = await plan(parts)
+    expect(steps).toMatchObject([{ subject: 'busy', safety: 'risky', risk: 'the view loses: check_option=local' }])
+    await apply(parts)
+    await migrateDown(database, folder.path, { allows: () => true })
+    expect(await query(STATE)).toEqual(altered)
+  })
+
+  test('and names what does not fit its new columns', async () => {
+    const parts = {
+      views: simple
+        .replace('days::bigint', 'days::bigint as sum')
+        .replace('days: { type: bigint }', 'sum: { type: bigint }'),
+    }
+    const { steps } = await plan(parts)
+    expect(steps.filter(({ change }) => change === 'add')).toMatchObject([
+      {
+        subject: 'loans_by_member',
+        safety: 'risky',
+        risk: 'the view loses: grant insert (days), select (days) to pg_monitor with grant option; comment on days; rule never; trigger skipped',
+      },
+      { subject: 'busy', safety: 'safe' },
+    ])
+    await apply(parts)
+    await migrateDown(database, folder.path, { allows: () => true })
+    expect(await query(STATE)).toEqual(altered)
+  })
+})
+
 test('`down` restores a view over a column that is renamed and gets another type', async () => {
   await apply()
   await fill()

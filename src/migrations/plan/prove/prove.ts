@@ -6,6 +6,10 @@ import type { Catalog } from '../../introspect/catalog/catalog.js'
 import { MigrationError } from '../../files/error.js'
 import { type Migration, parseMigration } from '../../files/files.js'
 import { lossesOf } from '../../files/render.js'
+import type { Schema } from '../compare/compare.js'
+import { find } from '../compare/pair.js'
+import { inherited } from '../view-parts.js'
+import type { CatalogView } from '../views.js'
 import { fillTables } from './samples.js'
 import { rolledBack, runStatements, sqlState } from '../../run/session.js'
 import { partsOf, type Step } from '../../files/steps.js'
@@ -27,8 +31,8 @@ interface Claim {
   readonly steps: readonly Step[]
   readonly from: Catalog
   /** `from`, and the views. */
-  readonly before: { readonly tables: Catalog }
-  readSchema(): Promise<{ readonly tables: Catalog }>
+  readonly before: Schema
+  readSchema(): Promise<Schema>
   isWanted(catalog: Catalog): Promise<boolean>
 }
 
@@ -104,6 +108,11 @@ async function goRound(session: Connection, claim: Claim, migrations: readonly M
   const up = await readSchema()
   if (!(await isWanted(up.tables)))
     throw new MigrationError(['the planned migration does not lead to the schema of resources.yaml'])
+  const bared = before.views.find((view) => !keepsParts(view, find(up.views, view.name)))
+  if (bared)
+    throw new MigrationError([
+      `the planned migration does not keep the options, grants and other parts of the view ${bared.name}`,
+    ])
   for (const migration of migrations.toReversed()) {
     await runAll(session, [migration], 'down')
     if (
@@ -117,6 +126,14 @@ async function goRound(session: Connection, claim: Claim, migrations: readonly M
   await runAll(session, migrations, 'up')
   if (!isDeepStrictEqual(await readSchema(), up))
     throw new MigrationError(['the planned migration does not lead to the same schema a second time'])
+}
+
+/** Whether a view has exactly the options and parts of the former one that fit it. */
+function keepsParts(former: CatalogView, now: CatalogView | undefined): boolean {
+  if (!now) return true
+  const { options, parts } = inherited(former, now)
+  const named = (all: typeof parts) => all.map(({ name }) => name)
+  return isDeepStrictEqual([now.options, named(now.parts)], [options, named(parts)])
 }
 
 /** A risky step may rightly fail on the samples. Then only the test without rows counts. */

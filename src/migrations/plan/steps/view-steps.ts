@@ -1,7 +1,8 @@
 import { inDependencyOrder } from '../../../foundation/dependency-order.js'
 import { tableSql } from '../../../fields/table-name.js'
-import { safe, type Step } from '../../files/steps.js'
+import { risky, safe, type Step } from '../../files/steps.js'
 import { find, has } from '../compare/pair.js'
+import { inherited } from '../view-parts.js'
 import { type CatalogView, createView, dropView, replaceView, type WantedView } from '../views.js'
 
 /** The views of both sides. */
@@ -47,8 +48,9 @@ export function viewSteps({ wanted, from, original, to, owned }: ViewSides, tabl
     // They are dropped before the renames, so `down` creates them after the renames are reverted.
     first: ordered.toReversed().map((view) => dropStep(find(original, view.name) ?? view, has(made, view.name))),
     last: wanted.flatMap((view) => {
-      if (has(made, view.name)) return [addStep(view, find(to, view.name))]
-      return has(replaced, view.name) ? [changeStep(view, find(from, view.name))] : []
+      const [former, later] = [find(from, view.name), find(to, view.name)]
+      if (has(made, view.name)) return [addStep(view, former, later)]
+      return former && later && has(replaced, view.name) ? [changeStep(view, former, later)] : []
     }),
   }
 }
@@ -76,16 +78,22 @@ function described(columns: readonly string[] = []): string {
   return `view (${columns.join(', ')})`
 }
 
-function addStep(view: WantedView, made: CatalogView | undefined): Step {
+/** @param former the view that it replaces, if any: the new one keeps its options and parts */
+function addStep(view: WantedView, former: CatalogView | undefined, made: CatalogView | undefined): Step {
+  const { options, parts, lost } = made && former ? inherited(former, made) : { options: [], parts: [], lost: [] }
   return {
     change: 'add',
     subject: view.name,
     detail: described(made?.columns),
-    ...safe,
+    ...safetyOf(lost),
     owns: [view.name],
-    up: [createView(view)],
+    up: [createView({ ...view, options }), ...parts.map(({ sql }) => sql)],
     down: [dropView(view)],
   }
+}
+
+function safetyOf(lost: readonly string[]): Pick<Step, 'safety' | 'risk'> {
+  return lost.length === 0 ? safe : risky(`the view loses: ${lost.join('; ')}`)
 }
 
 function dropStep(view: CatalogView, isMadeAgain: boolean): Step {
@@ -95,18 +103,19 @@ function dropStep(view: CatalogView, isMadeAgain: boolean): Step {
     detail: isMadeAgain ? 'view, recreated at the end' : 'view',
     ...safe,
     up: [dropView(view)],
-    down: [createView(view)],
+    down: [createView(view), ...view.parts.map(({ sql }) => sql)],
   }
 }
 
-function changeStep(view: WantedView, former: CatalogView | undefined): Step {
+function changeStep(view: WantedView, former: CatalogView, made: CatalogView): Step {
+  const { options, lost } = inherited(former, made)
   return {
     change: 'change',
     subject: view.name,
     detail: 'view, new query',
-    ...safe,
+    ...safetyOf(lost),
     owns: [view.name],
-    up: [replaceView(view)],
-    down: former ? [replaceView(former)] : [],
+    up: [replaceView({ ...view, options })],
+    down: [replaceView(former)],
   }
 }
