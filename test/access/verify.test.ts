@@ -96,6 +96,15 @@ test('a service has no difference where `set` stores the text `none`', async () 
   expect({ code, differences }).toEqual({ code: 0, differences: [] })
 }, 120_000)
 
+test('a service has no difference where only the database can decide a condition', async () => {
+  const yaml = yamlWith(
+    `- { to: member, may: read, rows: { due__lte: '2026-01-01T00:00:00Z' } }
+      - { to: member, may: read, rows: { status: open } }`,
+  ).replace('      status: {', '      due: { type: timestamp, nullable: true }\n      status: {')
+  const { code, differences } = await verify(yaml)
+  expect({ code, differences }).toEqual({ code: 0, differences: [] })
+}, 120_000)
+
 test('a condition that no caller notices is reported with its line', async () => {
   const yaml = yamlWith(`- { to: member, may: read }\n      - { to: member, may: read, rows: { status: open } }`)
   const line = yaml.split('\n').findIndex((each) => each.includes('rows: { status: open }')) + 1

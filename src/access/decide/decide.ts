@@ -43,10 +43,14 @@ function decideList(situation: Situation, request: AccessRequest): Decision {
   if (!order.every(({ field }) => readings.every(({ fields }) => fields.includes(field)))) return { status: 400 }
   const searched = resource.search.filter(({ name }) => showsSome(situation, 'list', name))
   if (words.length > 0 && searched.length === 0) return { status: 400 }
-  const found = (known.records(model.table) ?? []).flatMap((record) => {
-    const shown = shownPart(situation, 'list', record)
-    return shown === undefined || shown === 'unknown' ? [] : [{ record, shown }]
-  })
+  const parts = (known.records(model.table) ?? []).map((record) => ({
+    record,
+    shown: shownPart(situation, 'list', record),
+  }))
+  if (parts.some(({ shown }) => shown === 'unknown')) return { status: 200 }
+  const found = parts.flatMap(({ record, shown }) =>
+    shown === undefined || shown === 'unknown' ? [] : [{ record, shown }],
+  )
   const asks = (shown: StoredRecord, name: string, holds: (stored: StoredText) => Verdict): boolean => {
     const stored = shown[name]
     return stored !== undefined && holds(stored) === true

@@ -48,7 +48,7 @@ export interface Comparison {
 export interface Decision {
   /** Undefined if it depends on something that is not known. */
   readonly status: number | undefined
-  /** The visible part of one record, or of all records of a list in their order. */
+  /** The visible part of one record, or of all records of a list in their order; undefined for a list if it is not known which records it has. */
   readonly records?: readonly StoredRecord[]
   /** The record as the request leaves it; values that the database assigns are undefined. */
   readonly stored?: Readonly<Record<string, StoredText | undefined>>
