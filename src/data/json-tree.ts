@@ -1,4 +1,5 @@
 import type { Json } from '../foundation/json.js'
+import { findJsonMistake } from '../foundation/json-mistake.js'
 import { readRecord } from './ndjson.js'
 import { UnreadableData } from './record.js'
 import type { DataNode } from './tree.js'
@@ -19,8 +20,7 @@ export function readJsonTree(bytes: Uint8Array): DataNode {
     return nodeAt({ text, lineAt }, skipBlanks(text, 0), JSON.parse(text) as Json)
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
-    const at = Number(/position (\d+)/.exec(error.message)?.[1] ?? text.length)
-    throw new UnreadableData(lineAt(at), 'the file is not valid JSON from here on')
+    throw new UnreadableData(lineAt(findJsonMistake(text)), 'the file is not valid JSON from here on')
   }
 }
 

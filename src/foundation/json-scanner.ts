@@ -80,12 +80,17 @@ function scanValue(cursor: Cursor): Members | undefined {
   if (code === OPEN_BRACE) return scanObject(cursor)
   if (code === QUOTE) scanString(cursor)
   else if (code === OPEN_BRACKET) scanArray(cursor)
-  else cursor.at = matchEnd(SCALAR, cursor, cursor.at)
+  else scanScalar(cursor)
   return undefined
 }
 
+/** Scans a number, `true`, `false` or `null`. */
+export function scanScalar(cursor: Cursor): void {
+  cursor.at = matchEnd(SCALAR, cursor, cursor.at)
+}
+
 /** Scans a string; returns whether it contains escapes. */
-function scanString(cursor: Cursor): boolean {
+export function scanString(cursor: Cursor): boolean {
   take(cursor, QUOTE)
   const { text } = cursor
   let escaped = false
