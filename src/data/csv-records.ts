@@ -1,4 +1,7 @@
 import type { FieldSpec, ModelSpec } from '../config/spec.js'
+import { type Cell, type Items, readCell, writeCell } from '../fields/cell.js'
+import type { Typed } from '../fields/field-type.js'
+import { readArray } from '../fields/spelling/array-text.js'
 import type { CsvCell } from '../resource/lists/csv-row.js'
 import { createCsvReader, type CsvRow } from './csv.js'
 import { readRecord } from './ndjson.js'
@@ -58,16 +61,27 @@ function readRow({ cells, line }: CsvRow, header: readonly string[], model: Mode
 function sourceOf(cell: CsvCell, field: FieldSpec | undefined): string | undefined {
   if (cell === null) return 'null'
   if (field === undefined || isText(field)) return JSON.stringify(cell)
+  const item = field.type.items?.(field.options)
   try {
-    JSON.parse(cell)
-    return cell
+    const source = item && cell.endsWith('}') ? listSource(cell, item) : cell
+    JSON.parse(source)
+    return source
   } catch {
     return undefined
   }
 }
 
-/** Whether the field's values are JSON strings. */
-function isText({ type, options }: FieldSpec): boolean {
+/** Returns the JSON text for PostgreSQL's text form of a list, which `COPY` and older dumps write. */
+function listSource(text: string, item: Typed): string {
+  const itemSource = (cell: Cell): string =>
+    isText(item) ? JSON.stringify(cell) : (writeCell(item, readCell(item, cell)) ?? 'null')
+  const join = (items: Items<string>): string =>
+    `[${items.map((each) => (typeof each === 'string' ? each : join(each))).join(',')}]`
+  return join(readArray(text, itemSource))
+}
+
+/** Whether the values are JSON strings. */
+function isText({ type, options }: Typed): boolean {
   return type.rules(options).some(({ schema }) => schema['type'] === 'string')
 }
 

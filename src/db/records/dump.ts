@@ -6,14 +6,15 @@ import { cellColumn, wireColumn } from '../statements/columns.js'
 import { documentColumn } from '../statements/projections.js'
 import { readTable } from '../statements/table-reader.js'
 
-/** The form of dumped records: one JSON text each, or a cell for each field. */
+/** The form of dumped records: one JSON text each, or a cell for each field, which is JSON for a list. */
 export type DumpForm = 'document' | 'cells'
 
 const SELECT: Readonly<Record<DumpForm, (model: ModelSpec) => readonly string[]>> = {
   document: ({ fields }) => [
     documentColumn(fields.map((field) => ({ name: field.name, expression: wireColumn(field) }))),
   ],
-  cells: ({ fields }) => fields.map(cellColumn),
+  cells: ({ fields }) =>
+    fields.map((field) => (field.type.items ? `to_json(${wireColumn(field)})::text` : cellColumn(field))),
 }
 
 interface Dumped {
