@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import type { Plugin } from '../../src/index.js'
 import { type Api, startApi } from '../support/api.js'
 
 // In the statement `m0` is the merged object, and `v` the value.
 const YAML = `version: 1
+plugins: [./plugin.mjs]
 api: { prefix: "" }
 models:
   book:
@@ -15,10 +17,16 @@ resources:
   book: { model: book, path: /books/ }
 `
 
+const plugin: Plugin = (app) =>
+  app.route('POST', '/clear/{id}/', 'clear', async ({ params, store }) => {
+    await store(app.resource('book')).update(BigInt(params['id'] ?? ''), { v: null })
+    return { status: 204 }
+  })
+
 let api: Api
 let path: string
 beforeAll(async () => {
-  api = await startApi(YAML)
+  api = await startApi(YAML, { plugin })
 })
 afterAll(() => api.close())
 beforeEach(async () => {
@@ -123,15 +131,17 @@ test('a PUT replaces the whole value', async () => {
   expect(JSON.parse(await stored())).toEqual({ b: 1, c: null })
 })
 
+const kind = async () =>
+  (
+    await api.database.query({
+      text: "select coalesce(jsonb_typeof(v), 'none') from m0 order by id desc limit 1",
+      values: [],
+    })
+  ).rows
+const storeJsonNull = () => api.database.query({ text: "update m0 set v = 'null'", values: [] })
+
 test('a stored JSON null, which is read as null, stays one when null is sent back', async () => {
-  const kind = async () =>
-    (
-      await api.database.query({
-        text: "select coalesce(jsonb_typeof(v), 'none') from m0 order by id desc limit 1",
-        values: [],
-      })
-    ).rows
-  await api.database.query({ text: "update m0 set v = 'null'", values: [] })
+  await storeJsonNull()
   expect(await stored()).toBe('null')
   expect(await sent('PUT', '{"v":null,"title":null}')).toEqual([200, await (await api.fetch(path)).text()])
   expect(await kind()).toEqual([['null']])
@@ -140,5 +150,11 @@ test('a stored JSON null, which is read as null, stays one when null is sent bac
   await sent('PUT', '{"v":1,"title":null}')
   expect(await kind()).toEqual([['number']])
   await sent('PUT', '{"v":null,"title":null}')
+  expect(await kind()).toEqual([['none']])
+})
+
+test('null from a plugin, which reads a stored JSON null as JSON, replaces it', async () => {
+  await storeJsonNull()
+  expect((await api.send('POST', path.replace('books', 'clear'), undefined)).status).toBe(204)
   expect(await kind()).toEqual([['none']])
 })

@@ -81,6 +81,8 @@ export function compileRecordStatements(recorded: Recorded): RecordStatements {
 /** The SQL that statements about one record share. The values of its key are the first parameters. */
 interface RecordSql {
   readonly table: string
+  /** Whether records are sent and returned as documents. */
+  readonly isDocument: boolean
   /** Whether a row is the record. */
   readonly matched: string
   /** The result columns without bounds. */
@@ -99,6 +101,8 @@ function recordSql({ model, projection }: Recorded): RecordSql {
   const boundTo = (bounds: Bounds | undefined, params: Parameters) => boundProjection(projection, bounds, params)
   return {
     table: tableSql(model.table),
+    // Rows, which have no tag, are for code.
+    isDocument: projection.tag !== undefined,
     matched,
     unbound: projection.select.join(', '),
     boundTo,
@@ -156,12 +160,12 @@ function compileReads(
 
 function compileUpdate(
   { model, prepared, writeColumns }: Recorded,
-  { table, unbound, returnedBy, found }: RecordSql,
+  { table, isDocument, unbound, returnedBy, found }: RecordSql,
 ): Pick<RecordStatements, 'update'> {
   const updating = (changes: string) => `update ${table} set ${changes} returning ${unbound}`
   const cachedUpdating = rememberByText(MAX_UPDATES, updating)
   const change = (bounds: Bounds | undefined, row: Row, only: readonly Precondition[], params: Parameters): string => {
-    const set = assignmentsOf(model, writeColumns, row, params)
+    const set = assignmentsOf({ model, writeColumns }, row, { params, isDocument })
     const update = (hasPatch(row) ? updating : cachedUpdating)(`${set} where ${found(bounds, only, params)}`)
     const fields = writeColumns.columnsOf(row).map(({ field }) => field)
     return `${update}${boundChecks(model, fields, bounds, { params })}`
@@ -180,7 +184,7 @@ function compileUpdate(
           writeColumns,
           bounds,
           granted,
-          params,
+          sending: { params, isDocument },
           found: found(bounds, only, params),
           returned: () => returnedBy(bounds, params),
         }),
@@ -229,17 +233,19 @@ function compileRemovals(
 
 function compileCoverage(
   { model, prepared }: Recorded,
-  { table, matched, found, destroyable }: RecordSql,
+  { table, isDocument, matched, found, destroyable }: RecordSql,
 ): Pick<RecordStatements, 'covers' | 'covering'> {
   const coveredFor = (granted: Granted, given: Row | undefined, params: Parameters): string => {
     if (given === undefined) return destroyable(granted, params)
     const coverings = grantedWrites(model, 'change', given, granted).flatMap((write) => write.coverings)
-    return coveredBefore(model, coverings, given, { ...granted, params })
+    return coveredBefore(model, coverings, given, { ...granted, params, isDocument })
   }
   const unchangedIn = (granted: Granted, given: Row | undefined, params: Parameters): readonly string[] =>
     given === undefined
       ? []
-      : unnamedFields(model, given, granted).map((field) => unchangedBy(model, field, given, { ...granted, params }))
+      : unnamedFields(model, given, granted).map((field) =>
+          unchangedBy(model, field, given, { ...granted, params, isDocument }),
+        )
 
   return {
     covering(granted, id, grants) {

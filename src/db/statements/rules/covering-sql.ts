@@ -10,8 +10,15 @@ import type { Parameters } from '../parameters.js'
 import { type Asking, callerKeySql, ruleSql } from './rules.js'
 import { failUnless } from './scope.js'
 
-/** The caller with its rights, and the parameters of one statement. */
-type Writing = Asking & Granted
+/** How an update gets its values. */
+export interface Sending {
+  readonly params: Parameters
+  /** Whether the values are those that documents have, in which a stored JSON null is null. */
+  readonly isDocument?: boolean
+}
+
+/** The caller with its rights, and how one statement gets its values. */
+type Writing = Asking & Granted & Sending
 
 /** The condition under which a grant covers the record as it is stored, before a change. */
 export function coversBefore({ table }: ModelSpec, { grant, unchanged }: Covering, row: Row, asking: Writing): string {
@@ -61,7 +68,7 @@ export function unchangedBy({ table }: Pick<ModelSpec, 'table'>, field: FieldSpe
   // The result of merging a patch is not known before.
   if (row[field.name] instanceof JsonMergePatch) return 'false'
   const owner = tableAlias(table)
-  const same = `${owner}.${identifier(field.column)} is not distinct from ${changedSql({ table }, field, row, asking.params)}`
+  const same = `${owner}.${identifier(field.column)} is not distinct from ${changedSql({ table }, field, row, asking)}`
   const seen = seenRule(asking.access, field.name)
   return seen === undefined ? same : `(${same} and ${ruleSql(seen, owner, asking)})`
 }
@@ -88,16 +95,16 @@ export function writtenSql(field: FieldSpec, row: Row, params: Parameters): stri
   return value instanceof CallerKey ? callerKeySql(value, params) : params.addWritten(field, row)
 }
 
-/** The SQL of the value that an update stores for a field: a record that is sent back as it was read stays as it is. */
+/** The SQL of the value that an update stores for a field: a document that is sent back as it was read changes nothing. */
 export function changedSql(
   { table }: Pick<ModelSpec, 'table'>,
   field: FieldSpec,
   row: Row,
-  params: Parameters,
+  { params, isDocument = false }: Sending,
 ): string {
   const value = writtenSql(field, row, params)
   const stored = `${tableAlias(table)}.${identifier(field.column)}`
-  const isReadAsNull = field.nullable ? field.type.isReadAsNull?.(stored) : undefined
+  const isReadAsNull = isDocument && field.nullable ? field.type.isReadAsNull?.(stored) : undefined
   return isReadAsNull === undefined ? value : `coalesce(${value}, case when ${isReadAsNull} then ${stored} end)`
 }
 

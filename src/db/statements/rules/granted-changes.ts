@@ -13,34 +13,33 @@ import {
   coversAny,
   coversBefore,
   demand,
+  type Sending,
   unchangedBy,
 } from './covering-sql.js'
 import type { GrantedWrite } from './granted-writes.js'
 import { mergedInto } from '../merge-patch.js'
-import type { Parameters } from '../parameters.js'
 import type { WriteColumns } from '../write-columns.js'
 
+interface Assigned {
+  readonly model: Pick<ModelSpec, 'table'>
+  readonly writeColumns: WriteColumns
+}
+
 /** The assignments of an update that sets the fields of a row. */
-export function assignmentsOf(
-  model: Pick<ModelSpec, 'table'>,
-  writeColumns: WriteColumns,
-  row: Row,
-  params: Parameters,
-): string {
+export function assignmentsOf({ model, writeColumns }: Assigned, row: Row, sending: Sending): string {
   const changes = writeColumns.columnsOf(row).map(({ field, column }) => {
     const value = row[field.name]
-    if (!(value instanceof JsonMergePatch)) return `${column} = ${changedSql(model, field, row, params)}`
-    return `${column} = ${mergedInto(`${tableAlias(model.table)}.${column}`, value, (part) => params.add(part))}`
+    if (!(value instanceof JsonMergePatch)) return `${column} = ${changedSql(model, field, row, sending)}`
+    return `${column} = ${mergedInto(`${tableAlias(model.table)}.${column}`, value, (part) => sending.params.add(part))}`
   })
   return [...changes, ...writeColumns.touched].join(', ')
 }
 
-interface Changing {
+interface Changing extends Assigned {
   readonly model: ModelSpec
-  readonly writeColumns: WriteColumns
   readonly bounds: Bounds
   readonly granted: Granted
-  readonly params: Parameters
+  readonly sending: Sending
   /** The condition for the record. */
   readonly found: string
   /** The select list of the changed record. */
@@ -49,9 +48,10 @@ interface Changing {
 
 /** An update that one grant must cover: both the record before it and the record after it. */
 export function grantedChangeSql({ row, coverings, sent: own }: GrantedWrite, changing: Changing): string {
-  const { model, writeColumns, bounds, granted, params, found, returned } = changing
-  const asking = { ...granted, params }
-  const set = assignmentsOf(model, writeColumns, row, params)
+  const { model, writeColumns, bounds, granted, sending, found, returned } = changing
+  const { params } = sending
+  const asking = { ...granted, ...sending }
+  const set = assignmentsOf(changing, row, sending)
   const written = writeColumns.columnsOf(row).map(({ field }) => field)
   const sent = written.filter(({ name }) => own.has(name))
   const relations = limitedRelations(model, sent, granted)
