@@ -101,6 +101,23 @@ describe('a change of the configuration', () => {
     expect(widened(old, old.replace(from, to))).toEqual(['auth.jwt'])
   })
 
+  test.each([
+    ['12345678901234567890.01', '12345678901234567890.00', true],
+    ['12345678901234567890.00', '12345678901234567890.01', false],
+    ['-0.01', '-0.02', true],
+    ['-12345678901234567890.02', '-12345678901234567890.01', false],
+    ['1.50', '1.5', false],
+    ['10', '9.99', true],
+    ['9.99', '10', false],
+  ])('the lower limit of a decimal changes from %s to %s: wider is %s', (from, to, isWider) => {
+    const withLimit = (limit: string) =>
+      change(GRANT, `{ to: member, may: destroy, rows: { amount__gte: "${limit}" } }`).replace(
+        '      creator: { type',
+        '      amount: { type: decimal, precision: 30, scale: 2 }\n      creator: { type',
+      )
+    expect(widened(withLimit(from), withLimit(to))).toEqual(isWider ? ['task.destroy:member'] : [])
+  })
+
   test('a resource widens', () => {
     const user = '  user: { model: user, path: /users/, access: [{ to: boss, may: list }] }'
     expect(widened(TASKS_YAML, change('resources:\n', `resources:\n${user}\n`))).toEqual(['user.list:boss'])

@@ -37,12 +37,25 @@ function isWhole(text: string) {
   return /^-?\d+$/.test(text)
 }
 
+const DECIMAL = /^-?\d+(?:\.\d+)?$/
+
 const byNumber: Order = (one, other) => {
   // The difference of two infinities is not a number.
   if (one === other) return 0
-  if (!isWhole(one) || !isWhole(other)) return Number(one) - Number(other)
-  const difference = BigInt(one) - BigInt(other)
+  if (!DECIMAL.test(one) || !DECIMAL.test(other)) return Number(one) - Number(other)
+  const scale = Math.max(fractionOf(one).length, fractionOf(other).length)
+  const difference = scaled(one, scale) - scaled(other, scale)
   return difference < 0n ? -1 : difference > 0n ? 1 : 0
+}
+
+function fractionOf(text: string): string {
+  return text.split('.')[1] ?? ''
+}
+
+/** A decimal times a power of ten, because a double has too few digits for it. */
+function scaled(text: string, scale: number): bigint {
+  const [whole = '', fraction = ''] = text.split('.')
+  return BigInt(whole + fraction.padEnd(scale, '0'))
 }
 
 const ORDERS: Readonly<Record<TextOrder, Order>> = {
