@@ -145,4 +145,14 @@ describe('a dump that is loaded again', () => {
     await load('book.ndjson', before)
     expect(await dumpAs('ndjson')).toBe(before)
   })
+
+  test.each(DUMP_FORMATS)('changes no record that is still stored, even with a JSON null: %s', async (format) => {
+    await database.query({ text: 'truncate books restart identity', values: [] })
+    await load('book.ndjson', '{"id":1,"title":"a","shelf":"s","extra":1}\n')
+    await database.query({ text: "update books set extra = 'null'", values: [] })
+    const unchanged = { created: 0, updated: 0, unchanged: 1 }
+    expect((await load(`book.${format}`, await dumpAs(format))).resources).toEqual(new Map([['book', unchanged]]))
+    const { rows } = await database.query({ text: 'select jsonb_typeof(extra) from books', values: [] })
+    expect(rows).toEqual([['null']])
+  })
 })

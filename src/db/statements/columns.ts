@@ -12,6 +12,12 @@ export function cellColumn(field: FieldSpec): string {
   return `(${wireColumn(field)})::text`
 }
 
+/** The SQL of the value that replaces a stored one; a stored value that is read as null stays if null is given. */
+export function replacing({ nullable, type }: FieldSpec, stored: string, given: string): string {
+  const isReadAsNull = nullable ? type.isReadAsNull?.(stored) : undefined
+  return isReadAsNull === undefined ? given : `coalesce(${given}, case when ${isReadAsNull} then ${stored} end)`
+}
+
 /** The columns of a model's key as `readCell` expects them. */
 export function keyTexts({ key }: Pick<ModelSpec, 'key'>): readonly string[] {
   return key.map(cellColumn)

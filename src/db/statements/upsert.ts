@@ -5,6 +5,7 @@ import { identifier } from '../../fields/sql-literal.js'
 import type { Row } from '../../resource/plan.js'
 import type { Connection, Statement } from '../database.js'
 import { toProblem } from '../driver/errors.js'
+import { replacing } from './columns.js'
 import { constraintErrorsOf } from '../records/guards.js'
 
 /** The result of an upsert. */
@@ -126,12 +127,13 @@ function changesOf({ model, fields, key }: Columns, given: (field: FieldSpec) =>
   if (changing.length === 0) return undefined
   const touched = model.fields.filter((field) => field.auto === 'on_update' && !fields.includes(field))
   const own = ({ column }: FieldSpec) => `${tableSql(model.table)}.${identifier(column)}`
+  const stored = (field: FieldSpec) => replacing(field, own(field), given(field))
   const changes = [
-    ...changing.map((field) => `${identifier(field.column)} = ${given(field)}`),
+    ...changing.map((field) => `${identifier(field.column)} = ${stored(field)}`),
     ...touched.map(({ column }) => `${identifier(column)} = now()`),
   ]
   const texts = (of: (field: FieldSpec) => string) => changing.map((field) => `${of(field)}::text`).join(', ')
-  return { set: `set ${changes.join(', ')}`, where: `(${texts(own)}) is distinct from (${texts(given)})` }
+  return { set: `set ${changes.join(', ')}`, where: `(${texts(own)}) is distinct from (${texts(stored)})` }
 }
 
 const COLUMNS = `

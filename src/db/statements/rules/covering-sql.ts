@@ -6,6 +6,7 @@ import { CallerKey, seenRule } from '../../../resource/access.js'
 import type { Row } from '../../../resource/plan.js'
 import type { Granted } from './bounds.js'
 import type { Covering } from './granted-writes.js'
+import { replacing } from '../columns.js'
 import type { Parameters } from '../parameters.js'
 import { type Asking, callerKeySql, ruleSql } from './rules.js'
 import { failUnless } from './scope.js'
@@ -103,9 +104,7 @@ export function changedSql(
   { params, isDocument = false }: Sending,
 ): string {
   const value = writtenSql(field, row, params)
-  const stored = `${tableAlias(table)}.${identifier(field.column)}`
-  const isReadAsNull = isDocument && field.nullable ? field.type.isReadAsNull?.(stored) : undefined
-  return isReadAsNull === undefined ? value : `coalesce(${value}, case when ${isReadAsNull} then ${stored} end)`
+  return isDocument ? replacing(field, `${tableAlias(table)}.${identifier(field.column)}`, value) : value
 }
 
 /** The error of a record that no grant covers. */
