@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import type { Connection } from '../../db/database.js'
 import { MigrationError } from './error.js'
 import { type Migration, TRANSACTION } from './files.js'
+import { splitStatements } from './statements.js'
 import { failedAt, runStatements, sqlState } from '../run/session.js'
 
 const EXAMPLE = 'export async function up(connection) { await connection.query({ text: …, values: [] }) }'
@@ -47,10 +48,16 @@ function lend(session: Connection, file: string, lent: { readonly open: boolean 
       const place = placeIn(new Error().stack ?? '', file)
       const reject = (reason: string) => new MigrationError([`${place}: ${reason}`])
       if (!lent.open) throw reject('a statement was sent after the end of its migration')
-      if (TRANSACTION.test(statement.text.trim()))
-        throw reject(`\`${statement.text}\` is not allowed here: the migrator begins and ends transactions`)
+      const { text, values = [] } = statement
+      const parts = splitStatements(text)
+      const ends = parts.find((part) => TRANSACTION.test(part.text))
+      if (ends) throw reject(`\`${ends.text}\` is not allowed here: the migrator begins and ends transactions`)
       try {
-        return await session.query(statement)
+        // PostgreSQL rejects values for several statements.
+        const last = values.length > 0 ? undefined : parts.at(-1)
+        if (!last) return await session.query(statement)
+        for (const part of parts.slice(0, -1)) await session.query({ text: part.text, values })
+        return await session.query({ text: last.text, values })
       } catch (error) {
         if (sqlState(error) === undefined) throw error
         throw failedAt(place, error as Error)

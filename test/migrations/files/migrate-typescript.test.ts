@@ -92,12 +92,30 @@ describe('a migration in TypeScript', () => {
       "export const up = (db: any) =>\n  db.query({ text: 'commit', values: [] })\n",
       /^migrations\/0002_bad\.ts:2:\d+: `commit` is not allowed here: the migrator begins and ends transactions$/,
     ],
+    [
+      'ends its transaction in the middle of a query',
+      "export const up = (db: any) =>\n  db.query({ text: 'delete from books; /* now */ commit; select 1', values: [] })\n",
+      /^migrations\/0002_bad\.ts:2:\d+: `commit` is not allowed here: the migrator begins and ends transactions$/,
+    ],
+    [
+      'passes values to several statements',
+      "export const up = (db: any) =>\n  db.query({ text: 'delete from books; select $1', values: ['1'] })\n",
+      /^migrations\/0002_bad\.ts:2:\d+: cannot insert multiple commands into a prepared statement$/,
+    ],
   ])('that %s is rolled back, and its file and line are reported', async (_what, code, says) => {
     const insert = "-- up\ncreate table books (id int, title text);\ninsert into books values (1, 'kept');\n"
     const { folder, root } = await makeMigrations({ '0001_books.sql': insert, '0002_bad.ts': code })
     expect(await failureOf(migrateUp(database, folder), root)).toMatch(says)
     expect(await titles()).toEqual(['kept'])
     expect(await states(folder)).toEqual(['0001_books applied', '0002_bad pending'])
+  })
+
+  test('gets the rows of the last statement of a query', async () => {
+    const code =
+      "export const up = async (db: any) => {\n  const { rows } = await db.query({ text: 'create table books (title text); select 7', values: [] })\n  await db.query({ text: 'insert into books values ($1)', values: rows[0] })\n}\n"
+    const { folder } = await makeMigrations({ '0001_books.ts': code })
+    await migrateUp(database, folder)
+    expect((await database.query({ text: 'select title from books', values: [] })).rows).toEqual([['7']])
   })
 
   test('without down cannot be reverted', async () => {
