@@ -4,12 +4,15 @@ import {
   type AppSpec,
   type FieldSpec,
   type GrantSpec,
+  type ModelRelation,
+  type ModelSpec,
   OPERATIONS,
   type ResourceSpec,
   type Rule,
   type SetSpec,
   SIGNED_IN,
 } from '../config/spec.js'
+import { ungrantedCascades } from '../config/parse/access-effects.js'
 import { findValue, type Path } from '../config/yaml/located.js'
 import { itemsOf, membersOf } from '../config/schema/yaml-shape.js'
 import type { Json } from '../foundation/json.js'
@@ -56,6 +59,7 @@ export function findWidened(before: Configured, after: Configured): readonly Wid
   return [
     ...widenedAuth(before, after),
     ...widenedMounts(before, after),
+    ...widenedCascades(before.spec, after.spec),
     ...after.spec.resources.flatMap((resource) => {
       const old = before.spec.resources.find(
         ({ name, model }) => name === resource.name && model.table === resource.model.table,
@@ -92,6 +96,30 @@ function widenedGrants(old: ResourceSpec | undefined, resource: ResourceSpec, sa
         }
       })
   })
+}
+
+/** Reports grants to destroy that a new `on_delete: cascade` extends to records that their callers may not destroy. */
+function widenedCascades(before: AppSpec, after: AppSpec): readonly Widened[] {
+  // Nobody could delete a record of a table that did not exist.
+  const isNew = ({ table }: ModelSpec, { name }: ModelRelation) => {
+    const old = before.models.find((model) => model.table === table)
+    const isOld = old?.relations.some((each) => each.name === name && each.target.onDelete === 'cascade')
+    return isOld === false
+  }
+  return after.resources.flatMap((resource) =>
+    (resource.access ?? []).flatMap((grant, index) =>
+      ungrantedCascades(after, resource.model, grant).flatMap(({ from, relations }) =>
+        relations
+          .filter((relation) => isNew(from, relation))
+          .map(({ name }) => ({
+            what: `${resource.name}.destroy:${grant.to}`,
+            now: `to ${grant.to}; destroy also deletes ${from.name} records, because \`${name}\` has \`on_delete: cascade\``,
+            path: grantPath(resource, index),
+            before: [],
+          })),
+      ),
+    ),
+  )
 }
 
 /** A grant with those of its fields that an operation reads or writes. */

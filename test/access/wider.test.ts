@@ -118,6 +118,31 @@ describe('a change of the configuration', () => {
     expect(widened(withLimit(from), withLimit(to))).toEqual(isWider ? ['task.destroy:member'] : [])
   })
 
+  test('a relation with `on_delete: cascade` widens where callers may not destroy the records that refer', () => {
+    const yaml = (onDelete: string, note = 'retrieve', more = '') => `version: 1
+auth: { roles: { names: [member] } }
+models:
+  team: { table: teams, fields: { id: { type: bigint, primary_key: true } } }
+  note:
+    table: notes
+    fields:
+      id: { type: bigint, primary_key: true }
+      team: { type: belongs_to, model: team, on_delete: ${onDelete} }
+${more}
+resources:
+  team: { model: team, path: /teams/, access: [{ to: member, may: destroy }] }
+  note: { model: note, path: /notes/, access: [{ to: member, may: ${note} }] }
+`
+    const remark =
+      '  remark: { table: remarks, fields: { id: { type: bigint, primary_key: true }, team: { type: belongs_to, model: team, on_delete: cascade } } }'
+    expect(widened(yaml('restrict'), yaml('cascade'))).toEqual(['team.destroy:member'])
+    expect(widened(yaml('cascade'), yaml('cascade'))).toEqual([])
+    expect(widened(yaml('cascade'), yaml('restrict'))).toEqual([])
+    expect(widened(yaml('restrict', 'destroy'), yaml('cascade', 'destroy'))).toEqual([])
+    expect(widened(yaml('restrict'), yaml('cascade', 'destroy'))).toEqual(['note.destroy:member'])
+    expect(widened(yaml('restrict'), yaml('restrict', 'retrieve', remark))).toEqual([])
+  })
+
   test('a resource widens', () => {
     const user = '  user: { model: user, path: /users/, access: [{ to: boss, may: list }] }'
     expect(widened(TASKS_YAML, change('resources:\n', `resources:\n${user}\n`))).toEqual(['user.list:boss'])

@@ -7,6 +7,7 @@ import {
   type AppSpec,
   type GrantSpec,
   type ModelRelation,
+  type ModelSpec,
   type ResourceSpec,
   type Rule,
   type RuleCondition,
@@ -75,32 +76,42 @@ function isToAll(one: string, other: string): boolean {
   return one === other || one === ANYONE || (one === SIGNED_IN && other !== ANYONE)
 }
 
-/** With `cascade`, deleting a record also deletes the records that refer to it, whatever their own grants say. */
-function reachOf(
+function reachOf(spec: AppSpec, { name, model }: ResourceSpec, grant: GrantSpec, place: number): readonly Rejection[] {
+  return ungrantedCascades(spec, model, grant).map(({ from, isGranted }) => ({
+    code: 'SC412',
+    path: ['resources', name, 'access', place],
+    part: 'value',
+    message: `deleting a ${show(model.name)} record also deletes its ${show(from.name)} records, ${isGranted ? 'some of which' : 'which'} ${show(grant.to)} may not delete`,
+    help: [`grant it \`destroy\` there, or write \`on_delete: restrict\` in the model ${show(from.name)}`],
+  }))
+}
+
+interface Cascade {
+  /** The model whose records are deleted, too. */
+  readonly from: ModelSpec
+  readonly relations: readonly ModelRelation[]
+  /** Whether callers may delete some of these records. */
+  readonly isGranted: boolean
+}
+
+/** Finds models whose records `on_delete: cascade` deletes with the records of a grant, although no grant lets its callers delete all of them. */
+export function ungrantedCascades(
   { models, resources }: AppSpec,
-  { name, model }: ResourceSpec,
+  model: ModelSpec,
   { to, may, rows }: GrantSpec,
-  place: number,
-): readonly Rejection[] {
+): readonly Cascade[] {
   if (!may.includes('destroy')) return []
-  return models.flatMap((other) => {
-    const cascading = other.relations.filter(
-      ({ target }) => target.table === model.table && target.onDelete === 'cascade',
-    )
+  return models.flatMap((from) => {
     const grants = resources
-      .filter((each) => each.model === other)
+      .filter((each) => each.model === from)
       .flatMap(({ access = [] }) => access.filter((grant) => grant.may.includes('destroy') && isToAll(grant.to, to)))
-    if (cascading.every((relation) => grants.some((grant) => followsFrom(rows, grant.rows, relation)))) return []
-    const which = grants.length === 0 ? 'which' : 'some of which'
-    return [
-      {
-        code: 'SC412',
-        path: ['resources', name, 'access', place],
-        part: 'value',
-        message: `deleting a ${show(model.name)} record also deletes its ${show(other.name)} records, ${which} ${show(to)} may not delete`,
-        help: [`grant it \`destroy\` there, or write \`on_delete: restrict\` in the model ${show(other.name)}`],
-      } satisfies Rejection,
-    ]
+    const relations = from.relations.filter(
+      (relation) =>
+        relation.target.table === model.table &&
+        relation.target.onDelete === 'cascade' &&
+        !grants.some((grant) => followsFrom(rows, grant.rows, relation)),
+    )
+    return relations.length === 0 ? [] : [{ from, relations, isGranted: grants.length > 0 }]
   })
 }
 
