@@ -201,7 +201,7 @@ export function catalogWithViews(names: '$3'): string {
 
 function listOf(which: string): string {
   return `
-  select coalesce(json_agg(c.oid::text order by c.relname, n.nspname), '[]')::text
+  select coalesce(json_agg(json_build_array(c.oid::text, c.relnatts) order by c.relname, n.nspname), '[]')::text
   from pg_class c join pg_namespace n on n.oid = c.relnamespace where ${which}`
 }
 

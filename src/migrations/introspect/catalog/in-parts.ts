@@ -1,10 +1,11 @@
 import type { Connection } from '../../../db/database.js'
 
-/** How many tables one statement describes, so that it ends long before its time limit in a database of any size. */
+/** How many tables and columns one statement describes, so that it ends long before its time limit in a database of any size. */
 const TABLES = 200
+const COLUMNS = 4000
 
 /**
- * Describes tables, some in each statement. `list` returns a JSON list of texts in one cell; `describe` returns a JSON list, and has its values and a part of
+ * Describes tables, some in each statement. `list` returns a JSON list in one cell, in which each table has its OID as a text and its number of columns; `describe` returns a JSON list, and has its values and a part of
  * the first list as a JSON text after them.
  */
 export async function describeInParts<Table>(
@@ -16,11 +17,27 @@ export async function describeInParts<Table>(
     const { rows } = await connection.query({ text, values })
     return JSON.parse(rows[0]?.[0] ?? '[]') as readonly unknown[]
   }
-  const all = await listOf(list.text, list.values)
   const tables: Table[] = []
-  for (let start = 0; start < all.length; start += TABLES) {
-    const part = JSON.stringify(all.slice(start, start + TABLES))
-    tables.push(...((await listOf(describe.text, [...describe.values, part])) as readonly Table[]))
+  for (const part of partsOf((await listOf(list.text, list.values)) as readonly Listed[])) {
+    tables.push(...((await listOf(describe.text, [...describe.values, JSON.stringify(part)])) as readonly Table[]))
   }
   return tables
+}
+
+type Listed = readonly [oid: string, columns: number]
+
+/** The OIDs, in parts. */
+function partsOf(all: readonly Listed[]): readonly (readonly string[])[] {
+  const parts: string[][] = []
+  let columns = 0
+  for (const [oid, width] of all) {
+    const last = parts.at(-1)
+    columns += width
+    if (last && last.length < TABLES && columns <= COLUMNS) last.push(oid)
+    else {
+      parts.push([oid])
+      columns = width
+    }
+  }
+  return parts
 }

@@ -235,7 +235,7 @@ const TABLES = `
   where c.oid in (select json_array_elements_text($2::json)::oid)`
 
 const LISTED = `
-  select coalesce(jsonb_agg(c.oid::text order by c.relname, n.nspname), '[]')::text
+  select coalesce(jsonb_agg(jsonb_build_array(c.oid::text, c.relnatts) order by c.relname, n.nspname), '[]')::text
   from pg_class c
   join pg_namespace n on n.oid = c.relnamespace
   where case when $1::text is null then c.relnamespace = ${OWN} else n.nspname in (select json_array_elements_text($1::json)) end

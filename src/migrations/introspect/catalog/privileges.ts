@@ -32,15 +32,16 @@ const READS_UNREADABLE = `c.relkind = 'v' and exists (
 )`
 
 /**
- * The privileges for the table `c` in the schema `n`, as JSON. The `case` keeps PostgreSQL from calling the function of sequences for indexes,
- * which is an error.
+ * The privileges for the table `c` in the schema `n`, as JSON. `offset 0` keeps PostgreSQL from asking for each column what holds for the table. The
+ * `case` keeps it from calling the function of sequences for indexes, which is an error.
  */
 export const PRIVILEGES = `
   select jsonb_build_object(
     'unreadable', (
-      select coalesce(jsonb_agg(a.attname order by a.attnum), '[]') from pg_attribute a
+      select coalesce(jsonb_agg(a.attname order by a.attnum), '[]')
+      from (select not has_schema_privilege(n.oid, 'usage') or ${READS_UNREADABLE} as whole offset 0) u cross join pg_attribute a
       where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
-        and (not (has_schema_privilege(n.oid, 'usage') and has_column_privilege(c.oid, a.attnum, 'select')) or ${READS_UNREADABLE})
+        and (u.whole or not has_column_privilege(c.oid, a.attnum, 'select'))
     ),
     'insert', has_table_privilege(c.oid, 'insert') and not exists (
       select from pg_depend p join pg_class s on s.oid = p.objid
