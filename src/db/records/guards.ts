@@ -11,7 +11,7 @@ import type { FieldError } from '../../foundation/problem.js'
 import type { Id, Row } from '../../resource/plan.js'
 import { recordKey } from '../../resource/keys/record-key.js'
 import type { Bounds } from '../statements/rules/bounds.js'
-import { type ConstraintErrors, splitColumns } from '../driver/field-errors.js'
+import { type ConstraintErrors, type NamedKey, splitColumns } from '../driver/field-errors.js'
 import {
   constraintFields,
   declaredIndexName,
@@ -135,19 +135,54 @@ export function referrersOf(
   return new Map([...relations, ...Object.entries(model.messages)])
 }
 
-/** Finds which of several new rows has the duplicate key. The last match, because an earlier one may be the row that it collides with. */
-export function placeOfTaken({ fields }: ModelSpec, rows: readonly Row[], error: unknown): number | undefined {
+/** Finds which of several new rows has the duplicate key. */
+export function placeOfTaken(model: ModelSpec, rows: readonly Row[], error: unknown): number | undefined {
   const taken = takenKeyOf(error)
   if (!taken) return undefined
-  const prints = splitColumns(taken.columns).map((key) => {
+  const place = placeOfKey(model, rows, taken)
+  // The collation of an unmanaged column is unknown.
+  return place === undefined && !model.managed ? placeOfKey(model, rows, taken, 'default') : place
+}
+
+/** @param collation by which `lower` works; by default, that of each field */
+function placeOfKey(
+  { fields }: ModelSpec,
+  rows: readonly Row[],
+  { columns, texts }: NamedKey,
+  collation?: string,
+): number | undefined {
+  const prints = splitColumns(columns).map((key) => {
     const column = columnIn(key)
     const field = fieldOf(fields, column)
-    const print = (row: Row) => (field ? printCell(field, row[field.name]) : '')
-    return column === key ? print : (row: Row) => lowerCase(print(row), field?.options ?? {})
+    return (row: Row) => {
+      if (!field || !Object.hasOwn(row, field.name)) return undefined
+      const text = printCell(field, row[field.name])
+      return column === key ? text : lowerCase(text, collation === undefined ? field.options : { collation })
+    }
   })
-  const textOf = (row: Row) => prints.map((print) => print(row)).join(', ')
-  const place = rows.findLastIndex((row) => textOf(row) === taken.texts)
-  return place < 0 ? undefined : place
+  const printed = rows.map((row) => prints.map((print) => print(row)))
+  // The last match, because an earlier one may be the row that it collides with.
+  const exact = printed.findLastIndex((parts) => parts.join(', ') === texts && !parts.includes(undefined))
+  if (exact >= 0) return exact
+  const [place, ...others] = printed.flatMap((parts, index) => (isJoined(texts, parts) ? [index] : []))
+  return others.length === 0 ? place : undefined
+}
+
+/** Whether a text has these parts between commas. An undefined part, which the database has filled in, can be any text. */
+function isJoined(text: string, parts: readonly (string | undefined)[]): boolean {
+  // No text in PostgreSQL contains U+0000.
+  const pieces = parts
+    .map((part) => part ?? '\0')
+    .join(', ')
+    .split('\0')
+  const last = pieces.pop() ?? ''
+  let end = 0
+  for (const [index, piece] of pieces.entries()) {
+    const start = text.indexOf(piece, end)
+    if (start < 0 || (index === 0 && start > 0)) return false
+    end = start + piece.length
+  }
+  return pieces.length === 0 ? text === last : text.slice(end).endsWith(last)
 }
 
 /** Finds which of several records was not deleted because others refer to it by its primary key. */
