@@ -49,7 +49,7 @@ function mostTelling(failures: readonly Failure[]): readonly Failure[] {
   if (choice !== undefined) return [own.find(({ keyword }) => keyword !== 'type' && keyword !== 'anyOf') ?? choice]
   const kind = own.find(({ keyword }) => keyword === 'type')
   if (kind !== undefined) return [kind]
-  const missing = own.find(({ keyword, params }) => keyword === 'discriminator' && params['error'] === 'tag')
+  const missing = own.find(({ keyword }) => keyword === 'discriminator')
   const members = failures.filter(({ keyword }) => PER_MEMBER.has(keyword))
   return missing !== undefined && members.length > 0 ? members : [...members, ...own.slice(0, 1)]
 }

@@ -211,5 +211,5 @@ function toJson({ value, source = '' }: Scalar, span: Span, reject: Reject): Jso
     const help = ['numbers must be finite, and integers within ±9007199254740991; put text in quotes']
     reject({ code: 'SC115', ...span, message: `${show(source)} cannot be represented exactly as a number`, help })
   }
-  return number === 0 ? 0 : number
+  return number
 }

@@ -59,12 +59,11 @@ export function withUsesOf(route: Route, like: Route, uses: readonly Use[]): Rou
 }
 
 function withMiddleware(route: Route, uses: readonly Use[]): Route {
-  const problems = [...new Set(uses.flatMap((use) => use.problems))]
   return {
     ...route,
     handle: route.compile?.(uses) ?? surroundHandler(route.handle, uses),
     uses: uses.map(({ place }) => place),
-    ...(problems.length > 0 && { problems }),
+    problems: [...new Set(uses.flatMap((use) => use.problems))],
   }
 }
 
