@@ -21,6 +21,7 @@ models:
     indexes:
       - { fields: [name, id], where: { status: open } }
       - { fields: [email, id], where: { deleted_at: null, status__in: [open, done] } }
+      - { fields: [status, name, id], where: { status: archived } }
       - { fields: [name], ignore_case: true }
       - { fields: [email], ignore_case: true, where: { status: open } }
       - { fields: [tags], using: gin }
@@ -61,6 +62,7 @@ test.each([
   ['status=open&ordering=name', true],
   ['status=open&name=Ada', true],
   ['email=x&deleted_at__isnull=true&status__in=open,done', true],
+  ['status=archived&ordering=name', true],
   ['ordering=name', false],
   ['status=done&ordering=name', false],
   ['email=x&deleted_at__isnull=true', false],

@@ -143,7 +143,7 @@ describe('links to other pages', () => {
   })
 
   test('are URLs of the environment, which overrides the file', async () => {
-    const url = 'http://[::1]:8080'
+    const url = 'http://[2001:db8::1]:8080'
     const api = await startApi(PUBLIC, { database, env: { ...PRODUCTION, SNIPPETCTL_PUBLIC_URL: url } })
     apis.set('environment', api)
     expect(await ask('environment', '/api/authors/')).toEqual(both(url))

@@ -1,6 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from '@jest/globals'
+import { appendMembers } from '../../../src/config/edit/append-members.js'
+import { setSetting } from '../../../src/config/edit/edit-field.js'
 import { addIndex, addRelation, commentIndex } from '../../../src/config/edit/edit-index.js'
 import { projectPerTest } from '../../support/project-per-test.js'
 
@@ -190,6 +192,11 @@ test.each<[what: string, before: string, after: string]>([
     `  one:\n    indexes:\n    - [b] # b\n    - [a]\n${FIELDS}`,
   ],
   [
+    'with a wider list',
+    `  one:\n    indexes:\n      -   [b]\n${FIELDS}`,
+    `  one:\n    indexes:\n      -   [b]\n      - [a]\n${FIELDS}`,
+  ],
+  [
     'with an index of several lines',
     `  one:\n    indexes:\n      - fields: [b]\n        unique: true\n${FIELDS}`,
     `  one:\n    indexes:\n      - fields: [b]\n        unique: true\n      - [a]\n${FIELDS}`,
@@ -239,4 +246,23 @@ test.each<[what: string, before: string, after: string]>([
   expect(addRelation(config(before), 'resources.yaml', 'one', 'two: { model: two, fields: [a, b] }')).toBe(
     config(after),
   )
+})
+
+test.each([
+  ['  one:\n    fields:\n      a:\n        type: string\n', '        max: 5\n'],
+  ['  one:\n    fields:\n      a: { type: string', ', max: 5', ' }\n'],
+])('a setting is added after the last one of a field: %j', (before, added, after = '') => {
+  const place = { model: 'one', field: 'a' }
+  expect(setSetting(config(before + after), 'resources.yaml', place, { key: 'max', value: 5 })).toBe(
+    config(before + added + after),
+  )
+})
+
+test.each([
+  ['models', 'resources'],
+  ['resources', 'models'],
+])('members are added to mappings in any order: %s, %s', (first, second) => {
+  const text = (added: string) => `${first}:\n  a: 1\n${added}${second}:\n  a: 1\n${added}`
+  const additions = ['models', 'resources'].map((key) => ({ key, members: ['b: 2'] }))
+  expect(appendMembers(text(''), 'resources.yaml', additions)).toBe(text('\n  b: 2\n'))
 })
