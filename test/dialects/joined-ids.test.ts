@@ -125,6 +125,7 @@ const some = ['2~a', '1~b%257Ec', '7~none']
 test.each([
   ['page', `id=${encodeURIComponent(some[0] ?? '')}&id=${encodeURIComponent(some[1] ?? '')}`, [IDS[1], IDS[2]]],
   ['page', 'ordering=-id', IDS.toReversed()],
+  ['page', 'ordering=product', [IDS[0], IDS[2], IDS[1], IDS[3]]],
   ['page', 'id=2~a&quantity__gte=100', []],
   ['page', 'id__in=2~a,1~a&ordering=-id', [IDS[2], IDS[0]]],
   ['json-server', some.map((id) => `id=${encodeURIComponent(id)}`).join('&'), [IDS[1], IDS[2]]],

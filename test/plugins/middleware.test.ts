@@ -41,6 +41,7 @@ const plugin: Plugin = (app) => {
   app.use('/books/', note('path'), { problems: ['too_many_requests'] })
   app.use({ resource: 'book' }, note('resource'))
   app.use('/books/{key}/', note('record'))
+  app.use('/books/bulk/', note('bulk'))
   app.route('GET', '/tenant/', 'tenant', (context) => ({ status: 200, body: { tenant: tenant.get(context) ?? null } }))
   app.action('book', 'rename', {
     summary: 'Rename a book',

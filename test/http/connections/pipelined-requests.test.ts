@@ -192,6 +192,19 @@ test('clients together have sixty-four requests in progress besides the first of
   expect(most()).toBe(40 + 64)
 })
 
+test('a request that has ended makes room for another one', async () => {
+  const { routes, open, begun } = gate()
+  const server = await serve(routes, { pipelined: 7 })
+  for (const round of [1, 2]) {
+    const socket = connectTo(server)
+    socket.write(get('/api/slow/').repeat(8))
+    const answered = receive(socket, { answers: 8 })
+    await until(() => begun() === 8 * round)
+    open()
+    await answered
+  }
+})
+
 test('a client with few waiting requests is not cut because of others', async () => {
   const { routes, open, begun } = gate()
   const server = await serve(routes, { drainTimeout: 100 })
