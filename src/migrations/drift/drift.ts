@@ -15,22 +15,17 @@ import { definitionOf, remake } from '../plan/steps/column-steps.js'
 import { type Migration, type MigrationFolder, readMigrations } from '../files/files.js'
 import { both, extra, find, usesOf } from '../plan/compare/pair.js'
 import { inputsOfFiles } from '../run/recall.js'
-import { onReplayed } from '../run/scratch.js'
+import { inScratch, replayWhenUsed } from '../run/scratch.js'
+import { readViews } from '../plan/views.js'
+import type { Drift } from './drifted-object.js'
+import { findSameQueries, findViewDrift, inSpellingOfFiles, type ViewSides } from './drifted-views.js'
 import { normaliseSql } from '../plan/compare/normalise-sql.js'
-
-/** A difference between a database and its applied migrations. */
-export interface Drift {
-  /** `books.tmp`: a column, constraint or index with its table. */
-  readonly object: string
-  readonly text: string
-  /** The repair that keeps all data: adopting the object, or a statement that restores the missing one. */
-  readonly repair: { readonly adopt: string } | { readonly sql: string }
-}
 
 /** The catalogue of a database, and the catalogue of its applied files in a scratch database. */
 export interface Drifted {
   readonly files: Catalog
   readonly live: Catalog
+  readonly views: ViewSides
   /** The foreign objects that the files list as known. */
   readonly known: readonly string[]
 }
@@ -57,40 +52,53 @@ export async function readBoth(
   applied: readonly Migration[],
   scratch?: Database,
 ): Promise<Drifted> {
-  const live = await readLiveCatalog(database)
-  if (scratch) return inOneSpelling(scratch, applied, live)
+  if (scratch) return inOneSpelling(database, applied, scratch)
   const own = await openScratch()
   try {
-    return await inOneSpelling(own, applied, live)
+    return await inOneSpelling(database, applied, own)
   } finally {
     await own.close()
   }
 }
 
 /** PostgreSQL versions print expressions differently, so the scratch database normalises the expressions of both sides. */
-function inOneSpelling(scratch: Database, applied: readonly Migration[], live: Catalog): Promise<Drifted> {
-  return onReplayed(scratch, applied, async (session, files, recall) => {
-    const tables = both(files, live)
+async function inOneSpelling(database: Connection, applied: readonly Migration[], scratch: Database): Promise<Drifted> {
+  const live = await readLiveCatalog(database)
+  return inScratch(scratch, applied, async (own, recall) => {
+    const { session, made } = await replayWhenUsed(own, recall, applied)
+    const tables = both(made.tables, live)
     const differing = tables.filter((sides) => !isDeepStrictEqual(...sides)).map(([, there]) => there)
     const inputs = inputsOfFiles(applied)
     const printed = await recall(inputs && ['spelling', inputs, differing], () => normaliseSql(session, differing))
+    const views = { files: made.views, live: made.views.length === 0 ? [] : await readViews(database) }
     return {
-      files,
+      files: made.tables,
       live: tables.map(([, there]) => find(printed, there.name) ?? there),
+      views: await inSpellingOfFiles(views, (pairs) =>
+        recall(inputs && ['queries', inputs, pairs], () => findSameQueries(session, pairs)),
+      ),
       known: applied.flatMap(({ known }) => known),
     }
   })
 }
 
 /**
- * Finds every difference in the tables of the files. Other tables and known foreign objects are not compared.
+ * Finds every difference in the tables and views of the files. Other tables and known foreign objects are not compared.
  */
-export function findDrift({ files, live, known }: Drifted): readonly Drift[] {
+export function findDrift({ files, live, views, known }: Drifted): readonly Drift[] {
+  const isRetyped = (name: string) =>
+    both(find(files, name)?.columns ?? [], find(live, name)?.columns ?? []).some(hasOtherType)
   const all = files.flatMap((made) => {
     const there = find(live, made.name)
     return there ? driftOf(made, there) : [missing(made.name, 'table', makeTable(made))]
   })
-  return all.filter(({ object, repair }) => !('adopt' in repair && known.includes(object)))
+  return [...all, ...findViewDrift(views, isRetyped)].filter(
+    ({ object, repair }) => !('adopt' in repair && known.includes(object)),
+  )
+}
+
+function hasOtherType([made, there]: readonly [CatalogColumn, CatalogColumn]): boolean {
+  return made.type !== there.type
 }
 
 function driftOf(made: CatalogTable, there: CatalogTable): readonly Drift[] {

@@ -76,7 +76,7 @@ async function differencesOf(spec: AppSpec, database: Connection): Promise<reado
 }
 
 function textOf({ models }: AppSpec): (difference: Difference) => string {
-  const others = new Set(models.filter(({ managed }) => !managed).map(({ table }) => table))
+  const others = new Set(models.filter(({ managed, view }) => !managed && view === undefined).map(({ table }) => table))
   return ({ table, text }) => (others.has(table) ? `${text}; migrations do not change it (\`managed: false\`)` : text)
 }
 

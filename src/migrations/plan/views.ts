@@ -91,16 +91,18 @@ export async function createViews(session: Connection, views: readonly WantedVie
 /** `UPDATE` among the bits of `pg_relation_is_updatable`. */
 const CAN_UPDATE = 4
 
+const SCHEMA = 'coalesce($1, current_schema())'
+
 const VIEWS = `
   select coalesce(jsonb_agg(jsonb_build_object(
-    'name', ${formattedTable('c', 'n', '$1')},
+    'name', ${formattedTable('c', 'n', SCHEMA)},
     'query', rtrim(trim(pg_get_viewdef(c.oid)), ';'),
     'columns', (
       select jsonb_agg(concat_ws(' ', quote_ident(a.attname), format_type(a.atttypid, a.atttypmod)) order by a.attnum)
       from pg_attribute a where a.attrelid = c.oid and a.attnum > 0
     ),
     'reads', (
-      select coalesce(jsonb_agg(distinct ${formattedTable('o', 'm', '$1')}), '[]')
+      select coalesce(jsonb_agg(distinct ${formattedTable('o', 'm', SCHEMA)}), '[]')
       from pg_rewrite r
       join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = r.oid and d.refclassid = 'pg_class'::regclass
       join pg_class o on o.oid = d.refobjid and o.oid <> c.oid
@@ -113,11 +115,11 @@ const VIEWS = `
   ) order by c.relname), '[]')::text
   from pg_class c
   join pg_namespace n on n.oid = c.relnamespace
-  where n.nspname = $1 and c.relkind = 'v'
+  where n.nspname = ${SCHEMA} and c.relkind = 'v'
     and not exists (select from pg_depend e where e.classid = 'pg_class'::regclass and e.objid = c.oid and e.deptype = 'e')`
 
-/** The views of a schema, which must be the session's search path. */
-export async function readViews(session: Connection, schema: string): Promise<readonly CatalogView[]> {
+/** The views of a schema, which must be the session's search path; by default of the current one. */
+export async function readViews(session: Connection, schema: string | null = null): Promise<readonly CatalogView[]> {
   const { rows } = await session.query({ text: VIEWS, values: [schema] })
   return JSON.parse(rows[0]?.[0] ?? '[]') as readonly CatalogView[]
 }
