@@ -1,4 +1,4 @@
-import type { GrantSpec, ModelSpec, Rule } from '../config/spec.js'
+import type { GrantSpec, ModelSpec, Rule, SetSpec, UserSpec } from '../config/spec.js'
 import type { Database } from '../db/database.js'
 import { identifier } from '../fields/sql-literal.js'
 import { tableSql } from '../fields/table-name.js'
@@ -12,7 +12,7 @@ type Records = Map<string, StoredRecord[]>
 
 /**
  * Reads the records on which the decision of a request depends: the requested record, the records that its rules lead to, and records of sets that have
- * the values of either. Reads nothing else, however large the tables are.
+ * the values of either. Reads nothing else, however large the tables are. A table whose sets have too many records is left out.
  */
 export async function readForDecision(
   situation: Omit<Situation, 'known'>,
@@ -22,6 +22,7 @@ export async function readForDecision(
   const { spec, resource, asker } = situation
   const { model } = resource
   const found: Records = new Map(spec.models.map(({ table }) => [table, []]))
+  const incomplete = new Set<string>()
   const reader = readerOf(database, found)
   const id = request.id ?? []
   const [stored] =
@@ -44,11 +45,34 @@ export async function readForDecision(
         record = reference == null || !owner ? undefined : (await reader(owner, { [target.field]: reference }, 1))[0]
       }
       const end = record?.[field.name]
-      if ('user' in value && asker) await reader(value.user.model, { [value.user.match.name]: asker.subject }, 1)
+      if ('user' in value) await keyOfCaller(value.user)
       if (!('set' in value) || end == null) continue
-      for (const member of await reader(value.set.model, { [value.set.field.name]: end }, MAX_MEMBERS))
-        await follow(value.set.rows, member)
+      for (const member of await membersOf(value.set, end)) await follow(value.set.rows, member)
     }
+  }
+
+  const keyOfCaller = async ({ model, match, key }: UserSpec): Promise<string | undefined> => {
+    if (!asker) return undefined
+    const [user] = await reader(model, { [match.name]: asker.subject }, 1)
+    return user?.[key.name] ?? undefined
+  }
+
+  /** Reads the records of a set that have a value, only those of the caller where its rules compare with the caller. */
+  const membersOf = async ({ model, field, rows }: SetSpec, text: string): Promise<readonly StoredRecord[]> => {
+    const members: StoredRecord[] = []
+    for (const conditions of rows) {
+      const by: Record<string, string> = {}
+      for (const { relations, field: compared, lookup, value } of conditions) {
+        if (relations.length > 0 || lookup.name !== 'exact') continue
+        const wanted = 'subject' in value ? asker?.subject : 'user' in value ? await keyOfCaller(value.user) : undefined
+        if (wanted !== undefined && compared.type.parse(wanted, compared.options) !== undefined)
+          by[compared.name] = wanted
+      }
+      const some = await reader(model, { ...by, [field.name]: text }, MAX_MEMBERS)
+      if (some.length === MAX_MEMBERS) incomplete.add(model.table)
+      members.push(...some)
+    }
+    return members
   }
 
   for (const start of starts) {
@@ -62,6 +86,8 @@ export async function readForDecision(
           for (const { rows } of grantsOf(each, 'retrieve', asker)) await follow(rows, related)
     }
   }
+  // A record that was not read may decide.
+  for (const table of incomplete) found.delete(table)
   return found
 }
 

@@ -173,13 +173,17 @@ test('an older configuration shows what became wider, and `--allow-wider` allows
 })
 
 describe('a request for a stored record', () => {
+  const runAll = async (statements: readonly string[]) => {
+    const directory = join(project.folder, '.snippetctl', 'pg')
+    const opened = database ?? (await openDatabase({ url: undefined, directory }, {}))
+    for (const text of statements) await opened.query({ text, values: [] })
+    if (!database) await opened.close()
+  }
+
   beforeAll(async () => {
     expect((await run('migrate', 'plan', '--write', 'first')).code).toBe(0)
     expect((await run('migrate', 'up')).code).toBe(0)
-    const directory = join(project.folder, '.snippetctl', 'pg')
-    const opened = database ?? (await openDatabase({ url: undefined, directory }, {}))
-    for (const text of TASK_ROWS) await opened.query({ text, values: [] })
-    if (!database) await opened.close()
+    await runAll(TASK_ROWS)
   }, 120_000)
 
   test.each([
@@ -209,5 +213,18 @@ describe('a request for a stored record', () => {
     const line = lineOf('status: open }')
     expect(stdout).toContain(`    line ${line}  rows  status: open  fails: the value is done`)
     expect(stdout).toContain(`    line ${line}  rows  project__in: $my_projects  holds`)
+  })
+  test('finds the caller among thousands of members, and does not decide where it cannot read them all', async () => {
+    await runAll([
+      "insert into users (subject) select 'u' || n from generate_series(1, 1100) n",
+      "insert into memberships (user_id, project_id) select id, 1 from users where subject like 'u%' order by id",
+    ])
+    const line = (...args: readonly string[]) =>
+      run('access', '--as', '{"sub":"u1100","roles":["member"]}', 'GET', '/api/tasks/1/', '--database', ...args)
+    expect((await line()).stdout.split('\n')[1]).toBe('allowed: 200')
+    await project.write('related.yaml', TASKS_YAML.replace('rows: { user: $user }', 'rows: { user.subject: $sub }'))
+    expect((await line('--config', 'related.yaml')).stdout.split('\n')[1]).toBe(
+      'allowed for records that a grant covers',
+    )
   })
 })
