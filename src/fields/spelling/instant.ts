@@ -24,10 +24,10 @@ export function canonicalLocal(text: string): string | undefined {
   return utcTimestamp(`${text}Z`)?.slice(0, -1)
 }
 
-/** PostgreSQL's own spelling of a canonical timestamp, with or without an offset. */
-export function printTimestamp(canonical: string): string {
-  return canonical
-    .replace('T', ' ')
-    .replace(/\.?0{0,6}(?=Z?$)/, '')
-    .replace('Z', '+00')
+/** PostgreSQL's own spelling of a canonical timestamp, with or without an offset. Other texts, which only the database can have, stay as they are. */
+export function printTimestamp(text: string): string {
+  const [, day, time, fraction = '', zone = ''] = /^(\d{4}-\d\d-\d\d)T([\d:]+)\.(\d{6})(Z?)$/.exec(text) ?? []
+  if (day === undefined) return text
+  const digits = fraction.replace(/0{1,6}$/, '')
+  return `${day} ${time}${digits === '' ? '' : `.${digits}`}${zone === '' ? '' : '+00'}`
 }
