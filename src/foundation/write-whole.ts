@@ -12,8 +12,14 @@ export async function writeWhole(file: string, content: string | Uint8Array): Pr
   const old = await stat(target).catch(() => undefined)
   // A pipe or a device, such as /dev/stdout, cannot be replaced.
   if (old && !old.isFile()) return writeFile(target, content)
-  await withDraft(target, content, old, (draft) => rename(draft, target))
+  await withDraft(target, content, old, (draft) => rename(draft, target)).catch((error: NodeJS.ErrnoException) => {
+    if (old && IN_PLACE.has(String(error.code))) return writeFile(target, content)
+    throw error
+  })
 }
+
+/** The errors for a file that can be written but not replaced: it is a mount by itself, or its folder is read-only. */
+const IN_PLACE: ReadonlySet<string> = new Set(['EBUSY', 'EACCES', 'EPERM', 'EROFS', 'EXDEV'])
 
 /** Writes a new file in the same way. @throws an error with the code EEXIST if the file exists */
 export async function createWhole(file: string, content: string | Uint8Array): Promise<void> {
