@@ -34,6 +34,11 @@ export const VIEW_PARTS = `(
       cross join aclexplode(s.acl) a
       where a.grantee <> c.relowner
       group by s.col, a.grantee, a.is_grantable
+      -- PostgreSQL makes the grants of default privileges again by itself.
+      having s.col is not null or array_agg(distinct a.privilege_type order by a.privilege_type) is distinct from (
+        select array_agg(distinct e.privilege_type order by e.privilege_type) from pg_default_acl d cross join aclexplode(d.defaclacl) e
+        where d.defaclrole = c.relowner and d.defaclobjtype = 'r' and d.defaclnamespace in (0, c.relnamespace)
+          and e.grantee = a.grantee and e.is_grantable = a.is_grantable)
     ) g
     union all
     select 2, concat_ws(' ', 'comment', 'on ' || quote_ident(t.attname)),

@@ -191,6 +191,26 @@ comment on view busy is 'Busy';
     expect(await query(STATE)).toEqual(altered)
   })
 
+  test('where others have default privileges, and options that a new view could not have', async () => {
+    await folder.write(
+      '0003_defaults.sql',
+      `-- up
+alter default privileges grant select on tables to pg_monitor;
+create view sums as select max(id) as id from loans;
+create view positive as select * from sums where id > 0 with local check option;
+-- down
+drop view positive;
+drop view sums;
+`,
+    )
+    await migrateUp(database, folder.path)
+    altered = await query(STATE)
+    const { steps } = await plan({ views: simple, loan: LOAN.replace('integer', 'bigint') })
+    expect(steps.flatMap(({ up }) => up).filter((sql) => /^grant .* on busy /.test(sql))).toEqual([
+      'grant all on busy to pg_monitor',
+    ])
+  })
+
   test('and names an option that its new query cannot have', async () => {
     const parts = { views: simple.replace('where loans > 1', 'where loans > 1 limit 5') }
     const { steps } = await plan(parts)
