@@ -1,7 +1,8 @@
 import type { Connection } from '../../db/database.js'
 import { inDependencyOrder } from '../../foundation/dependency-order.js'
 import { QUOTED } from '../files/statements.js'
-import { both, find } from '../plan/compare/pair.js'
+import { both, find, has } from '../plan/compare/pair.js'
+import { withReaders } from '../plan/steps/view-steps.js'
 import { type CatalogView, createView, dropView, replaceView } from '../plan/views.js'
 import { rolledBack, sqlState } from '../run/session.js'
 import type { Drift } from './drifted-object.js'
@@ -82,7 +83,9 @@ export function findViewDrift({ files, live }: ViewSides, isRetyped: (table: str
     const [was, is] = [describe(made), describe(there)]
     if (was === is || made.reads.some(isRetyped)) return []
     const text = `view ${object} is ${is} in the database and ${was} in the files`
-    return [{ object, text, repair: { sql: restore(made, there) } }]
+    const readers = withReaders([made], files)
+    const around = ordered.filter((view) => view !== made && readers.includes(view) && has(live, view.name))
+    return [{ object, text, repair: { sql: restore([made, ...around], there) } }]
   })
 }
 
@@ -94,10 +97,14 @@ function makeView(view: CatalogView): string {
   return [createView(view), ...view.parts.map(({ sql }) => sql)].map(onOneLine).join('; ')
 }
 
-/** PostgreSQL replaces a view only by one with the same columns, and possibly more after them. */
-function restore(made: CatalogView, there: CatalogView): string {
-  const isReplaceable = there.columns.every((column, place) => column === made.columns[place])
-  return isReplaceable ? onOneLine(replaceView(made)) : `${dropView(made)}; ${makeView(made)}`
+/**
+ * PostgreSQL replaces a view only by one with the same columns, and possibly more after them.
+ * @param views the view, and those that read it, in the order in which they can be created
+ */
+function restore(views: readonly [made: CatalogView, ...readers: CatalogView[]], there: CatalogView): string {
+  const [made] = views
+  if (there.columns.every((column, place) => column === made.columns[place])) return onOneLine(replaceView(made))
+  return [...views.toReversed().map(dropView), ...views.map(makeView)].join('; ')
 }
 
 const QUOTED_OR_SPACE = new RegExp(String.raw`${QUOTED}|\s+`, 'g')

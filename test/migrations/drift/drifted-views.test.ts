@@ -70,7 +70,7 @@ test.each([
     'one more column',
     `create or replace view stats with (security_barrier) as select id, title, pages, 1 as one from books where pages > 0 and lower(title) <> 'x'`,
     'view stats is with (security_barrier=true) SELECT ',
-    /^drop view "stats"; create view "stats" with \(security_barrier=true\) as .*; grant select on stats to public$/,
+    /^drop view "a_titles"; drop view "stats"; create view "stats" with \(security_barrier=true\) as .*; grant select on stats to public; create view "a_titles" as /,
   ],
   [
     'a text with other spaces',
@@ -81,7 +81,6 @@ test.each([
 ])(
   'a view that has %s in the database is reported with a statement that restores it',
   async (_what, change, text, sql) => {
-    if (change.includes('as one')) await run('drop view a_titles')
     await run(change)
     const found = await drift()
     const [first] = found

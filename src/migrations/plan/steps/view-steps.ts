@@ -65,7 +65,7 @@ function isInTheWay({ up, down }: Step, table: string): boolean {
 }
 
 /** Views, and all views that read them. */
-function withReaders(views: readonly CatalogView[], all: readonly CatalogView[]): readonly CatalogView[] {
+export function withReaders(views: readonly CatalogView[], all: readonly CatalogView[]): readonly CatalogView[] {
   const readers = all.filter((view) => !views.includes(view) && view.reads.some((name) => has(views, name)))
   return readers.length === 0 ? views : withReaders([...views, ...readers], all)
 }
