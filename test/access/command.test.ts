@@ -219,12 +219,15 @@ describe('a request for a stored record', () => {
       "insert into users (subject) select 'u' || n from generate_series(1, 1100) n",
       "insert into memberships (user_id, project_id) select id, 1 from users where subject like 'u%' order by id",
     ])
-    const line = (...args: readonly string[]) =>
-      run('access', '--as', '{"sub":"u1100","roles":["member"]}', 'GET', '/api/tasks/1/', '--database', ...args)
-    expect((await line()).stdout.split('\n')[1]).toBe('allowed: 200')
-    await project.write('related.yaml', TASKS_YAML.replace('rows: { user: $user }', 'rows: { user.subject: $sub }'))
-    expect((await line('--config', 'related.yaml')).stdout.split('\n')[1]).toBe(
-      'allowed for records that a grant covers',
-    )
+    const decision = async (path: string, ...args: readonly string[]) => {
+      const asked = ['--as', '{"sub":"u1100","roles":["member"]}', 'GET', path, '--database', ...args]
+      return (await run('access', ...asked)).stdout.split('\n')[1]
+    }
+    expect(await decision('/api/tasks/1/')).toBe('allowed: 200')
+    const memberships = `  membership: { model: membership, path: /memberships/, access: [{ to: member, may: read, rows: { project__in: $my_projects } }] }\n`
+    const related = TASKS_YAML.replace('rows: { user: $user }', 'rows: { user.subject: $sub }')
+    await project.write('related.yaml', related.replace('resources:\n', `resources:\n${memberships}`))
+    for (const path of ['/api/tasks/1/', '/api/memberships/7/'])
+      expect(await decision(path, '--config', 'related.yaml')).toBe('allowed for records that a grant covers')
   })
 })

@@ -86,7 +86,9 @@ export async function explainRequest(context: CliContext, loaded: Application, r
     const grants = explainGrants(situation, accessRequest, stored)
     const fitting = grants.filter(({ isToCaller }) => isToCaller)
     if (fitting.length === 0) return { operation, status: asker ? 403 : 401, grants }
-    if (isKnown && generated) return { operation, status: decide(situation, accessRequest).status, grants }
+    // The table of the record is left out if a set of it has too many records.
+    const isRead = isKnown && (accessRequest.id === undefined || known.records(resource.model.table) !== undefined)
+    if (isRead && generated) return { operation, status: decide(situation, accessRequest).status, grants }
     const isPossible = fitting.some(
       (each) => each.unset.length === 0 && each.rows.holds !== false && each.becomes?.holds !== false,
     )
