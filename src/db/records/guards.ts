@@ -139,18 +139,23 @@ export function referrersOf(
 export function placeOfTaken(model: ModelSpec, rows: readonly Row[], error: unknown): number | undefined {
   const taken = takenKeyOf(error)
   if (!taken) return undefined
-  const place = placeOfKey(model, rows, taken)
   // The collation of an unmanaged column is unknown.
-  return place === undefined && !model.managed ? placeOfKey(model, rows, taken, 'default') : place
+  const collations = model.managed ? [undefined] : [undefined, 'default']
+  const printed = collations.map((collation) => printKeys(model, rows, taken, collation))
+  const exact = printed.map((keys) => exactPlace(keys, taken)).find((place) => place >= 0)
+  return exact ?? printed.map((keys) => onlyPlace(keys, taken)).find((place) => place !== undefined)
 }
 
+/** The parts of a key; undefined for one that the database has filled in. */
+type PrintedKey = readonly (string | undefined)[]
+
 /** @param collation by which `lower` works; by default, that of each field */
-function placeOfKey(
+function printKeys(
   { fields }: ModelSpec,
   rows: readonly Row[],
-  { columns, texts }: NamedKey,
-  collation?: string,
-): number | undefined {
+  { columns }: NamedKey,
+  collation: string | undefined,
+): readonly PrintedKey[] {
   const prints = splitColumns(columns).map((key) => {
     const column = columnIn(key)
     const field = fieldOf(fields, column)
@@ -160,16 +165,22 @@ function placeOfKey(
       return column === key ? text : lowerCase(text, collation === undefined ? field.options : { collation })
     }
   })
-  const printed = rows.map((row) => prints.map((print) => print(row)))
-  // The last match, because an earlier one may be the row that it collides with.
-  const exact = printed.findLastIndex((parts) => parts.join(', ') === texts && !parts.includes(undefined))
-  if (exact >= 0) return exact
-  const [place, ...others] = printed.flatMap((parts, index) => (isJoined(texts, parts) ? [index] : []))
+  return rows.map((row) => prints.map((print) => print(row)))
+}
+
+/** The last match, because an earlier one may be the row that it collides with. */
+function exactPlace(keys: readonly PrintedKey[], { texts }: NamedKey): number {
+  return keys.findLastIndex((parts) => parts.join(', ') === texts && !parts.includes(undefined))
+}
+
+/** The only row that can have the key. */
+function onlyPlace(keys: readonly PrintedKey[], { texts }: NamedKey): number | undefined {
+  const [place, ...others] = keys.flatMap((parts, index) => (isJoined(texts, parts) ? [index] : []))
   return others.length === 0 ? place : undefined
 }
 
-/** Whether a text has these parts between commas. An undefined part, which the database has filled in, can be any text. */
-function isJoined(text: string, parts: readonly (string | undefined)[]): boolean {
+/** Whether a text has these parts between commas. An undefined part can be any text. */
+function isJoined(text: string, parts: PrintedKey): boolean {
   // No text in PostgreSQL contains U+0000.
   const pieces = parts
     .map((part) => part ?? '\0')
