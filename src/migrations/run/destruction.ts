@@ -101,7 +101,11 @@ function readDeletes(text: string, ledger: Ledger): readonly Destroyed[] {
 /** A statement without comments and texts. The text of a `do` block is code. */
 function codeOf(text: string): string {
   const opaque = /^do\b/i.test(text) ? /^(?:e?')/i : /^(?:e?'|\$[^$]*\$)/i
-  return replaceTokens(text, opaque).replaceAll(OPAQUE, (part) => (part.startsWith('"') ? part : ' '))
+  const unquoted = text.replace(
+    /^(do\b[^'$]*)'((?:[^']|'')*)'/is,
+    (_, head: string, body: string) => `${head} ${body.replaceAll("''", "'")}`,
+  )
+  return replaceTokens(unquoted, opaque).replaceAll(OPAQUE, (part) => (part.startsWith('"') ? part : ' '))
 }
 
 /** The original names of objects, and the objects created since. */

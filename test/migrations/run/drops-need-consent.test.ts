@@ -180,6 +180,7 @@ test.each<[sql: string, objects: readonly string[]]>([
   [String.raw`with x as (select E'\'--'), y as (delete from a returning *) select 1`, ['a']],
   [String.raw`alter table a alter b set default E'\',', drop c`, ['a.c']],
   ['do $$ begin delete from a; end $$', ['a']],
+  ["do language plpgsql 'begin delete from a; end'", ['a']],
   ['insert into b values ($$delete from a$$, $x$truncate a$x$)', []],
   ['create or replace function f() returns int language sql begin atomic delete from a; select 1; end', []],
   ['create rule r as on insert to a do also delete from b; grant truncate on a to public', []],
