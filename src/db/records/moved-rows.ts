@@ -14,7 +14,7 @@ export interface MovedRows {
 }
 
 /**
- * The triggers and rules that may skip a row: all but those that only return `new`. Triggers of views may be those of their tables. A function in
+ * The triggers and rules that may skip a row: all but those that only return `new`, and set no more than its columns. Triggers of views may be those of their tables. A function in
  * another language than PL/pgSQL may do anything.
  */
 const MAY_MOVE = `
@@ -25,7 +25,7 @@ const MAY_MOVE = `
       where not t.tgisinternal and t.tgenabled in ('O', 'A') and t.tgtype & 7 = 7
         and t.tgrelid in (select c.oid union select relid from pg_partition_tree(c.oid))
         and p.pronamespace <> 'pg_catalog'::regnamespace
-        and (l.lanname <> 'plpgsql' or p.prosrc ~* '\\mreturn\\M(?!\\s+new\\s*;)')))::text
+        and (l.lanname <> 'plpgsql' or p.prosrc ~* '\\mreturn\\M(?!\\s+new\\s*;)|\\mnew\\s*:?=')))::text
   from pg_class c where c.oid = to_regclass($1)`
 
 export function watchMovedRows(connection: Connection): MovedRows {

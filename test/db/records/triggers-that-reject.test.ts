@@ -26,11 +26,13 @@ models:
   order: { table: orders, managed: false, fields: { id: { type: bigint, primary_key: true, key: client } } }
   event: { table: events, managed: false, fields: { id: { type: bigint, primary_key: true, key: client } } }
   note: { table: notes, managed: false, fields: { id: { type: bigint, primary_key: true, key: client } } }
+  loss: { table: losses, managed: false, fields: { id: { type: bigint, primary_key: true, key: client } } }
   late: { table: late, managed: false, fields: { id: { type: bigint, primary_key: true, key: client } } }
 resources:
   order: { model: order, path: /orders/, bulk: [create] }
   event: { model: event, path: /events/, bulk: [create] }
   note: { model: note, path: /notes/, bulk: [create] }
+  loss: { model: loss, path: /losses/, bulk: [create] }
   late: { model: late, path: /late/ }
   page: { model: page, path: /pages/ }
   book: { model: book, path: /books/, bulk: [create] }
@@ -71,6 +73,9 @@ beforeAll(async () => {
     'create table kept (id bigint primary key)',
     'create view notes as select id from kept',
     moving('kept', 'moved'),
+    'create table losses (id bigint primary key)',
+    'create function lose() returns trigger language plpgsql as $$ begin insert into moved values (new.id); new := null; return new; end $$',
+    'create trigger lose before insert on losses for each row execute function lose()',
     'create table late (id bigint primary key)',
     'create table late_2026 () inherits (late)',
     "insert into books (title) values ('Dune'), ('draft one')",
@@ -106,7 +111,7 @@ test('a new record that a trigger skips is a conflict, and in bulk none of the o
   expect(await count('/api/books/')).toBe(2)
 })
 
-test.each(['orders', 'events', 'notes'])(
+test.each(['orders', 'events', 'notes', 'losses'])(
   'a new record that a trigger moves is a conflict, and not stored: %s',
   async (path) => {
     expect(await answer('POST', `/api/${path}/`, { id: 3 })).toEqual(skipped)
