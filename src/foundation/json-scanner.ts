@@ -69,7 +69,6 @@ function scanArray(cursor: Cursor): void {
 }
 
 /** Scans any value without returning its members. */
-/** Scans any value without returning its members. */
 export function scanOther(cursor: Cursor): undefined {
   scanValue(cursor)
 }

@@ -18,7 +18,7 @@ export interface Sender {
   change(statement: Statement, bounds: Bounds | undefined): Promise<Result>
   /** Sends statements that write the same record in different ways, until grants cover one of them. */
   changeInTurn(statements: readonly Statement[], bounds: Bounds | undefined): Promise<Result>
-  /** The same for new records. A statement without a result is the last, because no grant that is not met has none: it is an error. */
+  /** The same for new records. Ends at a statement that returns no row: a grant that does not cover the record is an error, so a trigger has skipped it. */
   createInTurn(statements: readonly Statement[], bounds: Bounds | undefined): Promise<Result>
   remove(statement: Statement, bounds: Bounds | undefined): Promise<Result>
 }

@@ -6,7 +6,7 @@ import { gunzip, gzip } from 'node:zlib'
 import type { ResultStore } from '../../db/database.js'
 import { writeWhole } from '../../foundation/write-whole.js'
 
-/** The maximum number of kept results. `migrate plan` and `migrate status` together need five for each state of the files. */
+/** The maximum number of kept results. `migrate plan` and `migrate status` together need six for each state of the files. */
 const MAX_RESULTS = 20
 
 const EXTENSION = '.json.gz'

@@ -169,7 +169,7 @@ async function recordedText(scratch: Database, files: readonly Migration[], { ha
   if (reason !== undefined) return { reason }
   const written = files.flatMap(({ up }) => up.map(({ text }) => text))
   const other = written.find((text) => !COMPARED.test(text))
-  if (other !== undefined) return { reason: `no table tells what \`${firstLine(other)}\` does` }
+  if (other !== undefined) return { reason: `the final tables do not show the effect of \`${firstLine(other)}\`` }
   const extensions = written.filter((text) => /^create\s+extension\b/i.test(text))
   const data = hasRows ? written.filter((text) => /^(?:insert|update|delete|merge|with|select)\b/i.test(text)) : []
   return {

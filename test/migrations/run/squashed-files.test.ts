@@ -149,8 +149,11 @@ describe('migrate squash', () => {
   })
 
   test.each([
-    ['grant select on books to public;', 'no table tells what `grant select on books to public` does'],
-    ['do $$ begin perform 1; end $$;', 'no table tells what `do $$ begin perform 1; end $$` does'],
+    [
+      'grant select on books to public;',
+      'the final tables do not show the effect of `grant select on books to public`',
+    ],
+    ['do $$ begin perform 1; end $$;', 'the final tables do not show the effect of `do $$ begin perform 1; end $$`'],
     ['alter table books set (fillfactor = 70);', 'a single file would create different other objects'],
     ['alter table books alter title set statistics 500;', 'a single file would create different other objects'],
     ['create unlogged table cache (k text primary key);', 'a single file would create different other objects'],
