@@ -1,9 +1,9 @@
-import { isShown } from '../config/model-spec.js'
 import {
   ANYONE,
   type AppSpec,
-  type FieldSpec,
   type GrantSpec,
+  isShown,
+  isWritable,
   type ModelRelation,
   type ModelSpec,
   OPERATIONS,
@@ -124,7 +124,7 @@ function widenedCascades(before: AppSpec, after: AppSpec): readonly Widened[] {
 
 /** A grant with those of its fields that an operation reads or writes. */
 function used({ model }: ResourceSpec, grant: GrantSpec, operation: string): GrantSpec {
-  const isUsed = (field: FieldSpec) => (isRead(operation) ? isShown(field) : !field.readOnly && !field.private)
+  const isUsed = isRead(operation) ? isShown : isWritable
   const unused = new Set(model.fields.filter((field) => !isUsed(field)).map(({ name }) => name))
   return { ...grant, fields: grant.fields.filter((name) => !unused.has(name)) }
 }

@@ -76,6 +76,11 @@ export function isShown(field: FieldSpec): boolean {
   return !field.private && !field.writeOnly
 }
 
+/** Whether clients may write the field. */
+export function isWritable(field: FieldSpec): boolean {
+  return !field.readOnly && !field.private
+}
+
 /** Whether values of a key field may need escaping in a path. */
 export function isEscaped({ type, options }: Pick<FieldSpec, 'type' | 'options'>): boolean {
   return type.escapes?.(options) ?? false

@@ -89,25 +89,31 @@ export function inTransactions<Item, Items, Key, Insert, Change>(
 ): Store<Item, Items, Key, Insert, Change> {
   return {
     ...store,
-    create: (row) => createWith(transactional, 1, (creates) => creates.create(row), store),
-    createMany: (rows) => createWith(transactional, rows.length, (creates) => creates.createMany(rows), store),
+    create: (row) => {
+      const alone = () => store.create(row)
+      return createBy(transactional, 1, { alone, together: () => transactional.create(row) })
+    },
+    createMany: (rows) => {
+      const alone = () => store.createMany(rows)
+      return createBy(transactional, rows.length, { alone, together: () => transactional.createMany(rows) })
+    },
   }
 }
 
-type Creates<Item, Key, Insert> = Pick<Transactional<Item, Key, Insert>, 'create' | 'createMany'>
+/** How records are created: by a statement that stands alone, or together in a transaction. */
+interface Ways<Result> {
+  alone(): Promise<Result>
+  together(): Promise<Result>
+}
 
-/** Creates so many records by one statement, or in a transaction if they need several or if a trigger may skip one. */
-function createWith<Item, Key, Insert, Result>(
-  transactional: Transactional<Item, Key, Insert>,
+/** Creates records in a transaction if they need several statements, or if a trigger may skip one of them. */
+async function createBy<Result>(
+  { resource, mayMove }: Pick<Transactional<unknown, never, never>, 'resource' | 'mayMove'>,
   count: number,
-  create: (creates: Creates<Item, Key, Insert>) => Promise<Result>,
-  alone: Creates<Item, Key, Insert>,
+  { alone, together }: Ways<Result>,
 ): Promise<Result> {
-  const { model } = transactional.resource.spec
-  if (count > rowsPerStatement(model)) return create(transactional)
-  const mayMove = transactional.mayMove(model)
-  const createBy = (moves: boolean) => create(moves ? transactional : alone)
-  return typeof mayMove === 'boolean' ? createBy(mayMove) : mayMove.then(createBy)
+  const { model } = resource.spec
+  return count > rowsPerStatement(model) || (await mayMove(model)) ? together() : alone()
 }
 
 /**
@@ -141,10 +147,6 @@ function watchWrites<Item, Items, Key, Insert, Change extends object>(
   store: Store<Item, Items, Key, Insert, Change>,
   transactional: Transactional<Item, Key, Insert>,
 ): Store<Item, Items, Key, Insert, Change> {
-  const alone: Creates<Item, Key, Insert> = {
-    create: (row) => watched(watch, () => store.create(row), isThere),
-    createMany: (rows) => watched(watch, () => store.createMany(rows), isNotEmpty),
-  }
   return {
     list: store.list,
     batches: store.batches,
@@ -154,8 +156,16 @@ function watchWrites<Item, Items, Key, Insert, Change extends object>(
     mayRun: store.mayRun,
     covering: store.covering,
     lockMany: store.lockMany,
-    create: (row) => createWith(transactional, 1, (creates) => creates.create(row), alone),
-    createMany: (rows) => createWith(transactional, rows.length, (creates) => creates.createMany(rows), alone),
+    create: (row) =>
+      createBy(transactional, 1, {
+        alone: () => watched(watch, () => store.create(row), isThere),
+        together: () => transactional.create(row),
+      }),
+    createMany: (rows) =>
+      createBy(transactional, rows.length, {
+        alone: () => watched(watch, () => store.createMany(rows), isNotEmpty),
+        together: () => transactional.createMany(rows),
+      }),
     update: (id, row, only) =>
       watched(
         watch,

@@ -1,4 +1,4 @@
-import { addressMembers, type FieldSpec, JOINED_ID, READS, type ResourceSpec } from '../config/spec.js'
+import { addressMembers, type FieldSpec, isWritable, JOINED_ID, READS, type ResourceSpec } from '../config/spec.js'
 import type { DescribeRecord } from '../features/feature.js'
 import { featureFields, joinedMembers, unsettableMembers } from '../features/index.js'
 import type { BodyMode } from '../resource/bodies/body.js'
@@ -106,7 +106,7 @@ const NEEDS: Readonly<Record<DocumentedMode, string>> = {
 export function bodySchema(resource: Resource, mode: DocumentedMode, schemas: FieldSchemas): JsonPart {
   const { model, links } = resource.spec
   const sendable = resource.sendable?.[mode === 'create' ? 'create' : 'change']
-  const fields = (sendable?.fields ?? model.fields).filter((field) => !field.readOnly && !field.private)
+  const fields = (sendable?.fields ?? model.fields).filter(isWritable)
   const required = fields
     .filter(
       (field) => isNeeded(field, mode) && sendable?.granted.has(field.name) !== false && !isPreset(resource, field),

@@ -1,4 +1,4 @@
-import type { FieldSpec, ModelSpec } from '../config/spec.js'
+import { type FieldSpec, isWritable, type ModelSpec } from '../config/spec.js'
 import { relationsOf } from '../db/queries/relations.js'
 import { toPascal } from '../resource/names.js'
 import {
@@ -46,7 +46,7 @@ export function nameModel({ name }: ModelSpec, unique: (wanted: string) => strin
 /** The types of a model's records, and all types derived from their fields. */
 export function modelTypes({ name, fields }: ModelSpec, names: ModelNames): readonly string[] {
   const settable = fields.filter((field) => !field.assigned)
-  const writable = fields.filter((field) => !field.readOnly && !field.private)
+  const writable = fields.filter(isWritable)
   const record = fields.map((field) => ({ ...member(field), about: formatRules(field) }))
   const insert = settable.map((field) => ({ ...member(field), type: formatGiven(field), optional: isOptional(field) }))
   const create = writable.map((field) => ({ ...member(field), optional: isOptional(field) }))

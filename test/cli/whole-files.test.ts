@@ -66,7 +66,7 @@ describe('on a full disk', () => {
   })
 })
 
-test('a file that a killed dump with the same process id left is no obstacle to the next', async () => {
+test('dump writes its file although a killed one with the same process id left an incomplete file', async () => {
   await project.write(BOOKS_MIGRATION_FILE, BOOKS_MIGRATION)
   await runInHost(['migrate', 'up'], { cwd: project.folder })
   const dump = `touch b.ndjson.$$.part && exec "${process.execPath}" "${COMMAND}" dump book --output b.ndjson`

@@ -31,7 +31,7 @@ const MANY = Array.from({ length: 20_000 }, (_, index) => `{"id":${index},"id":$
 
 describe('a JSON file with a mistake', () => {
   test.each([
-    ['a word that is no value', '{"author": [\n{"name":"a"},\n{"name":x}\n]\n\n\n}\n', 3],
+    ['a word other than true, false and null', '{"author": [\n{"name":"a"},\n{"name":x}\n]\n\n\n}\n', 3],
     ['single quotes', "{\n'author': []\n\n}\n", 2],
     ['a comment', '{\n"author": [\n// nobody\n]}\n', 3],
     ['NaN', '{"author": [\n{"id":\nNaN}\n]}\n', 3],

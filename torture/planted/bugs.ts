@@ -104,7 +104,7 @@ export const BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'clients may write private fields',
-    file: 'src/resource/bodies/body-limit.ts',
+    file: 'src/config/model-spec.ts',
     search: '  return !field.readOnly && !field.private',
     replace: '  return !field.readOnly',
     caughtBy: {

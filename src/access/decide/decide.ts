@@ -43,14 +43,12 @@ function decideList(situation: Situation, request: AccessRequest): Decision {
   if (!order.every(({ field }) => readings.every(({ fields }) => fields.includes(field)))) return { status: 400 }
   const searched = resource.search.filter(({ name }) => showsSome(situation, 'list', name))
   if (words.length > 0 && searched.length === 0) return { status: 400 }
-  const parts = (known.records(model.table) ?? []).map((record) => ({
-    record,
-    shown: shownPart(situation, 'list', record),
-  }))
-  if (parts.some(({ shown }) => shown === 'unknown')) return { status: 200 }
-  const found = parts.flatMap(({ record, shown }) =>
-    shown === undefined || shown === 'unknown' ? [] : [{ record, shown }],
-  )
+  const found: { readonly record: StoredRecord; readonly shown: StoredRecord }[] = []
+  for (const record of known.records(model.table) ?? []) {
+    const shown = shownPart(situation, 'list', record)
+    if (shown === 'unknown') return { status: 200 }
+    if (shown) found.push({ record, shown })
+  }
   const asks = (shown: StoredRecord, name: string, holds: (stored: StoredText) => Verdict): boolean => {
     const stored = shown[name]
     return stored !== undefined && holds(stored) === true

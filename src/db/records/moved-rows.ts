@@ -14,8 +14,8 @@ export interface MovedRows {
 }
 
 /**
- * The triggers and rules that may skip a row: all but those that only return `new`, and set no more than its columns. Triggers of views may be those of their tables. A function in
- * another language than PL/pgSQL may do anything.
+ * Whether a trigger or a rule of a table may skip a row: all may but triggers that only return `new`, and set no more than its columns. Triggers of views
+ * may be those of their tables. A function in another language than PL/pgSQL may do anything.
  */
 const MAY_MOVE = `
   select (c.relkind = 'v'

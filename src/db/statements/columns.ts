@@ -7,7 +7,7 @@ export function wireColumn(field: FieldSpec): string {
   return field.type.select?.(column, field.options) ?? column
 }
 
-/** The column as text, as `readCell` and files of records expect it. */
+/** The column as text, as `readCell` expects it. */
 export function cellColumn(field: FieldSpec): string {
   return `(${wireColumn(field)})::text`
 }

@@ -1,4 +1,4 @@
-import type { FieldSpec } from '../../config/spec.js'
+import { type FieldSpec, isWritable } from '../../config/spec.js'
 import { featureParameters, isFilter } from '../../features/index.js'
 import type { Method } from '../../http/route.js'
 import { seenBy } from '../caller.js'
@@ -25,7 +25,7 @@ export function fieldInputs(explored: Explored, fields: readonly FieldSpec[], in
   const { id, method, record, isOptional = false } = inputs
   // The key of a record cannot change.
   const isSet = (field: FieldSpec) => method === 'POST' || !field.primaryKey
-  const writable = fields.filter((field) => !field.readOnly && !field.private && isSet(field))
+  const writable = fields.filter((field) => isWritable(field) && isSet(field))
   const shown = writable.map((field) =>
     fieldInput(explored, { id: `${id}-${field.name}`, method, field, value: record?.get(field.name), isOptional }),
   )

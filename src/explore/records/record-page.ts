@@ -1,3 +1,4 @@
+import { isWritable } from '../../config/spec.js'
 import type { Resource } from '../../resource/resource.js'
 import type { Offered } from './actions.js'
 import type { Seen } from '../caller.js'
@@ -85,7 +86,7 @@ function changingMethod({
   },
   may,
 }: Seen): 'PUT' | 'PATCH' | undefined {
-  const merges = model.fields.some((field) => field.type.patch && !field.readOnly && !field.private)
+  const merges = model.fields.some((field) => field.type.patch && isWritable(field))
   const hides = model.fields.some((field) => field.writeOnly)
   const [puts, patches] = [may('update'), may('partial_update')]
   if (puts && (!patches || (merges && !hides))) return 'PUT'

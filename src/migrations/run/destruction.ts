@@ -100,7 +100,7 @@ function readDeletes(text: string, ledger: Ledger): readonly Destroyed[] {
 
 /** A statement without comments and texts. The text of a `do` block is code. */
 function codeOf(text: string): string {
-  const opaque = /^do\b/i.test(text) ? /^(?:e?')/i : /^(?:e?'|\$[^$]*\$)/i
+  const opaque = /^do\b/i.test(text) ? /^e?'/i : /^(?:e?'|\$[^$]*\$)/i
   const unquoted = text.replace(
     /^(do\b[^'$]*)'((?:[^']|'')*)'/is,
     (_, head: string, body: string) => `${head} ${body.replaceAll("''", "'")}`,

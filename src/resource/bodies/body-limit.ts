@@ -1,13 +1,8 @@
 import type { Rejection } from '../../config/parse/rejection.js'
-import type { AppSpec, FieldSpec } from '../../config/spec.js'
+import { type AppSpec, type FieldSpec, isWritable } from '../../config/spec.js'
 
 const ENVELOPE_BYTES = 4096
 const MIN_LIMIT = 1024 * 1024
-
-/** Whether clients may write a field. */
-export function isWritable(field: FieldSpec): boolean {
-  return !field.readOnly && !field.private
-}
 
 /**
  * Returns the bytes of the longest valid body for this many records, with every field at its maximum and every character escaped: at least 1 MiB, and

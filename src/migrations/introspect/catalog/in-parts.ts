@@ -5,8 +5,8 @@ const TABLES = 200
 const COLUMNS = 4000
 
 /**
- * Describes tables, some in each statement. `list` returns a JSON list in one cell, in which each table has its OID as a text and its number of columns; `describe` returns a JSON list, and has its values and a part of
- * the first list as a JSON text after them.
+ * Describes tables, some in each statement. `list` returns a JSON list in one cell, in which each table has its OID as a text and its number of columns;
+ * `describe` returns a JSON list of tables, and its last parameter is a JSON list of OIDs.
  */
 export async function describeInParts<Table>(
   connection: Connection,

@@ -138,7 +138,7 @@ export function chooseModels(
   }
 }
 
-/** Why no model of a table that migrations make can have a field; undefined if one can, or if there is no column. */
+/** Why migrations should not make a table: every field would need an unmanaged model. Undefined if that is not so, and for a table without columns. */
 function reasonAgainstFields(inspected: InspectedTable, catalog: Catalog): string | undefined {
   const live = find(catalog, inspected.name)
   if (!live || live.columns.length === 0 || sortColumns({ inspected, live, managed: true }).shown.length > 0)
