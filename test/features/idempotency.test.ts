@@ -222,13 +222,19 @@ describe('nothing is stored for a request', () => {
   onServer('that waits too long for another one with its key, and gets Retry-After', async () => {
     let done = () => {}
     const held = new Promise<void>((resolve) => (done = resolve))
-    afterCreate.mockImplementationOnce(() => held)
-    const first = post({ title: 'One' })
+    let first: Promise<Response> | undefined
+    await new Promise<void>((reached) => {
+      afterCreate.mockImplementationOnce(() => {
+        reached()
+        return held
+      })
+      first = post({ title: 'One' })
+    })
     const second = await post({ title: 'One' })
     done()
     expect(second.headers.get('retry-after')).toBe('1')
     expect((await problemOf(second)).slice(0, 2)).toEqual([409, 'request-in-progress'])
-    expect((await first).status).toBe(201)
+    expect((await first)?.status).toBe(201)
     expect((await post({ title: 'One' })).headers.get(REPLAYED)).toBe('true')
   })
 })

@@ -97,7 +97,7 @@ onServer('serve --workers', () => {
 
   test('migrates once, announces one address, serves from every worker, and stops with 0 on SIGTERM', async () => {
     const server = await serve(2)
-    expect(new Set(await pidsOf(server, 8)).size).toBe(2)
+    await openOnBoth(server)
     expect(await (await fetch(`${server.url}/api/books/`)).json()).toEqual([])
     const { code, stdout, stderr } = await server.stop()
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -107,15 +107,14 @@ onServer('serve --workers', () => {
 
   test('writes whole lines, each with the worker and its process', async () => {
     const server = await serve(2)
-    const opened = await open(server, 8)
-    const pids = await Promise.all(opened.map((client) => client.pid()))
+    const { opened, pids } = await openOnBoth(server)
     await Promise.all(opened.map((client) => client.get('/api/long-line/')))
     const { stdout } = await server.stop()
     const entries = stdout
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>)
-    expect(entries.filter(({ event }) => event === 'long')).toHaveLength(8)
+    expect(entries.filter(({ event }) => event === 'long')).toHaveLength(opened.length)
     const requests = entries.filter(({ event }) => event === 'request')
     expect(new Set(requests.map(({ pid }) => pid))).toEqual(new Set(pids))
     expect(new Set(requests.map(({ worker }) => worker))).toEqual(new Set([1, 2]))
@@ -125,11 +124,9 @@ onServer('serve --workers', () => {
 
   test('replaces a killed worker without failing requests on the others', async () => {
     const server = await serve(2)
-    const opened = await open(server, 10)
-    const before = await Promise.all(opened.map((client) => client.pid()))
+    const { opened, pids: before } = await openOnBoth(server)
     const [victim = 0] = before
     const others = opened.filter((_client, index) => before[index] !== victim)
-    expect(others.length).toBeGreaterThan(0)
     let replaced = false
     const load = others.map(async (client) => {
       for (let after = 0; after < 20; after += replaced ? 1 : 0) expect(await client.pid()).not.toBe(victim)
@@ -156,7 +153,7 @@ onServer('serve --workers', () => {
 
   test('finishes the requests in progress in every worker before it stops', async () => {
     const server = await serve(2)
-    const held = await hold(server, 6)
+    const held = await hold(server)
     const ended = server.stop()
     expect((await pidsIn(held)).size).toBe(2)
     expect(await ended).toMatchObject({ code: 0, stderr: '' })
@@ -165,7 +162,7 @@ onServer('serve --workers', () => {
   test('replaces every worker on SIGUSR2 to serve the current files, and finishes requests in progress', async () => {
     await project.write('plugin.mjs', PLUGIN)
     const server = await serve(2)
-    const held = await hold(server, 6)
+    const held = await hold(server)
     let replaced = false
     const load = [1, 2, 3].map(async () => {
       for (let client = await connectClient(server.url); !replaced; ) {
@@ -206,18 +203,18 @@ onServer('serve --workers', () => {
 
   test('keeps its workers if the files are invalid on SIGUSR2', async () => {
     const server = await serve(2)
-    const before = new Set(await pidsOf(server, 8))
+    const before = new Set((await openOnBoth(server)).pids)
     await project.write('plugin.mjs', 'throw new Error("not today")')
     server.child.kill('SIGUSR2')
     expect(await server.logged('not_replaced')).toMatchObject({ level: 'error' })
     await project.write('plugin.mjs', PLUGIN)
-    expect(new Set(await pidsOf(server, 8))).toEqual(before)
+    expect(new Set((await openOnBoth(server)).pids)).toEqual(before)
     expect(server.output.stderr).toContain('not today')
   })
 
   test('gives up with the exit code of its workers if none is left and no new one listens', async () => {
     const server = await serve(2)
-    const pids = new Set(await pidsOf(server, 8))
+    const pids = new Set((await openOnBoth(server)).pids)
     await project.write('plugin.mjs', 'throw new Error("not today")')
     for (const pid of pids) process.kill(pid, 'SIGKILL')
     const { code, stdout } = await server.ended
@@ -228,23 +225,15 @@ onServer('serve --workers', () => {
 
   test('leaves no worker behind if it is killed itself', async () => {
     const server = await serve(2)
-    const opened = await open(server, 8)
-    const pids = new Set(await Promise.all(opened.map((client) => client.pid())))
+    const { opened, pids } = await openOnBoth(server)
     await server.stop('SIGKILL')
     await Promise.all(opened.map((client) => client.closed))
-    for (const pid of pids) await whenGone(pid)
+    for (const pid of new Set(pids)) await whenGone(pid)
   })
 
   test('divides the connections among the workers', async () => {
     const server = await serve(2, { DATABASE_POOL: '5' })
-    const opened: Client[] = []
-    const pids: number[] = []
-    // On a busy machine, one worker may accept nearly all clients.
-    while (new Set(pids.filter((pid, at) => pids.indexOf(pid) !== at)).size < 2) {
-      const more = await open(server, 10)
-      opened.push(...more)
-      pids.push(...(await Promise.all(more.map((client) => client.pid()))))
-    }
+    const { opened, pids } = await openOnBoth(server, 2)
     // No route alone gets all connections of a worker, so each worker gets requests to both.
     const ranks = pids.map((pid, at) => pids.slice(0, at).filter((earlier) => earlier === pid).length)
     const keepBusy = () =>
@@ -312,10 +301,27 @@ async function open({ url }: Serving, connections: number): Promise<readonly Cli
   return opened
 }
 
-/** Requests that are answered once their process is told to stop; resolves when all are under way. */
-async function hold(server: Serving, amount: number): Promise<readonly Promise<Answer>[]> {
-  const answers = (await open(server, amount)).map((client) => client.get('/api/held/'))
-  while ((server.output.stdout.match(/"event":"held"/g) ?? []).length < amount) await once(server.child.stdout, 'data')
+/** Opens clients until each of two workers has `least` of them: on a busy machine, one worker may accept nearly all. */
+async function openOnBoth(server: Serving, least = 1): Promise<{ readonly opened: Client[]; readonly pids: number[] }> {
+  const opened: Client[] = []
+  const pids: number[] = []
+  while (
+    new Set(pids.filter((pid, at) => pids.slice(0, at).filter((earlier) => earlier === pid).length === least - 1))
+      .size < 2
+  ) {
+    const more = await open(server, 8)
+    opened.push(...more)
+    pids.push(...(await Promise.all(more.map((client) => client.pid()))))
+  }
+  return { opened, pids }
+}
+
+/** Requests that are answered once their process is told to stop, some in each of two workers; resolves when all are under way. */
+async function hold(server: Serving): Promise<readonly Promise<Answer>[]> {
+  const { opened } = await openOnBoth(server)
+  const answers = opened.map((client) => client.get('/api/held/'))
+  while ((server.output.stdout.match(/"event":"held"/g) ?? []).length < answers.length)
+    await once(server.child.stdout, 'data')
   return answers
 }
 
