@@ -172,6 +172,25 @@ describe('a client that sends many requests at once', () => {
     clearInterval(opening)
     open()
   })
+
+  test('gets nothing more started while a large response waits for an earlier one', async () => {
+    const { routes, open } = gate()
+    let large = 0
+    const respond: Handler = () => {
+      large += 1
+      return { status: 200, text: `"${'x'.repeat(300_000)}"` }
+    }
+    const socket = connectTo(await serve([...routes, ['GET', '/api/large/', respond]]))
+    const answers = receive(socket, { answers: 3 })
+    socket.write(get('/api/slow/') + get('/api/large/'))
+    await until(() => large === 1)
+    await settled()
+    socket.write(get('/api/large/'))
+    await settled()
+    expect(large).toBe(1)
+    open()
+    expect((await answers).answers).toHaveLength(3)
+  })
 })
 
 test('clients together have sixty-four requests in progress besides the first of each client', async () => {

@@ -2,13 +2,15 @@ import type { Socket } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import type { Limits } from '../../../src/http/connections/limits.js'
 import type { Database } from '../../../src/internal.js'
+import type { Plugin } from '../../../src/index.js'
 import { type Api, startApi } from '../../support/api.js'
 import { ddlOf, specOf } from '../../support/config.js'
 import { openTestDatabase, watchDatabase } from '../../support/database.js'
-import { dial } from '../../support/wire.js'
+import { dial, receive } from '../../support/wire.js'
 
 const YAML = `version: 1
 api: { prefix: "" }
+plugins: [./plugin.mjs]
 models:
   book:
     fields:
@@ -28,7 +30,21 @@ const PAGE = RECORDS * 200_000
 /** Four pages. */
 const ROOM = 4 * PAGE
 const PATIENT: Partial<Limits> = { sendBytes: ROOM, sendTimeout: 60_000, stallTimeout: 60_000, handlerTimeout: 60_000 }
-const LIST = 'GET /books/ HTTP/1.1\r\nHost: localhost\r\n\r\n'
+const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`
+const LIST = get('/books/')
+
+/** Ends the request of `/books/wait/`. */
+let endWait: () => void
+const plugin: Plugin = (app) =>
+  app.action('book', 'wait', {
+    method: 'GET',
+    on: 'collection',
+    summary: 'Wait',
+    handle: () =>
+      new Promise<void>((resolve) => {
+        endWait = resolve
+      }),
+  })
 
 let database: Database
 /** Lists that the database was asked for in this test. */
@@ -56,7 +72,7 @@ afterEach(async () => {
 afterAll(() => database.close())
 
 async function serve(limits: Partial<Limits>): Promise<Api> {
-  api = await startApi(YAML, { database, limits, checkResponses: false })
+  api = await startApi(YAML, { database, plugin, limits, checkResponses: false })
   return api
 }
 
@@ -139,6 +155,20 @@ describe('while clients do not read their lists', () => {
     const answer = await server.fetch('/books/')
     expect(answer.status).toBe(200)
     expect((await answer.text()).length).toBeGreaterThan(PAGE)
+  })
+
+  test('a client is not cut while its large response waits for an earlier one', async () => {
+    const server = await serve({ ...PATIENT, stallTimeout: 300 })
+    const socket = dial(server.url)
+    const answers = receive(socket, { answers: 2 })
+    socket.write(get('/books/wait/') + LIST)
+    await untilQuiet()
+    floodWith(4, server)
+    await untilQuiet()
+    expect((await server.fetch('/books/')).status).toBe(200)
+    endWait()
+    expect((await answers).answers.map(({ status }) => status)).toEqual([204, 200])
+    socket.destroy()
   })
 
   test('clients that read too slowly are cut, too', async () => {

@@ -329,6 +329,25 @@ describe('bodies', () => {
     expect(answers.map(({ status, headers }) => [status, headers['connection']])).toEqual([[404, connection]])
   })
 
+  test('reads on after an early rejection, so that a client that is still sending sees the response', async () => {
+    const patient = await startBooks({ limits: { lingerTimeout: 10_000 } })
+    const socket = dial(patient.url)
+    try {
+      const answered = receive(socket, { answers: 1 })
+      const chunk = `10000\r\n${' '.repeat(0x10000)}\r\n`
+      socket.write(request('POST', '/api/books/', ['Transfer-Encoding: chunked', JSON_TYPE], chunk.repeat(2)))
+      expect((await answered).answers).toMatchObject([{ status: 413 }])
+      socket.write(chunk)
+      await new Promise((resolve) => setTimeout(resolve, 100))
+      expect(socket.closed).toBe(false)
+      socket.write('0\r\n\r\n')
+      expect((await receive(socket)).closed).toBe(true)
+    } finally {
+      socket.destroy()
+      await patient.drain()
+    }
+  })
+
   test('sends 100 Continue unless it will reject the request', async () => {
     const expecting = (length: number) =>
       request('POST', '/api/books/', [`Content-Length: ${length}`, JSON_TYPE, 'Expect: 100-continue'])
