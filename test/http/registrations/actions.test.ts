@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { Problem, type Plugin } from '../../../src/index.js'
+import type { Statement } from '../../../src/db/database.js'
 import { type Api, startApi } from '../../support/api.js'
+import { ddlOf, specOf } from '../../support/config.js'
+import { openTestDatabase, type TestDatabase, watchDatabase } from '../../support/database.js'
+import { talk } from '../../support/wire.js'
 
 const YAML = `version: 1
 api: { prefix: "" }
@@ -47,6 +51,15 @@ const plugin: Plugin = (app) => {
     output: { text: { type: 'text' } },
     handle: ({ record, input }) => ({ text: `${record.title} ${input.width}` }),
   })
+  app.action('book', 'report', {
+    method: 'GET',
+    summary: 'Count books, even if something else cannot be counted',
+    output: { books: { type: 'bigint' } },
+    async handle({ context }) {
+      await context.knex('nothing').catch(() => called.push('failed'))
+      return { books: BigInt((await context.knex('books')).length) }
+    },
+  })
   app.action('book', 'take-back', {
     method: 'PUT',
     summary: 'Take a book back',
@@ -87,11 +100,19 @@ const plugin: Plugin = (app) => {
 }
 
 let api: Api
+let database: TestDatabase
+let sent: readonly Statement[]
 beforeAll(async () => {
+  database = await openTestDatabase(ddlOf(specOf(YAML)))
+  const watching = watchDatabase(database)
+  sent = watching.sent
   // Every response is compared with the OpenAPI document.
-  api = await startApi(YAML, { plugin })
+  api = await startApi(YAML, { plugin, database: watching.watched })
 })
-afterAll(() => api.close())
+afterAll(async () => {
+  await api.close()
+  await database.close()
+})
 beforeEach(async () => {
   called = []
   await api.database.query({ text: 'truncate books restart identity', values: [] })
@@ -154,6 +175,11 @@ describe('an action', () => {
     expect((await api.fetch('/books/clear/', sent)).status).toBe(204)
   })
 
+  test('accepts a body of no chunks for an action without input', async () => {
+    const bytes = 'POST /books/clear/ HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'
+    expect((await talk(api.url, bytes, { answers: 1 })).answers).toMatchObject([{ status: 204 }])
+  })
+
   test.each([
     ['members', '{"all":true}', JSON_TYPE, 400, '`all` is not a field here; no field can be sent'],
     ['a list', '[1]', JSON_TYPE, 400, 'the body must be a JSON object'],
@@ -212,6 +238,14 @@ describe('an action', () => {
     ['/books/1/cover/?width=7&sizes={1,2.5}', 'Dune 7'],
   ])('with GET takes its input from the query: %s', async (path, text) => {
     expect(await (await api.fetch(path)).json()).toEqual({ text })
+  })
+
+  test('with GET does not lock its record, and runs outside a transaction, where queries may fail', async () => {
+    const before = sent.length
+    const response = await api.fetch('/books/1/report/')
+    expect([response.status, await response.json(), called]).toEqual([200, { books: 1 }, ['failed']])
+    const [find, ...others] = sent.slice(before).map(({ text }) => text)
+    expect([find, others.length]).toEqual([expect.not.stringContaining('for no key update'), 2])
   })
 
   test('returns the updated record', async () => {
