@@ -472,6 +472,28 @@ resources:
   }
 })
 
+test.each(['$user', '$sub'])('a grant to anyone that sets %s is for callers who have signed in', async (variable) => {
+  const owner =
+    variable === '$user' ? '{ type: belongs_to, model: person, nullable: true }' : '{ type: text, nullable: true }'
+  const yaml = `version: 1
+api: { prefix: "" }
+auth: { development: { ann: {} }, user: { model: person, match: name } }
+models:
+  person: { fields: { id: { type: bigint, primary_key: true }, name: { type: string, max: 9, unique: true } } }
+  note: { fields: { id: { type: bigint, primary_key: true }, owner: ${owner} } }
+resources:
+  note: { model: note, path: /notes/, access: [{ to: anyone, may: [create, read], set: { owner: ${variable} } }] }
+`
+  const other = await startTasks({ yaml, checkResponses: false })
+  try {
+    await other.database.query({ text: `insert into person (name) values ('ann')`, values: [] })
+    expect((await other.as(undefined, 'POST', '/notes/', {})).status).toBe(403)
+    expect(await other.as('ann', 'POST', '/notes/', {})).toMatchObject({ status: 201, json: { id: 1 } })
+  } finally {
+    await other.close()
+  }
+})
+
 const CLOSING = `version: 1
 plugins: [./plugin.mjs]
 api: { prefix: "" }

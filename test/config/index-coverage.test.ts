@@ -153,6 +153,23 @@ describe('nothing is reported for', () => {
   ])('%s', async (_name, indexes, resource) => {
     expect(await warningsOf(config(indexes, resource))).toEqual([])
   })
+
+  test('an order that the index of a relation over several fields serves, also if the first is unique', async () => {
+    const yaml = `version: 1
+models:
+  shelf:
+    primary_key: [room, id]
+    fields: { room: { type: string, max: 10 }, id: { type: bigint } }
+  book:
+    fields:
+      id: { type: bigint, primary_key: true }
+      room: { type: string, max: 10, nullable: true, unique: true }
+    relations: { shelf: { model: shelf, fields: [room, id] } }
+resources:
+  book: { model: book, path: /books/, orderable: [room] }
+`
+    expect(await warningsOf(yaml)).toEqual([])
+  })
 })
 
 describe('an unneeded index is reported', () => {
