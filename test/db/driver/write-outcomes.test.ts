@@ -7,6 +7,7 @@ import { type Database, openDatabase } from '../../../src/internal.js'
 import { type Api, startApi } from '../../support/api.js'
 import { ddlOf, specOf } from '../../support/config.js'
 import { openTestDatabase, type TestDatabase, testDatabaseKind } from '../../support/database.js'
+import { createNaps, type Naps } from '../../support/naps.js'
 import { problemOf } from '../../support/problems.js'
 
 const CONFIG = `
@@ -79,6 +80,7 @@ async function startCut(url: string): Promise<Cut> {
 
 describeWithSessions('when the connection to the database breaks', () => {
   let admin: TestDatabase
+  let naps: Naps
   let cut: Cut
   let database: Database
   let api: Api
@@ -92,8 +94,9 @@ describeWithSessions('when the connection to the database breaks', () => {
     )
     api = await startApi(CONFIG, { plugin, database })
     await sql(ddlOf(specOf(CONFIG)))
+    naps = await createNaps(admin)
     await sql(
-      `create function nap() returns trigger language plpgsql as $$ begin perform pg_sleep(0.4); return null; end $$;`,
+      `create function nap_at_commit() returns trigger language plpgsql as $$ begin perform nap(); return null; end $$;`,
     )
   })
   afterAll(async () => {
@@ -106,14 +109,19 @@ describeWithSessions('when the connection to the database breaks', () => {
     jest.resetAllMocks()
     await sql(`truncate books, snippetctl_answers restart identity; insert into books (title) values ('old')`)
   })
-  afterEach(() => sql('drop trigger if exists nap on books'))
+  afterEach(async () => {
+    await naps.end()
+    await sql('drop trigger if exists nap on books')
+  })
 
   const sql = (text: string) => admin.query({ text, values: [] })
   const titles = async () => (await sql('select title from books order by id')).rows.flat()
   /** Has every change sleep while it is being committed. */
-  const sleepAtCommit = () =>
-    sql(`create constraint trigger nap after insert or update or delete on books deferrable initially deferred
-         for each row execute function nap()`)
+  const sleepAtCommit = async () => {
+    await naps.begin()
+    await sql(`create constraint trigger nap after insert or update or delete on books deferrable initially deferred
+               for each row execute function nap_at_commit()`)
+  }
   const asleep = `select 1 from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()`
   const committing = async () => {
     while ((await sql(asleep)).rows.length === 0);
@@ -121,6 +129,7 @@ describeWithSessions('when the connection to the database breaks', () => {
   // The change is visible once its transaction has no id any more, which is some time after its trigger has slept.
   const open = `select 1 from pg_stat_activity where backend_xid is not null and datname = current_database()`
   const committed = async () => {
+    await naps.end()
     while ((await sql(open)).rows.length > 0);
   }
   const UNKNOWN = [504, 'outcome-unknown', null]

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import type { Database } from '../../../src/db/database.js'
 import { openDatabase } from '../../../src/db/open.js'
 import { openTestDatabase, type TestDatabase, testDatabaseKind } from '../../support/database.js'
+import { createNaps } from '../../support/naps.js'
 
 const describeWithSessions = testDatabaseKind() === 'postgres' ? describe : describe.skip
 
@@ -55,27 +56,32 @@ describeWithSessions('quick reads', () => {
 
   test('are retried when their connections are closed', async () => {
     await Promise.all([1, 2, 3].map((value) => database.query(echo(value))))
-    const slow = Array.from({ length: 12 }, (_, index) => ({
+    const naps = await createNaps(admin)
+    await naps.begin()
+    // No more than there are connections.
+    const slow = Array.from({ length: 9 }, (_, index) => ({
       ...quick,
-      text: 'select $1::int from pg_sleep(0.2) as cut_me',
+      text: 'select $1::int from nap() as cut_me',
       values: [String(index)],
     }))
     const answers = Promise.all(slow.map((statement) => database.query(statement)))
     const text = `select count(pg_terminate_backend(pid)) from pg_stat_activity where query like '%cut_me%' and state = 'active' and pid <> pg_backend_pid()`
     for (let cut = 0; cut === 0; ) cut = Number((await admin.query({ text, values: [] })).rows[0]?.[0])
+    await naps.end()
     expect((await answers).map(({ rows }) => Number(rows[0]?.[0]))).toEqual(slow.map((_, index) => index))
   })
 
   test('return results even if they are slow, without delaying others for long', async () => {
     await admin.query({ text: 'create table held (a int); insert into held values (7)', values: [] })
     await Promise.all([1, 2, 3].map((value) => database.query(echo(value))))
-    const slow = { ...quick, name: 'slow', text: 'select a from held, pg_sleep(0.6)', values: [] }
+    const naps = await createNaps(admin)
+    await naps.begin()
+    const slow = { ...quick, name: 'slow', text: 'select a from held, nap()', values: [] }
     const order: string[] = []
-    const answers = [
-      ...[1, 2, 3].map(() => database.query(slow).then(({ rows }) => order.push(`slow ${rows[0]?.[0]}`))),
-      ...[4, 5, 6].map((value) => database.query(echo(value)).then(() => order.push('quick'))),
-    ]
-    await Promise.all(answers)
+    const slowAnswers = [1, 2, 3].map(() => database.query(slow).then(({ rows }) => order.push(`slow ${rows[0]?.[0]}`)))
+    await Promise.all([4, 5, 6].map((value) => database.query(echo(value)).then(() => order.push('quick'))))
+    await naps.end()
+    await Promise.all(slowAnswers)
     expect(order).toEqual(['quick', 'quick', 'quick', 'slow 7', 'slow 7', 'slow 7'])
   })
 
