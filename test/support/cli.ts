@@ -1,6 +1,6 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 
@@ -133,9 +133,13 @@ export interface Project {
 /** Makes a project in a temporary folder. */
 export async function makeProject(files: Readonly<Record<string, string>>): Promise<Project> {
   const folder = await mkdtemp(join(tmpdir(), 'snippetctl-'))
+  let written = 0
   const write = async (path: string, text: string) => {
     await mkdir(dirname(join(folder, path)), { recursive: true })
-    await writeFile(join(folder, path), text)
+    // In one step, because a server that follows its files may read it in between.
+    const part = `${folder}-${(written += 1)}`
+    await writeFile(part, text)
+    await rename(part, join(folder, path))
   }
   for (const [path, text] of Object.entries(files)) await write(path, text)
   return { folder, write, remove: () => rm(folder, { recursive: true, force: true }) }
