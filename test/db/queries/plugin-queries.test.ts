@@ -60,31 +60,31 @@ select setval('books_id_seq', 100)`
 let database: TestDatabase
 let sent: { readonly text: string }[]
 let api: Api
+/** The same with little time for each request. */
+let hasty: Api
 
 beforeAll(async () => {
   database = await openTestDatabase(ddlOf(specOf(YAML)))
   const watch = watchDatabase(database)
   sent = watch.sent
-  api = await startApi(YAML, {
-    database: watch.watched,
-    plugin,
-    checkResponses: false,
-    limits: { handlerTimeout: 1_000 },
-  })
+  const options = { database: watch.watched, plugin, checkResponses: false }
+  api = await startApi(YAML, options)
+  hasty = await startApi(YAML, { ...options, limits: { handlerTimeout: 500 } })
 })
 beforeEach(async () => {
   for (const text of RECORDS.split(';')) await database.query({ text, values: [] })
   sent.length = 0
 })
 afterAll(async () => {
+  await hasty.close()
   await api.close()
   await database.close()
 })
 
 /** Sends a request that does this, and returns its answer. */
-async function run(next: Work, method = 'POST'): Promise<{ readonly status: number; readonly text: string }> {
+async function run(next: Work, on = api): Promise<{ readonly status: number; readonly text: string }> {
   work = next
-  const response = await api.fetch('/run/', { method })
+  const response = await on.fetch('/run/', { method: 'POST' })
   return { status: response.status, text: await response.text() }
 }
 
@@ -448,8 +448,10 @@ describe('models', () => {
 describe('a request after its response', () => {
   test('changes nothing after its deadline', async () => {
     const ended: unknown[] = []
+    let proceed = () => {}
+    const answered = new Promise<void>((resolve) => (proceed = resolve))
     const next: Work = async ({ knex, models }) => {
-      await delay(1_300)
+      await answered
       for (const late of [() => knex('books').del(), () => models.book.query().delete(), () => knex('books')]) {
         await late().then(
           () => ended.push('done'),
@@ -457,7 +459,8 @@ describe('a request after its response', () => {
         )
       }
     }
-    expect((await run(next)).status).toBe(504)
+    expect((await run(next, hasty)).status).toBe(504)
+    proceed()
     while (ended.length < 3) await delay(20)
     expect(ended).toEqual(Array(3).fill(expect.objectContaining({ type: 'timeout' })))
     expect(await titles()).toHaveLength(3)
@@ -483,33 +486,33 @@ describeOnServer('a query that does not finish', () => {
 
   test.each<readonly [string, Work, string]>([
     ['a read', ({ knex }) => knex.raw(HEAVY), 'generate_series'],
-    ['a change', ({ knex }) => knex.raw('insert into authors (name) select pg_sleep(4)::text'), 'pg_sleep'],
-    ['a model', ({ models }) => models.author.query().whereRaw('pg_sleep(4) is not null'), 'pg_sleep'],
+    ['a change', ({ knex }) => knex.raw('insert into authors (name) select pg_sleep(3600)::text'), 'pg_sleep'],
+    ['a model', ({ models }) => models.author.query().whereRaw('pg_sleep(3600) is not null'), 'pg_sleep'],
     [
       'a query in a transaction',
-      ({ transaction }) => transaction(({ knex }) => knex.raw('select pg_sleep(4)')),
+      ({ transaction }) => transaction(({ knex }) => knex.raw('select pg_sleep(3600)')),
       'pg_sleep',
     ],
   ])('is cancelled on the server with its request, and named in the log: %s', async (_what, next, word) => {
-    let failure: unknown
+    let fail: (error: unknown) => void
+    const failure = new Promise((resolve) => (fail = resolve))
     const { status } = await run(async (context) => {
       try {
         await next(context)
       } catch (error) {
-        failure = error
+        fail(error)
         throw error
       }
-    })
+    }, hasty)
     expect(status).toBe(504)
-    await delay(300)
-    expect(failure).toMatchObject({ type: 'timeout' })
-    expect(await active(word)).toBe(0)
-    const entry = api.logged.findLast(({ event }) => event === 'failure')
+    expect(await failure).toMatchObject({ type: 'timeout' })
+    while ((await active(word)) > 0) await delay(5)
+    const entry = hasty.logged.findLast(({ event }) => event === 'failure')
     expect(entry).toMatchObject({ type: 'timeout', statement: expect.stringContaining(word) })
   })
 
   test('leaves connections usable for others', async () => {
-    await Promise.all(Array.from({ length: 5 }, () => run(({ knex }) => knex.raw(HEAVY))))
+    await Promise.all(Array.from({ length: 5 }, () => run(({ knex }) => knex.raw(HEAVY), hasty)))
     for (let at = 0; at < 30; at++) expect((await run(({ knex }) => knex('books').count())).status).toBe(200)
   })
 })
