@@ -211,7 +211,7 @@ describe('nothing is stored for a request', () => {
   const onServer = testDatabaseKind() === 'postgres' ? test : test.skip
   onServer('whose connection is terminated before its commit', async () => {
     const kill =
-      'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()'
+      'select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()'
     afterCreate.mockImplementationOnce(async () => void (await api.database.query({ text: kill, values: [] })))
     expect((await post({ title: 'One' })).status).toBe(503)
     expect(await counts()).toEqual([0, 0])

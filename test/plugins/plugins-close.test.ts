@@ -135,8 +135,11 @@ async function until(holds: () => boolean): Promise<void> {
 describe('onClose', () => {
   test('runs after the last response, the last registered first, with the database still open', async () => {
     const events: string[] = []
+    let arrived = () => {}
+    const arrival = new Promise<void>((settle) => (arrived = settle))
     const { service, url } = await serve((app) => {
       app.route('GET', '/slow/', 'slow', async () => {
+        arrived()
         await delay(50)
         events.push('answered')
         return { status: 200, body: {} }
@@ -151,7 +154,7 @@ describe('onClose', () => {
       })
     })
     const slow = fetch(`${url}/api/slow/`)
-    await delay(20)
+    await arrival
     await Promise.all([service.drain(), service.drain(), slow])
     expect(events).toEqual(['answered', 'second', 'first'])
   })
