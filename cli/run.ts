@@ -1,6 +1,7 @@
+import { getSystemErrorMap } from 'node:util'
 import { CommanderError } from 'commander'
 import { DatabaseRejected, MigrationError, Problem } from '../src/internal.js'
-import { type CliContext, createContext, type Lifecycle, type Surroundings } from './context.js'
+import { type CliContext, createContext, type Lifecycle, shownPath, type Surroundings } from './context.js'
 import { type ExitCode, Failure, Finished } from './failure.js'
 import { createProgram } from './program.js'
 
@@ -19,10 +20,10 @@ function report(context: CliContext, error: unknown): ExitCode {
   if (error instanceof Finished) return error.code
   // Commander has already printed the message or the help.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
-  const known = EXPECTED.map((explain) => explain(error)).find((explained) => explained !== undefined)
+  const known = EXPECTED.map((explain) => explain(error, context)).find((explained) => explained !== undefined)
   const { messages, help, code } = known ?? unexpected(context, error)
   const { colors, line } = context.err
-  const stack = known === undefined ? error : error instanceof Error && error.cause
+  const stack = known === undefined || isOfFile(error) ? error : error instanceof Error && error.cause
   if (context.debug && stack instanceof Error) line(colors.dim(stack.stack ?? ''))
   for (const message of messages) line(`${colors.red('error:')} ${message}`)
   for (const text of help) line(`  ${colors.cyan('= help:')} ${text}`)
@@ -36,7 +37,7 @@ interface Explained {
 }
 
 /** Expected errors, each with the way it is printed. */
-const EXPECTED: readonly ((error: unknown) => Explained | undefined)[] = [
+const EXPECTED: readonly ((error: unknown, context: CliContext) => Explained | undefined)[] = [
   (error) => (error instanceof Failure ? { messages: [error.message], help: error.help, code: error.code } : undefined),
   (error) => (error instanceof DatabaseRejected ? { messages: [error.message], help: error.help, code: 2 } : undefined),
   (error) => (error instanceof MigrationError ? { messages: error.errors, help: error.help, code: 2 } : undefined),
@@ -44,9 +45,38 @@ const EXPECTED: readonly ((error: unknown) => Explained | undefined)[] = [
     error instanceof Problem && DATABASE_FAILURES.has(error.type)
       ? { messages: [error.message], help: ['see the state of the database: snippetctl doctor'], code: 2 }
       : undefined,
+  (error, context) => (isOfFile(error) ? explainFileError(context, error) : undefined),
 ]
 
 const DATABASE_FAILURES: ReadonlySet<string> = new Set(['unavailable', 'timeout', 'outcome_unknown'])
+
+/** An error of the file system about one file or folder. */
+interface FileError extends NodeJS.ErrnoException {
+  readonly path: string
+  readonly syscall: string
+}
+
+function isOfFile(error: unknown): error is FileError {
+  const { path, syscall, errno } = error instanceof Error ? (error as NodeJS.ErrnoException) : {}
+  return path !== undefined && syscall !== undefined && errno !== undefined && !syscall.startsWith('spawn')
+}
+
+function explainFileError(context: CliContext, { path, syscall, code = '', errno = 0 }: FileError): Explained {
+  const [, reason] = getSystemErrorMap().get(errno) ?? [code, code]
+  const help = FILE_HELP.get(code) ?? (context.debug ? [] : ['see where it comes from with --debug'])
+  return { messages: [`${shownPath(context, path)}: ${reason} (${code} from ${syscall})`], help, code: 2 }
+}
+
+const NO_PERMISSION = ['the user that runs this command needs the permission to read and write there']
+const FULL = ['free some space on the disk, and run it again']
+const FILE_HELP: ReadonlyMap<string, readonly string[]> = new Map([
+  ['EACCES', NO_PERMISSION],
+  ['EPERM', NO_PERMISSION],
+  ['EROFS', ['the file system is read-only: mount it for writing, or choose another folder']],
+  ['ENOSPC', FULL],
+  ['EDQUOT', FULL],
+  ['EMFILE', ['raise the number of files that a process may have open: ulimit -n']],
+])
 
 function unexpected({ debug }: CliContext, error: unknown): Explained {
   const help = debug ? [] : ['run it again with --debug for the stack, and report it']

@@ -1,6 +1,7 @@
-import { mkdir, readdir, writeFile } from 'node:fs/promises'
+import { mkdir, readdir } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import type { Command } from 'commander'
+import { createWhole } from '../../src/internal.js'
 import type { CliContext } from '../context.js'
 import { type ExitCode, Failure } from '../failure.js'
 import { alignColumns, firstOf } from '../output.js'
@@ -43,7 +44,7 @@ async function makeProject(context: CliContext, given: string, { empty, js }: Ne
   for (const { path, text } of files) {
     await mkdir(dirname(join(folder, path)), { recursive: true })
     // Fails if the file was created in the meantime.
-    await writeFile(join(folder, path), text, { flag: 'wx' })
+    await createWhole(join(folder, path), text)
   }
   const shown = relative(context.cwd, folder)
   const { colors, line } = context.err

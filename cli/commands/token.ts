@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile } from 'node:fs/promises'
 import { join, parse } from 'node:path'
 import { type Command, Option } from 'commander'
-import { type AppSpec, keysOf, makeIssuerKey, type SigningKey, signToken } from '../../src/internal.js'
+import { type AppSpec, createWhole, keysOf, makeIssuerKey, type SigningKey, signToken } from '../../src/internal.js'
 import { type CliContext, type CommonOptions, requireSpec, shownPath } from '../context.js'
 import { type ExitCode, Failure } from '../failure.js'
 import { type CallerOptions, readCaller, withCallerOptions } from '../project/access/caller.js'
@@ -73,7 +73,7 @@ async function signingKey(
     ? await makeIssuerKey(algorithms[0] ?? 'ES256')
     : readKey(await readFile(secret, 'utf8'), shownPath(context, secret))
   const write = (path: string, value: unknown, mode: number) =>
-    writeFile(path, `${JSON.stringify(value, undefined, 2)}\n`, { mode, flag: 'wx' })
+    createWhole(path, `${JSON.stringify(value, undefined, 2)}\n`, { mode })
   if (isNew) {
     await mkdir(dir, { recursive: true })
     await write(secret, key, 0o600)

@@ -3,6 +3,7 @@ import { rmSync } from 'node:fs'
 import { mkdir, open, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import process from 'node:process'
+import { ofFile } from '../../src/internal.js'
 
 /** A file that is written next to its final path and renamed, so that it is never incomplete. Only its owner can read it. */
 export interface WholeFile {
@@ -18,12 +19,15 @@ export async function openWhole(file: string, part = `${file}.${randomUUID()}.pa
   const handle = await open(part, 'wx', 0o600)
   const removePart = () => rmSync(part, { force: true })
   process.on('exit', removePart)
+  const fail = (error: unknown) => {
+    throw ofFile(error, file)
+  }
   return {
-    write: (data) => handle.writeFile(data),
+    write: (data) => handle.writeFile(data).catch(fail),
     async finish() {
       await handle.sync()
       await handle.close()
-      await rename(part, file)
+      await rename(part, file).catch(fail)
       process.off('exit', removePart)
     },
     async discard() {

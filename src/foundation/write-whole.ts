@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import { constants, copyFile, link, open, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
-import type { Stats } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 
 /**
@@ -12,18 +11,24 @@ export async function writeWhole(file: string, content: string | Uint8Array): Pr
   const old = await stat(target).catch(() => undefined)
   // A pipe or a device, such as /dev/stdout, cannot be replaced.
   if (old && !old.isFile()) return writeFile(target, content)
-  await withDraft(target, content, old, (draft) => rename(draft, target)).catch((error: NodeJS.ErrnoException) => {
-    if (old && IN_PLACE.has(String(error.code))) return writeFile(target, content)
-    throw error
-  })
+  await withDraft(target, content, { mode: 0o666, old }, (draft) => rename(draft, target)).catch(
+    (error: NodeJS.ErrnoException) => {
+      if (old && IN_PLACE.has(String(error.code))) return writeFile(target, content)
+      throw error
+    },
+  )
 }
 
 /** The errors for a file that can be written but not replaced: it is a mount by itself, or its folder is read-only. */
 const IN_PLACE: ReadonlySet<string> = new Set(['EBUSY', 'EACCES', 'EPERM', 'EROFS', 'EXDEV'])
 
 /** Writes a new file in the same way. @throws an error with the code EEXIST if the file exists */
-export async function createWhole(file: string, content: string | Uint8Array): Promise<void> {
-  await withDraft(file, content, undefined, (draft) =>
+export async function createWhole(
+  file: string,
+  content: string | Uint8Array,
+  { mode = 0o666 }: { readonly mode?: number } = {},
+): Promise<void> {
+  await withDraft(file, content, { mode }, (draft) =>
     link(draft, file).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'EEXIST') throw error
       // The file system has no hard links.
@@ -32,15 +37,21 @@ export async function createWhole(file: string, content: string | Uint8Array): P
   )
 }
 
+interface Kept {
+  readonly mode: number
+  /** The owner and the permissions that the file keeps. */
+  readonly old?: { readonly uid: number; readonly gid: number; readonly mode: number } | undefined
+}
+
 async function withDraft(
   file: string,
   content: string | Uint8Array,
-  old: Stats | undefined,
+  { mode, old }: Kept,
   place: (draft: string) => Promise<void>,
 ): Promise<void> {
   const draft = join(dirname(file), `.${basename(file)}.${randomUUID()}`)
   try {
-    const handle = await open(draft, 'wx')
+    const handle = await open(draft, 'wx', mode)
     try {
       if (old) {
         // Not every user may keep the owner, and not every file system has permissions.
@@ -53,7 +64,14 @@ async function withDraft(
       await handle.close()
     }
     await place(draft)
+  } catch (error) {
+    throw ofFile(error, file)
   } finally {
     await rm(draft, { force: true })
   }
+}
+
+/** Returns an error of the file system with the file that users know as its path: that of a failed `write` has none. */
+export function ofFile(error: unknown, path: string): unknown {
+  return error instanceof Error ? Object.assign(error, { path }) : error
 }

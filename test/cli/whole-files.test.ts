@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { chmod, readdir, readFile, rename, stat, symlink } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import {
   BOOKS,
@@ -17,7 +17,10 @@ import { withFullDisk } from '../support/servers.js'
 const LIMIT = 4096
 const LONG = `${BOOKS}${'# A line of many.\n'.repeat(LIMIT / 16)}`
 const INSERT = "insert into books (title, pages) values ('One', 1);\n"
-const FAILED = { status: 2, stderr: expect.stringMatching(/EFBIG/) }
+const failed = (path: string) => ({
+  status: 2,
+  stderr: expect.stringMatching(new RegExp(`^error: ${path}: file too large \\(EFBIG from write\\)\n`)),
+})
 
 let project: Project
 
@@ -32,8 +35,8 @@ const list = async (folder = '.') =>
   (await readdir(join(project.folder, folder))).filter((name) => name !== '.snippetctl')
 
 /** Runs the command where files can have some kilobytes only. */
-function runOnFullDisk(...args: readonly string[]) {
-  const [command, ...rest] = withFullDisk([process.execPath, COMMAND, ...args], LIMIT)
+function runOnFullDisk(args: readonly string[], limit = LIMIT) {
+  const [command, ...rest] = withFullDisk([process.execPath, COMMAND, ...args], limit)
   const { status, stderr } = spawnSync(command, rest, { cwd: project.folder, env: inherited(), encoding: 'utf8' })
   return { status, stderr }
 }
@@ -43,7 +46,7 @@ describe('on a full disk', () => {
     ['add resource', ['add', 'resource', 'author', 'name:string']],
     ['plan --rename', ['migrate', 'plan', '--rename', 'books.name:title']],
   ])('%s leaves resources.yaml as it was', async (_what, args) => {
-    expect(runOnFullDisk(...args)).toMatchObject(FAILED)
+    expect(runOnFullDisk(args)).toMatchObject(failed('resources.yaml'))
     expect(await read('resources.yaml')).toBe(LONG)
     expect(await list()).toEqual(['resources.yaml'])
   })
@@ -54,15 +57,23 @@ describe('on a full disk', () => {
     await project.write('migrations/0002_rows.sql', `-- up\n${INSERT.repeat(60)}`)
     await project.write('migrations/0003_rows.sql', `-- up\n${INSERT.repeat(60)}`)
     const files = await list('migrations')
-    expect(runOnFullDisk('migrate', 'squash')).toMatchObject(FAILED)
+    expect(runOnFullDisk(['migrate', 'squash'])).toMatchObject(failed('migrations/\\S+.sql'))
     expect(await list('migrations')).toEqual(files)
   })
 
   test('plan --write leaves no part of a migration', async () => {
     const fields = Array.from({ length: 120 }, (_, at) => `      field_${at}: { type: string, max: 100 }\n`)
     await project.write('resources.yaml', BOOKS.replace('    fields:\n', `    fields:\n${fields.join('')}`))
-    expect(runOnFullDisk('migrate', 'plan', '--write', 'books')).toMatchObject(FAILED)
+    expect(runOnFullDisk(['migrate', 'plan', '--write', 'books'])).toMatchObject(failed('migrations/0001_books.sql'))
     expect(await list('migrations')).toEqual([])
+  })
+
+  test('new leaves no part of a file', async () => {
+    const { status, stderr } = runOnFullDisk(['new', 'cut'], LIMIT / 4)
+    expect({ status, stderr }).toMatchObject(failed('cut/\\S+'))
+    const [, cut = ''] = /^error: (\S+):/.exec(stderr) ?? []
+    expect((await readdir(join(project.folder, cut, '..'))).filter((name) => name.includes(basename(cut)))).toEqual([])
+    expect(await read('cut/resources.yaml')).toContain('version: 1')
   })
 })
 
@@ -73,6 +84,16 @@ test('dump writes its file although a killed one with the same process id left a
   const { status, stderr } = spawnSync('sh', ['-c', dump], { cwd: project.folder, env: inherited(), encoding: 'utf8' })
   expect({ status, stderr }).toMatchObject({ status: 0, stderr: expect.stringContaining('0 records') })
   expect(await read('b.ndjson')).toBe('')
+})
+
+test('an error of the file system names the file', async () => {
+  await project.write('migrations', 'a file, not a folder')
+  const { code, stderr } = await runInHost(['migrate', 'plan', '--write', 'books'], { cwd: project.folder })
+  expect({ code, stderr }).toEqual({
+    code: 2,
+    stderr:
+      'error: migrations: not a directory (ENOTDIR from scandir)\n  = help: see where it comes from with --debug\n',
+  })
 })
 
 test('a change of resources.yaml keeps its permissions and the link to it', async () => {
