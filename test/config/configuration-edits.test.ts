@@ -242,6 +242,10 @@ describe('a resource', () => {
     ['has its models inside braces', 'version: 1\nmodels: {\n  book: { fields: { id: { type: bigint } } } }\n'],
     ['has its resources on one line', `version: 1\nresources: { book: { model: book, path: /books/ } }\n`],
     ['has an empty mapping of models', 'version: 1\nmodels: {}\n'],
+    [
+      'marks its models with `?`',
+      'version: 1\nmodels:\n  ? book\n  : fields: { id: { type: bigint, primary_key: true } }\n',
+    ],
   ])('is not written into a file that %s', (_what, text) => {
     expect(declareResource(text, FILE, author)).toBeUndefined()
   })
@@ -274,6 +278,12 @@ describe('a former name', () => {
       'book.null:pages',
       `  book:\n    fields:\n${KEY}      pages: { type: integer }\n`,
       `  book:\n    fields:\n${KEY}      pages: { renamed_from: "null", type: integer }\n`,
+    ],
+    [
+      'of a column with a name of the maximum length',
+      `book.${'x'.repeat(63)}:pages`,
+      `  book:\n    fields:\n${KEY}      pages: { type: integer }\n`,
+      `  book:\n    fields:\n${KEY}      pages: { renamed_from: ${'x'.repeat(63)}, type: integer }\n`,
     ],
     [
       'of a column with a control character',

@@ -38,8 +38,9 @@ function blockOf({ members }: Addition, indent: string, lineEnd: string): string
 /** Writes the mapping at the end of the file. */
 function appendMapping(text: string, addition: Addition): string {
   const lineEnd = lineEndOf(text)
-  const start = text.replace(/\s*$/, '')
-  return `${start}${start === '' ? '' : lineEnd}${lineEnd}${addition.key}:${lineEnd}${blockOf(addition, '  ', lineEnd)}`
+  const start = text.trimEnd()
+  const gap = start === '' ? '' : lineEnd + lineEnd
+  return `${start}${gap}${addition.key}:${lineEnd}${blockOf(addition, '  ', lineEnd)}`
 }
 
 /** The place after the last member of a mapping. */

@@ -62,8 +62,8 @@ function remove(text: string, document: ConfigDocument, { path, keys, key }: Rem
   const before = lineBefore(text, start)
   if (!isFlow(text, document, path)) {
     const newline = text.indexOf('\n', to)
-    const isAlone = /^ *$/.test(before) && newline >= 0
-    return isAlone ? text.slice(0, start - before.length) + text.slice(newline + 1) : undefined
+    const rest = newline < 0 ? '' : text.slice(newline + 1)
+    return /^ *$/.test(before) ? text.slice(0, start - before.length) + rest : undefined
   }
   const place = keys.indexOf(key)
   const next = keys[place + 1]

@@ -2,8 +2,9 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from '@jest/globals'
 import { appendMembers } from '../../../src/config/edit/append-members.js'
-import { setSetting } from '../../../src/config/edit/edit-field.js'
+import { commentField, setSetting } from '../../../src/config/edit/edit-field.js'
 import { addIndex, addRelation, commentIndex } from '../../../src/config/edit/edit-index.js'
+import type { Json } from '../../../src/foundation/json.js'
 import { projectPerTest } from '../../support/project-per-test.js'
 
 const project = projectPerTest()
@@ -205,6 +206,14 @@ test.each<[what: string, before: string, after: string]>([
   expect(addIndex(config(before), 'resources.yaml', 'one', '[a]')).toBe(config(after))
 })
 
+test('nothing is added to a model that is not there, nor an index to one whose indexes are not a list', () => {
+  const add = (edit: typeof addIndex, model: string, added: string) =>
+    edit(config(model + FIELDS), 'resources.yaml', 'one', added)
+  expect(add(addIndex, '  two:\n', '[a]')).toBeUndefined()
+  expect(add(addRelation, '  two:\n', 'two: { model: two, fields: [a, b] }')).toBeUndefined()
+  expect(add(addIndex, '  one:\n    indexes:\n', '[a]')).toBeUndefined()
+})
+
 test('an index is commented with its lines, the only one with its list, and one that shares a line is left', () => {
   const gone = (text: string, at: number) =>
     commentIndex(config(text), 'resources.yaml', { model: 'one', at, reason: 'gone' })
@@ -214,9 +223,9 @@ test('an index is commented with its lines, the only one with its list, and one 
       `  one:\n    indexes:\n      # gone:\n      # - fields: [b]\n      #   unique: true\n      - [a]\n${FIELDS}`,
     ),
   )
-  expect(gone(`  one:\n    indexes:\n      - [a]\n${FIELDS}`, 0)).toBe(
-    config(`  one:\n    # gone:\n    # indexes:\n    #   - [a]\n${FIELDS}`),
-  )
+  const one = `  one:\n    indexes:\n      - [a]\n${FIELDS}`
+  expect(gone(one, 0)).toBe(config(`  one:\n    # gone:\n    # indexes:\n    #   - [a]\n${FIELDS}`))
+  expect(gone(one, 1)).toBeUndefined()
   expect(gone(`  one:\n    indexes: [[a], [b]]\n${FIELDS}`, 0)).toBeUndefined()
   expect(gone(two, 2)).toBeUndefined()
 })
@@ -256,6 +265,62 @@ test.each([
   expect(setSetting(config(before + after), 'resources.yaml', place, { key: 'max', value: 5 })).toBe(
     config(before + added + after),
   )
+})
+
+const A = { model: 'one', field: 'a' }
+
+test.each<[what: string, before: string, after: string]>([
+  ['within braces', '      a: { max: 5, type: string, pattern: x }\n', '      a: { type: string, pattern: x }\n'],
+  ['at the end of braces', '      a: { type: string, max: 5 }\n', '      a: { type: string }\n'],
+  ['on a line', '      a:\n        max: 5 # at most\n        type: string\n', '      a:\n        type: string\n'],
+  ['at the end of a file', '      a:\n        type: string\n        max: 5', '      a:\n        type: string\n'],
+])('a setting is removed %s', (_what, before, after) => {
+  const text = (field: string) => `version: 1\nmodels:\n  one:\n    fields:\n${field}`
+  expect(setSetting(text(before), 'resources.yaml', A, { key: 'max', value: undefined })).toBe(text(after))
+})
+
+test.each<[what: string, field: string]>([
+  ['is not there', '      b: { type: string, max: 5 }\n'],
+  ['marks it with `?`', '      a:\n        ? max\n        : 5\n'],
+  ['has nothing else', '      a: { max: 5 }\n'],
+])('a setting of a field that %s is neither removed nor added', (_what, field) => {
+  const set = (key: string, value: Json | undefined) =>
+    setSetting(config(`  one:\n    fields:\n${field}`), 'resources.yaml', A, { key, value })
+  expect(set('max', undefined)).toBeUndefined()
+  if (!field.includes('{ max')) expect(set('min', 1)).toBeUndefined()
+})
+
+test.each<[what: string, before: string, after: string | undefined]>([
+  [
+    'with its lines and comments',
+    '      a: # one\n        type: string\n\n        max: 5 # five\n',
+    '      # gone:\n      # a: # one\n      #   type: string\n\n      #   max: 5 # five\n',
+  ],
+  ['at the end of a file', '      a: { type: string }', '      # gone:\n      # a: { type: string }'],
+  ['unless it is not there', '      b: { type: string }\n', undefined],
+  ['unless another one precedes it', '      { b: { type: string }, a: { type: string }\n      }\n', undefined],
+  ['unless another one follows it', '      {\n      a: { type: string }, b: { type: string } }\n', undefined],
+])('a field is commented %s', (_what, before, after) => {
+  const text = (field: string) => `version: 1\nmodels:\n  one:\n    fields:\n${field}`
+  expect(commentField(text(before), 'resources.yaml', A, 'gone')).toBe(after && text(after))
+})
+
+test.each([
+  ['the end of the file', '', ''],
+  ['a blank line', '\nplugins: []\n', '\nplugins: []\n'],
+  ['another line', 'plugins: []\n', '\nplugins: []\n'],
+])('members of several lines have one blank line before and after them: %s', (_what, rest, after) => {
+  const models = 'models:\n  a:\n    c: 1\n'
+  for (const lines of [(text: string) => text, (text: string) => text.replaceAll('\n', '\r\n')])
+    expect(
+      appendMembers(lines(models + rest), 'resources.yaml', [
+        { key: 'models', members: ['b:\n  d: 2\n', 'c:\n  d: 3\n'] },
+      ]),
+    ).toBe(lines(`${models}\n  b:\n    d: 2\n\n  c:\n    d: 3\n${after}`))
+})
+
+test('a mapping is the start of an empty file', () => {
+  expect(appendMembers('', 'resources.yaml', [{ key: 'models', members: ['a: 1'] }])).toBe('models:\n  a: 1\n')
 })
 
 test.each([
