@@ -2,7 +2,7 @@ import { FORBIDDEN_NAMES } from './json.js'
 import { Problem } from './problem.js'
 
 const DEPTH = 32
-const MEMBERS = 1_000
+const MEMBERS = 2_000
 const MEMBERS_IN_ALL = 10_000
 
 export const QUOTE = 0x22

@@ -177,7 +177,7 @@ export function modelSchema(): JsonSchema {
         'primary_key: [order, product]',
       ),
       fields: doc(
-        fieldsNamed(fieldSchema(), { minProperties: 1, maxProperties: 500 }),
+        fieldsNamed(fieldSchema(), { minProperties: 1, maxProperties: 1600 }),
         'The fields, in the order of responses.',
         'fields:\n  id: { type: bigint, primary_key: true }\n  title: { type: string, max: 100 }',
       ),

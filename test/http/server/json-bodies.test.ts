@@ -38,7 +38,7 @@ describe('a body', () => {
     ['a number beyond the range of a float', '{"a":1e400}'],
     ['numeric keys', '{"2":0,"1":0}'],
     ['the maximum depth', nested(32)],
-    ['the maximum number of keys', `{${keys(1_000)}}`],
+    ['the maximum number of keys', `{${keys(2_000)}}`],
     ['a key of 100,000 characters', `{"${'k'.repeat(100_000)}":1}`],
   ])('is accepted: %s', (_what, text) => {
     const body = readJsonBody(Buffer.from(text))
@@ -105,8 +105,8 @@ describe('a body', () => {
     ['33 levels', nested(33), 'the body is nested deeper than 32 levels'],
     ['40,000 levels', nested(40_000), 'the body is nested deeper than 32 levels'],
     ['100,000 unclosed levels', '{"a":'.repeat(100_000), 'the body is nested deeper than 32 levels'],
-    ['1,001 keys', `{${keys(1_001)}}`, 'the body has more than 1000 keys in one object'],
-    ['100,001 keys', `{${keys(100_001)}}`, 'the body has more than 1000 keys in one object'],
+    ['2,001 keys', `{${keys(2_001)}}`, 'the body has more than 2000 keys in one object'],
+    ['100,001 keys', `{${keys(100_001)}}`, 'the body has more than 2000 keys in one object'],
     ['10,001 keys in all', `{"a":[${Array(11).fill(`{${keys(1_000)}}`)}]}`, 'the body has more than 10000 keys'],
   ])('is rejected: %s', (_what, text, message) => {
     expect(rejection(text)).toBe(message)
