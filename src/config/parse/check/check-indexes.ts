@@ -1,8 +1,7 @@
-import type { Typed } from '../../../fields/field-type.js'
 import type { Json } from '../../../foundation/json.js'
 import { iexact } from '../../../lookups/iexact.js'
 import { lookupsOfType, splitParameter } from '../../../lookups/index.js'
-import type { IndexMethod } from '../../model-spec.js'
+import { canHave, PURPOSE } from '../../indexes/index-methods.js'
 import { type IndexMapping, type IndexYaml, itemsOf, membersOf } from '../../schema/yaml-shape.js'
 import { describe, show } from '../../words.js'
 import { findValue, type Path } from '../../yaml/located.js'
@@ -82,7 +81,7 @@ function checkMapping(model: ModelDraft, index: IndexMapping, { at, ...context }
     const message = 'an index of the kind `hash` has one field'
     report.add({ ...place, code: 'SC304', message, help: ['declare one for each field, or remove `using`'] })
   } else {
-    const wrong = typed.find((field) => !MADE_FOR[using](field))
+    const wrong = typed.find(({ type }) => !canHave(using, type))
     if (wrong) {
       const message = `an index of the kind \`${using}\` cannot have ${show(wrong.name)}, which is of the type \`${wrong.type.name}\``
       report.add({ ...place, code: 'SC315', message, help: [`\`${using}\` is for ${PURPOSE[using]}`] })
@@ -90,27 +89,6 @@ function checkMapping(model: ModelDraft, index: IndexMapping, { at, ...context }
   }
   for (const [name, value] of membersOf(findValue(index as unknown as Json, ['where'])))
     checkCondition(model, { name, value, path: [...at, 'where', name] }, { drafts, report, validate })
-}
-
-function isCompared({ type }: Typed): boolean {
-  return type.comparisons.includes('equality')
-}
-
-/** Whether an index of a kind can have a field. For columns that are shown only as text, PostgreSQL decides. */
-const MADE_FOR: Readonly<Record<IndexMethod, (field: Typed) => boolean>> = {
-  btree: () => true,
-  hash: isCompared,
-  brin: ({ type }) => type.orderable,
-  gin: (field) => !isCompared(field),
-  gist: ({ type }) => type.readOnly === true,
-}
-
-const PURPOSE: Readonly<Record<IndexMethod, string>> = {
-  btree: 'values that have an order',
-  hash: 'values that are compared for equality',
-  brin: 'values that grow with the time of creation',
-  gin: 'lists and JSON',
-  gist: 'ranges and points',
 }
 
 interface ConditionPlace {

@@ -1,5 +1,9 @@
+import { canHave } from '../../../config/indexes/index-methods.js'
 import { INDEX_METHODS, type IndexMethod } from '../../../config/model-spec.js'
+import type { FieldType } from '../../../fields/field-type.js'
 import { fieldType } from '../../../fields/index.js'
+import { choice } from '../../../fields/types/choice.js'
+import { belongsTo } from '../../../fields/types/relation.js'
 import type { Json } from '../../../foundation/json.js'
 import { iexact } from '../../../lookups/iexact.js'
 import { parameterOf } from '../../../lookups/index.js'
@@ -21,8 +25,8 @@ export interface IndexSettings {
 /** A field for a column. */
 export type IndexedField = Pick<ChosenField, 'name' | 'words'>
 
-function typeOf({ words }: IndexedField): string {
-  return String(words.find(([word]) => word === 'type')?.[1])
+function typeOf({ words }: IndexedField): FieldType | undefined {
+  return fieldType(String(words.find(([word]) => word === 'type')?.[1]))
 }
 
 const NAME = String.raw`(?:[a-z_][a-z0-9_]*|"(?:[^"]|"")+")`
@@ -70,7 +74,7 @@ function readSpecialIndex(
   const keys = list.split(', ').map((key) => readKey(key, fields))
   const where = condition === undefined ? {} : readConditions(condition, { columns, fields })
   if (using === undefined || where === undefined || (using !== 'btree' && unique !== undefined)) return undefined
-  if (!keys.every((key) => key !== undefined)) return undefined
+  if (!keys.every((key) => key !== undefined) || !keys.every(({ field }) => fits(using, field))) return undefined
   const ignoresCase = keys.some(({ lowered }) => lowered)
   // `ignore_case` applies to every text of the index.
   if (ignoresCase && (using !== 'btree' || keys.some(({ field, lowered }) => lowered !== isText(field))))
@@ -84,9 +88,14 @@ function readSpecialIndex(
   }
 }
 
+function fits(using: IndexMethod, field: IndexedField): boolean {
+  const type = typeOf(field)
+  return type !== undefined && canHave(using, type)
+}
+
 function isText(field: IndexedField): boolean {
-  const found = fieldType(typeOf(field))
-  return found !== undefined && iexact.isOffered(found)
+  const type = typeOf(field)
+  return type !== undefined && iexact.isOffered(type)
 }
 
 function readKey(key: string, fields: ReadonlyMap<string, IndexedField>) {
@@ -117,11 +126,11 @@ function readCondition(text: string, { columns, fields }: Known): readonly [stri
   const [, name = '', bare, quoted, cast] = EQUAL.exec(text) ?? []
   const column = find(columns, unquote(name))
   const field = fields.get(unquote(name))
-  if (!column || !field || typeOf(field) === 'belongs_to') return undefined
+  if (!column || !field || typeOf(field)?.name === belongsTo.name) return undefined
   if (bare !== undefined) {
     const type = bare === 'true' || bare === 'false' ? 'boolean' : 'integer'
     return column.type === type ? [field.name, JSON.parse(bare) as Json] : undefined
   }
   const isPrinted = cast === column.type || (cast === 'text' && column.type.startsWith('character varying'))
-  return isPrinted && (isText(field) || typeOf(field) === 'choice') ? [field.name, quoted ?? ''] : undefined
+  return isPrinted && (isText(field) || typeOf(field)?.name === choice.name) ? [field.name, quoted ?? ''] : undefined
 }

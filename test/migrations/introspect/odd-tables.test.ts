@@ -1,0 +1,45 @@
+import { expect, test } from '@jest/globals'
+import { projectPerTest } from '../../support/project-per-test.js'
+
+const project = projectPerTest()
+const { run, sql: given } = project
+
+interface Case {
+  readonly sql: string
+  /** Texts that `introspect` reports; by default none. */
+  readonly left?: readonly string[]
+  /** Texts of the file that it writes. */
+  readonly file?: readonly string[]
+}
+
+const CASES: Readonly<Record<string, Case>> = {
+  'a hash index over a column that is shown as text': {
+    sql: `create table notes (id integer primary key, label name, body text);
+      create index on notes using hash (label); create index on notes using hash (body)`,
+    file: ['indexes:\n      - { fields: [body], using: hash }\n\n'],
+  },
+}
+
+test.each(Object.entries(CASES))('%s', async (_name, { sql, left = [], file = [] }) => {
+  await given(sql)
+  const { stdout: text } = await run('introspect', '--print')
+  for (const part of file) expect(text).toContain(part)
+  const report = await run('introspect')
+  expect(report.code).toBe(0)
+  for (const line of left) expect(report.stderr).toContain(`left  ${line}`)
+  expect(await run('check')).toMatchObject({ code: 0, stdout: expect.not.stringContaining('warning') })
+  expect(await run('check', '--database')).toMatchObject({ code: 0, stdout: expect.not.stringContaining('warning') })
+  expect(await run('introspect', '--update')).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining('nothing to change'),
+  })
+  expect(await run('migrate', 'plan', '--exit-code')).toMatchObject({ code: 0 })
+})
+
+test.each(Object.entries(CASES))('%s, for migrations of the project', async (_name, { sql }) => {
+  await given(sql)
+  const report = await run('introspect', '--manage')
+  expect(report).toMatchObject({ code: 0, stderr: expect.not.stringContaining('differs') })
+  expect(await run('check')).toMatchObject({ code: 0, stdout: expect.not.stringContaining('warning') })
+  expect(await run('migrate', 'plan', '--exit-code')).toMatchObject({ code: 0 })
+})
