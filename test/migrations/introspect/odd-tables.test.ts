@@ -18,6 +18,30 @@ const CASES: Readonly<Record<string, Case>> = {
       create index on notes using hash (label); create index on notes using hash (body)`,
     file: ['indexes:\n      - { fields: [body], using: hash }\n\n'],
   },
+  'a relation to a computed primary key': {
+    sql: `create table shelves (place integer not null unique, label integer generated always as (place * 2) stored primary key);
+      create table books (id integer primary key, shelf integer references shelves)`,
+    left: [
+      'books.shelf: no relation: the key label is computed; nothing can be added: the field shows the value, and the foreign key stays as it is',
+    ],
+    file: ['shelf: { type: integer, nullable: true }'],
+  },
+  'a computed primary key, and no other': {
+    sql: `create table shelves (place integer not null, label integer generated always as (place * 2) stored primary key);
+      create table books (id integer primary key, shelf integer references shelves)`,
+    left: ['shelves: records can only be listed: the primary key cannot be used: label is computed; to find records'],
+  },
+  'a relation to a computed column': {
+    sql: `create table shelves (id integer primary key, label integer generated always as (id * 2) stored unique);
+      create table books (id integer primary key, shelf integer references shelves (label))`,
+    file: ['{ type: belongs_to, model: shelves, references: label, '],
+  },
+  'a relation to a key of a type that no key can have': {
+    sql: `create table tides (height float8 primary key); create table boats (id integer primary key, tide float8 references tides)`,
+    left: [
+      'boats.tide: no relation: no relation can refer to the type double precision; nothing can be added: the field shows the value, and the foreign key stays as it is',
+    ],
+  },
 }
 
 test.each(Object.entries(CASES))('%s', async (_name, { sql, left = [], file = [] }) => {

@@ -62,7 +62,9 @@ export function reasonAgainstRelation(
   }
   for (const [place, column] of columns.entries()) {
     const pointed = target.columns.find(({ name }) => name === reference.key[place])
+    if (pointed?.generated && others.length === 0 && !isReferable(target, own)) return `the key ${own} is computed`
     if (pointed && isOfKeyType(column, pointed)) continue
+    if (pointed && !keyTypeOf(pointed)) return `no relation can refer to the type ${pointed.type}`
     return `${others.length > 0 ? column.name : 'it'} is ${column.type}, and the key is of another type`
   }
   if (!key.validated) return 'the foreign key is not valid for all rows'

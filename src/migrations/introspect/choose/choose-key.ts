@@ -30,8 +30,7 @@ export function chooseKey({ live, inspected, managed }: Table): ChosenKey {
   const key = managed ? undefined : uniqueKey(live)
   if (key) return { key }
   if (!primary) return { key: [], reason: `the ${inspected.view ? 'view' : 'table'} has no primary key` }
-  const reason = wrong ? `${wrong.name} is of the type ${wrong.type}, which no key can have` : primary.definition
-  return { key: [], reason: `the primary key cannot be used: ${reason}` }
+  return { key: [], reason: `the primary key cannot be used: ${wrong ? reasonAgainst(wrong) : primary.definition}` }
 }
 
 /**
@@ -74,6 +73,10 @@ function uniqueKey(table: CatalogTable): readonly string[] | undefined {
     return found.every((column) => !column.nullable && isKeyColumn(column)) ? [found.map(({ name }) => name)] : []
   })
   return fitting.toSorted((one, other) => one.length - other.length)[0]
+}
+
+function reasonAgainst({ name, type, generated }: CatalogColumn): string {
+  return generated === null ? `${name} is of the type ${type}, which no key can have` : `${name} is computed`
 }
 
 function isKeyColumn(column: CatalogColumn): boolean {
