@@ -42,6 +42,23 @@ const CASES: Readonly<Record<string, Case>> = {
       'boats.tide: no relation: no relation can refer to the type double precision; nothing can be added: the field shows the value, and the foreign key stays as it is',
     ],
   },
+  'indexes that a model cannot declare, with a first column that serves filters': {
+    sql: `create table songs (id integer primary key, title text, artist text, year integer, album text, label text, length integer);
+      create index on songs (title text_pattern_ops);
+      create index on songs (artist) include (year);
+      create index on songs (year desc);
+      create index on songs (album, lower(title));
+      create index on songs (label) with (fillfactor = 70);
+      create index on songs (length) where year > 0`,
+    file: [
+      '    indexes:\n      - [title]\n      - [artist]\n      - [year]\n      - [album]\n      - [label]\n\n',
+      'filterable: [title, artist, year, album, label]\n',
+    ],
+  },
+  'unique constraints and keys that a model cannot declare, with a first column that serves filters': {
+    sql: `create table lines (a integer not null, b integer not null, c integer generated always as (a + b) stored, d integer, primary key (a, c), unique (b) include (d))`,
+    file: ['indexes:\n      - [a]\n      - [b]\n'],
+  },
 }
 
 test.each(Object.entries(CASES))('%s', async (_name, { sql, left = [], file = [] }) => {

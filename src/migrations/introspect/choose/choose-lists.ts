@@ -8,8 +8,8 @@ import { fieldType } from '../../../fields/index.js'
 import { find } from '../../plan/compare/pair.js'
 import type { CatalogTable } from '../catalog/catalog.js'
 import type { ChosenField } from './field-of-column.js'
-import type { InspectedTable } from '../catalog/inspect.js'
 import type { IndexSettings } from '../catalog/read-index.js'
+import type { Table } from './table.js'
 
 /** A field that lists can be filtered by, and the lookups that its index helps. */
 interface ChosenFilter {
@@ -35,20 +35,45 @@ interface Keyed {
   readonly indexes: readonly IndexSettings[]
 }
 
-/** Chooses how lists can be filtered, ordered and searched with the existing indexes, and how long their pages are. */
+/**
+ * Chooses how lists can be filtered, ordered and searched with the existing indexes, and how long their pages are.
+ * @returns also the indexes that the model declares: `indexes`, and the first column of each other index that filters use. A model that migrations
+ *   make has no such filter, because a plan would create the index.
+ */
 export function chooseLists(
-  { live, inspected }: { readonly live: CatalogTable; readonly inspected: InspectedTable },
+  { live, inspected, managed }: Table,
   fields: readonly ChosenField[],
   { key, keyFields, indexes }: Keyed,
-): { readonly settings: ListSettings; readonly left: readonly string[] } {
+): { readonly settings: ListSettings; readonly indexes: readonly IndexSettings[]; readonly left: readonly string[] } {
   const { filterable, left } = chooseFilters(live, fields, key)
+  const unserved = filterable.filter((filter) => !isServed(filter, fields, { keyFields, indexes }))
   const settings = {
-    filterable,
+    filterable: managed ? filterable.filter((filter) => !unserved.includes(filter)) : filterable,
     orderable: chooseOrders(fields, { key: keyFields, indexes }),
     search: chooseSearch(live, fields, filterable),
     pageSize: choosePageSize(inspected.width),
   }
-  return { settings, left }
+  const added = managed ? [] : unserved.map(({ field }) => ({ fields: [field], unique: false }))
+  return { settings, indexes: [...indexes, ...added], left }
+}
+
+/** Whether the model declares an index that a filter uses. */
+function isServed(
+  { field, lookups }: ChosenFilter,
+  fields: readonly ChosenField[],
+  { keyFields, indexes }: Pick<Keyed, 'keyFields' | 'indexes'>,
+): boolean {
+  const words = fields.find(({ name }) => name === field)?.words ?? []
+  return (
+    !lookups.includes(exact.name) ||
+    keyFields[0] === field ||
+    words.some(([word]) => word === 'unique') ||
+    indexes.some((index) => isPlain(index) && index.fields[0] === field)
+  )
+}
+
+function isPlain({ ignore_case, where, using }: IndexSettings): boolean {
+  return (ignore_case ?? where ?? using) === undefined
 }
 
 /** The parameters of a list with nothing but filters. */
@@ -113,10 +138,7 @@ function chooseOrders(
   { key, indexes }: { readonly key: readonly string[]; readonly indexes: readonly IndexSettings[] },
 ): readonly string[] {
   const hasOrder = (order: readonly string[]) =>
-    indexes.some(
-      ({ fields: names, ignore_case, where, using }) =>
-        (ignore_case ?? where ?? using) === undefined && names.join() === order.join(),
-    )
+    indexes.some((index) => isPlain(index) && index.fields.join() === order.join())
   const isBounded = ({ type: name, ...options }: Readonly<Record<string, unknown>>) => {
     const type = fieldType(String(name))
     const isOrdered = type?.orderable === true && name !== 'belongs_to'

@@ -248,10 +248,13 @@ function chooseModel({ table, chosenKey, columns, fieldless, related, fields }: 
     return { ...field, left: [...renamed, ...left, ...field.left] }
   })
   const byColumn = new Map(chosen.map((field) => [field.column, field.name]))
-  const { indexes, left: leftOfIndexes } = chooseIndexes(table, new Map(chosen.map((field) => [field.column, field])))
+  const { indexes: read, left: leftOfIndexes } = chooseIndexes(
+    table,
+    new Map(chosen.map((field) => [field.column, field])),
+  )
   const { operations, left: leftOfOperations } = operationsOf(table, key, columns)
   const keyFields = key.flatMap((column) => byColumn.get(column) ?? [])
-  const { settings, left: leftOfLists } = chooseLists(table, chosen, { key, keyFields, indexes })
+  const { settings, indexes, left: leftOfLists } = chooseLists(table, chosen, { key, keyFields, indexes: read })
   return {
     name: context.names.get(live.name) ?? live.name,
     table: live.name,
