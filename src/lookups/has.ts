@@ -7,7 +7,7 @@ export const has: Lookup = {
   name: 'has',
   isOffered: ({ comparisons }) => comparisons.includes('items'),
   operand: ofItems(VALUE),
-  sql: (column, { bind, field }) => `${column} @> ${bind((item) => itemsLiteral(field, [item]))}`,
+  sql: (column, { bind, field }) => `${column} operator(pg_catalog.@>) ${bind((item) => itemsLiteral(field, [item]))}`,
   holds: 'unknown',
   index: () => 'gin',
   meaning: 'has the item',

@@ -7,7 +7,7 @@ export const overlaps: Lookup<readonly unknown[]> = {
   name: 'overlaps',
   isOffered: ({ comparisons }) => comparisons.includes('items'),
   operand: ofItems(VALUES),
-  sql: (column, { bind, field }) => `${column} && ${bind((items) => itemsLiteral(field, items))}`,
+  sql: (column, { bind, field }) => `${column} operator(pg_catalog.&&) ${bind((items) => itemsLiteral(field, items))}`,
   holds: 'unknown',
   index: () => 'gin',
   meaning: `has at least one of up to ${MAX_VALUES} items, written as for \`in\``,

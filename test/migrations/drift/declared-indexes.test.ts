@@ -54,7 +54,9 @@ test('migrations create, rename and drop partial indexes and indexes of other ki
   expect(stdout).toContain('unique index (lower("name"), "status") where "deleted_at" is null')
   const file = await readFile(join(project.folder, 'migrations', '0002_change_people.sql'), 'utf8')
   expect(file).toContain(`${UNIQUE} where "deleted_at" is null;`)
-  expect(file).toContain(`("name", "id") where "status" = any('{"open","done"}') and "tags" @> '{"x"}';`)
+  expect(file).toContain(
+    `("name", "id") where "status" = any('{"open","done"}') and "tags" operator(pg_catalog.@>) '{"x"}';`,
+  )
   expect(file).toContain('on "people" using gin ("tags");')
   const renamed = await migrate(config(INDEXES, 'title', ', renamed_from: name'))
   expect(renamed.stdout).toContain('people.people_title_status_lower_deleted_at_null_key')

@@ -98,7 +98,7 @@ function chooseFilters(
   // An inverted index finds rows by the items of each of its columns.
   const listed = new Set(
     live.indexes
-      .filter(({ definition }) => / USING gin \((?!.* WHERE )/.test(definition))
+      .filter(({ definition }) => / USING gin \((?!.* WHERE |.* gin__int_ops)/.test(definition))
       .flatMap(({ columns }) => columns),
   )
   const lookupsFor = (column: string): readonly string[] => {
