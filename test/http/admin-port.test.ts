@@ -310,20 +310,30 @@ onServer('the admin port of a server with workers', () => {
     for (const client of clients) client.close()
     return new Set(pids)
   }
+  /** The number of requests, once it is at least this: a busy worker may answer too late, and then its last counts are shown. */
+  const counted = async (admin: string, least: number): Promise<number> => {
+    const count = (await scrape(admin)).get(requests('GET', 'pid', '2xx')) ?? 0
+    return count < least ? counted(admin, least) : count
+  }
 
   test('adds up the counts of all workers, and keeps those of replaced ones', async () => {
     const { url, admin, child, logged, stop } = await serve('--workers', '2')
-    const before = await ask(url, 8)
-    expect(before.size).toBe(2)
-    expect(await ready(admin)).toMatchObject({ status: 200, body: { ready: true, problems: [] } })
-    expect((await scrape(admin)).get(requests('GET', 'pid', '2xx'))).toBe(8)
+    const before = new Set<number>()
+    let asked = 0
+    // On a busy machine, one worker may accept all connections for some time.
+    for (; before.size < 2; asked += 8) for (const pid of await ask(url, 8)) before.add(pid)
+    let answer = await ready(admin)
+    // A busy worker may answer too late.
+    while (answer.body.problems.length > 0) answer = await ready(admin)
+    expect(answer).toMatchObject({ status: 200, body: { ready: true } })
+    expect(await counted(admin, asked)).toBe(asked)
     await ask(url, 4)
     child.kill('SIGUSR2')
     await logged('replaced')
-    expect((await scrape(admin)).get(requests('GET', 'pid', '2xx'))).toBe(12)
+    expect(await counted(admin, asked + 4)).toBe(asked + 4)
     const after = await ask(url, 4)
     expect([...after].filter((pid) => before.has(pid))).toEqual([])
-    expect((await scrape(admin)).get(requests('GET', 'pid', '2xx'))).toBe(16)
+    expect(await counted(admin, asked + 8)).toBe(asked + 8)
     expect((await scrape(admin)).get('snippetctl_database_connections_max')).toBeGreaterThan(1)
     const { code, stdout } = await stop()
     expect(code).toBe(0)
