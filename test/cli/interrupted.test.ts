@@ -16,12 +16,16 @@ import {
   type RunOptions,
   runInHost,
 } from '../support/cli.js'
+import { onProjectDatabase, runSql } from '../support/existing.js'
 
 test('Ctrl-C ends a command with 130, and leaves no incomplete file', async () => {
   const project = await makeProject({ 'resources.yaml': BOOKS, [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION })
   try {
     const { folder } = project
     expect(await runInHost(['migrate', 'up'], { cwd: folder })).toMatchObject({ code: 0 })
+    // So many records that the command does not end before it is interrupted.
+    const fill = "insert into books (title) select repeat('x', 100) from generate_series(1, 20000)"
+    await onProjectDatabase(project, undefined, (database) => runSql(database, fill))
     const parts = async () => (await readdir(folder)).filter((name) => name.startsWith('books.csv'))
     const args = [COMMAND, 'dump', 'book', '--output', 'books.csv']
     const child = spawn(process.execPath, args, { cwd: folder, env: inherited() })
