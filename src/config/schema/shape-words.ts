@@ -26,9 +26,12 @@ export interface Words {
 function subject(path: Path, root: Json): string {
   const last = path.at(-1)
   if (last === undefined) return 'the configuration'
-  const parent = path.slice(0, -1)
-  if (!Array.isArray(findValue(root, parent))) return show(String(last))
-  return `item ${Number(last) + 1} of ${subject(parent, root)}`
+  if (!isItem(path, root)) return show(String(last))
+  return `item ${Number(last) + 1} of ${subject(path.slice(0, -1), root)}`
+}
+
+function isItem(path: Path, root: Json): boolean {
+  return Array.isArray(findValue(root, path.slice(0, -1)))
 }
 
 const KINDS: Readonly<Record<string, string>> = {
@@ -67,15 +70,16 @@ function exampleOf(schema: Broken['schema']): string[] {
 }
 
 function withoutQuotes(text: string): string {
-  return `without quotes it is a number: \`${text}\``
+  return `write it without quotes: \`${text}\``
 }
 
-function kindHelp({ path, value, schema }: Broken): string[] {
+function kindHelp({ path, value, schema, root }: Broken): string[] {
   const wanted = schema['type']
   if (typeof value !== 'string') return value === null ? [] : exampleOf(schema)
-  const isItem = typeof path.at(-1) === 'number'
-  if ([wanted].flat().includes('array') && /^[a-z][\w.]*$/.test(value) && !isItem)
-    return [`in brackets it is a list: \`${String(path.at(-1))}: [${value}]\``]
+  if ([wanted].flat().includes('array') && /^[a-z][\w.]*$/.test(value)) {
+    const key = isItem(path, root) ? '' : `${String(path.at(-1))}: `
+    return [`in brackets it is a list: \`${key}[${value}]\``]
+  }
   const word = BOOLEAN_WORDS[value.toLowerCase()]
   if (wanted === 'boolean' && word !== undefined) return [`YAML 1.2 reads ${show(value)} as text; write \`${word}\``]
   const numeric = (wanted === 'integer' || wanted === 'number') && /^-?\d+$/.test(value)
@@ -105,14 +109,19 @@ function unknownKey({ params, schema }: Broken): Words {
   const member = String(params['additionalProperty'])
   const known = Object.keys((schema['properties'] as object | undefined) ?? {})
   const owners = FIELD_TYPES.filter((type) => known.includes('primary_key') && Object.hasOwn(type.options, member))
-  const place = typeof schema['title'] === 'string' ? ` of ${schema['title']}` : ''
   const others = owners.map(({ name }) => `\`${name}\``).join(', ')
   const isOtherWord = SYNONYMS.get(member)?.some((name) => known.includes(name))
   const help =
     owners.length === 0 || isOtherWord
       ? suggest(member, known, 'key', SYNONYMS)
       : [`it is a key of fields of the types: ${others}`]
-  return { code: 'SC201', part: 'key', member, message: `${show(member)} is not a key${place}`, help }
+  return {
+    code: 'SC201',
+    part: 'key',
+    member,
+    message: `${show(member)} is not a key of ${String(schema['title'])}`,
+    help,
+  }
 }
 
 function missingKey({ path, params, schema, root }: Broken): Words {
@@ -133,7 +142,7 @@ function notAllowed({ path, value, schema, root }: Broken): Words {
   const allowed = [schema['enum'] ?? schema['const']].flat()
   const names = allowed.map(String)
   const isQuoted =
-    typeof value === 'string' && allowed.some((each) => typeof each === 'number' && String(each) === value)
+    typeof value === 'string' && allowed.some((each) => typeof each !== 'string' && String(each) === value)
   const help = isQuoted
     ? [withoutQuotes(value)]
     : suggest(typeof value === 'string' ? value : '', names, 'value', SYNONYMS)
@@ -175,11 +184,11 @@ function malformed({ path, value, schema, root }: Broken): Words {
 const LIMITS: Readonly<Record<string, (limit: unknown) => string>> = {
   minimum: (limit) => `must be at least ${limit}`,
   maximum: (limit) => `must be at most ${limit}`,
-  minLength: (limit) => (limit === 1 ? 'must not be empty text' : `must have at least ${limit} characters`),
+  minLength: () => 'must not be empty text',
   maxLength: (limit) => `must have at most ${limit} characters`,
   minItems: (limit) => (limit === 1 ? 'must not be an empty list' : `must have at least ${limit} items`),
   maxItems: (limit) => `must have at most ${limit} items`,
-  minProperties: (limit) => (limit === 1 ? 'must not be an empty mapping' : `must have at least ${limit} entries`),
+  minProperties: () => 'must not be an empty mapping',
   maxProperties: (limit) => `must have at most ${limit} entries`,
 }
 

@@ -42,13 +42,11 @@ function toPath(pointer: string): Path {
 /** Keywords whose errors concern one member each, so all of them are reported. */
 const PER_MEMBER = new Set(['additionalProperties', 'propertyNames', 'required'])
 
-/** Of several errors about one value, the first of these explains it best: a wrong type before a wrong size. */
+/** Of several errors about one value, the first explains it best: Ajv checks types before sizes. */
 function mostTelling(failures: readonly Failure[]): readonly Failure[] {
   const choice = failures.find(({ keyword }) => keyword === 'anyOf')
   const own = failures.filter(({ keyword, propertyName }) => !PER_MEMBER.has(keyword) && propertyName === undefined)
   if (choice !== undefined) return [own.find(({ keyword }) => keyword !== 'type' && keyword !== 'anyOf') ?? choice]
-  const kind = own.find(({ keyword }) => keyword === 'type')
-  if (kind !== undefined) return [kind]
   const missing = own.find(({ keyword }) => keyword === 'discriminator')
   const members = failures.filter(({ keyword }) => PER_MEMBER.has(keyword))
   return missing !== undefined && members.length > 0 ? members : [...members, ...own.slice(0, 1)]
