@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import type { Typed } from './field-type.js'
 
 /** PostgreSQL's text form of a value; null is null. */
@@ -8,9 +9,15 @@ export function readCell({ type, options }: Typed, cell: Cell | undefined): unkn
   return cell == null ? null : type.read(cell, options)
 }
 
-/** Converts a field's value to a cell. */
+/**
+ * Converts a field's value to a cell.
+ * @throws TypeError for a value that the type does not have, which only code can give: the compiler does not check plugins in JavaScript
+ */
 export function writeCell({ type, options }: Typed, value: unknown): Cell {
-  return value == null ? null : type.write(value, options)
+  if (value == null) return null
+  const cell: unknown = type.write(value, options)
+  if (typeof cell === 'string') return cell
+  throw new TypeError(`${inspect(value, { depth: 0 })} is not a value of the type \`${type.name}\``)
 }
 
 /** PostgreSQL's own spelling of a value, as its messages have it. */

@@ -82,7 +82,8 @@ export class Problem extends Error {
  */
 export class PluginProblem extends Problem {
   static override [Symbol.hasInstance](value: unknown): boolean {
-    return value instanceof Problem
+    // Classes of plugins that extend this one inherit the method, and have their own instances.
+    return this === PluginProblem ? value instanceof Problem : Function.prototype[Symbol.hasInstance].call(this, value)
   }
 
   constructor(...given: ConstructorParameters<typeof Problem>) {

@@ -20,7 +20,8 @@ export function boundStores<Items>(
   let page: number | undefined
   const estimate = (limit: number | undefined): number => {
     const bytes = limit === undefined || row === undefined ? page : limit * row
-    return Math.min(budget.largestShare, bytes ?? Number.POSITIVE_INFINITY)
+    // A plugin may pass a limit that is no number, which the database rejects.
+    return bytes !== undefined && bytes >= 0 ? Math.min(budget.largestShare, bytes) : budget.largestShare
   }
   const learn = (items: Items, length: number): void => {
     const bytes = measure(items)

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import type { KeyedRequest } from '../db/records/stored-responses.js'
 import type { Result, TransactionOptions, QueueKey } from '../db/database.js'
 import type { QueryOptions } from '../db/queries/compile-queries.js'
@@ -17,6 +18,7 @@ type TransactionWork<T> = (context: Transaction, inside: Records) => Promise<T>
 
 /** Runs work in a transaction that ends with its request, and starts the after-commit tasks. */
 export async function transact<T>(acting: Acting, work: TransactionWork<T>, options?: TransactionOptions): Promise<T> {
+  requireIsolation(options?.isolation)
   const { exchange, params, surroundings, contextOf } = acting.state
   let tasks: Task[] = []
   let written = false
@@ -47,6 +49,14 @@ export async function transact<T>(acting: Acting, work: TransactionWork<T>, opti
   } finally {
     limit.end()
   }
+}
+
+/** PostgreSQL would take an unknown one for no statement at all, and commit each change by itself. */
+function requireIsolation(given: unknown): void {
+  if (given === undefined || given === 'serializable') return
+  throw new Error(
+    `a transaction has the isolation ${inspect(given, { depth: 0 })}; it must be 'serializable', or left out for read committed`,
+  )
 }
 
 /** A nested transaction is part of the outer one. */

@@ -95,18 +95,29 @@ export class CellQuery extends DriverQuery {
     return this.#answer
   }
 
-  submit(connection: pg.Connection): void {
+  /** Returns an error of the statement itself, which is not sent then. The driver expects it so: one that is thrown would leave the client busy. */
+  submit(connection: pg.Connection): Error | undefined {
     const wire = connection as unknown as Wire
     if (!wire.stream.writable) {
       this.#isUnsent = true
-      return
+      return undefined
     }
-    if (this.name === undefined && this.values.length === 0 && !this.#single) return wire.query(this.text)
+    if (this.name === undefined && this.values.length === 0 && !this.#single) {
+      wire.query(this.text)
+      return undefined
+    }
+    let messages: Buffer
+    try {
+      messages = this.#messages(wire)
+    } catch (error) {
+      return error as Error
+    }
     if (this.#gather && wire.stream.writableCorked === 0) {
       wire.stream.cork()
       setImmediate(() => wire.stream.uncork())
     }
-    wire.stream.write(this.#messages(wire))
+    wire.stream.write(messages)
+    return undefined
   }
 
   /** Joins all messages in one buffer: one write is cheaper than several. */

@@ -2,7 +2,7 @@ import type { GrantSpec, ModelSpec } from '../../config/spec.js'
 import type { Cell } from '../../fields/cell.js'
 import { withIndex } from '../../resource/bodies/items.js'
 import { recordKey } from '../../resource/keys/record-key.js'
-import type { Id } from '../../resource/plan.js'
+import type { Id, Row } from '../../resource/plan.js'
 import { Problem } from '../../foundation/problem.js'
 import type { Result } from '../database.js'
 import { misfitParameterOf } from '../driver/errors.js'
@@ -50,12 +50,14 @@ export function createsOn<Item, Items>({
   }
 
   return {
-    async create(bounds, row) {
+    async create(bounds, given) {
+      const row = definedIn(given)
       const [made] = (await sender.createInTurn(statements.create(bounds, row), bounds)).rows.map(read)
       return made ?? rejectSkipped()
     },
 
-    async createMany(bounds, rows) {
+    async createMany(bounds, given) {
+      const rows = given.map(definedIn)
       const made: Stored<Item>[] = []
       for (let start = 0; start < rows.length; start += most) {
         const some = rows.slice(start, start + most)
@@ -156,7 +158,7 @@ export function recordsOn<Item, Items>({
     update: (bounds, id, given, only) =>
       ifPossible(async () => {
         const written = key.write(id)
-        const row = key.without(id, given)
+        const row = key.without(id, definedIn(given))
         if (Object.keys(row).length === 0) {
           // Nothing is written, but a grant must cover the record.
           await rejectUncovered(bounds, written, row)
@@ -187,6 +189,12 @@ export function recordsOn<Item, Items>({
         return item
       }),
   }
+}
+
+/** The members that a row names. Code leaves a member out by making it undefined, too. */
+function definedIn(row: Row): Row {
+  if (!Object.values(row).includes(undefined)) return row
+  return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined))
 }
 
 /** Reads a row that begins with the key. */

@@ -1,6 +1,6 @@
 import { isMismatch } from '../../db/driver/errors.js'
 import { outcomeUnknown } from '../../db/driver/outcome.js'
-import { Problem } from '../../foundation/problem.js'
+import { Problem, PROBLEMS } from '../../foundation/problem.js'
 import { createDeadlines, type Deadlines } from '../connections/deadlines.js'
 import { codeUnderWay, type Exchange, isSettled, statementUnderWay } from './exchange.js'
 import type { Log } from '../log.js'
@@ -102,7 +102,9 @@ const PARTLY_DONE =
 
 /** The problem for the client. If something was stored, it must not suggest that the request can be retried. */
 function toProblem({ stored }: Exchange, error: unknown): Problem {
-  if (!(error instanceof Problem)) return new Problem('internal', undefined, { cause: error })
+  // A class of a plugin may have set another type.
+  if (!(error instanceof Problem && Object.hasOwn(PROBLEMS, error.type)))
+    return new Problem('internal', undefined, { cause: error })
   if (!stored || !(error.type === 'timeout' || error.type === 'unavailable')) return error
   return outcomeUnknown(error.cause ?? error, PARTLY_DONE)
 }

@@ -52,7 +52,6 @@ function compileKey({ key: fields }: Pick<ModelSpec, 'key'>): RecordKey {
     const values = fields.map((field, at) => parseSegment(field, segments[at] ?? ''))
     return values.includes(undefined) ? undefined : toId(values)
   }
-  const written = fields.filter(({ readOnly }) => !readOnly)
 
   return Object.freeze<RecordKey>({
     fields,
@@ -66,7 +65,7 @@ function compileKey({ key: fields }: Pick<ModelSpec, 'key'>): RecordKey {
     read: (cells) => toId(fields.map((field, at) => readCell(field, cells[at]))),
     of: (row) => toId(fields.map(({ name }) => row[name])),
     without(id, row) {
-      const given = written.filter(({ name }) => Object.hasOwn(row, name))
+      const given = fields.filter(({ name }) => Object.hasOwn(row, name))
       if (given.length === 0) return row
       const errors = given.flatMap((field): readonly FieldError[] =>
         writeCell(field, row[field.name]) === writeCell(field, valueOf(id, field))

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { inspect } from 'node:util'
 import type { Cors } from '../../headers/cors.js'
 import type { Exchange } from '../exchange.js'
 import { endConnection, isSettled } from '../exchange.js'
@@ -149,7 +150,7 @@ function linger({ request, response }: Exchange, text: string | Uint8Array, limi
 async function sendStream(
   exchange: Exchange,
   reply: WrittenReply,
-  stream: AsyncIterable<string | Uint8Array>,
+  stream: AsyncIterable<unknown>,
   situation: Situation,
 ): Promise<void> {
   const { request, response } = exchange
@@ -164,7 +165,8 @@ async function sendStream(
   for await (const piece of stream) {
     if (response.destroyed || (!begun && isSettled(exchange))) return
     if (typeof piece === 'string') gathered += piece
-    else await write(piece)
+    else if (piece instanceof Uint8Array) await write(piece)
+    else throw new TypeError(`a stream yields text or bytes, not ${inspect(piece, { depth: 0 })}`)
     if (gathered.length >= CHUNK) {
       await write(gathered)
       gathered = ''
