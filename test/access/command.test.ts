@@ -10,7 +10,7 @@ let database: TestDatabase | undefined
 beforeAll(async () => {
   project = await makeProject({ 'resources.yaml': TASKS_YAML })
   database = await openOnlyOnServer()
-}, 60_000)
+})
 afterAll(async () => {
   await database?.close()
   await project.remove()
@@ -184,7 +184,7 @@ describe('a request for a stored record', () => {
     expect((await run('migrate', 'plan', '--write', 'first')).code).toBe(0)
     expect((await run('migrate', 'up')).code).toBe(0)
     await runAll(TASK_ROWS)
-  }, 120_000)
+  })
 
   test.each([
     ['that is seen', 'GET', '/api/tasks/1/', undefined, 0, 'allowed: 200'],

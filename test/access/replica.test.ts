@@ -38,7 +38,7 @@ describeWithServers('50: what was revoked, with a replica that lags', () => {
     const ddl = ddlOf(specOf(YAML))
     replicated = await startReplicated([...[ddl].flat(), ROWS], LAG)
     api = await startApi(YAML, { database: replicated.database, checkResponses: false })
-  }, 60_000)
+  })
   afterEach(async () => {
     jest.restoreAllMocks()
     await replicated.resume()

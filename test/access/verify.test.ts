@@ -68,7 +68,7 @@ test('a service that does what its rules say has no difference', async () => {
   } finally {
     await scratch?.close()
   }
-}, 120_000)
+})
 
 test.each([
   ['writes need an entity tag and a key', '    concurrency: required\n    idempotency: required\n', ''],
@@ -94,7 +94,7 @@ test('a service has no difference where `set` stores the text `none`', async () 
   )
   const { code, differences } = await verify(yaml)
   expect({ code, differences }).toEqual({ code: 0, differences: [] })
-}, 120_000)
+})
 
 test('a service has no difference where only the database can decide a condition', async () => {
   const yaml = yamlWith(
@@ -103,7 +103,7 @@ test('a service has no difference where only the database can decide a condition
   ).replace('      status: {', '      due: { type: timestamp, nullable: true }\n      status: {')
   const { code, differences } = await verify(yaml)
   expect({ code, differences }).toEqual({ code: 0, differences: [] })
-}, 120_000)
+})
 
 test('a condition that no caller notices is reported with its line', async () => {
   const yaml = yamlWith(`- { to: member, may: read }\n      - { to: member, may: read, rows: { status: open } }`)
@@ -113,7 +113,7 @@ test('a condition that no caller notices is reported with its line', async () =>
     code: 0,
     idle: [{ line, condition: 'status: open', reason: 'changes nothing: other grants cover the same' }],
   })
-}, 120_000)
+})
 
 test('a plugin that acts around the rules is a difference, and exit code 1', async () => {
   const plugin = `export default (app) => {
@@ -125,4 +125,4 @@ test('a plugin that acts around the rules is a difference, and exit code 1', asy
   const { code, differences } = await verify(yamlWith(GRANTS, 'plugins: [./plugin.mjs]'), { plugin })
   expect(code).toBe(1)
   expect(differences.map(({ request }) => request)).toContainEqual(expect.stringMatching(/^GET .*\/tasks\/\d+\/$/))
-}, 120_000)
+})

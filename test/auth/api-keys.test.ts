@@ -144,7 +144,7 @@ describe('`keys`', () => {
     database = await openOnlyOnServer()
     expect((await run('migrate', 'plan', '--write')).code).toBe(0)
     expect((await run('migrate', 'up')).code).toBe(0)
-  }, 60_000)
+  })
   afterAll(() => database?.close())
   const run = (...args: readonly string[]) => runInHost(args, { cwd: project.folder, env: envOf(database) })
 

@@ -435,4 +435,4 @@ test('adding any fields and indexes yields the target schema, up and down', asyn
   } finally {
     await database.close()
   }
-}, 120_000)
+})
