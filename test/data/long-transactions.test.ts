@@ -1,7 +1,8 @@
 import { access } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { testDatabaseKind } from '../support/database.js'
+import { type Outcome, runCli } from '../support/cli.js'
+import { envOf, testDatabaseKind } from '../support/database.js'
 import { onProjectDatabase, runSql } from '../support/existing.js'
 import { openShelves, type Shelves } from '../support/shelves.js'
 
@@ -35,27 +36,35 @@ const SLOW_CHECK = `
 const onServer = testDatabaseKind() === 'postgres' ? describe : describe.skip
 
 onServer('references to later records may take long to check', () => {
-  test('when seed checks them', async () => {
-    await run(SLOW_CHECK)
-    await shelves.project.write('node.ndjson', '{"id":1,"parent":2}\n{"id":2}\n')
-    expect(await shelves.run('seed', 'node.ndjson')).toEqual({
-      code: 0,
-      stdout: '',
-      stderr: 'created 2, updated 0, unchanged 0\n',
-    })
-    await run('drop trigger wait on nodes; truncate nodes;')
-  }, 30_000)
-
-  test('when db copy checks them', async () => {
-    const source = await openShelves({ yaml: YAML, embedded: true })
-    await source.project.write('node.ndjson', '{"id":1,"parent":2}\n{"id":2}\n')
+  const NODES = '{"id":1,"parent":2}\n{"id":2}\n'
+  let source: Shelves
+  let target: Shelves
+  let seeded: Promise<Outcome>
+  let copied: Promise<Outcome>
+  beforeAll(async () => {
+    source = await openShelves({ yaml: YAML, embedded: true })
+    target = await openShelves({ yaml: YAML })
+    for (const { project } of [source, shelves]) await project.write('node.ndjson', NODES)
     expect((await source.run('seed', 'node.ndjson')).code).toBe(0)
-    await run(SLOW_CHECK)
-    const { code, stderr } = await source.run('db', 'copy', '--to', shelves.database?.url ?? '')
-    expect([code, stderr]).toEqual([0, expect.stringContaining('copied 2 rows')])
+    for (const each of [shelves, target]) await run(SLOW_CHECK, each)
+    // Both at once, because they wait.
+    seeded = runCli(['seed', 'node.ndjson'], { cwd: shelves.project.folder, env: envOf(shelves.database) })
+    copied = source.run('db', 'copy', '--to', target.database?.url ?? '')
+  })
+  afterAll(async () => {
     await run('drop trigger wait on nodes; truncate nodes;')
     await source.remove()
-  }, 30_000)
+    await target.remove()
+  })
+
+  test('when seed checks them', async () => {
+    expect(await seeded).toEqual({ code: 0, stdout: '', stderr: 'created 2, updated 0, unchanged 0\n' })
+  })
+
+  test('when db copy checks them', async () => {
+    const { code, stderr } = await copied
+    expect([code, stderr]).toEqual([0, expect.stringContaining('copied 2 rows')])
+  })
 })
 
 /** A view whose record 500 cannot be read at first, as on a standby that must apply changes. */
