@@ -42,6 +42,12 @@ const said = (text: string) =>
     .getByRole('status')
     .and(page.getByText(text, { exact: true }))
     .waitFor()
+/** A promise, and what resolves it. */
+const gate = () => {
+  let open = () => {}
+  const opened = new Promise<void>((resolve) => (open = resolve))
+  return { opened, open: () => open() }
+}
 const stored = async () => (await run('select title, notes, extra::text from books')).rows
 
 describeInChromium('a record in Chromium', () => {
@@ -258,9 +264,17 @@ describeInChromium('a record in Chromium', () => {
   test('is created once although its request and the next page are slow', async () => {
     await open('/authors/')
     let requests = 0
-    await page.route('**/authors/**', async (route) => {
-      requests += Number(route.request().method() === 'POST')
-      await new Promise((resolve) => setTimeout(resolve, 1500))
+    const [created, leaving, shown] = [gate(), gate(), gate()]
+    await page.route('**/authors/', async (route) => {
+      if (route.request().method() === 'POST') {
+        requests += 1
+        await created.opened
+      }
+      return route.fallback()
+    })
+    await page.route('**/explore/authors/2/', async (route) => {
+      leaving.open()
+      await shown.opened
       return route.fallback()
     })
     await button('New author').click()
@@ -272,8 +286,10 @@ describeInChromium('a record in Chromium', () => {
     await page.keyboard.press('Escape')
     await page.keyboard.press('Escape')
     expect(await page.locator('dialog[open]').count()).toBe(1)
-    await page.waitForRequest('**/explore/authors/2/')
+    created.open()
+    await leaving.opened
     await page.keyboard.press('Control+Enter')
+    shown.open()
     await page.waitForURL('**/explore/authors/2/')
     expect(requests).toBe(1)
   })
