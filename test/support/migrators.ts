@@ -43,8 +43,8 @@ export function startMigrator(
 /** Kills a process without a chance to clean up, like a power cut. */
 export async function killNow(child: ChildProcess): Promise<void> {
   const exit = once(child, 'exit')
-  child.kill('SIGKILL')
-  await exit
+  // False if it has ended by itself.
+  if (child.kill('SIGKILL')) await exit
 }
 
 /** Waits until a condition holds in a database. */
