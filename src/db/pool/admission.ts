@@ -51,7 +51,7 @@ export function createAdmission(connections: number, isFull = longerThan(connect
   let sampledAt = Number.NEGATIVE_INFINITY
   /** Whether the queue was short at some time in the interval: then its throughput is the rate of arrivals, not the capacity. */
   let wasShort = true
-  let last: { readonly time: number; readonly released: number } | undefined
+  let last = { time: 0, released: 0 }
   let timer: NodeJS.Timeout | undefined
 
   const setThroughput = (now: number): void => {
@@ -61,7 +61,7 @@ export function createAdmission(connections: number, isFull = longerThan(connect
 
   const sample = (): void => {
     const time = performance.now()
-    if (last && !wasShort) {
+    if (!wasShort) {
       samples += 1
       sampledAt = time
       const measured = (released - last.released) / (time - last.time)
@@ -72,7 +72,6 @@ export function createAdmission(connections: number, isFull = longerThan(connect
     if (released < acquired) return
     clearInterval(timer)
     timer = undefined
-    last = undefined
   }
 
   const startSampling = (): NodeJS.Timeout => {
