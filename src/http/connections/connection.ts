@@ -93,8 +93,8 @@ export function release(connection: Connection, exchange: Exchange): void {
 }
 
 /** Sends the final error of a broken connection once all earlier requests are answered. */
-export function settle({ underWay, waiting, rejection }: Connection, socket: Duplex, limits: Limits): void {
-  if (rejection && underWay.length === 0 && waiting.length === 0) reject(socket, rejection, limits)
+export function settle({ underWay, rejection }: Connection, socket: Duplex, limits: Limits): void {
+  if (rejection && underWay.length === 0) reject(socket, rejection, limits)
 }
 
 /** Aborts the requests of a closed connection. Node does that only for the one that it is answering. */
@@ -118,7 +118,7 @@ export function reject(socket: Duplex, rejection: Rejection, { lingerTimeout }: 
   const lines = [`HTTP/1.1 ${reply.status} ${STATUS_CODES[reply.status]}`, `Date: ${new Date().toUTCString()}`]
   for (let index = 0; index < headers.length; index += 2) lines.push(`${headers[index]}: ${headers[index + 1]}`)
   const timer = setTimeout(() => socket.destroy(), lingerTimeout)
-  socket.once('close', () => clearTimeout(timer)).once('end', () => socket.destroy())
+  socket.once('close', () => clearTimeout(timer))
   socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`)
 }
 

@@ -190,7 +190,30 @@ describe('a client that sends many requests at once', () => {
     expect(large).toBe(1)
     open()
     expect((await answers).answers).toHaveLength(3)
+    // All of them are read, so there is room again.
+    socket.write(get('/api/slow/') + get('/api/large/'))
+    await until(() => large === 3)
+    open()
   })
+})
+
+test('a client whose body becomes invalid after its response has begun gets the rest of it, and is closed', async () => {
+  let finish = () => {}
+  const stream = async function* () {
+    yield `"${'x'.repeat(20_000)}`
+    await new Promise<void>((resolve) => (finish = resolve))
+    yield '"'
+  }
+  const routes: Routes = [['POST', '/api/stream/', () => ({ status: 200, stream: stream() })]]
+  const socket = connectTo(await serve(routes, { keepAliveTimeout: 60_000 }))
+  const answered = receive(socket, { answers: 1 })
+  socket.write(post('/api/stream/', '').replace('Content-Length: 0', 'Transfer-Encoding: chunked'))
+  await new Promise((resolve) => socket.once('data', resolve))
+  socket.write('zz\r\n')
+  await settled()
+  finish()
+  expect((await answered).answers).toMatchObject([{ status: 200, body: expect.stringMatching(/x"$/) }])
+  await until(() => socket.closed)
 })
 
 test('clients together have sixty-four requests in progress besides the first of each client', async () => {

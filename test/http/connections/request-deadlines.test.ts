@@ -6,6 +6,7 @@ import { type Api, startApi } from '../../support/api.js'
 import { makeProject, type Project } from '../../support/cli.js'
 import { openTestDatabase } from '../../support/database.js'
 import { problemOf } from '../../support/problems.js'
+import { dial, receive } from '../../support/wire.js'
 
 const CONFIG = `
 version: 1
@@ -287,6 +288,19 @@ describe('a handler that writes without a pause', () => {
 
 test('a body that has arrived long before it is read does not extend the deadline', async () => {
   expect(await problemOf(await api.send('POST', '/api/late-reader/', {}))).toEqual([504, 'timeout', '1'])
+})
+
+test('the time in which a body arrives does not count', async () => {
+  afterCreate.mockImplementationOnce(() => delay(100))
+  const socket = dial(api.url)
+  const body = '{"title":"slow"}'
+  socket.write(
+    `POST /api/books/ HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`,
+  )
+  await delay(1_200)
+  socket.write(body)
+  expect((await receive(socket, { answers: 1 })).answers).toMatchObject([{ status: 201 }])
+  socket.destroy()
 })
 
 describe('a request that fails after it has', () => {

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { type BookServer, LIMIT, startBooks } from '../../support/books.js'
 import { expectCleanPrototype } from '../../support/leaks.js'
-import type { Socket } from 'node:net'
+import { createConnection, type Socket } from 'node:net'
 import { dial, receive, talk } from '../../support/wire.js'
 
 let books: BookServer
@@ -477,6 +477,29 @@ describe('connections', () => {
     )
     while (books.logged.length === before) await talk(books.url, 'x')
     expect(books.errors).toEqual([])
+  })
+
+  test.each([
+    ['that has closed its sending side', (socket: Socket) => socket.end('BAD\r\n\r\n'), 60_000],
+    ['that closes its side after the response', (socket: Socket) => socket.write('BAD\r\n\r\n'), 60_000],
+    ['that never closes its side', (socket: Socket) => socket.write('BAD\r\n\r\n'), 50],
+  ])('ends a connection with invalid bytes and a client %s', async (_client, send, lingerTimeout) => {
+    const other = await startBooks({ limits: { lingerTimeout } })
+    const { hostname, port } = new URL(other.url)
+    const socket = createConnection({ host: hostname, port: Number(port), allowHalfOpen: true })
+    try {
+      send(socket)
+      expect((await receive(socket)).answers).toMatchObject([{ status: 400 }])
+      if (lingerTimeout > 50) socket.end()
+      const open = () => new Promise((resolve) => other.server.getConnections((_error, count) => resolve(count)))
+      for (let looks = 0; (await open()) !== 0; looks += 1) {
+        expect(looks).toBeLessThan(200)
+        await new Promise((resolve) => setTimeout(resolve, 10))
+      }
+    } finally {
+      socket.destroy()
+      await other.drain()
+    }
   })
 
   test('survives a CONNECT whose connection is reset', async () => {
