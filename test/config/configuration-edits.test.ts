@@ -280,6 +280,12 @@ describe('a former name', () => {
       `  book:\n    fields:\n${KEY}      pages: { renamed_from: "null", type: integer }\n`,
     ],
     [
+      'of a column whose name older parsers of YAML would not read as text',
+      'book.No:pages',
+      `  book:\n    fields:\n${KEY}      pages: { type: integer }\n`,
+      `  book:\n    fields:\n${KEY}      pages: { renamed_from: "No", type: integer }\n`,
+    ],
+    [
       'of a column with a name of the maximum length',
       `book.${'x'.repeat(63)}:pages`,
       `  book:\n    fields:\n${KEY}      pages: { type: integer }\n`,

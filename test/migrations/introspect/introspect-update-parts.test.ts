@@ -259,6 +259,7 @@ test.each<[what: string, before: string, after: string]>([
 
 test.each([
   ['  one:\n    fields:\n      a:\n        type: string\n', '        max: 5\n'],
+  ['  one: # mixed line ends\r\n    fields:\n      a:\n        type: string\n', '        max: 5\n'],
   ['  one:\n    fields:\n      a: { type: string', ', max: 5', ' }\n'],
 ])('a setting is added after the last one of a field: %j', (before, added, after = '') => {
   const place = { model: 'one', field: 'a' }
