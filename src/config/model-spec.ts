@@ -157,6 +157,9 @@ export interface IndexCondition {
 export const INDEX_METHODS = ['btree', 'hash', 'gin', 'gist', 'brin'] as const
 export type IndexMethod = (typeof INDEX_METHODS)[number]
 
+/** The maximum number of conditions of an index. */
+export const MAX_CONDITIONS = 10
+
 /** Whether an index has every row, ordered by the values of its columns. */
 export function isPlain({ method, ignoreCase, where }: IndexSpec): boolean {
   return method === 'btree' && ignoreCase.length === 0 && where.length === 0

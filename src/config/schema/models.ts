@@ -1,7 +1,7 @@
 import { FIELD_TYPES } from '../../fields/index.js'
 import type { FieldType, KeySource } from '../../fields/field-type.js'
 import type { JsonSchema } from '../../foundation/json.js'
-import { INDEX_METHODS } from '../model-spec.js'
+import { INDEX_METHODS, MAX_CONDITIONS } from '../model-spec.js'
 import { DATABASE_NAME, doc, TABLE_NAME, flag, listOf, mapping, fieldsNamed } from './parts.js'
 import { article } from '../words.js'
 
@@ -241,7 +241,7 @@ function indexSchema(): JsonSchema {
         {
           type: 'object',
           minProperties: 1,
-          maxProperties: 10,
+          maxProperties: MAX_CONDITIONS,
           additionalProperties: { type: ['string', 'number', 'boolean', 'null', 'array'] },
         },
         'The conditions on the records in the index, written like filters; by default all records.',

@@ -18,6 +18,13 @@ const CASES: Readonly<Record<string, Case>> = {
       create index on notes using hash (label); create index on notes using hash (body)`,
     file: ['indexes:\n      - { fields: [body], using: hash }\n\n'],
   },
+  'indexes with a column twice, and with more conditions than a model can declare': {
+    sql: `create table visits (id integer primary key, day date, ${Array.from({ length: 11 }, (_, at) => `a${at} integer`).join(', ')});
+      create index on visits (a0, a0);
+      create index on visits (day) where ${Array.from({ length: 10 }, (_, at) => `a${at} = 1`).join(' and ')};
+      create index on visits (id) where ${Array.from({ length: 11 }, (_, at) => `a${at} = 1`).join(' and ')}`,
+    file: ['    indexes:\n      - { fields: [day], where: { a0: 1, a1: 1, ', 'a9: 1 } }\n      - [a0]\n\n'],
+  },
   'a relation to a computed primary key': {
     sql: `create table shelves (place integer not null unique, label integer generated always as (place * 2) stored primary key);
       create table books (id integer primary key, shelf integer references shelves)`,

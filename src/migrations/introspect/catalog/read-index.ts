@@ -1,5 +1,5 @@
 import { canHave } from '../../../config/indexes/index-methods.js'
-import { INDEX_METHODS, type IndexMethod } from '../../../config/model-spec.js'
+import { INDEX_METHODS, type IndexMethod, MAX_CONDITIONS } from '../../../config/model-spec.js'
 import type { FieldType } from '../../../fields/field-type.js'
 import { fieldType } from '../../../fields/index.js'
 import { choice } from '../../../fields/types/choice.js'
@@ -50,8 +50,11 @@ export function readIndex(
   fields: ReadonlyMap<string, IndexedField>,
 ): IndexSettings | undefined {
   const unique = isPlainIndex(table.name, index, 'unique')
-  if (unique || isPlainIndex(table.name, index)) return plainSettings(index.columns, unique, fields)
-  return readSpecialIndex(table, index, fields)
+  const settings =
+    unique || isPlainIndex(table.name, index)
+      ? plainSettings(index.columns, unique, fields)
+      : readSpecialIndex(table, index, fields)
+  return settings && new Set(settings.fields).size === settings.fields.length ? settings : undefined
 }
 
 /** The settings of a plain index or unique constraint; undefined if a column has no field. */
@@ -113,7 +116,7 @@ function readConditions(condition: string, known: Known): Readonly<Record<string
   const read = condition.split(' AND ').map((each) => readCondition(each, known))
   if (!read.every((each) => each !== undefined)) return undefined
   const where = Object.fromEntries(read)
-  return Object.keys(where).length === read.length ? where : undefined
+  return Object.keys(where).length === read.length && read.length <= MAX_CONDITIONS ? where : undefined
 }
 
 /** Reads conditions that PostgreSQL prints the same way for the index of the model. */
