@@ -91,7 +91,7 @@ export function toProblem<E>(error: E, constraintErrors?: ConstraintErrors): E |
   if (error instanceof DatabaseRejected) return problem(unavailable, error)
   if (error instanceof Problem && error.type === 'outcome_unknown') return error
   const cause = driverError(error)
-  const meaning = cause && (isForeignNull(cause, constraintErrors) ? mismatch : meaningOf(cause))
+  const meaning = cause && (meaningOfNull(cause, constraintErrors) ?? meaningOf(cause))
   if (!meaning) return error
   const errors = constraintErrors ? errorsOf(cause, constraintErrors) : []
   const detail = constraintErrors && messageOf(cause, constraintErrors)
@@ -115,11 +115,14 @@ export function explaining(
   return [...constraintErrors.values()].find((each) => messageOf(cause, each) !== undefined) ?? own
 }
 
-/** Whether a null was rejected in a column that the model does not have or declares nullable: the table differs from its model. */
-function isForeignNull(cause: DriverError, constraintErrors: ConstraintErrors | undefined): boolean {
-  return (
-    constraintErrors !== undefined && cause.code === NOT_NULL && !constraintErrors.required.has(String(cause.column))
-  )
+/**
+ * The meaning of a rejected null that no field explains: the table differs from its model, or the change writes a record of another model, by a foreign
+ * key or a trigger. Undefined for other errors.
+ */
+function meaningOfNull(cause: DriverError, constraintErrors: ConstraintErrors | undefined): Meaning | undefined {
+  if (cause.code !== NOT_NULL || constraintErrors === undefined) return undefined
+  if (constraintErrors.isOther(String(cause.table))) return rejected
+  return constraintErrors.required.has(String(cause.column)) ? undefined : mismatch
 }
 
 /** Returns the columns and values of a duplicate key, as the server reports them; undefined for other errors, and if the server gives no details. */

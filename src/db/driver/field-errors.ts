@@ -67,6 +67,7 @@ export function errorsOf(cause: DriverError, constraintErrors: ConstraintErrors)
 function foundErrors(cause: DriverError, constraintErrors: ConstraintErrors): readonly FieldError[] {
   const name = String(cause.constraint)
   if (cause.code === NOT_NULL) {
+    if (constraintErrors.isOther(String(cause.table))) return []
     const error = constraintErrors.required.get(String(cause.column))
     return error ? [error] : []
   }

@@ -27,6 +27,14 @@ models:
   event: { table: events, managed: false, fields: { id: { type: bigint, primary_key: true, key: client } } }
   note: { table: notes, managed: false, fields: { id: { type: bigint, primary_key: true, key: client } } }
   loss: { table: losses, managed: false, fields: { id: { type: bigint, primary_key: true, key: client } } }
+  member: { table: members, managed: false, fields: { id: { type: bigint, primary_key: true, key: client }, card: { type: bigint, nullable: true } } }
+  visit:
+    table: visits
+    managed: false
+    fields:
+      id: { type: bigint, primary_key: true, key: client }
+      card: { type: bigint }
+      day: { type: date }
   late: { table: late, managed: false, fields: { id: { type: bigint, primary_key: true, key: client } } }
 resources:
   order: { model: order, path: /orders/, bulk: [create] }
@@ -34,6 +42,8 @@ resources:
   note: { model: note, path: /notes/, bulk: [create] }
   loss: { model: loss, path: /losses/, bulk: [create] }
   late: { model: late, path: /late/ }
+  member: { model: member, path: /members/ }
+  visit: { model: visit, path: /visits/ }
   page: { model: page, path: /pages/ }
   book: { model: book, path: /books/, bulk: [create] }
   draft: { model: draft, path: /drafts/ }
@@ -78,6 +88,10 @@ beforeAll(async () => {
     'create trigger lose before insert on losses for each row execute function lose()',
     'create table late (id bigint primary key)',
     'create table late_2026 () inherits (late)',
+    'create table members (id bigint primary key, card bigint unique)',
+    'create table visits (id bigint primary key, card bigint not null references members (card) on update cascade, day date not null)',
+    'create function visit() returns trigger language plpgsql as $$ begin insert into visits values (new.id, new.card, null); return new; end $$',
+    'create trigger visit after insert on members for each row execute function visit()',
     "insert into books (title) values ('Dune'), ('draft one')",
   ])
     await api.database.query({ text, values: [] })
@@ -99,6 +113,16 @@ test('an error that a trigger raises is a conflict, and its text, which may tell
     { id: 1, title: 'Dune' },
     { id: 2, title: 'draft one' },
   ])
+})
+
+test('null in a required column of another table, by a foreign key or a trigger, is a conflict that names no field', async () => {
+  await api.database.query({ text: 'alter table members disable trigger visit', values: [] })
+  expect((await api.send('POST', '/api/members/', { id: 1, card: 7 })).status).toBe(201)
+  expect((await api.send('POST', '/api/visits/', { id: 1, card: 7, day: '2026-11-21' })).status).toBe(201)
+  await api.database.query({ text: 'alter table members enable trigger visit', values: [] })
+  const rejected = [409, '/problems/conflict', 'The database rejected the change']
+  expect(await answer('PATCH', '/api/members/1/', { card: null })).toEqual(rejected)
+  expect(await answer('POST', '/api/members/', { id: 2, card: 8 })).toEqual(rejected)
 })
 
 const NOT_RETURNED = 'The database did not return the new record: a trigger has skipped it or moved it to another table'
