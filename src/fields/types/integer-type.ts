@@ -91,6 +91,9 @@ function integerForm(limits: Range, digits: number): ColumnForm {
   }
 }
 
+/** The integer types of PostgreSQL. */
+export const INTEGERS: ReadonlySet<string> = new Set(['smallint', 'integer', 'bigint'])
+
 /** The common parts of `integer` and `bigint`; they differ in the PostgreSQL type and its range. */
 export function integerType(cast: string, limits: Range) {
   return {

@@ -2,10 +2,13 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { differencesOfOthers, schemaDifferences } from '../../../src/internal.js'
 import { introspect } from '../../../src/migrations/introspect/introspect.js'
 import { startApi } from '../../support/api.js'
+import { specOf } from '../../support/config.js'
 import { openTestDatabase, type TestDatabase } from '../../support/database.js'
 import { runSql } from '../../support/existing.js'
+import { sendBackAll } from '../../support/round-trip.js'
 
 const SQL = `
   create table orders (id integer primary key);
@@ -83,3 +86,51 @@ test.each([true, false])(
     }
   },
 )
+
+test('a foreign key of another integer type than its key is a relation, unless migrations make the tables', async () => {
+  const others = await openTestDatabase('')
+  try {
+    await runSql(
+      others,
+      `create table shelves (id integer primary key);
+       create table bins (id bigint primary key);
+       create table books (id smallint primary key references shelves, shelf bigint references shelves, bin integer references bins);
+       create table pages (a integer, b integer, primary key (a, b));
+       create table marks (id integer primary key, a bigint, b integer, foreign key (a, b) references pages);
+       insert into shelves values (1), (2);
+       insert into bins values (7), (3000000000);
+       insert into books values (1, 2, 7);`,
+    )
+    const settings = { file: 'resources.yaml', directory: folder, scratch }
+    const made = await introspect(others, { ...settings, manage: true })
+    expect(made.left).toContain(
+      'books.shelf: no relation: it is bigint, and the key is of another type; nothing can be added: the field shows the value, and the foreign key stays as it is',
+    )
+    const found = await introspect(others, { ...settings, manage: false })
+    expect(found.text).toContain('shelf: { type: belongs_to, model: shelves, column: shelf, nullable: true }')
+    expect(found.left).toEqual([expect.stringMatching(/^marks\.marks_a_b_fkey: no relation: a is bigint/)])
+    expect(await schemaDifferences(specOf(found.text), others)).toEqual([])
+    expect(await differencesOfOthers(specOf(found.text), others)).toEqual([])
+    const text = found.text.replace(
+      'path: /books/\n',
+      'path: /books/\n    filterable: [shelf, bin]\n    expand: [id, shelf, bin]\n',
+    )
+    const api = await startApi(text, { database: others })
+    try {
+      const book = { id: 1, shelf: 2, bin: 7 }
+      expect(await sendBackAll(api, '/api/books/')).toEqual([book])
+      const expanded = await (await api.fetch('/api/books/1/?expand=id,shelf,bin')).json()
+      expect(expanded).toEqual({ ...book, expanded: { id: { id: 1 }, shelf: { id: 2 }, bin: { id: 7 } } })
+      for (const query of ['shelf=2', 'bin=7'])
+        expect(await (await api.fetch(`/api/books/?${query}`)).json()).toEqual([book])
+      expect((await api.send('PATCH', '/api/books/1/', { shelf: 1 })).status).toBe(200)
+      expect((await api.send('PATCH', '/api/books/1/', { bin: 3000000000 })).status).toBe(400)
+      expect((await api.send('PATCH', '/api/books/1/', { shelf: 3 })).status).toBe(409)
+      expect((await api.fetch('/api/books/?bin=3000000000')).status).toBe(400)
+    } finally {
+      await api.close()
+    }
+  } finally {
+    await others.close()
+  }
+})

@@ -1,5 +1,6 @@
 import { keyTypeOf } from '../../../fields/columns.js'
 import type { Catalog, CatalogColumn, CatalogConstraint, CatalogTable } from './catalog.js'
+import { INTEGERS } from '../../../fields/types/integer-type.js'
 import { isOnly, isPlainIndex, isPlainUnique, isUnique } from './plain-parts.js'
 
 /** The effect of a foreign key, as far as resources.yaml can express it. `on update` and deferral are ignored. */
@@ -43,7 +44,7 @@ export function asUnmanaged(key: CatalogConstraint): CatalogConstraint {
 /** Why no relation can describe a foreign key, whatever models exist; undefined if one can. */
 export function reasonAgainstRelation(
   key: CatalogConstraint,
-  table: CatalogTable,
+  { live: table, managed }: { readonly live: CatalogTable; readonly managed: boolean },
   target: CatalogTable | undefined,
 ): string | undefined {
   const reference = readForeignKey(key)
@@ -60,10 +61,12 @@ export function reasonAgainstRelation(
       ? `${reference.target} (${reference.key.join(', ')}) is neither the primary key nor another unique combination`
       : `${reference.target}.${own} is neither the primary key nor another unique column`
   }
+  // In a table of others, the column of a relation can have another integer type than its key.
+  const isLoose = !managed && others.length === 0
   for (const [place, column] of columns.entries()) {
     const pointed = target.columns.find(({ name }) => name === reference.key[place])
     if (pointed?.generated && others.length === 0 && !isReferable(target, own)) return `the key ${own} is computed`
-    if (pointed && isOfKeyType(column, pointed)) continue
+    if (pointed && (isOfKeyType(column, pointed) || (isLoose && areIntegers(column, pointed)))) continue
     if (pointed && !keyTypeOf(pointed)) return `no relation can refer to the type ${pointed.type}`
     return `${others.length > 0 ? column.name : 'it'} is ${column.type}, and the key is of another type`
   }
@@ -90,6 +93,10 @@ function isReferable(table: CatalogTable, column: string): boolean {
     isUnique(table, column) &&
     !table.constraints.some((each) => each.kind === 'foreign_key' && isOnly(each.columns, column))
   )
+}
+
+function areIntegers(...columns: readonly CatalogColumn[]): boolean {
+  return columns.every(({ type }) => INTEGERS.has(type))
 }
 
 /** Whether a relation can describe a column that refers to a key: its type must be the key's own, or an integer type like it. */

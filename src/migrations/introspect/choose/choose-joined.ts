@@ -78,12 +78,12 @@ interface Referring {
 /** The relation for a foreign key, or the reason why there is none. */
 function choose(
   key: CatalogConstraint,
-  { model, live, context: { models, catalog } }: Referring,
+  { model, live, context: { models, catalog, managed } }: Referring,
 ): Omit<ChosenRelation, 'name'> | string {
   const target = models.get(key.target ?? '')
   if (target === undefined) return `the table ${key.target} has no model, or one that was there before`
   if (target.isUnmanageable && !model.isUnmanageable) return `migrations do not make ${target.table}`
-  const reason = reasonAgainstRelation(key, live, find(catalog, target.table))
+  const reason = reasonAgainstRelation(key, { live, managed }, find(catalog, target.table))
   const reference = readForeignKey(key)
   if (reason !== undefined || !reference) return reason ?? 'the file cannot express it'
   const pairs = reference.columns.map((column, place) => ({

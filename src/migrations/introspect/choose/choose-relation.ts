@@ -67,7 +67,7 @@ export function chooseRelation(
       ? `the table ${key.target} has no model`
       : managed && unmanageable.has(key.target ?? '') && (textColumn(column) || !isIndexed(live, column.name))
         ? `migrations do not make ${key.target}`
-        : (reasonAgainstRelation(key, live, target) ?? reasonAgainstCircle(key, live, catalog))
+        : (reasonAgainstRelation(key, { live, managed }, target) ?? reasonAgainstCircle(key, live, catalog))
   const reference = readForeignKey(key)
   if (reason !== undefined || !reference || model === undefined)
     return {
@@ -117,7 +117,7 @@ function adviceFor(key: CatalogConstraint, { column, live, managed, model, targe
     return `once it has one: ${managed ? `${settings} in this field` : UPDATE}`
   }
   const isPossible =
-    reasonAgainstRelation(asUnmanaged(key), live, target) === undefined &&
+    reasonAgainstRelation(asUnmanaged(key), { live, managed }, target) === undefined &&
     reasonAgainstCircle(key, live, catalog) === undefined
   return !managed && isPossible && target && isPrimary(target, key.targetColumns)
     ? `the field can still have ${formatBelongsTo({ model, column: column.name })}`

@@ -155,7 +155,8 @@ function isInexpressible(constraint: CatalogConstraint, pair: ReconcilePair): bo
   if (!find(asked, target ?? '')) return !dropped.includes(target ?? '')
   const now = { key: constraint, table: from }
   return [now, beforeRenames(now, pair)].every(
-    ({ key, table }) => reasonAgainstRelation(key, table, find(known, target ?? '')) !== undefined,
+    ({ key, table }) =>
+      reasonAgainstRelation(key, { live: table, managed: true }, find(known, target ?? '')) !== undefined,
   )
 }
 
