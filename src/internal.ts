@@ -14,7 +14,7 @@ export {
 export { accessMatrix, type MatrixGrant } from './access/matrix.js'
 export {
   type AccessRequest,
-  type Asker,
+  type Caller,
   findRecord,
   grantsOf,
   knownBy,

@@ -11,7 +11,7 @@ import type { Json } from '../foundation/json.js'
 import { exact } from '../lookups/exact.js'
 import { kindOf, type StoredText } from './decide/compare.js'
 import { evaluateRule, type Known, type StoredRecord } from './decide/evaluate.js'
-import { type Asker, knownBy } from './decide/situation.js'
+import { type Caller, knownBy } from './decide/situation.js'
 import { writtenLiteral } from './format.js'
 
 /** The records of every table, by the name of the table. */
@@ -40,7 +40,7 @@ const CLAIMS: Readonly<Record<string, readonly [Json, Json]>> = {
 }
 
 /** Callers of each kind: unknown, without a role, with each role, with all; of each, two with other subjects and claims; with all roles, one without claims. */
-export function exampleCallers(spec: AppSpec): readonly (Asker | undefined)[] {
+export function exampleCallers(spec: AppSpec): readonly (Caller | undefined)[] {
   const { auth } = spec
   if (!auth) return []
   const conditions = rulesOf(spec).flatMap(({ rule }) => rule.flat())
@@ -56,7 +56,7 @@ export function exampleCallers(spec: AppSpec): readonly (Asker | undefined)[] {
     ),
   )
   const combinations = [[], ...auth.roles.map((role) => [role]), ...(auth.roles.length > 1 ? [auth.roles] : [])]
-  const callers = combinations.flatMap((roles): readonly Asker[] => [
+  const callers = combinations.flatMap((roles): readonly Caller[] => [
     ...SUBJECTS.map((subject, at) => ({ subject, roles, claims: claimed[at] ?? {} })),
   ])
   const unclaimed = auth.claims.length > 0 ? [{ subject: SUBJECTS[0], roles: auth.roles, claims: {} }] : []
@@ -113,7 +113,7 @@ function usersOf(value: RuleCondition['value']): FieldSpec | undefined {
 /** The values that a condition compares with, and others next to them. */
 function valuesAround(
   { field, lookup, value }: RuleCondition,
-  callers: readonly (Asker | undefined)[],
+  callers: readonly (Caller | undefined)[],
 ): readonly Json[] {
   const given: readonly unknown[] =
     'literal' in value
@@ -176,9 +176,9 @@ export function callerFor(
   spec: AppSpec,
   to: string,
   world: World,
-): { readonly asker: Asker | undefined; readonly known: Known } {
-  const asker = exampleCallers(spec).find(
+): { readonly caller: Caller | undefined; readonly known: Known } {
+  const caller = exampleCallers(spec).find(
     (each) => each !== undefined && (to === ANYONE || to === SIGNED_IN || each.roles.includes(to)),
   )
-  return { asker, known: knownBy(spec, asker, (table) => world.get(table)) }
+  return { caller, known: knownBy(spec, caller, (table) => world.get(table)) }
 }

@@ -27,7 +27,7 @@ export function explainGrants(
   request: AccessRequest,
   stored: StoredRecord | undefined,
 ): readonly EvaluatedGrant[] {
-  const { resource, asker, known } = situation
+  const { resource, caller, known } = situation
   const { operation, body = {} } = request
   const isChange = operation === 'update' || operation === 'partial_update'
   return (resource.access ?? []).flatMap((grant, index): readonly EvaluatedGrant[] => {
@@ -40,7 +40,7 @@ export function explainGrants(
       {
         grant,
         index,
-        isToCaller: isTo(grant, asker),
+        isToCaller: isTo(grant, caller),
         rows: evaluateRule(grant.rows, before, known),
         becomes: isChange ? evaluateRule(grant.becomes, after, known) : undefined,
         outside: Object.keys(body).filter(

@@ -19,7 +19,7 @@ export async function readForDecision(
   request: AccessRequest,
   database: Database,
 ): Promise<ReadonlyMap<string, readonly StoredRecord[]>> {
-  const { spec, resource, asker } = situation
+  const { spec, resource, caller } = situation
   const { model } = resource
   const found: Records = new Map(spec.models.map(({ table }) => [table, []]))
   const incomplete = new Set<string>()
@@ -29,7 +29,7 @@ export async function readForDecision(
     id.length > 0
       ? await reader(model, Object.fromEntries(model.key.map(({ name }, at) => [name, id[at] ?? ''])), 1)
       : []
-  const grants = [request.operation, 'retrieve', 'list'].flatMap((name) => grantsOf(resource, name, asker))
+  const grants = [request.operation, 'retrieve', 'list'].flatMap((name) => grantsOf(resource, name, caller))
   const others = (resource.access ?? []).filter(({ may }) => may.includes(request.operation))
   const starts = [stored, { ...stored, ...request.body, ...literalPresets(grants) }].filter(
     (each) => each !== undefined,
@@ -52,8 +52,8 @@ export async function readForDecision(
   }
 
   const keyOfCaller = async ({ model, match, key }: UserSpec): Promise<string | undefined> => {
-    if (!asker) return undefined
-    const [user] = await reader(model, { [match.name]: asker.subject }, 1)
+    if (!caller) return undefined
+    const [user] = await reader(model, { [match.name]: caller.subject }, 1)
     return user?.[key.name] ?? undefined
   }
 
@@ -64,7 +64,8 @@ export async function readForDecision(
       const by: Record<string, string> = {}
       for (const { relations, field: compared, lookup, value } of conditions) {
         if (relations.length > 0 || lookup.name !== 'exact') continue
-        const wanted = 'subject' in value ? asker?.subject : 'user' in value ? await keyOfCaller(value.user) : undefined
+        const wanted =
+          'subject' in value ? caller?.subject : 'user' in value ? await keyOfCaller(value.user) : undefined
         if (wanted !== undefined && compared.type.parse(wanted, compared.options) !== undefined)
           by[compared.name] = wanted
       }
@@ -83,7 +84,7 @@ export async function readForDecision(
       if (reference == null || target === undefined || owner === undefined) continue
       for (const related of await reader(owner, { [target.field]: reference }, 1))
         for (const each of spec.resources.filter((one) => one.model === owner))
-          for (const { rows } of grantsOf(each, 'retrieve', asker)) await follow(rows, related)
+          for (const { rows } of grantsOf(each, 'retrieve', caller)) await follow(rows, related)
     }
   }
   // A record that was not read may decide.

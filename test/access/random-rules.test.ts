@@ -157,8 +157,8 @@ const run = async ({ access, identities, rows, requests }: RandomAccess): Promis
   const situationOf = ({ who, resource: name }: RandomRequest): Situation => {
     const resource = spec.resources.find((each) => each.name === name)
     if (resource === undefined) throw new Error(name)
-    const asker = who === undefined ? undefined : { subject: who, roles: [], claims: {}, ...identities[who] }
-    return { spec, resource, asker, known: knownBy(spec, asker, (table) => world[table]) }
+    const caller = who === undefined ? undefined : { subject: who, roles: [], claims: {}, ...identities[who] }
+    return { spec, resource, caller, known: knownBy(spec, caller, (table) => world[table]) }
   }
 
   /** @param key an idempotency key */

@@ -228,7 +228,7 @@ test('whatever is not reported as wider allows nothing more', () => {
       const situationOf = ({ spec }: typeof one, caller: (typeof CALLERS)[number]): Situation => {
         const resource = spec.resources.find(({ name }) => name === 'note')
         if (!resource) throw new Error('there is no note')
-        return { spec, resource, asker: caller, known: knownBy(spec, caller, (table) => WORLD[table]) }
+        return { spec, resource, caller: caller, known: knownBy(spec, caller, (table) => WORLD[table]) }
       }
       for (const caller of CALLERS) {
         const [old, now] = [situationOf(one, caller), situationOf(two, caller)]
@@ -286,8 +286,8 @@ interface Write {
 }
 
 /** Whether a grant allows an operation on a record to the caller. */
-function covers(grant: Grant, { operation, record, after }: Write, { asker, known }: Situation): boolean {
-  const isTo = grant.to === 'anyone' || (asker && (grant.to === 'signed_in' || asker.roles.includes(grant.to)))
+function covers(grant: Grant, { operation, record, after }: Write, { caller, known }: Situation): boolean {
+  const isTo = grant.to === 'anyone' || (caller && (grant.to === 'signed_in' || caller.roles.includes(grant.to)))
   const holds = (rule: Grant['rows'], each: StoredRecord) => evaluateRule(rule, each, known).holds === true
   return (
     Boolean(isTo) &&

@@ -1,6 +1,6 @@
 import {
   type AccessRequest,
-  type Asker,
+  type Caller,
   decide,
   explainGrants,
   findRecord,
@@ -45,7 +45,7 @@ interface Explained {
 /** Explains why a request is allowed or denied: each grant of its operation, and each condition. Returns 1 for a denied one. */
 export async function explainRequest(context: CliContext, loaded: Application, request: Request): Promise<ExitCode> {
   const { app, spec } = loaded
-  const asker = readAsker(request.as)
+  const caller = parseCaller(request.as)
   const [path = '', ...more] = request.path.split('?')
   const search = more.join('?')
   const method = request.method.toUpperCase()
@@ -60,9 +60,9 @@ export async function explainRequest(context: CliContext, loaded: Application, r
   if (target === undefined) {
     const to = spec.auth?.routes[name] ?? []
     const isAllowed = to.some(
-      (each) => each === 'anyone' || (asker && (each === 'signed_in' || asker.roles.includes(each))),
+      (each) => each === 'anyone' || (caller && (each === 'signed_in' || caller.roles.includes(each))),
     )
-    const status = isAllowed ? undefined : asker ? 403 : 401
+    const status = isAllowed ? undefined : caller ? 403 : 401
     if (request.json)
       context.out.data(JSON.stringify({ schemaVersion: 1, route: name, allowed: isAllowed, status, to }))
     else
@@ -81,11 +81,11 @@ export async function explainRequest(context: CliContext, loaded: Application, r
     ...(request.data !== undefined && { body: readBody(request.data) }),
   }
   const explain = (known: ReturnType<typeof knownBy>, isKnown: boolean): Explained => {
-    const situation: Situation = { spec, resource, asker, known }
+    const situation: Situation = { spec, resource, caller, known }
     const stored = accessRequest.id && findRecord(situation, accessRequest.id)
     const grants = explainGrants(situation, accessRequest, stored)
     const fitting = grants.filter(({ isToCaller }) => isToCaller)
-    if (fitting.length === 0) return { operation, status: asker ? 403 : 401, grants }
+    if (fitting.length === 0) return { operation, status: caller ? 403 : 401, grants }
     // The table of the record is left out if a set of it has too many records.
     const isRead = isKnown && (accessRequest.id === undefined || known.records(resource.model.table) !== undefined)
     if (isRead && generated) return { operation, status: decide(situation, accessRequest).status, grants }
@@ -100,17 +100,17 @@ export async function explainRequest(context: CliContext, loaded: Application, r
   }
   const evaluated = request.database
     ? await onExistingDatabase(context, spec, async (database) => {
-        const records = await readForDecision({ spec, resource, asker }, accessRequest, database)
+        const records = await readForDecision({ spec, resource, caller }, accessRequest, database)
         return explain(
-          knownBy(spec, asker, (table) => records.get(table)),
+          knownBy(spec, caller, (table) => records.get(table)),
           true,
         )
       })
     : explain(
-        knownBy(spec, asker, () => undefined),
+        knownBy(spec, caller, () => undefined),
         false,
       )
-  const identity = asker && { ...asker, method: 'development' }
+  const identity = caller && { ...caller, method: 'development' }
   const own = app.access?.profiles(identity).resource(target.resource) ?? target.resource
   const rejection =
     evaluated.status === 401 || evaluated.status === 403 ? undefined : rejectionOf(own, operation, search)
@@ -135,7 +135,7 @@ function rejectionOf(resource: Resource, operation: string, search: string): str
   }
 }
 
-function readAsker(text: string): Asker | undefined {
+function parseCaller(text: string): Caller | undefined {
   const given = readObject(text, '--as')
   const { sub, roles = [], ...claims } = given
   if (sub === undefined) return undefined

@@ -1,4 +1,4 @@
-import { type AppSpec, type Asker, createService, type Database, exampleCallers } from '../../../src/internal.js'
+import { type AppSpec, type Caller, createService, type Database, exampleCallers } from '../../../src/internal.js'
 import type { Application, CliContext } from '../../context.js'
 import { type ScratchOptions, withSilentScratch } from '../../migrate/scratch.js'
 import type { ExitCode } from '../../failure.js'
@@ -40,20 +40,20 @@ async function compareAll(
 ): Promise<Verifying['found']> {
   const log = { info: () => {}, error: () => {} }
   const find = ({ headers }: { readonly headers: Readonly<Record<string, unknown>> }) =>
-    headers[HEADER] === undefined ? undefined : (JSON.parse(decodeURIComponent(String(headers[HEADER]))) as Asker)
+    headers[HEADER] === undefined ? undefined : (JSON.parse(decodeURIComponent(String(headers[HEADER]))) as Caller)
   // Without a public URL, links are paths, which `senderTo` can request.
   const served = { ...app.spec, api: { ...app.spec.api, publicUrl: undefined } }
   const service = createService({ ...app, spec: served, authenticators: [{ name: 'verify', find }] }, scratch, { log })
   const { url } = await service.listen({ port: 0, host: '127.0.0.1' })
   const found = { differences: [], requests: 0, undecided: 0 }
   const resources = spec.resources.filter((each) => each.access !== undefined)
-  const pairs = resources.flatMap((resource) => exampleCallers(spec).map((asker) => ({ resource, asker })))
+  const pairs = resources.flatMap((resource) => exampleCallers(spec).map((caller) => ({ resource, caller })))
   const progress = createProgress(context, pairs.length)
   try {
     const verifying = { spec, examples, send: senderTo(url), found }
-    for (const [at, { resource, asker }] of pairs.entries()) {
+    for (const [at, { resource, caller }] of pairs.entries()) {
       progress.at(at, `${count(found.requests, 'request')}, ${resource.name}`)
-      await compareCaller(verifying, asker, resource)
+      await compareCaller(verifying, caller, resource)
     }
     return found
   } finally {
@@ -63,12 +63,12 @@ async function compareAll(
 }
 
 function senderTo(url: string): Send {
-  return (asker, method, path, { body, headers } = {}) =>
+  return (caller, method, path, { body, headers } = {}) =>
     fetch(url + path, {
       method,
       headers: {
         ...headers,
-        ...(asker && { [HEADER]: encodeURIComponent(JSON.stringify(asker)) }),
+        ...(caller && { [HEADER]: encodeURIComponent(JSON.stringify(caller)) }),
         ...(body && { 'content-type': 'application/json' }),
       },
       ...(body && { body: JSON.stringify(body) }),

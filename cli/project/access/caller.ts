@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { type AppSpec, isSubject, type Json, typedClaims } from '../../../src/internal.js'
+import { type AppSpec, type Caller, isSubject, type Json, typedClaims } from '../../../src/internal.js'
 import { Failure } from '../../failure.js'
 import { similarHelp } from '../../similar.js'
 
@@ -8,12 +8,6 @@ export interface CallerOptions {
   readonly subject: string
   readonly role?: readonly string[]
   readonly claim?: readonly string[]
-}
-
-interface Caller {
-  readonly subject: string
-  readonly roles: readonly string[]
-  readonly claims: Readonly<Record<string, Json>>
 }
 
 /** Adds `--subject`, `--role` and `--claim`. */

@@ -95,11 +95,11 @@ export async function makeExamples(spec: AppSpec, database: Database): Promise<E
       for (const value of values(field))
         if (value !== first[field.name]) await attempt(model, { ...first, [field.name]: value })
     const rules = rulesOf(spec).filter((each) => each.model.table === model.table)
-    const askers = (spec.auth ? ['anyone', ...spec.auth.roles] : []).map((to) => callerFor(spec, to, world))
+    const callers = (spec.auth ? ['anyone', ...spec.auth.roles] : []).map((to) => callerFor(spec, to, world))
     for (const { rule } of rules)
       for (const [alternative, all] of rule.entries())
         for (const broken of [undefined, ...all.keys()])
-          for (const { known } of askers) {
+          for (const { known } of callers) {
             const records = world.get(model.table) ?? []
             const isThere = records.some((record) =>
               nearTo(rule, record, known).some((near) => near.alternative === alternative && near.broken === broken),

@@ -14,10 +14,10 @@ export interface Idle {
 export function findIdle({ spec }: Application, { world }: ExampleRecords, lineOf: LineOf): readonly Idle[] {
   return spec.resources.flatMap((resource) =>
     (resource.access ?? []).flatMap((grant, index) => {
-      const { asker, known } = callerFor(spec, grant.to, world)
+      const { caller, known } = callerFor(spec, grant.to, world)
       const records = world.get(resource.model.table) ?? []
       const effect = (operation: string, record: StoredRecord) =>
-        grantsOf(resource, operation, asker)
+        grantsOf(resource, operation, caller)
           .filter(({ rows }) => evaluateRule(rows, record, known).holds === true)
           .flatMap(({ fields }) => fields)
       return (grant.rows ?? []).flatMap((all, alternative) =>

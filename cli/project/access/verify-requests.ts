@@ -2,7 +2,7 @@ import {
   type AppSpec,
   featureResponses,
   type AccessRequest,
-  type Asker,
+  type Caller,
   decide,
   exampleValues,
   grantsOf,
@@ -34,7 +34,7 @@ export interface Verifying {
 }
 
 /** Sends a request as a caller. */
-export type Send = (asker: Asker | undefined, method: string, path: string, sent?: Sent) => Promise<Response>
+export type Send = (caller: Caller | undefined, method: string, path: string, sent?: Sent) => Promise<Response>
 
 interface Sent {
   readonly body?: object | undefined
@@ -48,19 +48,19 @@ const METHODS = { create: 'POST', update: 'PUT', partial_update: 'PATCH', destro
 /** Sends the requests of one caller for a resource. */
 export async function compareCaller(
   verifying: Verifying,
-  asker: Asker | undefined,
+  caller: Caller | undefined,
   resource: ResourceSpec,
 ): Promise<void> {
   const { spec, examples } = verifying
   const { model, operations } = resource
   const records = examples.world.get(model.table) ?? []
-  const known = knownBy(spec, asker, (table) => examples.world.get(table))
-  const situation: Situation = { spec, resource, asker, known }
+  const known = knownBy(spec, caller, (table) => examples.world.get(table))
+  const situation: Situation = { spec, resource, caller, known }
   if (operations.includes('list')) await compareList(verifying, situation)
   if (model.key.length === 0) return
   // Without a grant, each request of an operation has the same answer.
   const some = <T>(operation: Operation, all: readonly T[]): readonly T[] =>
-    operations.includes(operation) ? (grantsOf(resource, operation, asker).length > 0 ? all : all.slice(0, 1)) : []
+    operations.includes(operation) ? (grantsOf(resource, operation, caller).length > 0 ? all : all.slice(0, 1)) : []
   const retrieved = some('retrieve', records)
   await Promise.all(
     retrieved.map((record) => compare(verifying, situation, { operation: 'retrieve', id: keyOf(resource, record) })),
@@ -83,9 +83,9 @@ function keyOf({ model }: ResourceSpec, record: StoredRecord): readonly string[]
 }
 
 /** Whether a grant to the caller covers the record, or would without one of its conditions. */
-function isNear({ resource, asker, known }: Situation, record: StoredRecord): boolean {
+function isNear({ resource, caller, known }: Situation, record: StoredRecord): boolean {
   const rules = resource.operations
-    .flatMap((each) => grantsOf(resource, each, asker))
+    .flatMap((each) => grantsOf(resource, each, caller))
     .flatMap(({ rows }) => (rows ? [rows] : []))
   return rules.some((rule) => nearTo(rule, record, known).length > 0)
 }
@@ -97,9 +97,9 @@ function changesOf(
   operation: 'update' | 'partial_update',
   record: StoredRecord,
 ): readonly StoredRecord[] {
-  const { resource, asker } = situation
+  const { resource, caller } = situation
   const seen = decide(situation, { operation: 'retrieve', id: keyOf(resource, record) }).records?.[0]
-  const grants = grantsOf(resource, operation, asker)
+  const grants = grantsOf(resource, operation, caller)
   const compared = new Set(
     grants
       .flatMap(({ rows, becomes }) => [...(rows ?? []), ...(becomes ?? [])].flat())
@@ -121,7 +121,7 @@ async function compareList(verifying: Verifying, situation: Situation): Promise<
   let path: string | undefined = situation.resource.path
   let status = 200
   while (path !== undefined) {
-    const response: Response = await verifying.send(situation.asker, 'GET', path)
+    const response: Response = await verifying.send(situation.caller, 'GET', path)
     status = response.status
     const body = (await response.json()) as object
     if (status >= 400) break
@@ -138,12 +138,12 @@ async function compareList(verifying: Verifying, situation: Situation): Promise<
 }
 
 async function compare(verifying: Verifying, situation: Situation, request: AccessRequest): Promise<void> {
-  const { resource, asker } = situation
+  const { resource, caller } = situation
   const { operation, id = [], body } = request
   const expected = decide(situation, request)
   const path = `${resource.path}${id.map((each) => `${encodeURIComponent(each)}/`).join('')}`
   const method = operation === 'retrieve' ? 'GET' : METHODS[operation as keyof typeof METHODS]
-  const response = await verifying.send(asker, method, path, {
+  const response = await verifying.send(caller, method, path, {
     body: body && jsonOf(resource, body),
     headers: requiredHeaders(resource, operation),
   })
@@ -185,9 +185,9 @@ interface Compared {
 }
 
 /** Counts a request, and keeps the difference if there is one. */
-function addResult({ found }: Verifying, { asker }: Situation, { request, status, expected, given }: Compared): void {
+function addResult({ found }: Verifying, { caller }: Situation, { request, status, expected, given }: Compared): void {
   found.requests += 1
   if (status === undefined) found.undecided += 1
   else if (expected !== given)
-    found.differences.push({ request, caller: asker ? JSON.stringify(asker) : 'nobody', expected, found: given })
+    found.differences.push({ request, caller: caller ? JSON.stringify(caller) : 'nobody', expected, found: given })
 }

@@ -12,12 +12,12 @@ import {
 
 /** Decides a request that deletes one record. */
 export function decideDestroy(situation: Situation, request: AccessRequest): Decision {
-  const { resource, asker, known } = situation
+  const { resource, caller, known } = situation
   const before = findRecord(situation, request.id ?? [])
   const shown = before && shownPart(situation, 'retrieve', before)
   if (shown === 'unknown') return { status: undefined }
   if (before === undefined || shown === undefined) return { status: 404 }
-  const grants = grantsOf(resource, 'destroy', asker)
+  const grants = grantsOf(resource, 'destroy', caller)
   const covered = some(grants.map(({ rows }) => evaluateRule(rows, before, known).holds))
   if (covered !== true) return { status: covered === false ? 403 : undefined }
   if (!isUnchanged(request, shown)) return { status: 412 }

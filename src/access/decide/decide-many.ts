@@ -17,8 +17,8 @@ export interface DecisionOnMany {
  */
 export function decideMany(situation: Situation, requests: readonly AccessRequest[]): DecisionOnMany {
   const [{ operation } = { operation: 'create' as const }] = requests
-  if (grantsOf(situation.resource, operation, situation.asker).length === 0)
-    return rejectedBy([situation.asker ? 403 : 401])
+  if (grantsOf(situation.resource, operation, situation.caller).length === 0)
+    return rejectedBy([situation.caller ? 403 : 401])
   if (!requests.every((request) => hasValidBody(situation, request))) return rejectedBy([400])
   if (operation !== 'create') return decideTogether(situation, requests)
   const ways = sharedGrants(situation, requests)

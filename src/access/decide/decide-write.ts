@@ -47,7 +47,7 @@ function decideBy(
   request: AccessRequest,
   { kind, sent, chosen }: Pick<Write, 'kind' | 'sent' | 'chosen'>,
 ): Decision {
-  const { resource, asker } = situation
+  const { resource, caller } = situation
   const [first] = chosen
   if (first === undefined) return { status: 403 }
   const before = kind === 'change' ? findRecord(situation, request.id ?? []) : undefined
@@ -64,7 +64,7 @@ function decideBy(
   const after = afterWrite(resource.model, before, { ...sent, ...first.preset })
   const rejected = rejection(situation, { kind, before, after, sent, chosen })
   if (rejected !== 'none') return { status: rejected }
-  const seen = grantsOf(resource, 'retrieve', asker).length > 0 ? shownPart(situation, 'retrieve', after) : undefined
+  const seen = grantsOf(resource, 'retrieve', caller).length > 0 ? shownPart(situation, 'retrieve', after) : undefined
   const status = kind === 'create' ? 201 : seen === undefined ? 204 : 200
   if (seen === 'unknown') return { status: kind === 'create' ? 201 : undefined, stored: after }
   return { status, stored: after, records: seen ? [seen] : [] }
@@ -84,8 +84,8 @@ export function creatingGrants(situation: Situation, request: AccessRequest): re
 
 /** The fields that a body sets; undefined if it is not valid for this caller. */
 function readBody(situation: Situation, { body = {}, operation }: AccessRequest): StoredRecord | undefined {
-  const { resource, asker } = situation
-  const grants = grantsOf(resource, operation, asker)
+  const { resource, caller } = situation
+  const grants = grantsOf(resource, operation, caller)
   const isPreset = (name: string) => grants.some(({ set }) => set.some(({ field }) => field.name === name))
   const isGranted = (name: string) => grants.some(({ fields }) => fields.includes(name))
   const isShown = (name: string) => showsSome(situation, 'list', name) || showsSome(situation, 'retrieve', name)
@@ -130,7 +130,7 @@ function waysTo(
   kind: 'create' | 'change',
   sent: StoredRecord,
 ): readonly (readonly Candidate[])[] {
-  const grants = grantsOf(situation.resource, operation, situation.asker)
+  const grants = grantsOf(situation.resource, operation, situation.caller)
   const ways: Candidate[][] = []
   const ranked = candidatesFor(situation, kind, grants, sent).toSorted(
     (one, other) => rankOf(one, sent) - rankOf(other, sent),
@@ -223,7 +223,7 @@ function isThere({ resource: { model }, known }: Situation, { name, target }: Fi
  * the record does not exist.
  */
 function isReachable(
-  { spec, asker, known }: Situation,
+  { spec, caller, known }: Situation,
   { target }: FieldSpec,
   reference: StoredText | undefined,
 ): Verdict {
@@ -231,7 +231,7 @@ function isReachable(
   if (reference === undefined) return undefined
   const grants = spec.resources
     .filter(({ model }) => model.table === target.table)
-    .flatMap((resource) => grantsOf(resource, 'retrieve', asker))
+    .flatMap((resource) => grantsOf(resource, 'retrieve', caller))
     .filter(({ fields }) => target.isKey || fields.includes(target.field))
   if (grants.some(({ rows }) => rows === undefined)) return true
   const related = known.records(target.table)?.find((each) => each[target.field] === reference)

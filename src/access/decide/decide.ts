@@ -19,8 +19,8 @@ import {
  * the records of all tables are in memory, and each rule is evaluated for each record.
  */
 export function decide(situation: Situation, request: AccessRequest): Decision {
-  const { resource, asker } = situation
-  if (grantsOf(resource, request.operation, asker).length === 0) return { status: asker ? 403 : 401 }
+  const { resource, caller } = situation
+  if (grantsOf(resource, request.operation, caller).length === 0) return { status: caller ? 403 : 401 }
   if (request.operation === 'list') return decideList(situation, request)
   if (request.operation !== 'retrieve') return decideWrite(situation, request)
   const record = findRecord(situation, request.id ?? [])
@@ -30,7 +30,7 @@ export function decide(situation: Situation, request: AccessRequest): Decision {
 }
 
 function decideList(situation: Situation, request: AccessRequest): Decision {
-  const { resource, asker, known } = situation
+  const { resource, caller, known } = situation
   const { model } = resource
   const { filters = [], words = [], order = [], distinct } = request
   const own = filters.filter(({ relations = [] }) => relations.length === 0)
@@ -39,7 +39,7 @@ function decideList(situation: Situation, request: AccessRequest): Decision {
   if (conditions.includes(undefined)) return { status: 400 }
   const named = [...own.map(({ field }) => field), ...(distinct === undefined ? [] : [distinct])]
   if (!named.every((name) => showsSome(situation, 'list', name))) return { status: 400 }
-  const readings = [...grantsOf(resource, 'list', asker), ...grantsOf(resource, 'retrieve', asker)]
+  const readings = [...grantsOf(resource, 'list', caller), ...grantsOf(resource, 'retrieve', caller)]
   if (!order.every(({ field }) => readings.every(({ fields }) => fields.includes(field)))) return { status: 400 }
   const searched = resource.search.filter(({ name }) => showsSome(situation, 'list', name))
   if (words.length > 0 && searched.length === 0) return { status: 400 }

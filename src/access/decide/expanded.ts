@@ -6,13 +6,13 @@ import { grantsOf, type Situation } from './situation.js'
  * @returns undefined if the caller may not expand the relation
  */
 export function compileExpanded(
-  { spec, resource, asker, known }: Situation,
+  { spec, resource, caller, known }: Situation,
   path: string,
 ): ((record: StoredRecord) => StoredRecord | null) | undefined {
   const expansion = resource.expand.find((each) => each.path === path)
-  const readings = [...grantsOf(resource, 'list', asker), ...grantsOf(resource, 'retrieve', asker)]
+  const readings = [...grantsOf(resource, 'list', caller), ...grantsOf(resource, 'retrieve', caller)]
   const target = spec.resources.find(({ name }) => name === expansion?.resource)
-  const grants = target ? grantsOf(target, 'retrieve', asker) : []
+  const grants = target ? grantsOf(target, 'retrieve', caller) : []
   if (expansion === undefined || !readings.every(({ fields }) => fields.includes(path)) || grants.length === 0)
     return undefined
   const [part] = expansion.relation.parts

@@ -11,8 +11,8 @@ type Holds = (record: StoredRecord) => boolean
  * @returns undefined if the caller may not filter by the field
  */
 export function compileRelated(situation: Situation, comparison: Comparison): Holds | undefined {
-  const { resource, asker } = situation
-  const readings = [...grantsOf(resource, 'list', asker), ...grantsOf(resource, 'retrieve', asker)]
+  const { resource, caller } = situation
+  const readings = [...grantsOf(resource, 'list', caller), ...grantsOf(resource, 'retrieve', caller)]
   return follow(situation, comparison, { model: resource.model, readings, relations: comparison.relations ?? [] })
 }
 
@@ -24,7 +24,7 @@ interface Step {
 }
 
 function follow(situation: Situation, comparison: Comparison, step: Step): Holds | undefined {
-  const { spec, asker, known } = situation
+  const { spec, caller, known } = situation
   const { model, readings, relations } = step
   const [name, ...others] = relations
   const fieldName = name ?? comparison.field
@@ -39,7 +39,7 @@ function follow(situation: Situation, comparison: Comparison, step: Step): Holds
     (each) => each.model.table === target?.table && each.operations.includes('retrieve'),
   )
   if (target === undefined || shownBy === undefined) return undefined
-  const grants = grantsOf(shownBy, 'retrieve', asker)
+  const grants = grantsOf(shownBy, 'retrieve', caller)
   const holds = follow(situation, comparison, { model: shownBy.model, readings: grants, relations: others })
   if (holds === undefined) return undefined
   return (record) => {

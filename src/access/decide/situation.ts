@@ -13,7 +13,7 @@ import type { StoredText, Verdict } from './compare.js'
 import { evaluateRule, type Known, type StoredRecord } from './evaluate.js'
 
 /** The caller of a request. */
-export interface Asker {
+export interface Caller {
   readonly subject: string
   readonly roles: readonly string[]
   readonly claims: Readonly<Record<string, Json>>
@@ -59,28 +59,32 @@ export interface Situation {
   readonly spec: AppSpec
   readonly resource: ResourceSpec
   /** Undefined for a caller who has not signed in. */
-  readonly asker: Asker | undefined
+  readonly caller: Caller | undefined
   readonly known: Known
 }
 
 /** The caller and the records, for the evaluation of rules. Claims that do not have their declared type are left out. */
-export function knownBy({ auth }: AppSpec, asker: Asker | undefined, records: Known['records']): Known {
+export function knownBy({ auth }: AppSpec, caller: Caller | undefined, records: Known['records']): Known {
   const claims = (auth?.claims ?? []).flatMap(({ name, type }): readonly (readonly [string, Json])[] => {
-    const value = asker && Object.hasOwn(asker.claims, name) ? asker.claims[name] : undefined
+    const value = caller && Object.hasOwn(caller.claims, name) ? caller.claims[name] : undefined
     const items = Array.isArray(value) ? (value as readonly Json[]) : [value]
     return value !== undefined && items.every((item) => typeof item === type) ? [[name, value]] : []
   })
-  return { subject: asker?.subject, claims: Object.fromEntries(claims), records }
+  return { subject: caller?.subject, claims: Object.fromEntries(claims), records }
 }
 
 /** Whether a grant applies to a caller. */
-export function isTo({ to }: GrantSpec, asker: Asker | undefined): boolean {
-  return to === ANYONE || (asker !== undefined && (to === SIGNED_IN || asker.roles.includes(to)))
+export function isTo({ to }: GrantSpec, caller: Caller | undefined): boolean {
+  return to === ANYONE || (caller !== undefined && (to === SIGNED_IN || caller.roles.includes(to)))
 }
 
 /** The grants of a resource that allow an operation to a caller. */
-export function grantsOf({ access }: ResourceSpec, operation: string, asker: Asker | undefined): readonly GrantSpec[] {
-  return (access ?? []).filter((grant) => isTo(grant, asker) && grant.may.includes(operation))
+export function grantsOf(
+  { access }: ResourceSpec,
+  operation: string,
+  caller: Caller | undefined,
+): readonly GrantSpec[] {
+  return (access ?? []).filter((grant) => isTo(grant, caller) && grant.may.includes(operation))
 }
 
 /** The record with a key; undefined if there is none. */
@@ -89,17 +93,17 @@ export function findRecord({ resource: { model }, known }: Situation, id: readon
 }
 
 /** Whether a grant of a reading operation shows a field to the caller. */
-export function showsSome({ resource, asker }: Situation, operation: Operation, field: string): boolean {
-  return grantsOf(resource, operation, asker).some(({ fields }) => fields.includes(field))
+export function showsSome({ resource, caller }: Situation, operation: Operation, field: string): boolean {
+  return grantsOf(resource, operation, caller).some(({ fields }) => fields.includes(field))
 }
 
 /** The part of a record that the grants of a reading operation show together; undefined if none covers the record. */
 export function shownPart(
-  { resource, asker, known }: Situation,
+  { resource, caller, known }: Situation,
   reading: 'list' | 'retrieve',
   record: StoredRecord,
 ): StoredRecord | 'unknown' | undefined {
-  const evaluated = grantsOf(resource, reading, asker).map((grant) => ({
+  const evaluated = grantsOf(resource, reading, caller).map((grant) => ({
     grant,
     holds: evaluateRule(grant.rows, record, known).holds,
   }))
