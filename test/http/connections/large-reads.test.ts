@@ -67,9 +67,36 @@ describe('reads of large lists', () => {
   test('keep no small list waiting', () => {
     const reads = createLargeReads()
     void reads.run(LARGE, read(0))
-    void reads.run(LARGE, read(1))
-    void reads.run(1_000, read(2))
+    void reads.run(128 * 1024, read(1))
+    void reads.run(128 * 1024 - 1, read(2))
     expect(begun).toEqual([0, 2])
+  })
+
+  test('begin after those that came before, and no sooner because one of several has ended', async () => {
+    const reads = createLargeReads()
+    for (const at of [0, 1, 2]) void reads.run(LARGE, read(at))
+    await jest.advanceTimersByTimeAsync(110)
+    expect(begun).toEqual([0, 1])
+    ends[0]?.()
+    await jest.advanceTimersByTimeAsync(0)
+    expect(begun).toEqual([0, 1])
+    ends[1]?.()
+    await jest.advanceTimersByTimeAsync(0)
+    expect(begun).toEqual([0, 1, 2])
+  })
+
+  test('do not begin before one that pauses', async () => {
+    const reads = createLargeReads()
+    void reads.run(100 * LARGE, read(0))
+    void reads.run(LARGE, read(1))
+    await jest.advanceTimersByTimeAsync(90)
+    reads.answered(500)
+    ends[0]?.()
+    await jest.advanceTimersByTimeAsync(100)
+    void reads.run(LARGE, read(2))
+    expect(begun).toEqual([0])
+    await jest.advanceTimersByTimeAsync(150)
+    expect(begun).toEqual([0, 1])
   })
 
   /** Two reads; the first takes 10 ms, and before it ends, a response of so many bytes is sent. Returns ms from its end until the second begins. */

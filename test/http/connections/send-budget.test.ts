@@ -1,8 +1,12 @@
-import { expect, test } from '@jest/globals'
+import { afterEach, expect, jest, test } from '@jest/globals'
 import { DEFAULT_LIMITS } from '../../../src/http/connections/limits.js'
 import { createSendBudget } from '../../../src/http/connections/send-budget.js'
 
 const KB = 1024
+
+afterEach(() => {
+  jest.useRealTimers()
+})
 
 test('responses wait in order of arrival, and only small ones go ahead', async () => {
   const budget = createSendBudget({ ...DEFAULT_LIMITS, sendBytes: 10_000 * KB })
@@ -20,4 +24,42 @@ test('responses wait in order of arrival, and only small ones go ahead', async (
   budget.release(9000 * KB)
   await Promise.all([long, shorter])
   expect(admitted).toEqual(['small', 'long', 'shorter'])
+})
+
+test('responses have room up to the limit, and a single one however large it is', () => {
+  const budget = createSendBudget({ ...DEFAULT_LIMITS, sendBytes: 10_000 * KB })
+  expect(budget.reserve(20_000 * KB)).toBeUndefined()
+  budget.release(20_000 * KB)
+  expect(budget.reserve(5_000 * KB)).toBeUndefined()
+  expect(budget.reserve(5_000 * KB)).toBeUndefined()
+  expect(budget.reserve(129 * KB)).toBeInstanceOf(Promise)
+})
+
+test('small responses have a quarter of the room for themselves', () => {
+  const budget = createSendBudget({ ...DEFAULT_LIMITS, sendBytes: 1_000 * KB })
+  budget.hold(2_000 * KB)
+  expect([budget.reserve(125 * KB), budget.reserve(125 * KB)]).toEqual([undefined, undefined])
+  expect(budget.reserve(125 * KB)).toBeInstanceOf(Promise)
+  budget.release(125 * KB)
+  expect(budget.reserve(125 * KB)).toBeInstanceOf(Promise)
+})
+
+test('all lists that have waited too long are rejected at once, and later ones wait on', async () => {
+  jest.useFakeTimers()
+  const budget = createSendBudget({ ...DEFAULT_LIMITS, sendBytes: 1_000 * KB, sendTimeout: 1_000 })
+  budget.hold(1_000 * KB)
+  const results: string[] = []
+  const wait = (name: string) =>
+    budget.reserve(500 * KB)?.then(
+      () => results.push(name),
+      ({ message }: Error) => results.push(`${name}: ${message}`),
+    )
+  for (let count = 0; count < 40; count += 1) void wait('early')
+  await jest.advanceTimersByTimeAsync(500)
+  void wait('late')
+  await jest.advanceTimersByTimeAsync(600)
+  expect(results).toEqual(Array<string>(40).fill('early: too many responses are waiting for clients to read them'))
+  budget.release(1_000 * KB)
+  await jest.advanceTimersByTimeAsync(1_000)
+  expect(results.slice(40)).toEqual(['late'])
 })
