@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { rmSync } from 'node:fs'
-import { mkdir, open, rename } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import process from 'node:process'
-import { ofFile } from '../../src/internal.js'
+import { ofFile, targetOf } from '../../src/internal.js'
 
-/** A file that is written next to its final path and renamed, so that it is never incomplete. Only its owner can read it. */
+/**
+ * A file that is written next to its final path and renamed, so that it is never incomplete. Only its owner can read it. A pipe or a device is
+ * written to as it is.
+ */
 export interface WholeFile {
   write(data: string | Uint8Array): Promise<void>
   /** Moves the file to its final path. */
@@ -15,19 +18,29 @@ export interface WholeFile {
 }
 
 /** @param part the temporary path: an unused name in the folder of the file */
-export async function openWhole(file: string, part = `${file}.${randomUUID()}.part`): Promise<WholeFile> {
+export async function openWhole(file: string, part?: string): Promise<WholeFile> {
+  const { target, old } = await targetOf(file)
+  return old && !old.isFile() ? openInPlace(file) : openDraft(target, part ?? `${target}.${randomUUID()}.part`)
+}
+
+async function openInPlace(file: string): Promise<WholeFile> {
+  const handle = await open(file, 'w')
+  const close = () => handle.close()
+  return { write: (data) => writeTo(handle, data, file), finish: close, discard: close }
+}
+
+async function openDraft(file: string, part: string): Promise<WholeFile> {
   const handle = await open(part, 'wx', 0o600)
   const removePart = () => rmSync(part, { force: true })
   process.on('exit', removePart)
-  const fail = (error: unknown) => {
-    throw ofFile(error, file)
-  }
   return {
-    write: (data) => handle.writeFile(data).catch(fail),
+    write: (data) => writeTo(handle, data, file),
     async finish() {
       await handle.sync()
       await handle.close()
-      await rename(part, file).catch(fail)
+      await rename(part, file).catch((error: unknown) => {
+        throw ofFile(error, file)
+      })
       process.off('exit', removePart)
     },
     async discard() {
@@ -36,6 +49,12 @@ export async function openWhole(file: string, part = `${file}.${randomUUID()}.pa
       process.off('exit', removePart)
     },
   }
+}
+
+function writeTo(handle: FileHandle, data: string | Uint8Array, file: string): Promise<void> {
+  return handle.writeFile(data).catch((error: unknown) => {
+    throw ofFile(error, file)
+  })
 }
 
 /** Writes such a file at once, creating its folder if needed. */

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { Stats } from 'node:fs'
 import { constants, copyFile, link, open, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 
@@ -7,9 +8,7 @@ import { basename, dirname, join } from 'node:path'
  * existing file keeps its owner and permissions, and symbolic links to it stay.
  */
 export async function writeWhole(file: string, content: string | Uint8Array): Promise<void> {
-  const target = await realpath(file).catch(() => file)
-  const old = await stat(target).catch(() => undefined)
-  // A pipe or a device, such as /dev/stdout, cannot be replaced.
+  const { target, old } = await targetOf(file)
   if (old && !old.isFile()) return writeFile(target, content)
   await withDraft(target, content, { mode: 0o666, old }, (draft) => rename(draft, target)).catch(
     (error: NodeJS.ErrnoException) => {
@@ -17,6 +16,15 @@ export async function writeWhole(file: string, content: string | Uint8Array): Pr
       throw error
     },
   )
+}
+
+/**
+ * Finds the file to replace, so that symbolic links to it stay, and its status if it exists. A pipe or a device, such as /dev/stdout, cannot be
+ * replaced, only written to.
+ */
+export async function targetOf(file: string): Promise<{ readonly target: string; readonly old: Stats | undefined }> {
+  const target = await realpath(file).catch(() => file)
+  return { target, old: await stat(target).catch(() => undefined) }
 }
 
 /** The errors for a file that can be written but not replaced: it is a mount by itself, or its folder is read-only. */

@@ -1,5 +1,5 @@
-import { spawnSync } from 'node:child_process'
-import { chmod, readdir, readFile, rename, stat, symlink } from 'node:fs/promises'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { chmod, constants, lstat, open, readdir, readFile, rename, stat, symlink } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import {
@@ -84,6 +84,38 @@ test('dump writes its file although a killed one with the same process id left a
   const { status, stderr } = spawnSync('sh', ['-c', dump], { cwd: project.folder, env: inherited(), encoding: 'utf8' })
   expect({ status, stderr }).toMatchObject({ status: 0, stderr: expect.stringContaining('0 records') })
   expect(await read('b.ndjson')).toBe('')
+})
+
+describe('dump --output', () => {
+  beforeEach(async () => {
+    await project.write(BOOKS_MIGRATION_FILE, BOOKS_MIGRATION)
+    await project.write('books.json', '{"book": [{"id": 1, "title": "Kindred"}]}')
+    await run('migrate', 'up')
+    await run('seed', 'books.json')
+  })
+
+  const run = (...args: readonly string[]) => runInHost(args, { cwd: project.folder })
+
+  test('writes to a pipe without replacing it', async () => {
+    const pipe = join(project.folder, 'pipe')
+    execFileSync('mkfifo', [pipe])
+    const reader = await open(pipe, constants.O_RDONLY | constants.O_NONBLOCK)
+    try {
+      expect(await run('dump', 'book', '--output', 'pipe')).toMatchObject({ code: 0 })
+      expect(await reader.readFile('utf8')).toContain('"Kindred"')
+    } finally {
+      await reader.close()
+    }
+    expect((await lstat(pipe)).isFIFO()).toBe(true)
+  })
+
+  test('replaces the file behind a link, and keeps the link', async () => {
+    await project.write('real.ndjson', 'old')
+    await symlink('real.ndjson', join(project.folder, 'link.ndjson'))
+    expect(await run('dump', 'book', '--output', 'link.ndjson')).toMatchObject({ code: 0 })
+    expect(await read('real.ndjson')).toContain('"Kindred"')
+    expect((await lstat(join(project.folder, 'link.ndjson'))).isSymbolicLink()).toBe(true)
+  })
 })
 
 test('an error of the file system names the file', async () => {
