@@ -162,6 +162,11 @@ describe('a field for a column that is only in the database', () => {
       `version: 1\nmodels:\n  book: { fields: { id: { type: bigint, primary_key: true }, ${added} } } # all\n`,
     ],
     [
+      'inside braces on lines of their own',
+      `version: 1\nmodels:\n  book:\n    fields: {\n${KEY.trimEnd()} # key\n    }\n`,
+      `version: 1\nmodels:\n  book:\n    fields: {\n${KEY.trimEnd()}, ${added} # key\n    }\n`,
+    ],
+    [
       'to the model of the table, whatever its name',
       `version: 1\nmodels:\n  other:\n    fields:\n${KEY}  tome:\n    table: book\n    fields:\n${KEY}`,
       `version: 1\nmodels:\n  other:\n    fields:\n${KEY}  tome:\n    table: book\n    fields:\n${KEY}      ${added}\n`,

@@ -2,7 +2,7 @@ import { membersOf } from '../schema/yaml-shape.js'
 import type { ConfigDocument } from '../yaml/document.js'
 import { findValue, type Path } from '../yaml/located.js'
 import { formatValue } from './format-value.js'
-import { appendLine, lineBefore } from './lines.js'
+import { appendLine, isFlow, lineBefore } from './lines.js'
 
 /** A member to add to a mapping. */
 interface Member {
@@ -19,14 +19,13 @@ export interface Block {
   readonly lineEnd: string
 }
 
-/** Writes a member after the last one of a mapping, on its line within braces, else on a line of its own. */
+/** Writes a member after the last one of a mapping, on the same line within braces, else on a line of its own. */
 export function appendMember(text: string, document: ConfigDocument, { path, key, format }: Member): string {
   const last = membersOf(findValue(document.value, path)).at(-1)?.[0] ?? ''
   const end = text.slice(0, document.locate([...path, last], 'value').end.offset).trimEnd().length
-  const start = document.locate([...path, last], 'key').start.offset
-  const indent = lineBefore(text, start)
   const name = formatValue(key)
-  if (!/^ *$/.test(indent)) return `${text.slice(0, end)}, ${name}: ${format(undefined)}${text.slice(end)}`
+  if (isFlow(text, document, path)) return `${text.slice(0, end)}, ${name}: ${format(undefined)}${text.slice(end)}`
+  const indent = lineBefore(text, document.locate([...path, last], 'key').start.offset)
   return appendLine(text, end, (lineEnd) =>
     `${indent}${name}: ${format({ indent, lineEnd })}`.replace(/: (?=\r?\n)/, ':'),
   )

@@ -2,7 +2,7 @@ import type { ConfigDocument } from '../yaml/document.js'
 import { findValue } from '../yaml/located.js'
 import { membersOf } from '../schema/yaml-shape.js'
 import { editConfig } from './edit.js'
-import { lineBefore, lineEndOf } from './lines.js'
+import { isFlow, lineBefore, lineEndOf } from './lines.js'
 
 /** Members to write at the end of a mapping at the top of a configuration. */
 interface Addition {
@@ -55,7 +55,7 @@ interface MappingEnd {
 function endOf(text: string, document: ConfigDocument, { key }: Addition): MappingEnd | undefined {
   const last = membersOf(findValue(document.value, [key])).at(-1)?.[0]
   if (last === undefined) return undefined
-  if (text[document.locate([key], 'value').start.offset] === '{') return undefined
+  if (isFlow(text, document, [key])) return undefined
   const start = document.locate([key, last], 'key').start.offset
   const indent = lineBefore(text, start)
   if (!/^ +$/.test(indent)) return undefined

@@ -4,7 +4,7 @@ import type { ConfigDocument } from '../yaml/document.js'
 import { findValue, type Path } from '../yaml/located.js'
 import { commentLines } from './comment-lines.js'
 import { editConfig } from './edit.js'
-import { appendLine, lineBefore, replaceValue, spanOf } from './lines.js'
+import { appendLine, isFlow, lineBefore, replaceValue, spanOf } from './lines.js'
 import { formatValue } from './format-value.js'
 
 /** A field of a model in a configuration. */
@@ -86,8 +86,4 @@ function insert(text: string, document: ConfigDocument, { path, last, added }: I
   const start = document.locate([...path, last], 'key').start.offset
   const indent = lineBefore(text, start)
   return /^ *$/.test(indent) ? appendLine(text, to, () => `${indent}${added}`) : undefined
-}
-
-function isFlow(text: string, document: ConfigDocument, path: Path): boolean {
-  return text[document.locate(path, 'value').start.offset] === '{'
 }

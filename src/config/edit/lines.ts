@@ -7,6 +7,11 @@ export function spanOf(text: string, document: ConfigDocument, path: Path): Span
   return { from: start.offset, to: text.slice(0, end.offset).trimEnd().length }
 }
 
+/** Whether a mapping is written in braces. */
+export function isFlow(text: string, document: ConfigDocument, path: Path): boolean {
+  return text[document.locate(path, 'value').start.offset] === '{'
+}
+
 /** Replaces a value, and leaves every other character as it is. */
 export function replaceValue(text: string, document: ConfigDocument, path: Path, value: string): string {
   const { from, to } = spanOf(text, document, path)
