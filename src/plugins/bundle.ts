@@ -79,6 +79,9 @@ function rules(entry: string, inputs: Inputs): Plugin {
   }
 }
 
+/** The number of running builds: they share the process of esbuild. */
+let building = 0
+
 /**
  * Compiles a plugin and the files that it imports into one ES module. Imports of packages and of the framework are kept.
  * @throws Unloadable with the file, line and column of each mistake
@@ -88,6 +91,7 @@ export async function bundle(entry: string, folder: string): Promise<{ code: str
     throw unloadable('the compiler for plugins, esbuild, cannot be loaded', ['run `npm ci`'], cause)
   })
   const inputs: Inputs = new Map()
+  building += 1
   try {
     const { outputFiles } = await build({
       entryPoints: [entry],
@@ -112,8 +116,9 @@ export async function bundle(entry: string, folder: string): Promise<{ code: str
     if (!isBuildFailure(failure)) throw failure
     throw new Unloadable(failure.errors.slice(0, MAX_MISTAKES).map(toMistake(folder)), failure)
   } finally {
-    // Its process would otherwise run as long as the service.
-    await stop()
+    building -= 1
+    // The process would otherwise run as long as the service.
+    if (building === 0) await stop()
   }
 }
 

@@ -61,6 +61,16 @@ describe('loading a plugin', () => {
     expect(plugins.map(({ path }) => path)).toEqual(['./b.ts', 'a.ts'])
   })
 
+  test('loads those of several configurations at once', async () => {
+    const names = ['a', 'b', 'c', 'd']
+    await write(Object.fromEntries(names.map((name) => [`${name}/plugin.ts`, `export default () => '${name}'`])))
+    const loads = names.map((name) =>
+      loadPlugins({ file: join(folder, name, 'resources.yaml'), plugins: ['./plugin.ts'] }),
+    )
+    for (const { plugins, rejections } of await Promise.all(loads))
+      expect({ loaded: plugins.length, rejections }).toEqual({ loaded: 1, rejections: [] })
+  })
+
   test('gives it the running instance of the framework', async () => {
     await write({ 'plugin.ts': "import { Problem } from 'snippetctl'\nexport default () => Problem" })
     const { Problem } = await import('../../src/index.js')
