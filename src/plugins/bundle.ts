@@ -24,6 +24,18 @@ const LOADERS: Readonly<Record<string, Loader>> = {
   '.json': 'json',
 }
 
+/** The properties of `import.meta` that name the file of a module: in a bundle they are constants, so that they name the source. */
+const PLACE = {
+  'import.meta.url': 'moduleAddress',
+  'import.meta.filename': 'moduleFile',
+  'import.meta.dirname': 'moduleFolder',
+}
+
+function placeOf(path: string): string {
+  const values = [pathToFileURL(path).href, path, dirname(path)].map((value) => JSON.stringify(value))
+  return `const [moduleAddress, moduleFile, moduleFolder] = [${values.join()}];`
+}
+
 /** Every file that the bundle depends on, with the hash of its content; null if the file must not exist. */
 export type Inputs = Map<string, string | null>
 
@@ -72,8 +84,8 @@ function rules(entry: string, inputs: Inputs): Plugin {
         // The hash is of the text that is compiled, even if the file changes in the meantime.
         const contents = await readFile(path, 'utf8')
         inputs.set(path, hashOf(contents))
-        const address = `const moduleAddress = ${JSON.stringify(pathToFileURL(path).href)};`
-        return { loader, contents: contents.includes('import.meta.url') ? address + contents : contents }
+        const isPlaced = loader !== 'json' && contents.includes('import.meta.')
+        return { loader, contents: isPlaced ? placeOf(path) + contents : contents }
       })
     },
   }
@@ -105,7 +117,7 @@ export async function bundle(entry: string, folder: string): Promise<{ code: str
       target: 'node20',
       sourcemap: 'inline',
       charset: 'utf8',
-      define: { 'import.meta.url': 'moduleAddress' },
+      define: PLACE,
       // The result depends only on the plugin's files, not on a tsconfig.json above them.
       tsconfigRaw: {},
       logLevel: 'silent',

@@ -80,9 +80,20 @@ describe('loading a plugin', () => {
   test('lets it find its own files', async () => {
     await write({
       'p/plugin.ts': "import { where } from './deep/where.js'\nexport default () => [import.meta.url, where]",
-      'p/deep/where.ts': 'export const where: string = import.meta.url',
+      'p/deep/where.ts': 'export const where: string[] = [import.meta.filename, import.meta.dirname]',
     })
-    expect(await run('./p/plugin.ts')).toEqual([`file://${folder}/p/plugin.ts`, `file://${folder}/p/deep/where.ts`])
+    expect(await run('./p/plugin.ts')).toEqual([
+      `file://${folder}/p/plugin.ts`,
+      [`${folder}/p/deep/where.ts`, `${folder}/p/deep`],
+    ])
+  })
+
+  test('lets it import JSON that mentions them', async () => {
+    await write({
+      'plugin.ts': "import help from './help.json'\nexport default () => help",
+      'help.json': '{ "use": "import.meta.url" }',
+    })
+    expect(await run('./plugin.ts')).toEqual({ use: 'import.meta.url' })
   })
 })
 
