@@ -247,6 +247,8 @@ describeInChromium('lists in Chromium', () => {
     expect(await dialog.getByRole('heading').textContent()).toBe('Edit 2 records')
     expect(await dialog.getByRole('listitem').allTextContents()).toEqual(['Book 1 (1)', 'Book 2 (2)'])
     expect(await findFaults(page)).toEqual([])
+    for (const text of ['typed', '']) await dialog.getByLabel('Title').fill(text)
+    for (const choice of ['draft', '']) await dialog.getByLabel('Status').selectOption(choice)
     await dialog.getByRole('button', { name: 'Save' }).click()
     await dialog.getByRole('alert').filter({ hasText: 'Nothing was changed.' }).waitFor()
     await dialog.getByLabel('Status').selectOption('published')

@@ -51,7 +51,10 @@ export const SCRIPT = String.raw`'use strict'
     const controls = all('[data-kind]', form)
     if (method === 'DELETE' && !controls.length) return undefined
     const members = controls.flatMap((control) => {
-      const text = encode(control, runs || form.boxes ? 'POST' : method, nullOf(form, control))
+      const asNull = nullOf(form, control)
+      // An empty field leaves the records as they are, even if something was typed and deleted.
+      const isLeftOut = form.boxes && control.value === '' && !asNull.checked
+      const text = isLeftOut ? undefined : encode(control, runs || form.boxes ? 'POST' : method, asNull)
       return text === undefined ? [] : [JSON.stringify(control.name) + ': ' + text]
     })
     return '{' + members.join(', ') + '}'
