@@ -2,7 +2,7 @@ import { membersOf } from '../schema/yaml-shape.js'
 import type { ConfigDocument } from '../yaml/document.js'
 import { findValue, type Path } from '../yaml/located.js'
 import { formatValue } from './format-value.js'
-import { appendLine, isFlow, lineBefore } from './lines.js'
+import { insertLines, isFlow, lineBefore } from './lines.js'
 
 /** A member to add to a mapping. */
 interface Member {
@@ -26,7 +26,7 @@ export function appendMember(text: string, document: ConfigDocument, { path, key
   const name = formatValue(key)
   if (isFlow(text, document, path)) return `${text.slice(0, end)}, ${name}: ${format(undefined)}${text.slice(end)}`
   const indent = lineBefore(text, document.locate([...path, last], 'key').start.offset)
-  return appendLine(text, end, (lineEnd) =>
+  return insertLines(text, end, (lineEnd) =>
     `${indent}${name}: ${format({ indent, lineEnd })}`.replace(/: (?=\r?\n)/, ':'),
   )
 }

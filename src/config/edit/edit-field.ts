@@ -4,7 +4,7 @@ import type { ConfigDocument } from '../yaml/document.js'
 import { findValue, type Path } from '../yaml/located.js'
 import { commentLines } from './comment-lines.js'
 import { editConfig } from './edit.js'
-import { appendLine, isFlow, lineBefore, replaceValue, spanOf } from './lines.js'
+import { insertLines, isFlow, lineBefore, replaceValue, spanOf } from './lines.js'
 import { formatValue } from './format-value.js'
 
 /** A field of a model in a configuration. */
@@ -85,5 +85,5 @@ function insert(text: string, document: ConfigDocument, { path, last, added }: I
   if (isFlow(text, document, path)) return `${text.slice(0, to)}, ${added}${text.slice(to)}`
   const start = document.locate([...path, last], 'key').start.offset
   const indent = lineBefore(text, start)
-  return /^ *$/.test(indent) ? appendLine(text, to, () => `${indent}${added}`) : undefined
+  return /^ *$/.test(indent) ? insertLines(text, to, () => `${indent}${added}`) : undefined
 }

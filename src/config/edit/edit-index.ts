@@ -4,7 +4,7 @@ import { findValue } from '../yaml/located.js'
 import { appendMember, type Block } from './append-member.js'
 import { commentLines } from './comment-lines.js'
 import { editConfig } from './edit.js'
-import { appendLine, lineBefore, replaceValue, spanOf } from './lines.js'
+import { insertLines, lineBefore, replaceValue, spanOf } from './lines.js'
 
 /**
  * Appends an index to the indexes of a model, and leaves every other character as it is.
@@ -26,7 +26,7 @@ export function addIndex(text: string, file: string, model: string, spelled: str
     const before = lineBefore(body, last.from)
     const item = /^( *)- +$/.exec(before)
     if (!item) return `${body.slice(0, last.to)}, ${spelled}${body.slice(last.to)}`
-    return appendLine(body, last.to, () => `${item[1]}- ${spelled}`)
+    return insertLines(body, last.to, () => `${item[1]}- ${spelled}`)
   })
 }
 

@@ -32,7 +32,7 @@ export function lineEndOf(text: string): string {
  * Inserts lines below the line that contains an offset.
  * @param format returns the lines, without a line end after the last one; it receives the line end to use between them
  */
-export function appendLine(text: string, offset: number, format: (lineEnd: string) => string): string {
+export function insertLines(text: string, offset: number, format: (lineEnd: string) => string): string {
   const newline = text.indexOf('\n', offset)
   const lineEnd = newline < 0 ? lineEndOf(text) : text[newline - 1] === '\r' ? '\r\n' : '\n'
   const at = newline < 0 ? text.length : newline + 1 - lineEnd.length
