@@ -66,13 +66,16 @@ export async function differencesFromLater(spec: AppSpec, database: Connection):
   return (await differencesOf(spec, database)).filter(({ wider }) => !wider).map(textOf(spec))
 }
 
-/** Without differences that stop new rows where no resource creates any. */
 async function differencesOf(spec: AppSpec, database: Connection): Promise<readonly Difference[]> {
+  return withoutIdleObstacles(spec, await findLacks(tablesOf(spec), database))
+}
+
+/** Leaves out differences that stop new rows where no resource creates any. */
+function withoutIdleObstacles(spec: AppSpec, differences: readonly Difference[]): readonly Difference[] {
   const grown = new Set(
     spec.resources.filter(({ operations }) => operations.includes('create')).map(({ model }) => model.table),
   )
-  const found = await findLacks(tablesOf(spec), database)
-  return found.filter(({ table, stopsInserts }) => !stopsInserts || grown.has(table))
+  return differences.filter(({ table, stopsInserts }) => !stopsInserts || grown.has(table))
 }
 
 function textOf({ models }: AppSpec): (difference: Difference) => string {
@@ -118,13 +121,14 @@ export async function readLacks(spec: AppSpec, database: Connection): Promise<Ot
   const tables = new Map(live.map((table) => [table.name, table]))
   const isKeyed = (name: string, table: CatalogTable | undefined) =>
     table !== undefined && isHeld({ kind: 'primary_key', columns: keys.get(name) ?? [] }, table)
+  const lacks = used.flatMap((table) => {
+    const there = tables.get(table.name)
+    // Columns of views are never marked as not null.
+    const isView = there?.constraints.length === 0 && there.columns.every(({ nullable }) => nullable)
+    return tableDifferences(table, there, server, !isView)
+  })
   return {
-    lacks: used.flatMap((table) => {
-      const there = tables.get(table.name)
-      // Columns of views are never marked as not null.
-      const isView = there?.constraints.length === 0 && there.columns.every(({ nullable }) => nullable)
-      return tableDifferences(table, there, server, !isView)
-    }),
+    lacks: withoutIdleObstacles(spec, lacks),
     keyed: new Set(used.filter(({ name }) => isKeyed(name, tables.get(name))).map(({ name }) => name)),
   }
 }

@@ -3,8 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Database } from '../../../src/db/database.js'
+import { differencesOfOthers } from '../../../src/internal.js'
 import { type Introspected, introspect } from '../../../src/migrations/introspect/introspect.js'
 import { type Api, startApi } from '../../support/api.js'
+import { specOf } from '../../support/config.js'
 import { openTestDatabase, type TestDatabase } from '../../support/database.js'
 import { runSql } from '../../support/existing.js'
 import { CREATE_ROLE, DROP_ROLE, openAsRole, ROLE } from '../../support/roles.js'
@@ -78,6 +80,10 @@ test('tables and columns that the database user may not read are left out and re
       'logs: not among the operations: create, update, partial_update: the database user lacks the privileges; once it has them, the resource can have these operations',
     ]),
   )
+})
+
+test('the database does not differ from the models in columns that no request writes', async () => {
+  expect(await differencesOfOthers(specOf(found.text), clerk)).toEqual([])
 })
 
 test('every list responds, and records that are sent back are accepted', async () => {
