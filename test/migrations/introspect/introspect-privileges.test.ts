@@ -119,6 +119,30 @@ test('views that read with the privileges of their user are left out if it may n
   }
 })
 
+test('views that call functions that the database user may not call are left out', async () => {
+  await runSql(
+    database,
+    `reset role;
+     create function secret() returns integer language sql as 'select 1';
+     create function open() returns integer language sql as 'select 1';
+     revoke execute on function secret() from public;
+     create view secrets as select id, secret() as value from people;
+     create view open_secrets as select value, open() as other from secrets;
+     create view opens as select open() as value from people;
+     grant select on secrets, open_secrets, opens to ${ROLE}`,
+  )
+  if (clerk === database) await openAsRole(database)
+  const { models, left } = await introspect(clerk, { file: 'resources.yaml', directory: folder, schemas: ['public'] })
+  const names = models.filter(({ isView }) => isView).map(({ name }) => name)
+  expect(names).toContain('opens')
+  for (const view of ['secrets', 'open_secrets']) {
+    expect(names).not.toContain(view)
+    expect(left).toContain(`${view} has no model: ${UNREADABLE}`)
+    await expect(clerk.query({ text: `select value from ${view}`, values: [] })).rejects.toThrow()
+  }
+  expect((await clerk.query({ text: 'select value from opens', values: [] })).rows).toEqual([['1']])
+})
+
 test('an update keeps the fields whose columns the database user may no longer read', async () => {
   const text = found.text.replace('    name:', '    born:   { type: date, unique: true, nullable: true }\n      name:')
   expect(text).not.toBe(found.text)

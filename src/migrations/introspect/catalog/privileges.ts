@@ -19,16 +19,27 @@ const READ = `
   join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = r.oid and d.refclassid = 'pg_class'::regclass and d.refobjid <> v.oid
   join pg_class s on s.oid = d.refobjid and s.relkind in ('r', 'p', 'v', 'm', 'f')`
 
+/** SQL: the view `c` and the views that it reads. */
+const VIEWS = `with recursive views(oid) as (select c.oid union select s.oid from views v ${READ} where s.relkind = 'v')`
+
 /**
  * SQL: whether `c` is a view with `security_invoker`, or reads one, whose query reads a column that the user may not read. Misses references to whole
  * rows, which `pg_depend` does not have.
  */
 const READS_UNREADABLE = `c.relkind = 'v' and exists (
-  with recursive views(oid) as (select c.oid union select s.oid from views v ${READ} where s.relkind = 'v')
+  ${VIEWS}
   select from views join pg_class v using (oid) ${READ}
   where exists (select from pg_options_to_table(v.reloptions) where case option_name when 'security_invoker' then option_value::boolean end)
     and case d.refobjsubid when 0 then not has_any_column_privilege(s.oid, 'select')
       else not has_column_privilege(s.oid, d.refobjsubid::smallint, 'select') end
+)`
+
+/** SQL: whether `c` is a view, or reads one, whose query calls a function that the user may not call; the owner of the view does not matter. */
+const CALLS_FORBIDDEN = `c.relkind = 'v' and exists (
+  ${VIEWS}
+  select from views join pg_rewrite r on r.ev_class = views.oid and r.ev_type = '1'
+  join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = r.oid and d.refclassid = 'pg_proc'::regclass
+  where not has_function_privilege(d.refobjid, 'execute')
 )`
 
 /**
@@ -39,7 +50,7 @@ export const PRIVILEGES = `
   select jsonb_build_object(
     'unreadable', (
       select coalesce(jsonb_agg(a.attname order by a.attnum), '[]')
-      from (select not has_schema_privilege(n.oid, 'usage') or ${READS_UNREADABLE} as whole offset 0) u cross join pg_attribute a
+      from (select not has_schema_privilege(n.oid, 'usage') or ${READS_UNREADABLE} or ${CALLS_FORBIDDEN} as whole offset 0) u cross join pg_attribute a
       where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
         and (u.whole or not has_column_privilege(c.oid, a.attnum, 'select'))
     ),
