@@ -151,17 +151,37 @@ describe('a constraint that was removed from resources.yaml', () => {
   })
 })
 
-test('a rule does not replace a foreign constraint of the same name', async () => {
+test.each([
+  ['another condition', 'char_length(title) >= 3', ''],
+  ['the same condition that rows may violate', 'char_length(title) >= 1', ' not valid'],
+])('a rule does not replace a foreign constraint of the same name with %s', async (_what, condition, valid) => {
   await begin(WITHOUT_MINIMUM)
   await folder.write(
     '0002_by_hand.sql',
-    `-- up\nalter table books add constraint books_title_length check (char_length(title) >= 3);\n`,
+    `-- up\nalter table books add constraint books_title_length check (${condition})${valid};\n`,
   )
   const { steps, rejections } = await plan(BOOKS)
   expect(steps).toEqual([])
   expect(rejections).toEqual([
     expect.stringMatching(
       /^constraint books_title_length of books is made by hand, as CHECK .*, and resources\.yaml needs the name for a different one/,
+    ),
+  ])
+})
+
+test('a field does not replace a computed column of the same name', async () => {
+  await begin()
+  await folder.write(
+    '0002_by_hand.sql',
+    '-- up\nalter table books add capitals text collate "C" generated always as (upper(title)) stored;\n',
+  )
+  const { steps, rejections } = await plan(
+    BOOKS.replace('max: 100 }\n', 'max: 100 }\n      capitals: { type: text }\n'),
+  )
+  expect(steps).toEqual([])
+  expect(rejections).toEqual([
+    expect.stringMatching(
+      /^column books\.capitals changes from text collate "C" computed to text collate "C", which could fail or change values: write the migration by hand$/,
     ),
   ])
 })

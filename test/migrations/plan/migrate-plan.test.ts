@@ -290,6 +290,18 @@ drop table "authors";
       [/^column books\.size is not in .*\n +renamed_from: size .* `pages` .*\n +dropped: \[size\] .* `book`/],
     ],
     [
+      'an undeclared rename, of which a new column of the same type is the likeliest',
+      book({ size: { type: 'integer' } }),
+      book({ note: { type: 'text' }, pages: { type: 'integer' } }),
+      [/^column books\.size is not in .* and books\.pages is new: .*\n +renamed_from: size .* `pages` /],
+    ],
+    [
+      'an undeclared rename, also if each new column has another type',
+      book({ size: { type: 'integer' } }),
+      book({ note: { type: 'text' } }),
+      [/^column books\.size is not in .* and books\.note is new: .*\n +renamed_from: size .* `note` /],
+    ],
+    [
       'a rename of a column that never existed',
       book(),
       book({ pages: { type: 'integer', renamed_from: 'sizes' } }),
@@ -300,6 +312,12 @@ drop table "authors";
       book({ size: { type: 'integer' } }),
       { volume: { fields: { id: ID, title: { type: 'string', max: 100 } } } },
       [/^table books is not in .*\n +renamed_from: books .* `volume`.*\n +dropped: \[books\] .* top of/],
+    ],
+    [
+      'an undeclared rename of a table to one that has half of its new columns',
+      book({ size: { type: 'integer' } }),
+      { volume: { fields: { id: ID, title: { type: 'string', max: 100 }, pages: { type: 'integer' } } } },
+      [/^table books is not in .*\n +renamed_from: books .* `volume`.*\n/],
     ],
     [
       'a rename of a table that never existed',
@@ -320,6 +338,21 @@ drop table "authors";
     expect(planned.text).toBeUndefined()
     expect(await failureOf(writeMigration(planned, folder.path))).toBe(planned.rejections.join('\n'))
     expect(await folder.names()).toHaveLength(1)
+  })
+
+  test.each<[shared: string, fields: { readonly [name: string]: Json }, dropped: readonly string[]]>([
+    ['no column but the key', { name: { type: 'text' } }, []],
+    ['all columns, of which it has none but the key', {}, []],
+    ['less than half of its columns', { title: { type: 'text' }, a: { type: 'text' }, b: { type: 'text' } }, []],
+    ['all columns with one that may be dropped', { title: { type: 'string', max: 100 } }, ['books']],
+  ])('does not take a new table for a renamed one if it shares %s', async (_shared, fields, dropped) => {
+    const folder = await folderOf(book())
+    const { rejections } = await planMigration(
+      specOf({ volume: { fields: { id: ID, ...fields } } }, dropped),
+      folder.path,
+      scratch,
+    )
+    expect(rejections).toEqual([])
   })
 
   test('does not touch hand-made objects', async () => {
