@@ -53,6 +53,18 @@ describeWithSessions('with two sessions, a database', () => {
     expect((await database.query({ text, values: [] })).rows).toEqual([['5s', '2s', '10s', 'snippetctl', 'UTC']])
   })
 
+  test('has its own settings, whatever those of the database', async () => {
+    const names = ['datestyle', 'array_nulls', 'quote_all_identifiers']
+    for (const [place, value] of ['German', 'off', 'on'].entries()) {
+      const text = `do $$ begin execute format('alter database %I set ${names[place]} = ${value}', current_database()); end $$`
+      await admin.query({ text, values: [] })
+    }
+    const text = `select ${names.map((name) => `current_setting('${name}')`).join()}, array[null]::text[]`
+    const opened = await openDatabase({ url: admin.url, directory: '' }, { DATABASE_POOL: '2' })
+    expect((await opened.query({ text, values: [] })).rows).toEqual([['ISO, MDY', 'on', 'off', '{NULL}']])
+    await opened.close()
+  })
+
   test('lets the server detect a service that vanished', async () => {
     const names = ['idle', 'interval', 'count']
     const settings = names.map((name) => `current_setting('tcp_keepalives_${name}')`)

@@ -71,16 +71,16 @@ models:
   })
 
   test.each([
-    'on',
+    'standard_conforming_strings = on',
     // Only a server opens a new session for each command.
-    ...(testDatabaseKind() === 'postgres' ? ['off'] : []),
-  ])('reads texts with backslashes in a database with standard_conforming_strings %s', async (setting) => {
+    ...(testDatabaseKind() === 'postgres' ? ['standard_conforming_strings = off', 'quote_all_identifiers = on'] : []),
+  ])('reads types, and texts with backslashes, in a database with %s', async (setting) => {
     await given(`do $$ begin
-      execute format('alter database %I set standard_conforming_strings = ${setting}', current_database());
+      execute format('alter database %I set ${setting}', current_database());
     end $$`)
     await given(String.raw`create table paths (id serial primary key,
       "at" text collate "C" not null default E'C:\\it''s\\',
-      kind text collate "C" not null default 'a\b' check (kind in ('a\b', E'\\', 'c')))`)
+      kind text collate "C" not null default 'a\b' check (kind in ('a\b', E'\\', 'c')), day date not null)`)
     const { stdout, stderr } = await run('introspect', '--manage', '--no-resources', '--print')
     expect({ stdout, stderr }).toEqual({
       stdout: String.raw`version: 1
@@ -91,6 +91,7 @@ models:
       id:   { type: integer, primary_key: true }
       at:   { type: text, default: "C:\\it's\\" }
       kind: { type: choice, choices: ["a\\b", "\\", c], default: "a\\b" }
+      day:  { type: date }
 `,
       stderr: '',
     })
