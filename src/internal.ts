@@ -91,7 +91,7 @@ export {
 } from './migrations/introspect/introspect.js'
 export { MigrationError } from './migrations/files/error.js'
 export { type CountedPlan, type CountedStep, countRows, wantsRows } from './migrations/plan/prove/row-counts.js'
-export { holdAgainst } from './migrations/plan/prove/live-obstacles.js'
+export { rejectObstacles } from './migrations/plan/prove/live-obstacles.js'
 export type { Swap } from './migrations/plan/steps/swaps.js'
 export type { GivenConversion } from './migrations/plan/steps/type-change.js'
 export { openResultStore } from './migrations/run/result-store.js'

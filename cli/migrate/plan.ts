@@ -7,7 +7,7 @@ import {
   countRows,
   DatabaseRejected,
   declareRename,
-  holdAgainst,
+  rejectObstacles,
   type MigrationFolder,
   type MigrationPlan,
   migrationStatus,
@@ -94,7 +94,7 @@ async function inspectDatabase(
     const statuses = await migrationStatus(database, projectFolders(file).migrations)
     const isCurrent = statuses.length > 0 && statuses.every(({ state }) => state === 'applied')
     const counted = counts ? await countRows(planned, database) : planned
-    return { planned: isCurrent ? await holdAgainst(counted, database) : counted, newer: newerIn(statuses) }
+    return { planned: isCurrent ? await rejectObstacles(counted, database) : counted, newer: newerIn(statuses) }
   } finally {
     await database.close()
   }

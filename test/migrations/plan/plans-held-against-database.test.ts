@@ -84,6 +84,20 @@ describe('a plan is rejected with a way out', () => {
     expect(await migrate('up')).toMatchObject({ code: 0 })
   })
 
+  test('but not if the view is one of the configuration, whatever its name', async () => {
+    const withView = (pages: string) =>
+      withField(`pages: { type: ${pages}, nullable: true }`).replace(
+        'resources:',
+        '  long_book:\n    table: Long Books\n    view: select id, title from books where pages > 100\n    fields: { id: { type: bigint, primary_key: true }, title: { type: string, max: 100 } }\nresources:',
+      )
+    await project.write('resources.yaml', withView('integer'))
+    expect(await migrate('plan', '--write', 'long_books')).toMatchObject({ code: 0 })
+    expect(await migrate('up')).toMatchObject({ code: 0 })
+    await project.write('resources.yaml', withView('bigint'))
+    expect(await migrate('plan', '--write', 'long_pages')).toMatchObject({ code: 0 })
+    expect(await migrate('up')).toMatchObject({ code: 0 })
+  })
+
   test('if the name of a column or table is taken', async () => {
     await sql('alter table books add note text; create table members (id integer)')
     await project.write(

@@ -16,7 +16,7 @@ const NAMES = `
     where c.relnamespace = current_schema()::regnamespace`
 
 const READERS = `
-  select distinct t.relname, a.attname, v.oid::regclass::text
+  select distinct t.relname, a.attname, v.oid::regclass::text, case when v.relnamespace = t.relnamespace then v.relname end
   from pg_depend d
   join pg_rewrite r on r.oid = d.objid
   join pg_class v on v.oid = r.ev_class
@@ -29,18 +29,18 @@ const READERS = `
  * Rejects steps that the migration files allow and the database does not: a view that no migration made reads the column, or the name is taken.
  * @param database one that has applied every file
  */
-export async function holdAgainst<Planned extends Plan>(planned: Planned, database: Connection): Promise<Planned> {
+export async function rejectObstacles<Planned extends Plan>(planned: Planned, database: Connection): Promise<Planned> {
   const names = await database.query({ text: NAMES, values: [] })
   const taken = new Set(names.rows.map(([table, part]) => (part === null ? table : `${table}.${part}`)))
   const readers = (await database.query({ text: READERS, values: [] })).rows
   const gone = new Set(
     planned.steps.flatMap(({ change, subject, renamed }) => (change === 'drop' ? [subject] : [renamed ?? ''])),
   )
-  const views = new Set(planned.steps.map(({ subject }) => subject))
+  const changed = new Set(planned.steps.map(({ subject }) => subject))
   const rejections = planned.steps.flatMap((step) => {
     const isTaken = step.change === 'add' && taken.has(step.subject) && !gone.has(step.subject)
     const blocking = readers.filter(
-      ([table, column, view]) => isMoved(step, `${table}.${column}`) && !views.has(view ?? ''),
+      ([table, column, , name]) => dropsOrRetypes(step, `${table}.${column}`) && !changed.has(name ?? ''),
     )
     return [
       ...(isTaken ? [takenName(step)] : []),
@@ -55,8 +55,8 @@ export async function holdAgainst<Planned extends Plan>(planned: Planned, databa
   return { ...planned, rejections: [...planned.rejections, ...rejections], text: undefined, proof: undefined }
 }
 
-/** Whether a step drops a column or gives it another type. */
-function isMoved({ change, subject, up }: Step, column: string): boolean {
+/** Whether a step drops a column or its table, or gives the column another type. */
+function dropsOrRetypes({ change, subject, up }: Step, column: string): boolean {
   if (change === 'drop') return column === subject || (!subject.includes('.') && partsOf(column)[0] === subject)
   return change === 'change' && column === subject && up.some((sql) => / alter column .* type /.test(sql))
 }
