@@ -106,3 +106,13 @@ test('a changed `column` renames the column, with its former name in `renamed_fr
     expect(rows).toEqual([['Ada']])
   })
 })
+
+test('introspect names fields after columns whose names need a prefix and have the greatest length', async () => {
+  const column = `1${'a'.repeat(62)}`
+  await onProjectDatabase(project, database, (connection) =>
+    runSql(connection, `create table people (id serial primary key, "${column}" text, "${column.slice(0, 60)}" text)`),
+  )
+  expect(await run('introspect', '--no-resources')).toMatchObject({ code: 0 })
+  expect(await run('check')).toMatchObject({ code: 0 })
+  expect(await readFile(join(project.folder, 'resources.yaml'), 'utf8')).toContain(column)
+})

@@ -27,7 +27,12 @@ function nameOf(text: string, kind: string): string {
     .toLowerCase()
     .match(/[a-z0-9]+/g)
   const name = (words ?? []).join('_').slice(0, MAX_NAME_LENGTH)
-  return isRepresentableName(name) ? name : [kind, name].filter((part) => part !== '').join('_')
+  return isRepresentableName(name)
+    ? name
+    : [kind, name]
+        .filter((part) => part !== '')
+        .join('_')
+        .slice(0, MAX_NAME_LENGTH)
 }
 
 /** The name of a field; `clash` is its first choice, if another field has it. */
@@ -37,7 +42,7 @@ export interface FieldName {
 }
 
 /**
- * Names the fields of a table by their columns. Columns with valid names come first, so that no other field takes these.
+ * Names the fields of a table by their columns. Columns whose names are valid keep them, so their fields are named first.
  * @param spelling with `kept`, a name that no field can have is still changed
  * @param existing the names of existing fields, by column
  */
