@@ -106,7 +106,7 @@ async function confirm(
 ): Promise<void> {
   const answer = options.yes ?? (await context.ask(`type ${shown} to replace what is there: `))
   if (answer?.trim() === shown) return
-  throw new Failure(3, `nothing was done: ${shown} holds a database, and its name was not given`, [
+  throw new Failure(3, `nothing was done: ${shown} exists, and its name was not given`, [
     `confirm: snippetctl db restore ${shellWord(given)} --yes ${shellWord(shown)}${configFlag(options)}`,
   ])
 }

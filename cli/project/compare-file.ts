@@ -26,9 +26,12 @@ export async function compareFile({ cwd, err }: CliContext, { file, text, comman
       cause,
     )
   })
-  const [old, now] = [kept, text].map((each) => each.replaceAll('\r\n', '\n').split('\n'))
-  const line = now?.findIndex((each, at) => each !== old?.[at]) ?? -1
-  if (line < 0 && old?.length === now?.length) return err.line(`${file} is up to date`)
-  const at = line < 0 ? (now?.length ?? 0) : line
+  const [old, now] = [linesOf(kept), linesOf(text)]
+  const at = Array.from({ length: Math.max(old.length, now.length) }).findIndex((_, line) => old[line] !== now[line])
+  if (at < 0) return err.line(`${file} is up to date`)
   throw new Failure(1, `\`${file}\` is out of date from line ${at + 1} on`, [`write it again with \`${command}\``])
+}
+
+function linesOf(text: string): readonly string[] {
+  return text.replaceAll('\r\n', '\n').split('\n')
 }

@@ -8,7 +8,7 @@ import { badge, layout } from './layout.js'
 import { curlOf, type Explored, findPlace, ROOT } from './place.js'
 import { Problem } from '../foundation/problem.js'
 
-/** The home page: every resource and every route. */
+/** The home page: the resources, and the routes of plugins. */
 export async function homePage(
   explored: Explored,
   context: Context,
@@ -33,7 +33,7 @@ export async function homePage(
   const main = html`<div class="head"><h1>${explored.title}</h1></div>
 <p class="lead">This is an HTTP API over PostgreSQL, made from the models and resources of <code>${basename(explored.file)}</code>. Here you read
 and change its records.</p>
-${databaseProblem(database)}${origins(explored, database)}
+${databaseProblem(database)}${sources(explored, database)}
 ${
   rows.length > 0 &&
   html`<h2>Resources</h2>
@@ -59,8 +59,8 @@ function databaseProblem(database: DatabaseState): Html | undefined {
     : undefined
 }
 
-/** Where the resources are declared and their records are stored. Only developers see it. */
-function origins({ file, development, database }: Explored, state: DatabaseState): Html | undefined {
+/** Where the resources are declared and their records are stored; undefined in production. */
+function sources({ file, development, database }: Explored, state: DatabaseState): Html | undefined {
   if (!development) return undefined
   const place = database?.()?.description
   return html`<dl class="record"><div><dt>Declared in</dt><dd><code>${file}</code>, which <code>snippetctl serve</code> loads again when it is saved</dd></div>
@@ -77,7 +77,7 @@ const ADDITIONS = [
   ['note', 'content:text!'],
 ] as const
 
-/** The commands that add a resource whose name is free. A PostgreSQL server gets the table by a migration of its own. */
+/** The commands that add a resource, if possible one whose name is not taken. On a PostgreSQL server, they also write and apply the migration that creates its table. */
 function addition({ resources, database }: Explored): Html {
   const taken = resources.flatMap(({ spec }) => [spec.name, spec.model.name])
   const [name, fields] = ADDITIONS.find(([each]) => !taken.includes(each)) ?? ADDITIONS[0]
@@ -112,7 +112,7 @@ export type DatabaseState =
   /** Why it does not. */
   | { readonly problem: string }
 
-/** Asks the database for its version. */
+/** Queries the version of the database, and measures how long that takes. */
 export async function databaseState(context: Context): Promise<DatabaseState> {
   const started = performance.now()
   try {

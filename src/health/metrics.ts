@@ -103,7 +103,7 @@ const SERIES: readonly Series[] = [
   },
 ]
 
-/** Returns a function that reads the metrics of this process, including Node's own. Nothing is collected before it is called. */
+/** Returns a function that reads the metrics of this process, including Node's own. From now on, prom-client observes garbage collections and the delay of the event loop; all other values are read when the function is called. */
 export async function createMetrics(sources: Sources): Promise<() => Promise<Metrics>> {
   // Loaded here, because a service without metrics never needs it.
   const { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } = await load()
@@ -145,7 +145,7 @@ export async function addMetrics(all: readonly Metrics[]): Promise<Metrics> {
   return (await aggregate(all)).getMetricsAsJSON()
 }
 
-/** The metrics of an ended process that still count, because they are counters. */
+/** The metrics of an ended process that still count: its counters and histograms. */
 export function lastingMetrics(metrics: Metrics): Metrics {
   const lasting: readonly unknown[] = ['counter', 'histogram']
   return metrics.filter(({ type }) => lasting.includes(type))

@@ -3,7 +3,7 @@ import type { Level, LogEntry } from './log-entry.js'
 /** Characters that control a terminal, end a line or change the direction of text. Our own texts have none. */
 const INVISIBLE = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu
 
-/** These characters, and those that JSON escapes in a string. */
+/** These characters, and those that JSON may escape in a string: it escapes surrogates only if they are alone. */
 const ESCAPED = /["\\\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]/
 
 /**

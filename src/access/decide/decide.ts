@@ -15,8 +15,8 @@ import {
 } from './situation.js'
 
 /**
- * Decides a request by the grants alone. It shares no code with the statements that the service sends, so that one can be compared with the other:
- * the records of all tables are in memory, and each rule is evaluated for each record.
+ * Decides a request by the grants alone. It shares no code with the statements that the service sends, so that tests can compare the two.
+ * The records of all tables are in memory, and each rule is evaluated for each record.
  */
 export function decide(situation: Situation, request: AccessRequest): Decision {
   const { resource, caller } = situation

@@ -20,12 +20,13 @@ const SELECT: Readonly<Record<DumpForm, (model: ModelSpec) => readonly string[]>
 interface Dumped {
   readonly model: ModelSpec
   readonly form: DumpForm
-  /** Whether the records are counted before. */
+  /** Whether the records are counted first. */
   readonly isCounted: boolean
 }
 
 /**
- * Passes every record of a model with all fields to `take`, in primary-key order, as of one snapshot, and the number of all records, if they are counted.
+ * Passes every record of a model with all fields to `take`, as of one snapshot, in the order of `readTable`. `total` is the number of records, or 0 if
+ * they are not counted.
  * @throws the errors of `take`, and a Problem if the database fails
  */
 export function dumpRecords(

@@ -1,10 +1,10 @@
 /** The effect on an index of a statement that runs outside a transaction. */
 export interface ConcurrentIndex {
-  /** The original statement. `text` is the same without `concurrently`, so that it can run in a transaction. */
+  /** The original statement. The `text` of the FileStatement is without `concurrently`, so that it can run in a transaction. */
   readonly sql: string
   /** The name of the index as SQL, with its schema if the statement has one. */
   readonly name: string
-  /** Set if the statement creates the index; otherwise it drops it. The index's own name, and `text` without the schema of the table. */
+  /** Set if the statement creates the index; otherwise it drops it. `name` has no schema; `text` is that of the FileStatement, without the schema of the table. */
   readonly creates?: { readonly name: string; readonly text: string }
 }
 

@@ -177,7 +177,7 @@ async function recordedText(scratch: Database, files: readonly Migration[], { ha
   }
 }
 
-/** Statements whose effect is in the rows or in the parts of the schema that a squashed file is compared by. Others may change roles, for example. */
+/** Statements whose whole effect `differenceOf` can see, in rows or in parts of the schema. Other statements may change roles, for example. */
 const COMPARED =
   /^(?:(?:create|alter|drop|comment\s+on)\s+(?:or\s+replace\s+|unique\s+|unlogged\s+|constraint\s+|materialized\s+)*(?:table|column|constraint|trigger|index|type|domain|sequence|view|function|procedure|policy|rule|statistics|extension)|insert|update|delete|merge|truncate|with|select)\b/i
 

@@ -10,11 +10,11 @@ export interface Blocker {
   readonly seconds: number | undefined
 }
 
-/** How far a migration is. */
+/** The progress of a migration. */
 export interface MigrationProgress {
   readonly statement: number
   readonly of: number
-  /** What PostgreSQL says about the index that it builds: the phase, and the part of the index that is done, from 0 to 1. */
+  /** The progress of an index build: its phase, and the fraction that is done, from 0 to 1. */
   readonly index?: { readonly phase: string; readonly part: number } | undefined
 }
 
@@ -29,9 +29,9 @@ export interface WatchReports {
 export interface Watch {
   /** Begins to observe the session. */
   follow(session: Connection): Promise<void>
-  /** The statement that runs now. */
+  /** Sets and reports the statement that runs now. */
   at(progress: MigrationProgress): void
-  /** The sessions for which the migrator waited last, reported as well. */
+  /** Returns the sessions that the migrator last waited for, and reports them. */
   blocked(): readonly Blocker[]
   stop(): void
 }
@@ -57,7 +57,7 @@ const PHASES = [
 ]
 const BUILDING = PHASES.slice(0, 3)
 
-/** The part of an index that is done. PostgreSQL counts each phase from 0 to 1; other phases wait for sessions, or belong to another kind of index. */
+/** The fraction of an index build that is done; `ofPhase` is that of the current phase. Other index methods have building phases of their own; any other phase is brief or waits for sessions. */
 export function partOfIndex(command: string, phase: string, ofPhase: number): number {
   const { length } = command.endsWith(' CONCURRENTLY') ? PHASES : BUILDING
   const place = PHASES.indexOf(phase)

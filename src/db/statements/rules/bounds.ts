@@ -58,7 +58,7 @@ export function showingClause(
   return rule && ruleSql(rule, tableAlias(table), { ...bounds.granted, params })
 }
 
-/** The projection of one statement. */
+/** Limits a projection to what the grants of the caller show, with the parameters of one statement. */
 export function boundProjection<Item, Items>(
   projection: Projection<Item, Items>,
   bounds: Bounds | undefined,
@@ -75,7 +75,7 @@ export function writtenSelect(
   params: Parameters,
 ): readonly string[] {
   const rule = bounds?.granted && visibleRule(bounds.granted.access.retrieve)
-  // Rows, which have no tag, are for code.
+  // A projection without a tag returns rows to code, which gets the record that it wrote even if the caller may not see it.
   if (!bounds?.granted || rule === undefined || tag === undefined) return [document, ...others]
   const visible = ruleSql(rule, tableAlias(table), { ...bounds.granted, params })
   return [`case when ${visible} then ${document} end`, ...others]
@@ -99,7 +99,7 @@ interface Written {
   readonly kept?: (relation: ModelRelation) => string
 }
 
-/** The relations among some fields by which the caller may not name every record. */
+/** The relations over these fields that the caller may set to some records only. */
 export function limitedRelations(
   { relations }: ModelSpec,
   fields: readonly FieldSpec[],
@@ -111,7 +111,7 @@ export function limitedRelations(
 }
 
 /**
- * Additions to `returning` that make a write fail: of a record outside the scope, and of a relation to a record that the request may not name.
+ * Expressions for `returning` that make a statement fail if it writes a record outside the scope, or a relation to a record that the request may not refer to.
  * @param fields the fields that are written
  */
 export function boundChecks(

@@ -6,7 +6,7 @@ import { type EnumColumn, enumColumns, enumOf, nameOfEnum, replaceEnum } from '.
 import type { WantedTable } from '../sql.js'
 import { joinLimits, readCheck } from '../../introspect/catalog/constraint-parser.js'
 
-/** The existing tables under their wanted names, and the wanted tables. */
+/** The tables of the configuration as declared (`wanted`), the existing ones under their new names (`from`), and those that the configuration makes (`to`). */
 interface Sides {
   readonly wanted: readonly WantedTable[]
   readonly from: Catalog
@@ -21,8 +21,8 @@ interface EnumChanges {
 }
 
 /**
- * Adds choices to enums, which rewrites no row. All fields whose columns have the same enum must agree on the choices; otherwise their columns
- * become texts.
+ * Adds choices to enums, which rewrites no row. All fields whose columns have the same enum must agree on the choices, and keep the old ones; otherwise
+ * columns whose choices differ from those of the enum become `text`.
  */
 export function enumChanges({ wanted, from, to }: Sides): EnumChanges {
   const columns = enumColumns(from)
