@@ -1,6 +1,5 @@
 import { printCell } from '../cell.js'
 import type { FieldType, Typed } from '../field-type.js'
-import { INTEGERS } from './integer-type.js'
 
 /** `key` is the type of the referenced field with its options. It is resolved from the model and is not a key of the YAML. */
 export interface RelationOptions {
@@ -34,9 +33,7 @@ export const belongsTo: FieldType<unknown, RelationOptions> = {
   examples: [],
   examplesOf: ({ key: { type, options } }) => type.examplesOf?.(options) ?? type.examples,
   column: ({ key: { type, options } }) => type.column(options),
-  // A foreign key can have another integer type than its key; the values are those of the key.
-  serves: (column, { key: { type, options } }) =>
-    type.serves?.(column, options) === true || (INTEGERS.has(type.column(options)) && INTEGERS.has(column.type)),
+  serves: (column, { key: { type, options } }) => type.serves?.(column, options) ?? false,
   rules: ({ key: { type, options }, model, references }) =>
     type.rules(options).map(({ name, schema, described }) => ({
       name,

@@ -5,6 +5,7 @@ import type { AppSpec, FieldSpec, ModelRelation, ModelSpec } from '../../config/
 import { checkName, foreignKeyName, primaryKeyName, uniqueName } from '../../config/parse/constraint-names.js'
 import type { ExistingColumn } from '../../fields/existing-column.js'
 import { identifier, literal } from '../../fields/sql-literal.js'
+import { INTEGERS } from '../../fields/types/integer-type.js'
 import { createIndex, type WantedIndex, wantedIndexes } from './wanted-indexes.js'
 
 /** A table as resources.yaml describes it, each part with the SQL that creates it. */
@@ -71,7 +72,13 @@ export function wantedTables({ models: all }: Pick<AppSpec, 'models'>): readonly
 export function usedTables({ models }: Pick<AppSpec, 'models'>): readonly WantedTable[] {
   return models
     .filter(({ managed }) => !managed)
-    .map((model) => ({ ...wantedTable(model), managed: false, constraints: [], indexes: [] }))
+    .map((model) => ({
+      ...wantedTable(model),
+      managed: false,
+      columns: model.fields.map(usedColumn),
+      constraints: [],
+      indexes: [],
+    }))
 }
 
 function wantedTable(model: ModelSpec): WantedTable {
@@ -106,6 +113,13 @@ function wantedColumn(field: FieldSpec): WantedColumn {
     serves: (column) => field.type.serves?.(column, field.options) ?? false,
     definition: parts.filter(Boolean).join(' '),
   }
+}
+
+/** A foreign key of others can have another integer type than its key; the values are those of the key. */
+function usedColumn(field: FieldSpec): WantedColumn {
+  const column = wantedColumn(field)
+  const isLoose = field.target !== undefined && INTEGERS.has(column.type)
+  return { ...column, serves: (there) => column.serves(there) || (isLoose && INTEGERS.has(there.type)) }
 }
 
 function itemChoicesOf({ type, options }: FieldSpec): readonly string[] | undefined {
