@@ -412,6 +412,36 @@ describe('a server', () => {
   })
 
   test.each([
+    ['/docs/a', '/a'],
+    ['/docs/a?b=c', '/a?b=c'],
+    ['/docs/a?', '/a'],
+    ['http://books.example/docs/a?b=c', '/a?b=c'],
+  ])('passes the rest of the URL to a mounted listener: %s', async (target, rest) => {
+    const { url } = await serve({
+      mounts: [{ path: '/docs/', listener: ({ url }, response) => void response.end(url) }],
+    })
+    const { answers } = await talk(url, `GET ${target} HTTP/1.1\r\nHost: books.example\r\n\r\n`, { answers: 1 })
+    expect(answers.map(({ body }) => body)).toEqual([rest])
+  })
+
+  test.each(['http://books.example', 'http://books.example?a=b', '/?a=b'])(
+    'has its root at a target without a path: %s',
+    async (target) => {
+      const { url } = await serve({ routes: [['GET', '/', ({ search }) => ({ status: 200, body: search })]] })
+      const { answers } = await talk(url, `GET ${target} HTTP/1.1\r\nHost: books.example\r\n\r\n`, { answers: 1 })
+      expect(answers).toMatchObject([{ status: 200, body: target.includes('?') ? '"a=b"' : '""' }])
+    },
+  )
+
+  test('logs a thousand characters of a long path', async () => {
+    const { url, logged } = await serve({})
+    await fetch(`${url}/${'a'.repeat(999)}`)
+    await fetch(`${url}/${'a'.repeat(1_000)}`)
+    while (logged.length < 2) await new Promise((resolve) => setImmediate(resolve))
+    expect(logged).toMatchObject([{ path: `/${'a'.repeat(999)}` }, { path: `/${'a'.repeat(999)}...` }])
+  })
+
+  test.each([
     ['handled', '/api/books/'],
     ['mounted', '/docs/'],
   ])('closes a connection after its last request (%s), and ignores later ones', async (_what, path) => {
