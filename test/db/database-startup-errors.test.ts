@@ -27,6 +27,7 @@ describe('a malformed URL is rejected without showing its password', () => {
     ['postgres://user:sec@secret@ho st/books', 'it contains a space'],
     ['postgres://user:secret@host:99999/books', 'it cannot be parsed as a URL'],
     ['postgres://user:1/secret@host/books', 'it contains an @ after the host'],
+    ['postgres://user:1?secret@host/books', 'it contains an @ after the host'],
     ['postgres://user:1#secret@host/books', 'it contains a #'],
     ['postgres://host/books?sslrootcert=/secret', 'a file that it names cannot be read (ENOENT)'],
     ['user:secret@host/books', 'it does not start with postgres://'],
@@ -47,9 +48,12 @@ describe('a malformed URL is rejected without showing its password', () => {
   })
 })
 
-test('opening does not connect, and describes the server without the password', async () => {
-  const database = await open('postgres://user:secret@db.example:5433/books')
-  expect(database.description).toBe('PostgreSQL at db.example:5433, database books')
+test.each([
+  ['postgres://user:secret@db.example:5433/books', 'PostgreSQL at db.example:5433, database books'],
+  ['postgres://user:secret@/books?host=/run/sockets', 'PostgreSQL at /run/sockets, database books'],
+])('opening does not connect, and describes the server without the password: %s', async (url, description) => {
+  const database = await open(url)
+  expect(database.description).toBe(description)
   expect(database.whenPending).toBe('reject')
   await database.close()
 })
