@@ -138,6 +138,19 @@ drop table "authors";
     expect(await failureOf(plan(clash, folder.path))).toBe(
       'a key of table books and table books_pkey would both be called books_pkey: rename a table or a field',
     )
+    const indexed = { ...book({}, [['title', 'id']]), other: { table: 'books_title_id_idx', fields: { id: ID } } }
+    expect(await failureOf(plan(indexed, folder.path))).toBe(
+      'an index of table books and table books_title_id_idx would both be called books_title_id_idx: rename a table or a field',
+    )
+  })
+
+  test('allows a table with the name of a constraint that has no index', async () => {
+    const { path } = await makeFolder()
+    const models = {
+      ...book({ size: { type: 'integer', minimum: 1 } }),
+      other: { table: 'books_size_range', fields: { id: ID } },
+    }
+    expect(await plan(models, path)).toMatchObject({ rejections: [], proof: expect.anything() })
   })
 
   test.each<
@@ -222,6 +235,33 @@ drop table "authors";
       book({ size: { type: 'integer' } }),
       book({ pages: { type: 'integer', nullable: true } }, [], { dropped: ['size'] }),
       ['destructive drop books.size: integer not null', 'safe add books.pages: integer'],
+    ],
+    [
+      'a dropped relation next to a new column',
+      { ...author, ...book({ author: { type: 'belongs_to', model: 'author' } }) },
+      { ...author, ...book({ pages: { type: 'integer', nullable: true } }, [], { dropped: ['author'] }) },
+      [
+        'safe drop books.books_author_id_fkey: FOREIGN KEY (author_id) REFERENCES authors(id) ON DELETE RESTRICT',
+        'safe drop books.books_author_id_idx: index (author_id)',
+        'destructive drop books.author_id: bigint not null',
+        'safe add books.pages: integer',
+      ],
+    ],
+    [
+      'a field with the default null, and a relation to a table that is not managed',
+      book(),
+      {
+        ...book({
+          note: { type: 'text', nullable: true, default: null },
+          author: { type: 'belongs_to', model: 'author', nullable: true },
+        }),
+        author: { ...author.author, managed: false },
+      },
+      [
+        'safe add books.note: text collate "C"',
+        'safe add books.author_id: bigint',
+        'risky add books.books_author_id_idx: index (author_id)',
+      ],
     ],
     [
       'a renamed column with every object named after it',

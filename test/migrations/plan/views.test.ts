@@ -15,7 +15,7 @@ const LOAN = 'days: { type: integer }, note: { type: text, nullable: true }'
 /** The view that reads the other one stands first. */
 const VIEWS = `
   busy:
-    view: select member_id as id, loans from loans_by_member where loans > 1;
+    view: select member_id as id, loans from Loans_By_Member where loans > 1;
     fields: { id: { type: integer, primary_key: true }, loans: { type: bigint } }
   loans_by_member:
     view: |
@@ -294,6 +294,14 @@ describe('a plan is rejected', () => {
       '',
     )
     await expect(plan({ views })).rejects.toThrow(message)
+  })
+
+  test('with the hint of PostgreSQL', async () => {
+    await expect(
+      plan({ views: VIEWS.replace('select member_id, count', 'select member_i, count') }),
+    ).rejects.toMatchObject({
+      help: ['Perhaps you meant to reference the column "loans.member_id".'],
+    })
   })
 })
 
