@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import {
@@ -15,6 +14,7 @@ import { type CliContext, type CommonOptions, shownPath } from '../context.js'
 import { onExistingDatabase } from '../database/database.js'
 import type { ExitCode } from '../failure.js'
 import { alignColumns, count } from '../output.js'
+import { readConfigText } from '../project/config-text.js'
 import { createStages } from '../progress.js'
 import { openScratchOf, scratchOption, type ScratchOptions } from '../migrate/scratch.js'
 
@@ -79,7 +79,7 @@ function parseNames(text: string): readonly string[] {
 async function run(context: CliContext, options: IntrospectOptions): Promise<ExitCode> {
   const { tables, schema: schemas, manage, update, print, json } = options
   const file = resolve(context.cwd, options.config)
-  const text = options.force ? undefined : await readIfThere(file)
+  const text = options.force ? undefined : await readIfThere(context, file)
   const resources = options.resources === false ? 'none' : options.readOnly ? 'read_only' : 'all'
   return onExistingDatabase(context, { file }, async (database, directory) => {
     const shown = shownPath(context, file)
@@ -152,9 +152,9 @@ function reportRemaining({ err }: CliContext, { remaining }: Introspected, updat
   return remaining.length > 0 ? 1 : 0
 }
 
-async function readIfThere(file: string): Promise<string | undefined> {
+async function readIfThere(context: CliContext, file: string): Promise<string | undefined> {
   try {
-    return await readFile(file, 'utf8')
+    return await readConfigText(context, file)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw error

@@ -1,8 +1,8 @@
-import { readFile } from 'node:fs/promises'
 import { adoptDrift, declareField, writeWhole } from '../../src/internal.js'
 import { type CliContext, type CommonOptions, requireSpec, shownPath } from '../context.js'
 import { onDatabase } from '../database/database.js'
 import type { ExitCode } from '../failure.js'
+import { readConfigText } from '../project/config-text.js'
 import { type ScratchOptions, withScratch } from './scratch.js'
 
 export interface AdoptOptions extends CommonOptions, ScratchOptions {}
@@ -20,7 +20,7 @@ export async function adopt(context: CliContext, object: string, options: AdoptO
       context.err.line('    status and plan ignore it from now on, and no migration drops it')
     }
     if (column === undefined) return 0
-    const text = await readFile(spec.file, 'utf8')
+    const text = await readConfigText(context, spec.file)
     const written = declareField(text, spec.file, column)
     const shown = shownPath(context, spec.file)
     if (written === undefined) {

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import {
   type AppSpec,
@@ -26,6 +25,7 @@ import { findLargeTables } from './large-tables.js'
 import { measure } from './measure.js'
 import { type ExitCode, Failure } from '../failure.js'
 import { alignColumns, count, type Output } from '../output.js'
+import { readConfigText } from '../project/config-text.js'
 import { type Assignment, conversionsOf } from './conversions.js'
 import { type ScratchOptions, withScratch } from './scratch.js'
 
@@ -103,7 +103,7 @@ async function inspectDatabase(
 /** @throws Failure 2 if the rename does not fit the configuration */
 async function writeRename(context: CliContext, config: string, rename: string): Promise<void> {
   const file = resolve(context.cwd, config)
-  const text = await readFile(file, 'utf8')
+  const text = await readConfigText(context, file)
   const written = declareRename(text, shownPath(context, file), rename)
   if (typeof written !== 'string') throw new Failure(2, `--rename: ${written.message}`, written.help)
   await writeWhole(file, written)

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
 import {
   type AppSpec,
@@ -13,6 +12,7 @@ import {
 import { type CliContext, type CommonOptions, requireSpec, shownPath } from '../context.js'
 import { printFrames } from '../diagnostics.js'
 import { type ExitCode, Failure, Finished } from '../failure.js'
+import { readConfigText } from './config-text.js'
 import { readField, requireName } from './field-words.js'
 import { count } from '../output.js'
 
@@ -62,7 +62,7 @@ async function addResource(context: CliContext, { name, fields, options }: NewRe
   const resource = parseResource(name, fields, options)
   const spec = await requireSpec(context, options)
   rejectTaken(spec, name)
-  const text = await readFile(spec.file, 'utf8')
+  const text = await readConfigText(context, spec.file)
   const file = shownPath(context, spec.file)
   const edited = declareResource(text, file, resource)
   if (edited === undefined) throw byHand(file, resource)

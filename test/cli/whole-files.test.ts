@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { chmod, constants, lstat, open, readdir, readFile, rename, stat, symlink } from 'node:fs/promises'
+import { chmod, constants, lstat, open, readdir, readFile, rename, stat, symlink, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import {
@@ -12,6 +12,7 @@ import {
   type Project,
   runInHost,
 } from '../support/cli.js'
+import { onProjectDatabase, runSql } from '../support/existing.js'
 import { withFullDisk } from '../support/servers.js'
 
 const LIMIT = 4096
@@ -126,6 +127,21 @@ test('an error of the file system names the file', async () => {
     stderr:
       'error: migrations: not a directory (ENOTDIR from scandir)\n  = help: see where it comes from with --debug\n',
   })
+})
+
+test.each([
+  ['introspect', ['introspect', '--no-resources']],
+  ['plan --rename', ['migrate', 'plan', '--rename', 'books.name:title']],
+])('%s leaves a resources.yaml as it was that is not UTF-8', async (_what, args) => {
+  await onProjectDatabase(project, undefined, (database) => runSql(database, 'create table extra (id int primary key)'))
+  const path = join(project.folder, 'resources.yaml')
+  const bytes = Buffer.from(`# Bücher\n${BOOKS}`, 'latin1')
+  await writeFile(path, bytes)
+  expect(await runInHost(args, { cwd: project.folder })).toMatchObject({
+    code: 2,
+    stderr: 'error: resources.yaml is not UTF-8\n  = help: save the file as UTF-8\n',
+  })
+  expect(await readFile(path)).toEqual(bytes)
 })
 
 test('a change of resources.yaml keeps its permissions and the link to it', async () => {
