@@ -1,9 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { rmSync } from 'node:fs'
 import { type FileHandle, mkdir, open, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import process from 'node:process'
-import { ofFile, targetOf } from '../../src/internal.js'
+import { ofFile, removeAtExit, targetOf } from '../../src/internal.js'
 
 /**
  * A file that is written next to its final path and renamed, so that it is never incomplete. Only its owner can read it. A pipe or a device is
@@ -31,8 +29,7 @@ async function openInPlace(file: string): Promise<WholeFile> {
 
 async function openDraft(file: string, part: string): Promise<WholeFile> {
   const handle = await open(part, 'wx', 0o600)
-  const removePart = () => rmSync(part, { force: true })
-  process.on('exit', removePart)
+  const removePart = removeAtExit(part)
   return {
     write: (data) => writeTo(handle, data, file),
     async finish() {
@@ -41,12 +38,11 @@ async function openDraft(file: string, part: string): Promise<WholeFile> {
       await rename(part, file).catch((error: unknown) => {
         throw ofFile(error, file)
       })
-      process.off('exit', removePart)
+      removePart()
     },
     async discard() {
       await handle.close().catch(() => undefined)
       removePart()
-      process.off('exit', removePart)
     },
   }
 }

@@ -1,6 +1,8 @@
-import { cp, mkdtemp, rename, rm } from 'node:fs/promises'
+import { mkdtempSync } from 'node:fs'
+import { cp, rename } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { removeAtExit } from '../foundation/remove-at-exit.js'
 import { type Database, DatabaseRejected } from './database.js'
 import { freeName } from './embedded/backup.js'
 import { layOutDirectory, openMemory, openPglite } from './embedded/pglite.js'
@@ -101,8 +103,8 @@ export function openCopy(directory: string): Promise<Database> {
 
 /** @param fill creates the files of the database in a folder that does not exist yet */
 async function openTemporary(description: string, fill: (folder: string) => Promise<void>): Promise<Database> {
-  const parent = await mkdtemp(join(tmpdir(), 'snippetctl-copy-'))
-  const remove = () => rm(parent, { recursive: true, force: true })
+  const parent = mkdtempSync(join(tmpdir(), 'snippetctl-copy-'))
+  const remove = removeAtExit(parent)
   try {
     const folder = join(parent, 'pg')
     await fill(folder)
@@ -110,7 +112,7 @@ async function openTemporary(description: string, fill: (folder: string) => Prom
     const close = () => database.close().finally(remove)
     return withParts(database, { description, close })
   } catch (error) {
-    await remove()
+    remove()
     throw error
   }
 }

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, readdir, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
@@ -72,6 +73,19 @@ test.each(['restored', 'before-restore'])('Ctrl-C in `db restore` leaves a whole
     expect(await run('dump', 'book')).toMatchObject({ code: 0 })
     expect(await run(...restore)).toMatchObject({ code: 0 })
   } finally {
+    await project.remove()
+  }
+})
+
+test('Ctrl-C in `migrate plan` leaves no temporary database', async () => {
+  const project = await makeProject({ 'resources.yaml': BOOKS })
+  const temporary = await mkdtemp(join(tmpdir(), 'interrupted-'))
+  try {
+    const options = { cwd: project.folder, env: { TMPDIR: temporary } }
+    expect(await interrupt(['migrate', 'plan'], options, async () => (await readdir(temporary)).length > 0)).toBe(130)
+    expect(await readdir(temporary)).toEqual([])
+  } finally {
+    await rm(temporary, { recursive: true })
     await project.remove()
   }
 })

@@ -1,8 +1,9 @@
-import { existsSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, renameSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { types } from 'node:util'
 import { gunzipSync } from 'node:zlib'
+import { removeAtExit } from '../../foundation/remove-at-exit.js'
 import { DatabaseRejected } from '../database.js'
 import { EMBEDDED_MAJOR, startPglite } from './pglite.js'
 import { lockDirectory } from './lock.js'
@@ -25,8 +26,7 @@ export async function restoreEmbedded(
   const directory = resolve(given)
   const unlock = lockDirectory(directory)
   const fresh = `${directory}.restored-${process.pid}`
-  const removeFresh = () => rmSync(fresh, { recursive: true, force: true })
-  process.once('exit', removeFresh)
+  const removeFresh = removeAtExit(fresh)
   try {
     await unpack(file, fresh, onStage)
     const aside = existsSync(directory) ? freeName(directory, 'before-restore') : undefined
@@ -36,7 +36,6 @@ export async function restoreEmbedded(
     return aside
   } finally {
     removeFresh()
-    process.off('exit', removeFresh)
     unlock()
   }
 }

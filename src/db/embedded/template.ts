@@ -3,6 +3,7 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { mkdir, readFile, rename, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join, sep } from 'node:path'
+import { removeAtExit } from '../../foundation/remove-at-exit.js'
 
 /** Part of the name of the kept files; change it with what they contain. */
 const FORM = 'one-database'
@@ -49,6 +50,7 @@ async function findTemplate(make: MakeFiles): Promise<string> {
   const template = join(modules, '.cache', 'snippetctl', `pglite-${version}-${FORM}`)
   if (existsSync(template)) return template
   const own = `${template}.${randomUUID()}`
+  const remove = removeAtExit(own)
   await mkdir(dirname(template), { recursive: true })
   try {
     await make(own)
@@ -57,7 +59,7 @@ async function findTemplate(make: MakeFiles): Promise<string> {
       if (!existsSync(template)) throw error
     })
   } finally {
-    await rm(own, { recursive: true, force: true })
+    remove()
   }
   return template
 }

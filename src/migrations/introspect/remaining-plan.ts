@@ -1,8 +1,10 @@
-import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { mkdtempSync } from 'node:fs'
+import { cp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import type { AppSpec } from '../../config/spec.js'
 import type { Database } from '../../db/database.js'
+import { removeAtExit } from '../../foundation/remove-at-exit.js'
 import { type MigrationFolder, pathOf, readMigrations } from '../files/files.js'
 import { writeNext } from '../files/write-next.js'
 import { planMigration } from '../plan/generate.js'
@@ -21,14 +23,15 @@ export async function remainingPlan(
   spec: AppSpec,
   { directory, migration, scratch }: Proposed,
 ): Promise<readonly string[]> {
-  const copy = await mkdtemp(join(tmpdir(), 'introspect-'))
+  const copy = mkdtempSync(join(tmpdir(), 'introspect-'))
+  const remove = removeAtExit(copy)
   try {
     if ((await readMigrations(directory)).length > 0) await cp(pathOf(directory), copy, { recursive: true })
     if (migration !== undefined) await writeNext(asIf(directory, copy), MIGRATION_NAME, migration)
     const { steps, rejections } = await planMigration(spec, asIf(directory, copy), scratch)
     return [...steps.map(({ change, subject, detail }) => `${change} ${subject}: ${detail}`), ...rejections]
   } finally {
-    await rm(copy, { recursive: true, force: true })
+    remove()
   }
 }
 
