@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { inDependencyOrder } from '../../foundation/dependency-order.js'
 import { tableSql } from '../../fields/table-name.js'
 import { columnsOf, isPlain, loneKey } from '../../config/model-spec.js'
@@ -146,6 +147,7 @@ function defaultOf(field: FieldSpec): string | undefined {
 
 function wantedConstraints(model: ModelSpec): readonly WantedConstraint[] {
   const { table, key, fields, indexes } = model
+  const keyColumns = key.map(({ column }) => column)
   const unique = (columns: readonly string[]): WantedConstraint => ({
     name: uniqueName(table, columns),
     kind: 'unique',
@@ -156,7 +158,10 @@ function wantedConstraints(model: ModelSpec): readonly WantedConstraint[] {
   const all: readonly WantedConstraint[] = [
     ...(key.length > 0 ? [primaryKeyOf(table, key)] : []),
     ...fields.filter((field) => field.unique && field !== loneKey(model)).map((field) => unique([field.column])),
-    ...indexes.filter((index) => index.unique && isPlain(index)).map((index) => unique(index.columns)),
+    // PostgreSQL makes no second constraint for the columns of the key.
+    ...indexes
+      .filter((index) => index.unique && isPlain(index) && !isDeepStrictEqual(index.columns, keyColumns))
+      .map((index) => unique(index.columns)),
     ...fields.flatMap((field) => checksOf(table, field)),
     ...model.relations.flatMap((relation) => foreignKeyOf(table, relation)),
   ]

@@ -25,6 +25,15 @@ const CASES: Readonly<Record<string, Case>> = {
       create index on visits (id) where ${Array.from({ length: 11 }, (_, at) => `a${at} = 1`).join(' and ')}`,
     file: ['    indexes:\n      - { fields: [day], where: { a0: 1, a1: 1, ', 'a9: 1 } }\n      - [a0]\n\n'],
   },
+  'a unique index on the columns of the primary key': {
+    sql: `create table notes (book integer, page integer, primary key (book, page)); create unique index on notes (book, page)`,
+  },
+  'an index that is named like a foreign key': {
+    sql: `create table books (id integer primary key);
+      create table notes (id integer primary key, book integer references books);
+      create index notes_book_fkey on notes (book)`,
+    file: ['indexes:\n      - [book]\n'],
+  },
   'a relation to a computed primary key': {
     sql: `create table shelves (place integer not null unique, label integer generated always as (place * 2) stored primary key);
       create table books (id integer primary key, shelf integer references shelves)`,
@@ -90,4 +99,25 @@ test.each(Object.entries(CASES))('%s, for migrations of the project', async (_na
   expect(report).toMatchObject({ code: 0, stderr: expect.not.stringContaining('differs') })
   expect(await run('check')).toMatchObject({ code: 0, stdout: expect.not.stringContaining('warning') })
   expect(await run('migrate', 'plan', '--exit-code')).toMatchObject({ code: 0 })
+})
+
+test('a unique index that has the fields of the key is part of no plan', async () => {
+  await project.write(
+    'resources.yaml',
+    `version: 1
+models:
+  note:
+    table: notes
+    primary_key: [book, page]
+    fields: { book: { type: integer }, page: { type: integer } }
+    indexes:
+      - { fields: [book, page], unique: true }
+resources:
+  note: { model: note, path: /notes/ }
+`,
+  )
+  expect(await run('migrate', 'plan', '--write', 'notes')).toMatchObject({ code: 0 })
+  expect(await run('migrate', 'up')).toMatchObject({ code: 0 })
+  expect(await run('migrate', 'plan', '--exit-code')).toMatchObject({ code: 0 })
+  expect(await run('check', '--database')).toMatchObject({ code: 0, stdout: expect.not.stringContaining('warning') })
 })

@@ -126,6 +126,8 @@ export function isOurConstraint({ wanted, former, owns }: Owned, constraint: Cat
 }
 
 export function isOurIndex({ wanted, former, owns }: Owned, index: CatalogIndex): boolean {
+  // An index can have the name of a foreign key or a check.
+  if (wanted.constraints.some(({ name, kind }) => name === index.name && kind !== 'unique')) return false
   if (owns.recorded.has(index.name)) return true
   const were = index.columns.map((column) => column && former.column(wanted.name, column))
   return (
