@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect, test } from '@jest/globals'
 import { projectPerTest } from '../../support/project-per-test.js'
 
@@ -99,6 +101,27 @@ test.each(Object.entries(CASES))('%s, for migrations of the project', async (_na
   expect(report).toMatchObject({ code: 0, stderr: expect.not.stringContaining('differs') })
   expect(await run('check')).toMatchObject({ code: 0, stdout: expect.not.stringContaining('warning') })
   expect(await run('migrate', 'plan', '--exit-code')).toMatchObject({ code: 0 })
+})
+
+test('the migration makes the same counters', async () => {
+  await given(`create sequence countdown increment -1 minvalue -9 maxvalue 5 start 3;
+    create sequence below increment -1;
+    create sequence within maxvalue 2147483647;
+    create sequence tiny as smallint;
+    create table notes (
+      id integer generated always as identity (increment -1 maxvalue 32767) primary key,
+      a bigint default nextval('countdown'), b bigint default nextval('below'), c bigint default nextval('within'), d bigint default nextval('tiny')
+    )`)
+  expect(await run('introspect', '--manage')).toMatchObject({ code: 0, stderr: expect.not.stringContaining('differs') })
+  const text = await readFile(join(project.folder, 'migrations', '0001_introspected.sql'), 'utf8')
+  for (const part of [
+    'create sequence "countdown" start 3 increment -1 minvalue -9 maxvalue 5;',
+    'create sequence "below" start -1 increment -1 minvalue -9223372036854775808 maxvalue -1;',
+    'create sequence "within" maxvalue 2147483647;',
+    'create sequence "tiny" as smallint;',
+    'generated always as identity (start 32767 increment -1 minvalue -2147483648 maxvalue 32767)',
+  ])
+    expect(text).toContain(part)
 })
 
 test('a unique index that has the fields of the key is part of no plan', async () => {

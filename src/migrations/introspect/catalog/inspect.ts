@@ -123,12 +123,12 @@ function isKnownType(type: string): string {
 
 function COUNTING(sequence: string): string {
   return `concat_ws(' ',
-  case when ${sequence}.seqstart <> 1 then 'start ' || ${sequence}.seqstart end,
+  case when ${sequence}.seqincrement < 0 or ${sequence}.seqstart <> 1 then 'start ' || ${sequence}.seqstart end,
   case when ${sequence}.seqincrement <> 1 then 'increment ' || ${sequence}.seqincrement end,
-  case when ${sequence}.seqmin <> 1 then 'minvalue ' || ${sequence}.seqmin end,
-  case when ${sequence}.seqmax not in (32767, 2147483647, 9223372036854775807) then 'maxvalue ' || ${sequence}.seqmax end,
-  case when ${sequence}.seqcache <> 1 then 'cache ' || ${sequence}.seqcache end,
-  case when ${sequence}.seqcycle then 'cycle' end)`
+  case when ${sequence}.seqincrement < 0 or ${sequence}.seqmin <> 1 then 'minvalue ' || ${sequence}.seqmin end,
+  case when ${sequence}.seqincrement < 0 or ${sequence}.seqmax <> case ${sequence}.seqtypid when 'smallint'::regtype then 32767
+    when 'integer'::regtype then 2147483647 else 9223372036854775807 end then 'maxvalue ' || ${sequence}.seqmax end,
+  case when ${sequence}.seqcache <> 1 then 'cache ' || ${sequence}.seqcache end, case when ${sequence}.seqcycle then 'cycle' end)`
 }
 
 const COLUMNS = `
