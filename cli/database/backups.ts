@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Database } from '../../src/internal.js'
+import { type Database, removeAtExit } from '../../src/internal.js'
 import { Failure } from '../failure.js'
 import type { Log } from '../serve/log/log.js'
 import { writePrivate } from '../project/whole-file.js'
@@ -15,10 +15,10 @@ const BACKUP_TIMEOUT_MS = 600_000
 
 /**
  * Only the process that has opened an embedded database can back it up. Other processes request a backup through files next to the database,
- * whose permissions already decide who may: `pg.backup-ID.asked`, which the server removes, and `pg.backup-ID.made` or `.failed`, which it
- * creates.
+ * whose permissions already decide who may: `pg.backup-ID.asked`, which the server renames to `.taken`, and `pg.backup-ID.made` or `.failed`, which it
+ * creates. A process that no longer waits has removed `.taken`.
  */
-function nameOf(embedded: string, id: string, state: 'asked' | 'part' | 'made' | 'failed') {
+function nameOf(embedded: string, id: string, state: 'asked' | 'taken' | 'part' | 'made' | 'failed') {
   return `${embedded}.backup-${id}.${state}`
 }
 
@@ -30,10 +30,15 @@ export function answerBackups(embedded: string, database: Database, log: Log): (
   if (!pack) return async () => {}
   const stop = new AbortController()
   const look = async () => {
+    let answered = Promise.resolve()
     while (!stop.signal.aborted) {
-      for (const id of await requestsIn(embedded)) await answer({ embedded, id, pack, log })
+      for (const id of await requestsIn(embedded)) {
+        await take(embedded, id)
+        answered = answered.then(() => answer({ embedded, id, pack, log }))
+      }
       await delay(POLL_INTERVAL_MS, undefined, { signal: stop.signal, ref: false }).catch(() => {})
     }
+    await answered
   }
   const looking = look().catch((error: unknown) => {
     log.error({ event: 'backups_off', msg: `backups can no longer be requested: ${String(error)}` })
@@ -50,6 +55,13 @@ async function requestsIn(embedded: string): Promise<readonly string[]> {
   return names.filter((name) => name.startsWith(prefix)).flatMap((name) => ASKED.exec(name)?.[1] ?? [])
 }
 
+async function take(embedded: string, id: string): Promise<void> {
+  await rename(nameOf(embedded, id, 'asked'), nameOf(embedded, id, 'taken')).catch((error: NodeJS.ErrnoException) => {
+    // The process that asked has just ended.
+    if (error.code !== 'ENOENT') throw error
+  })
+}
+
 interface Request {
   readonly embedded: string
   readonly id: string
@@ -58,21 +70,26 @@ interface Request {
 }
 
 async function answer({ embedded, id, pack, log }: Request): Promise<void> {
-  await rm(nameOf(embedded, id, 'asked'), { force: true })
+  const taken = nameOf(embedded, id, 'taken')
+  if (!existsSync(taken)) return
+  const [made, failed] = [nameOf(embedded, id, 'made'), nameOf(embedded, id, 'failed')]
   try {
     const archive = await pack()
-    await writePrivate(nameOf(embedded, id, 'made'), archive, nameOf(embedded, id, 'part'))
+    await writePrivate(made, archive, nameOf(embedded, id, 'part'))
     log.info({ event: 'backed_up', bytes: archive.length, msg: `made a backup of ${archive.length} bytes` })
   } catch (error) {
     log.error({ event: 'backup_failed', msg: `a backup failed: ${String(error)}` })
-    await writeFile(nameOf(embedded, id, 'failed'), String(error)).catch(() => {})
+    await writeFile(failed, String(error)).catch(() => {})
   }
+  for (const file of existsSync(taken) ? [taken] : [made, failed]) await rm(file, { force: true }).catch(() => {})
 }
 
 /** Requests a backup from the process that has opened the embedded database. @throws Failure 2 if it makes none */
 export async function askForBackup(embedded: string, shown: string): Promise<Buffer> {
   const id = randomUUID()
   const file = (state: Parameters<typeof nameOf>[2]) => nameOf(embedded, id, state)
+  // `.taken` before the answer: if it is gone, the server removes the answer itself.
+  const removals = (['asked', 'taken', 'made', 'failed'] as const).map((state) => removeAtExit(file(state)))
   try {
     await writeFile(file('asked'), '', { flag: 'wx', mode: 0o600 })
     if (!(await until(() => !existsSync(file('asked')), ACCEPT_TIMEOUT_MS)))
@@ -84,7 +101,7 @@ export async function askForBackup(embedded: string, shown: string): Promise<Buf
     const reason = answered ? await readFile(file('failed'), 'utf8') : 'it did not answer'
     throw new Failure(2, `the server made no backup: ${reason}`)
   } finally {
-    for (const state of ['asked', 'made', 'failed'] as const) await rm(file(state), { force: true })
+    for (const remove of removals) remove()
   }
 }
 

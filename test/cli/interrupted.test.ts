@@ -16,6 +16,7 @@ import {
   type Project,
   type RunOptions,
   runInHost,
+  startServe,
 } from '../support/cli.js'
 import { onProjectDatabase, runSql } from '../support/existing.js'
 
@@ -72,6 +73,27 @@ test.each(['restored', 'before-restore'])('Ctrl-C in `db restore` leaves a whole
     expect(await names()).toEqual(state === 'restored' ? ['pg'] : ['pg', 'pg.before-restore-1'])
     expect(await run('dump', 'book')).toMatchObject({ code: 0 })
     expect(await run(...restore)).toMatchObject({ code: 0 })
+  } finally {
+    await project.remove()
+  }
+})
+
+test('Ctrl-C in `db backup` leaves no copy of the database', async () => {
+  const project = await makeProject({ 'resources.yaml': BOOKS, [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION })
+  try {
+    const server = await startServe([], { cwd: project.folder })
+    const backups = async () =>
+      (await readdir(join(project.folder, '.snippetctl'))).filter((name) => name.startsWith('pg.backup-'))
+    let wasAsked = false
+    const isAccepted = async () => {
+      const isAsked = (await backups()).some((name) => name.endsWith('.asked'))
+      wasAsked ||= isAsked
+      return wasAsked && !isAsked
+    }
+    expect(await interrupt(['db', 'backup', 'all.tar.gz'], { cwd: project.folder }, isAccepted)).toBe(130)
+    // The server ends after the backup that it has begun.
+    await server.stop()
+    expect(await backups()).toEqual([])
   } finally {
     await project.remove()
   }

@@ -1,6 +1,12 @@
-import { writeFile } from 'node:fs/promises'
+import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { answerBackups } from '../../../cli/database/backups.js'
+import type { Log } from '../../../cli/serve/log/log.js'
+import type { Database } from '../../../src/internal.js'
 import {
   BOOKS,
   BOOKS_MIGRATION,
@@ -101,6 +107,29 @@ describe('db backup and db restore', () => {
       expect(all.slice(0, restored.length)).toEqual(restored)
     }
     expect(between.length).toBeGreaterThan(0)
+  })
+
+  test('accept a request while another backup is made', async () => {
+    const embedded = join(project.folder, 'pg')
+    let release = () => {}
+    const released = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const database: Partial<Database> = { pack: () => released.then(() => Buffer.from('archive')) }
+    const log: Partial<Log> = { info: () => {}, error: () => {} }
+    const stop = answerBackups(embedded, database as Database, log as Log)
+    try {
+      for (const id of [randomUUID(), randomUUID()]) {
+        const asked = `${embedded}.backup-${id}.asked`
+        await writeFile(asked, '')
+        for (let turn = 0; turn < 100 && existsSync(asked); turn += 1) await delay(50)
+        expect(existsSync(asked)).toBe(false)
+      }
+    } finally {
+      release()
+      await stop()
+    }
+    expect((await readdir(project.folder)).filter((name) => name.endsWith('.made'))).toHaveLength(2)
   })
 
   test('require the name of the database to replace, and keep it if the file is not a backup', async () => {
