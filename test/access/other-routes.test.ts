@@ -216,6 +216,11 @@ describe('mounted routers', () => {
     expect((await tasks.api.fetch('/files/x', { headers: { authorization: 'Dev eve' } })).status).toBe(403)
     expect((await tasks.api.fetch('/secret/', { headers: { authorization: 'Dev root' } })).status).toBe(403)
   })
+
+  test('say that responses vary with the caller', async () => {
+    const { headers } = await tasks.api.fetch('/files/x', { headers: { authorization: 'Dev ann' } })
+    expect(headers.get('vary')).toBe('authorization')
+  })
 })
 
 describe('around a rule', () => {
