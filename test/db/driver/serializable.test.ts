@@ -107,3 +107,16 @@ test('a nested transaction cannot raise the isolation', async () => {
     'a nested transaction cannot become serializable; set the isolation of the outer transaction',
   )
 })
+
+test('a transaction that fails for others runs again three times, but a snapshot, whose rows may have been passed on, does not', async () => {
+  const runsOf = async (options: { readonly snapshot?: boolean }) => {
+    let runs = 0
+    const work = async () => {
+      runs += 1
+      throw Object.assign(new Error('could not serialize access'), { code: '40001' })
+    }
+    await expect(api.database.transaction(work, options)).rejects.toThrow()
+    return runs
+  }
+  expect([await runsOf({}), await runsOf({ snapshot: true })]).toEqual([4, 1])
+})
