@@ -292,3 +292,12 @@ describe('check', () => {
     ])
   })
 })
+
+test('a relation has an index of its own if another index has only some of its fields', () => {
+  const indexed = (indexes: string) =>
+    ddlOf(
+      specOf(`${MODELS}    indexes: ${indexes}\n    relations: { shelf: { model: shelf, fields: [room, number] } }\n`),
+    )
+  expect(indexed('[[room]]')).toContain('on "delivery" ("room", "number")')
+  expect(indexed('[[number, room, country]]')).not.toContain('on "delivery" ("room", "number")')
+})
