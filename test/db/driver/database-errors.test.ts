@@ -22,7 +22,7 @@ describe('converts each failure to its problem', () => {
       'unavailable',
       ['08000', '08003', '08006', '08P01', '57P01', '57P02', '57P03', '53300', '53100', '53200', '58030'],
     ],
-    ['unavailable', ['25006', '25P03', '28P01', '28000', '3D000', '40001', '40P01', '55P03']],
+    ['unavailable', ['2200H', '25006', '25P03', '28P01', '28000', '3D000', '40001', '40P01', '55P03']],
     ['unavailable', ['42P01', '42703', '42501', '42804', '42846', '42883', '428C9']],
     ['unavailable', ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH']],
     ['timeout', ['57014']],
