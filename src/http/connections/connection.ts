@@ -5,6 +5,7 @@ import { Problem, type ProblemType } from '../../foundation/problem.js'
 import { type Connection, endConnection, type Exchange, type Rejection } from '../server/exchange.js'
 import { toJsonText } from '../../fields/spelling/exact-json.js'
 import type { Limits } from './limits.js'
+import { UNSUPPORTED_VERSION } from '../server/replies/headers.js'
 import { toReply } from '../server/replies/problem-document.js'
 import { headersOf } from '../server/replies/reply.js'
 import type { Reply } from '../route.js'
@@ -16,6 +17,7 @@ const FAILURES: Readonly<Record<string, readonly [ProblemType, string]>> = {
     'malformed_request',
     'the address of the request has a character that must be percent-encoded: only visible ASCII is allowed, so `é` is written %C3%A9',
   ],
+  HPE_INVALID_VERSION: UNSUPPORTED_VERSION,
   HPE_CHUNK_EXTENSIONS_OVERFLOW: ['body_too_large', 'the chunk extensions of the body are too large'],
   ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'the request did not arrive in time'],
 }

@@ -164,7 +164,8 @@ describe('request heads', () => {
     ['a host of 255 characters', request('GET', '/api/books/').replace('books.example', `${'a.'.repeat(127)}a`), 200],
     ['a host of 256 characters', request('GET', '/api/books/').replace('books.example', `${'a.'.repeat(127)}aa`), 400],
     ['an expectation in HTTP/1.0', 'GET /api/books/ HTTP/1.0\r\nHost: a\r\nExpect: patience\r\n\r\n', 200],
-    ['HTTP/1.2', 'GET /api/books/ HTTP/1.2\r\nHost: a\r\n\r\n', 400],
+    ['HTTP/1.2', 'GET /api/books/ HTTP/1.2\r\nHost: a\r\n\r\n', 505],
+    ['HTTP/3.0', 'GET /api/books/ HTTP/3.0\r\nHost: a\r\n\r\n', 505],
     ['Content-Length and Transfer-Encoding', post(['Transfer-Encoding: chunked', JSON_TYPE]), 400],
     ['two Content-Length headers', post(['Content-Length: 5', JSON_TYPE]), 400],
     ['a Content-Length with a sign', request('POST', '/api/books/', ['Content-Length: +5', JSON_TYPE], '12345'), 400],
@@ -387,7 +388,7 @@ describe('bodies', () => {
 describe('bytes that are not a request', () => {
   test.each([
     ['a header without a colon', 'GET /api/plain/ HTTP/1.1\r\nHost: a\r\nno colon\r\n\r\n', 400],
-    ['an unknown version', 'GET /api/plain HTTP/7.5\r\n\r\n', 400],
+    ['an unknown version', 'GET /api/plain HTTP/7.5\r\n\r\n', 505],
     ['a request target with a host', 'GET http://books.example/api/plain/?a=b HTTP/1.1\r\nno colon\r\n\r\n', 400],
     ['a head that is too large', request('GET', '/api/plain/', [`X-Pad: ${'a'.repeat(20_000)}`]), 431],
     ['two Content-Length headers', request('PUT', '/api/plain/', ['Content-Length: 1', 'Content-Length: 2'], '1'), 400],

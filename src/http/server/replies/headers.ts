@@ -36,11 +36,13 @@ export function requestIdOf({ headers }: IncomingMessage): string {
   return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID()
 }
 
+export const UNSUPPORTED_VERSION = ['unsupported_version', 'only HTTP 1.1 and 1.0 are supported'] as const
+
 /** Validates the head of a request. After an error, the connection cannot be trusted. */
 export function findHeadProblem(request: IncomingMessage, maxHeaders: number): Problem | undefined {
   const { rawHeaders, headers } = request
-  // Node rejects other minor versions itself.
-  if (request.httpVersionMajor !== 1) return new Problem('unsupported_version', 'only HTTP 1.1 and 1.0 are supported')
+  // Node's parser accepts 0.9 and 2.0, too.
+  if (request.httpVersionMajor !== 1) return new Problem(...UNSUPPORTED_VERSION)
   const count = rawHeaders.length / 2
   // Node silently drops headers beyond its own maximum, which the server sets above ours.
   if (count > maxHeaders) return new Problem('headers_too_large', `a request may have at most ${maxHeaders} headers`)
