@@ -2,6 +2,8 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from '@jest/globals'
 import { MAX_CONFIG_BYTES } from '../../../src/config/yaml/decode.js'
+import { introspect } from '../../../src/migrations/introspect/introspect.js'
+import { openTestDatabase, watchDatabase } from '../../support/database.js'
 import { projectPerTest } from '../../support/project-per-test.js'
 
 const project = projectPerTest()
@@ -23,6 +25,23 @@ test('the file of a large database is accepted by the next commands', async () =
   expect(await run('check')).toMatchObject({ code: 0 })
   expect(await run('check', '--database')).toMatchObject({ code: 0 })
   expect(await run('migrate', 'plan', '--exit-code')).toMatchObject({ code: 0 })
+})
+
+test('no statement describes more than a thousand columns, so that it ends in time on a busy server', async () => {
+  const columns = Array.from({ length: 300 }, (_, at) => `c${at} integer`).join()
+  const database = await openTestDatabase(
+    Array.from({ length: 7 }, (_, at) => `create table t${at} (id integer primary key, ${columns})`).join(';'),
+  )
+  try {
+    const { watched, sent } = watchDatabase(database)
+    await introspect(watched, { file: 'resources.yaml', directory: project.folder })
+    const described = sent
+      .filter(({ text }) => text.includes('format_type') && text.includes('jsonb_array_elements_text'))
+      .map(({ values }) => (JSON.parse(values.at(-1) ?? '') as readonly string[]).length)
+    expect(described).toEqual([3, 3, 1])
+  } finally {
+    await database.close()
+  }
 })
 
 test('a file that would be larger than a configuration may be is not written', async () => {

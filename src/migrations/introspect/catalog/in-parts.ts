@@ -2,7 +2,7 @@ import type { Connection } from '../../../db/database.js'
 
 /** How many tables and columns one statement describes, so that it ends long before its time limit in a database of any size. */
 const TABLES = 200
-const COLUMNS = 4000
+const COLUMNS = 1000
 
 /**
  * Describes tables, some in each statement. `list` returns a JSON list in one cell, in which each table has its OID as a text and its number of columns;
