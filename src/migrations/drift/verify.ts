@@ -3,11 +3,12 @@ import type { Connection } from '../../db/database.js'
 import { formattedTable } from '../../fields/table-name.js'
 import {
   asBase,
-  catalogWithViews,
+  catalogOfNamed,
   type Catalog,
   type CatalogColumn,
   type CatalogTable,
 } from '../introspect/catalog/catalog.js'
+import { partsOf } from '../introspect/catalog/in-parts.js'
 import { canEquateTexts, isCollationName } from '../../fields/text-rules.js'
 import { type Server, typeIn, isWider, kindOf, sameType, readType } from './live-types.js'
 import { usedTables, type WantedColumn, type WantedConstraint, type WantedTable, wantedTables } from '../plan/sql.js'
@@ -22,7 +23,7 @@ const COLUMNS = `
 
 const LIVE = `
   select
-    (${catalogWithViews('$3')}),
+    (${catalogOfNamed('$3')}),
     (${COLUMNS}),
     (select jsonb_object_agg(w, to_regtype(w)::text)::text from jsonb_array_elements_text($2) w),
     (select 'C' from pg_database d
@@ -52,8 +53,8 @@ interface Difference {
 }
 
 /**
- * Finds the requirements of a configuration that a database does not meet, one sentence each, with one query of the catalogue. Additional objects
- * are not differences, unless they make every insert fail.
+ * Finds the requirements of a configuration that a database does not meet, one sentence each, with one query of the catalogue for a thousand columns. Additional
+ * objects are not differences, unless they make every insert fail.
  */
 export async function schemaDifferences(spec: AppSpec, database: Connection): Promise<readonly string[]> {
   return (await differencesOf(spec, database)).map(textOf(spec))
@@ -164,7 +165,22 @@ interface Live {
   readonly columns: string
 }
 
+/** Changes between the statements for two parts may be seen in part. */
 async function readLive(wanted: readonly WantedTable[], database: Connection, schema: string | null): Promise<Live> {
+  const parts: Live[] = []
+  for (const part of partsOf(wanted.map((table) => [table, table.columns.length] as const)))
+    parts.push(await readPart(part, database, schema))
+  return {
+    live: parts.flatMap(({ live }) => live),
+    server: {
+      types: Object.assign({}, ...parts.map(({ server }) => server.types)) as Server['types'],
+      collation: parts[0]?.server.collation ?? null,
+    },
+    columns: parts.map(({ columns }) => columns).join(),
+  }
+}
+
+async function readPart(wanted: readonly WantedTable[], database: Connection, schema: string | null): Promise<Live> {
   const types = new Set(wanted.flatMap(({ columns }) => columns.map(({ type }) => readType(type).name)))
   const names = wanted.map(({ name }) => name)
   const values = [schema, JSON.stringify([...types]), JSON.stringify(names)]

@@ -186,17 +186,22 @@ function catalogOf(which: string): string {
 
 const OWN_TABLES = `n.nspname = ${SCHEMA} and c.relkind in ('r', 'p')`
 
+const IS_TABLE_OR_VIEW = `c.relkind in ('r', 'p', 'v', 'm', 'f')`
+
 const CATALOG = catalogOf(OWN_TABLES)
 
 /** Tables and views of the schema, and those of other schemas that are named by the JSON list in a parameter. */
 function withViews(names: string): string {
-  return `(n.nspname = ${SCHEMA} or ${formattedTable('c', 'n', SCHEMA)} in (select jsonb_array_elements_text(${names})))
-    and c.relkind in ('r', 'p', 'v', 'm', 'f')`
+  return `(n.nspname = ${SCHEMA} or ${isNamed(names)}) and ${IS_TABLE_OR_VIEW}`
 }
 
-/** The catalogue with views, and with the tables of other schemas that are named by the JSON list in a parameter. */
-export function catalogWithViews(names: '$3'): string {
-  return catalogOf(withViews(names))
+function isNamed(names: string): string {
+  return `${formattedTable('c', 'n', SCHEMA)} in (select jsonb_array_elements_text(${names}))`
+}
+
+/** The tables and views that are named by the JSON list in a parameter. */
+export function catalogOfNamed(names: '$3'): string {
+  return catalogOf(`${isNamed(names)} and ${IS_TABLE_OR_VIEW}`)
 }
 
 function listOf(which: string): string {

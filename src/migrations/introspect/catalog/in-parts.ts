@@ -26,16 +26,18 @@ export async function describeInParts<Table>(
 
 type Listed = readonly [oid: string, columns: number]
 
-/** The OIDs, in parts. */
-function partsOf(all: readonly Listed[]): readonly (readonly string[])[] {
-  const parts: string[][] = []
+/** Tables, given with their numbers of columns, in parts of which one statement describes each. */
+export function partsOf<Table>(
+  all: readonly (readonly [table: Table, columns: number])[],
+): readonly (readonly Table[])[] {
+  const parts: Table[][] = []
   let columns = 0
-  for (const [oid, width] of all) {
+  for (const [table, width] of all) {
     const last = parts.at(-1)
     columns += width
-    if (last && last.length < TABLES && columns <= COLUMNS) last.push(oid)
+    if (last && last.length < TABLES && columns <= COLUMNS) last.push(table)
     else {
-      parts.push([oid])
+      parts.push([table])
       columns = width
     }
   }
