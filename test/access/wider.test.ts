@@ -228,7 +228,7 @@ test('whatever is not reported as wider allows nothing more', () => {
       const situationOf = ({ spec }: typeof one, caller: (typeof CALLERS)[number]): Situation => {
         const resource = spec.resources.find(({ name }) => name === 'note')
         if (!resource) throw new Error('there is no note')
-        return { spec, resource, caller: caller, known: knownBy(spec, caller, (table) => WORLD[table]) }
+        return { spec, resource, caller, known: knownBy(spec, caller, (table) => WORLD[table]) }
       }
       for (const caller of CALLERS) {
         const [old, now] = [situationOf(one, caller), situationOf(two, caller)]

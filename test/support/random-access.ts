@@ -355,7 +355,7 @@ export function yamlOf(
         filterable: FILTERS[name] ?? {},
         orderable: (FIELDS[name] ?? []).slice(1),
         distinct: (FIELDS[name] ?? []).slice(1),
-        ...(name === 'note' && { search: ['title', 'owner'] }),
+        ...(name === 'note' && { search: ['title', 'owner'], nulls: { cost: 'first', owner: 'last' } }),
         ...((RELATIONS[name] ?? []).length > 0 && { expand: RELATIONS[name] ?? [] }),
         bulk: ['create', 'partial_update', 'destroy'],
         idempotency: 'optional',

@@ -75,8 +75,12 @@ function decideList(situation: Situation, request: AccessRequest): Decision {
   const whole = [...terms, ...model.key.map(({ name }) => ({ field: name, descending: last }))]
   const compare = (one: StoredRecord, other: StoredRecord): number => {
     for (const { field, descending } of whole) {
-      const difference = compareStored(fieldOf(model.fields, field), one[field] ?? null, other[field] ?? null)
-      if (difference !== 0) return descending ? -difference : difference
+      const [first, second] = [one[field] ?? null, other[field] ?? null]
+      const difference = compareStored(fieldOf(model.fields, field), first, second)
+      if (difference === 0) continue
+      const place = resource.nulls[field]
+      const isGiven = place !== undefined && (first === null || second === null)
+      return (isGiven ? place === 'first' : descending) ? -difference : difference
     }
     return 0
   }
