@@ -23,7 +23,7 @@ function report(context: CliContext, error: unknown): ExitCode {
   const known = EXPECTED.map((explain) => explain(error, context)).find((explained) => explained !== undefined)
   const { messages, help, code } = known ?? unexpected(context, error)
   const { colors, line } = context.err
-  const stack = known === undefined || isOfFile(error) ? error : error instanceof Error && error.cause
+  const stack = known === undefined || isFileError(error) ? error : error instanceof Error && error.cause
   if (context.debug && stack instanceof Error) line(colors.dim(stack.stack ?? ''))
   for (const message of messages) line(`${colors.red('error:')} ${message}`)
   for (const text of help) line(`  ${colors.cyan('= help:')} ${text}`)
@@ -45,7 +45,7 @@ const EXPECTED: readonly ((error: unknown, context: CliContext) => Explained | u
     error instanceof Problem && DATABASE_FAILURES.has(error.type)
       ? { messages: [error.message], help: ['see the state of the database: snippetctl doctor'], code: 2 }
       : undefined,
-  (error, context) => (isOfFile(error) ? explainFileError(context, error) : undefined),
+  (error, context) => (isFileError(error) ? explainFileError(context, error) : undefined),
 ]
 
 const DATABASE_FAILURES: ReadonlySet<string> = new Set(['unavailable', 'timeout', 'outcome_unknown'])
@@ -56,7 +56,7 @@ interface FileError extends NodeJS.ErrnoException {
   readonly syscall: string
 }
 
-function isOfFile(error: unknown): error is FileError {
+function isFileError(error: unknown): error is FileError {
   const { path, syscall, errno } = error instanceof Error ? (error as NodeJS.ErrnoException) : {}
   return path !== undefined && syscall !== undefined && errno !== undefined && !syscall.startsWith('spawn')
 }
@@ -67,7 +67,7 @@ function explainFileError(context: CliContext, { path, syscall, code = '', errno
   return { messages: [`${shownPath(context, path)}: ${reason} (${code} from ${syscall})`], help, code: 2 }
 }
 
-const NO_PERMISSION = ['the user that runs this command needs the permission to read and write there']
+const NO_PERMISSION = ['the user that runs this command needs permission to read and write this path']
 const FULL = ['free some space on the disk, and run it again']
 const FILE_HELP: ReadonlyMap<string, readonly string[]> = new Map([
   ['EACCES', NO_PERMISSION],

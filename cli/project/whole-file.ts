@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto'
+import { constants } from 'node:fs'
 import { type FileHandle, mkdir, open, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { ofFile, removeAtExit, targetOf } from '../../src/internal.js'
+import { setTimeout as delay } from 'node:timers/promises'
+import { naming, removeAtExit, targetOf } from '../../src/internal.js'
 
 /**
- * A file that is written next to its final path and renamed, so that it is never incomplete. Only its owner can read it. A pipe or a device is
- * written to as it is.
+ * A file that is written next to its final path and renamed, so that it is never incomplete. Only its owner can read it. Pipes and
+ * devices are written to directly.
  */
 export interface WholeFile {
   write(data: string | Uint8Array): Promise<void>
@@ -15,29 +17,48 @@ export interface WholeFile {
   discard(): Promise<void>
 }
 
+const READER_CHECK_INTERVAL_MS = 50
+
 /** @param part the temporary path: an unused name in the folder of the file */
 export async function openWhole(file: string, part?: string): Promise<WholeFile> {
-  const { target, old } = await targetOf(file)
-  return old && !old.isFile() ? openInPlace(file) : openDraft(target, part ?? `${target}.${randomUUID()}.part`)
+  const { target, old, isStream } = await targetOf(file)
+  const opened = await naming(file, async () => {
+    if (old?.isFIFO() === true) return toStream(await openPipe(file))
+    return isStream ? toStream(await open(file, 'a')) : openDraft(target, part ?? `${target}.${randomUUID()}.part`)
+  })
+  return {
+    write: (data) => naming(file, () => opened.write(data)),
+    finish: () => naming(file, opened.finish),
+    discard: opened.discard,
+  }
 }
 
-async function openInPlace(file: string): Promise<WholeFile> {
-  const handle = await open(file, 'w')
+/** Waits until the pipe has a reader. An `open` that waits by itself would keep Ctrl-C from ending the process. */
+async function openPipe(file: string): Promise<FileHandle> {
+  for (;;) {
+    const probe = await open(file, constants.O_WRONLY | constants.O_NONBLOCK).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENXIO') throw error
+    })
+    // The reader sees an end if no writer is left in between.
+    if (probe) return open(file, 'w').finally(() => probe.close())
+    await delay(READER_CHECK_INTERVAL_MS)
+  }
+}
+
+function toStream(handle: FileHandle): WholeFile {
   const close = () => handle.close()
-  return { write: (data) => writeTo(handle, data, file), finish: close, discard: close }
+  return { write: (data) => handle.writeFile(data), finish: close, discard: close }
 }
 
 async function openDraft(file: string, part: string): Promise<WholeFile> {
   const handle = await open(part, 'wx', 0o600)
   const removePart = removeAtExit(part)
   return {
-    write: (data) => writeTo(handle, data, file),
+    write: (data) => handle.writeFile(data),
     async finish() {
       await handle.sync()
       await handle.close()
-      await rename(part, file).catch((error: unknown) => {
-        throw ofFile(error, file)
-      })
+      await rename(part, file)
       removePart()
     },
     async discard() {
@@ -45,12 +66,6 @@ async function openDraft(file: string, part: string): Promise<WholeFile> {
       removePart()
     },
   }
-}
-
-function writeTo(handle: FileHandle, data: string | Uint8Array, file: string): Promise<void> {
-  return handle.writeFile(data).catch((error: unknown) => {
-    throw ofFile(error, file)
-  })
 }
 
 /** Writes such a file at once, creating its folder if needed. */

@@ -8,23 +8,34 @@ import { basename, dirname, join } from 'node:path'
  * existing file keeps its owner and permissions, and symbolic links to it stay.
  */
 export async function writeWhole(file: string, content: string | Uint8Array): Promise<void> {
-  const { target, old } = await targetOf(file)
-  if (old && !old.isFile()) return writeFile(target, content)
-  await withDraft(target, content, { mode: 0o666, old }, (draft) => rename(draft, target)).catch(
-    (error: NodeJS.ErrnoException) => {
-      if (old && IN_PLACE.has(String(error.code))) return writeFile(target, content)
-      throw error
-    },
-  )
+  await naming(file, async () => {
+    const { target, old, isStream } = await targetOf(file)
+    if (isStream) return writeFile(file, content, { flag: 'a' })
+    await withDraft(target, content, { mode: 0o666, old }, (draft) => rename(draft, target)).catch(
+      (error: NodeJS.ErrnoException) => {
+        if (old && IN_PLACE.has(String(error.code))) return writeFile(target, content)
+        throw error
+      },
+    )
+  })
 }
 
-/**
- * Finds the file to replace, so that symbolic links to it stay, and its status if it exists. A pipe or a device, such as /dev/stdout, cannot be
- * replaced, only written to.
- */
-export async function targetOf(file: string): Promise<{ readonly target: string; readonly old: Stats | undefined }> {
+interface Target {
+  readonly target: string
+  /** Its status; undefined if it does not exist. */
+  readonly old: Stats | undefined
+  /** Whether it is a pipe, a device, or an open file of a process: it cannot be replaced, only written to. */
+  readonly isStream: boolean
+}
+
+/** The paths of open files, such as /dev/stdout. If one is a file, others write to it as well. */
+const OPEN_FILE = /^\/(?:dev\/(?:std(?:in|out|err)|fd\/\d+)|proc\/(?:self|\d+)\/fd\/\d+)$/
+
+/** Finds the file to replace, so that symbolic links to it stay. */
+export async function targetOf(file: string): Promise<Target> {
   const target = await realpath(file).catch(() => file)
-  return { target, old: await stat(target).catch(() => undefined) }
+  const old = await stat(target).catch(() => undefined)
+  return { target, old, isStream: OPEN_FILE.test(file) || old?.isFile() === false }
 }
 
 /** The errors for a file that can be written but not replaced: it is a mount by itself, or its folder is read-only. */
@@ -36,16 +47,19 @@ export async function createWhole(
   content: string | Uint8Array,
   { mode = 0o666 }: { readonly mode?: number } = {},
 ): Promise<void> {
-  await withDraft(file, content, { mode }, (draft) =>
-    link(draft, file).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'EEXIST') throw error
-      // The file system has no hard links.
-      return copyFile(draft, file, constants.COPYFILE_EXCL)
-    }),
+  await naming(file, () =>
+    withDraft(file, content, { mode }, (draft) =>
+      link(draft, file).catch((error: NodeJS.ErrnoException) => {
+        if (error.code === 'EEXIST') throw error
+        // The file system has no hard links.
+        return copyFile(draft, file, constants.COPYFILE_EXCL)
+      }),
+    ),
   )
 }
 
-interface Kept {
+interface DraftOptions {
+  /** The permissions of a new file. */
   readonly mode: number
   /** The owner and the permissions that the file keeps. */
   readonly old?: { readonly uid: number; readonly gid: number; readonly mode: number } | undefined
@@ -54,7 +68,7 @@ interface Kept {
 async function withDraft(
   file: string,
   content: string | Uint8Array,
-  { mode, old }: Kept,
+  { mode, old }: DraftOptions,
   place: (draft: string) => Promise<void>,
 ): Promise<void> {
   const draft = join(dirname(file), `.${basename(file)}.${randomUUID()}`)
@@ -72,14 +86,16 @@ async function withDraft(
       await handle.close()
     }
     await place(draft)
-  } catch (error) {
-    throw ofFile(error, file)
   } finally {
     await rm(draft, { force: true })
   }
 }
 
-/** Returns an error of the file system with the file that users know as its path: that of a failed `write` has none. */
-export function ofFile(error: unknown, path: string): unknown {
-  return error instanceof Error ? Object.assign(error, { path }) : error
+/** Sets the path of errors of some work to that of the file that users know: errors of `write` have none, and others have that of a draft. */
+export async function naming<T>(file: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw error instanceof Error ? Object.assign(error, { path: file }) : error
+  }
 }

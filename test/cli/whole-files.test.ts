@@ -1,6 +1,9 @@
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { chmod, constants, lstat, open, readdir, readFile, rename, stat, symlink, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import {
   BOOKS,
@@ -31,6 +34,12 @@ beforeEach(async () => {
 
 afterEach(() => project.remove())
 
+/** How long a process has run, in ticks. */
+const ticksOf = (pid: number | undefined): number => {
+  const [, rest = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')
+  const fields = rest.split(' ')
+  return Number(fields[11]) + Number(fields[12])
+}
 const read = (path: string) => readFile(join(project.folder, path), 'utf8')
 const list = async (folder = '.') =>
   (await readdir(join(project.folder, folder))).filter((name) => name !== '.snippetctl')
@@ -108,6 +117,31 @@ describe('dump --output', () => {
       await reader.close()
     }
     expect((await lstat(pipe)).isFIFO()).toBe(true)
+  })
+
+  test('can be interrupted while a pipe has no reader', async () => {
+    execFileSync('mkfifo', [join(project.folder, 'pipe')])
+    const args = [COMMAND, 'dump', 'book', '--output', 'pipe']
+    const child = spawn(process.execPath, args, { cwd: project.folder, env: inherited() })
+    const ended = once(child, 'exit')
+    // It is known to wait when it has used no time of a processor for a while.
+    for (let [before, now] = [-1, 0]; before !== now; [before, now] = [now, ticksOf(child.pid)]) await delay(500)
+    child.kill('SIGINT')
+    expect(await ended).toEqual([130, null])
+  })
+
+  test('writes between other lines where /dev/stdout is a file', async () => {
+    const lines = `(echo before; "${process.execPath}" "${COMMAND}" dump book --output /dev/stdout; echo after) > all.ndjson`
+    spawnSync('sh', ['-c', lines], { cwd: project.folder, env: inherited() })
+    expect(await read('all.ndjson')).toMatch(/^before\n\{.*"Kindred".*\}\nafter\n$/)
+  })
+
+  test.each([
+    ['/dev/full', '/dev/full: no space left on device (ENOSPC from write)'],
+    ['missing/b.ndjson', 'missing/b.ndjson: no such file or directory (ENOENT from open)'],
+  ])('names the file in its errors: %s', async (path, message) => {
+    const { code, stderr } = await run('dump', 'book', '--output', path)
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(`error: ${message}\n`) })
   })
 
   test('replaces the file behind a link, and keeps the link', async () => {
