@@ -20,7 +20,7 @@ export function boundStores<Items>(
   let page: number | undefined
   const estimate = (limit: number | undefined): number => {
     const bytes = limit === undefined || row === undefined ? page : limit * row
-    // A plugin may pass a limit that is no number, which the database rejects.
+    // Plugins may pass an invalid limit; the database rejects it.
     return bytes !== undefined && bytes >= 0 ? Math.min(budget.largestShare, bytes) : budget.largestShare
   }
   const learn = (items: Items, length: number): void => {

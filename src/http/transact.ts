@@ -51,7 +51,7 @@ export async function transact<T>(acting: Acting, work: TransactionWork<T>, opti
   }
 }
 
-/** PostgreSQL would take an unknown one for no statement at all, and commit each change by itself. */
+/** With an unknown isolation no transaction would begin, and each change would be committed by itself. */
 function requireIsolation(given: unknown): void {
   if (given === undefined || given === 'serializable') return
   throw new Error(

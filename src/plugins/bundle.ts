@@ -24,16 +24,19 @@ const LOADERS: Readonly<Record<string, Loader>> = {
   '.json': 'json',
 }
 
-/** The properties of `import.meta` that name the file of a module: in a bundle they are constants, so that they name the source. */
-const PLACE = {
-  'import.meta.url': 'moduleAddress',
-  'import.meta.filename': 'moduleFile',
-  'import.meta.dirname': 'moduleFolder',
-}
+/** A constant of each module with the properties of `import.meta` that name its file: in a bundle they would name the bundle. */
+const SOURCE = '__snippetctl_source'
+const SOURCE_NAMES = Object.fromEntries(
+  ['url', 'filename', 'dirname'].map((name) => [`import.meta.${name}`, `${SOURCE}.${name}`]),
+)
 
-function placeOf(path: string): string {
-  const values = [pathToFileURL(path).href, path, dirname(path)].map((value) => JSON.stringify(value))
-  return `const [moduleAddress, moduleFile, moduleFolder] = [${values.join()}];`
+const ADDED = new RegExp(`^const ${SOURCE} = \\{[^}]*\\};`)
+
+/** Adds the constant to a module, on its first line after `#!`. */
+function withSource(contents: string, path: string): string {
+  const source = { url: pathToFileURL(path).href, filename: path, dirname: dirname(path) }
+  const [start = ''] = /^#!.*\n/.exec(contents) ?? []
+  return `${start}const ${SOURCE} = ${JSON.stringify(source)};${contents.slice(start.length)}`
 }
 
 /** Every file that the bundle depends on, with the hash of its content; null if the file must not exist. */
@@ -84,8 +87,8 @@ function rules(entry: string, inputs: Inputs): Plugin {
         // The hash is of the text that is compiled, even if the file changes in the meantime.
         const contents = await readFile(path, 'utf8')
         inputs.set(path, hashOf(contents))
-        const isPlaced = loader !== 'json' && contents.includes('import.meta.')
-        return { loader, contents: isPlaced ? placeOf(path) + contents : contents }
+        const namesSource = loader !== 'json' && contents.includes('import.meta')
+        return { loader, contents: namesSource ? withSource(contents, path) : contents }
       })
     },
   }
@@ -117,7 +120,7 @@ export async function bundle(entry: string, folder: string): Promise<{ code: str
       target: 'node20',
       sourcemap: 'inline',
       charset: 'utf8',
-      define: PLACE,
+      define: SOURCE_NAMES,
       // The result depends only on the plugin's files, not on a tsconfig.json above them.
       tsconfigRaw: {},
       logLevel: 'silent',
@@ -143,7 +146,8 @@ function toMistake(folder: string) {
     const message = text.replaceAll(folder + sep, '')
     if (location === null) return { message, help: [] }
     const file = relative(folder, resolve(folder, location.file))
-    const column = Buffer.from(location.lineText).subarray(0, location.column).toString().length + 1
+    const before = Buffer.from(location.lineText).subarray(0, location.column).toString()
+    const column = before.replace(ADDED, '').length + 1
     return { message: `${file}:${location.line}:${column}: ${message}`, help: [] }
   }
 }

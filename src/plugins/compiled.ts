@@ -14,7 +14,7 @@ interface Note {
   readonly former?: string | undefined
 }
 
-const FORMAT = 2
+const FORMAT = 3
 
 /**
  * Imports the compiled form of a file in or below `folder`.

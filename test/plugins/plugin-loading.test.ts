@@ -88,6 +88,16 @@ describe('loading a plugin', () => {
     ])
   })
 
+  test.each([
+    ['its own names', 'const dirname = import.meta.dirname\nexport default () => dirname'],
+    ['an optional chain', 'export default () => import.meta?.dirname'],
+    ['an index', "export default () => import.meta['dirname']"],
+    ['a first line for a shell', '#!/usr/bin/env node\nexport default () => import.meta.dirname'],
+  ])('lets it find them with %s', async (_what, text) => {
+    await write({ 'p/plugin.js': text })
+    expect(await run('./p/plugin.js')).toBe(`${folder}/p`)
+  })
+
   test('lets it import JSON that mentions them', async () => {
     await write({
       'plugin.ts': "import help from './help.json'\nexport default () => help",
@@ -192,6 +202,7 @@ describe('a plugin that cannot be loaded', () => {
       "const é = 'é'; import css from './style.css'\nexport default css",
       'plugin.ts:1:32: plugins may import .ts, .mts, .js, .mjs, .cjs, .json and packages, not style.css',
     ],
+    ["import './style.css'; export default import.meta.url", 'plugin.ts:1:8: plugins may import .ts'],
     [
       "import { PROBLEMS } from 'snippetctl/dist/src/problem.js'\nexport default PROBLEMS",
       "plugin.ts:1:26: the framework's own files",

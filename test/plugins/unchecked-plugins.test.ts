@@ -121,11 +121,12 @@ describe('a value that the type of its field does not have', () => {
 
   test.each(['retrieve', 'destroy'])('is one in a key, too: %s', async (name) => {
     expect((await ask(name))[0]).toBe(500)
+    expect(causeOf()).toMatchObject({ cause: { message: '5 is not a value of the type `string`' } })
     expect((await api.fetch('/shelves/a/')).status).toBe(404)
   })
 })
 
-test('a limit that is no number is a bug of the plugin, and keeps no other list waiting', async () => {
+test('an invalid limit is a bug of the plugin, and keeps no other list waiting', async () => {
   for (const place of [0, 1, 2]) expect((await ask(`list-${place}`))[0]).toBe(500)
   expect(await list()).toHaveLength(1)
 })

@@ -95,7 +95,7 @@ export class CellQuery extends DriverQuery {
     return this.#answer
   }
 
-  /** Returns an error of the statement itself, which is not sent then. The driver expects it so: one that is thrown would leave the client busy. */
+  /** Returns an error if the statement cannot be serialized; nothing is sent then. A thrown error would leave the client busy. */
   submit(connection: pg.Connection): Error | undefined {
     const wire = connection as unknown as Wire
     if (!wire.stream.writable) {

@@ -2,6 +2,7 @@ import { type FieldSpec, isEscaped, type ModelSpec } from '../../config/model-sp
 import { JOINED_ID } from '../../config/core-spec.js'
 import type { ResourceSpec } from '../../config/spec.js'
 import { type Cell, readCell, writeCell } from '../../fields/cell.js'
+import { fail } from '../../foundation/fail.js'
 import { type FieldError, Problem } from '../../foundation/problem.js'
 import { remember } from '../../foundation/remember.js'
 import { decodeSegment, encodeSegment } from './path-segment.js'
@@ -61,7 +62,7 @@ function compileKey({ key: fields }: Pick<ModelSpec, 'key'>): RecordKey {
     parseParams: (params) => parse(fields.map(({ name }) => params[name] ?? '')),
     params: (id) => Object.fromEntries(fields.map((field) => [field.name, String(valueOf(id, field))])),
     text: (id) => fields.map((field) => encodeSegment(String(valueOf(id, field))) ?? '').join('/'),
-    write: (id) => fields.map((field) => field.type.write(valueOf(id, field), field.options)),
+    write: (id) => fields.map((field) => writeCell(field, valueOf(id, field)) ?? fail(`a key has no ${field.name}`)),
     read: (cells) => toId(fields.map((field, at) => readCell(field, cells[at]))),
     of: (row) => toId(fields.map(({ name }) => row[name])),
     without(id, row) {
