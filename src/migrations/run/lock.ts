@@ -42,7 +42,7 @@ export interface MigratingSession extends Session {
 /**
  * Runs `work` in a transaction as the only migrator of the database. The lock belongs to the transaction, so it is released even if the process
  * is killed. Work that waits a second for a table lock is rolled back, and tried again after a pause in which others get their turn.
- * @throws MigrationError if another migrator works for more than 60 s, and the errors of `work`
+ * @throws MigrationError if the database is read-only or another migrator works for more than 60 s, and the errors of `work`
  */
 export function asOnlyMigrator<T>(
   database: Database,
@@ -52,6 +52,7 @@ export function asOnlyMigrator<T>(
   return tryAgain(watch, () =>
     inTransaction(database, async (session) => {
       const before = await readSettings(session)
+      await rejectReadOnly(session)
       await takeLock(session, 'pg_try_advisory_xact_lock')
       await applySettings(session, WITHIN)
       await attempt(session, () => applySettings(session, CHECKED))
@@ -120,6 +121,15 @@ export function asOnlyMigratorOutside<T>(
       await connection.query({ text: `select pg_advisory_unlock(${LOCK})`, values: [] }).catch(() => undefined)
     }
   })
+}
+
+async function rejectReadOnly(session: Connection): Promise<void> {
+  const { rows } = await session.query({ text: `select current_setting('transaction_read_only')`, values: [] })
+  if (rows[0]?.[0] === 'off') return
+  throw new MigrationError(
+    ['the database is read-only, so it cannot be migrated'],
+    ['Set DATABASE_URL to the primary if this is a standby; otherwise see whether default_transaction_read_only is on'],
+  )
 }
 
 /** Polls for the lock: a waiting statement would count as a reader, and `create index concurrently` of the other migrator would wait for it. */
