@@ -10,11 +10,7 @@ import { UnreadableData } from './record.js'
 export function readKey(model: ModelSpec, names: readonly string[] | undefined, line: number): readonly FieldSpec[] {
   if (names === undefined) {
     if (model.key.length > 0) return model.key
-    const keys = keysOf(model)
-    const help =
-      keys.length > 0
-        ? `name unique fields under \`key\` in the file, or by --key: ${keys.join(' | ')}`
-        : 'none of its fields are unique, so nothing can be seeded'
+    const help = helpOf(model, 'name unique fields under `key` in the file, or by --key')
     throw new UnreadableData(line, `${model.name} has no primary key that identifies existing records; ${help}`)
   }
   const fields = names.map((name) => {
@@ -31,10 +27,15 @@ export function readKey(model: ModelSpec, names: readonly string[] | undefined, 
     )
   })
   if (isUnique(model, fields)) return fields
-  throw new UnreadableData(
-    line,
-    `several records may have the same ${names.join(', ')}; a key is one of: ${keysOf(model).join(' | ')}`,
-  )
+  const help = helpOf(model, 'a key is one of')
+  throw new UnreadableData(line, `several records may have the same ${names.join(', ')}; ${help}`)
+}
+
+/** The keys by which the records of a model can be found, after an introduction. */
+function helpOf(model: ModelSpec, introduction: string): string {
+  const keys = keysOf(model)
+  if (keys.length === 0) return `${model.name} has no unique fields, so nothing can be seeded`
+  return `${introduction}: ${keys.join(' | ')}`
 }
 
 function isUnique({ key, indexes }: ModelSpec, fields: readonly FieldSpec[]): boolean {

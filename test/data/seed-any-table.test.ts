@@ -43,9 +43,14 @@ test('records of a table without a key are found by a unique field, or rejected'
     ),
   ])
   expect(await seed('reading:\n  key: code\n  records:\n    - { place: A, code: x }\n')).toMatchObject({ code: 0 })
-  const hopeless = await seed('event:\n  - { kind: x }\n')
-  expect([hopeless.code, hopeless.stderr + hopeless.stdout]).toEqual([
-    1,
-    expect.stringContaining('none of its fields are unique, so nothing can be seeded'),
-  ])
+  for (const [text, reason] of [
+    ['event:\n  - { kind: x }\n', 'event has no primary key that identifies existing records'],
+    ['event:\n  key: kind\n  records:\n    - { kind: x }\n', 'several records may have the same kind'],
+  ] as const) {
+    const hopeless = await seed(text)
+    expect([hopeless.code, hopeless.stderr + hopeless.stdout]).toEqual([
+      1,
+      expect.stringContaining(`${reason}; event has no unique fields, so nothing can be seeded`),
+    ])
+  }
 })
