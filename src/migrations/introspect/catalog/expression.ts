@@ -17,7 +17,7 @@ export type Expression =
 
 /** In string literals only quotes are escaped, because connections set `standard_conforming_strings`. */
 const TOKEN =
-  /\s*('(?:[^']|'')*'|"(?:[^"]|"")+"|::|<>|[<>]=|[=<>()[\],]|-?\d+(?:\.\d+)?|(?:character varying|double precision|time(?:stamp)?(?:\(\d\))? with(?:out)? time zone|[A-Za-z_]\w*))/y
+  /\s*('(?:[^']|'')*'|"(?:[^"]|"")+"|::|<>|[<>]=|[=<>()[\],.]|-?\d+(?:\.\d+)?|(?:character varying|double precision|time(?:stamp)?(?:\(\d\))? with(?:out)? time zone|[A-Za-z_]\w*))/y
 
 /** Types to which PostgreSQL casts the integer that a function returns, for a comparison. */
 const WIDER_INTEGERS = new Set(['bigint', 'numeric'])
@@ -100,6 +100,7 @@ function readOperand(reader: Reader): Expression {
 
 function readType(reader: Reader): string {
   let type = reader.take()
+  if (reader.peek() === '.') type += reader.take() + reader.take()
   while (reader.peek() === '[' || reader.peek() === '(') {
     const open = reader.take()
     type += open
