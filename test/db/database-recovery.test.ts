@@ -159,6 +159,7 @@ describeWithSessions('with two sessions, a database', () => {
 describeWithServer('when the server', () => {
   let cluster: Cluster
   let database: Database
+  let frozen: number | undefined
   beforeAll(async () => {
     cluster = createCluster()
     await cluster.start()
@@ -168,6 +169,17 @@ describeWithServer('when the server', () => {
     await database.close()
     await cluster.remove()
   })
+  afterEach(thaw)
+
+  const freeze = (session: number) => {
+    frozen = session
+    process.kill(session, 'SIGSTOP')
+  }
+  /** Also after a test that never ends, because a frozen session would keep the server from stopping. */
+  function thaw() {
+    if (frozen !== undefined) process.kill(frozen, 'SIGCONT')
+    frozen = undefined
+  }
 
   test.each(['SIGINT', 'SIGQUIT'] as const)(
     'is stopped with %s and restarted, the service recovers by itself',
@@ -194,27 +206,19 @@ describeWithServer('when the server', () => {
       sending: { patience: 300, prepare: true },
       pool,
     })
-    const frozen = Number((await impatient.query(pid)).rows[0]?.[0])
-    process.kill(frozen, 'SIGSTOP')
-    try {
-      await expect(impatient.query(one)).rejects.toMatchObject(unavailable)
-      expect(Number((await impatient.query(pid)).rows[0]?.[0])).not.toBe(frozen)
-    } finally {
-      process.kill(frozen, 'SIGCONT')
-    }
+    const session = Number((await impatient.query(pid)).rows[0]?.[0])
+    freeze(session)
+    await expect(impatient.query(one)).rejects.toMatchObject(unavailable)
+    expect(Number((await impatient.query(pid)).rows[0]?.[0])).not.toBe(session)
+    thaw()
     await impatient.close()
   })
 
   test('freezes, does not delay closing', async () => {
     const pipelining = await openDatabase({ url: cluster.url, directory: '' }, { DATABASE_POOL: '10' })
-    const frozen = Number((await pipelining.query({ ...pid, retry: true, quick: true })).rows[0]?.[0])
-    process.kill(frozen, 'SIGSTOP')
-    try {
-      // If it waited for the frozen session, it would never end.
-      await pipelining.close()
-    } finally {
-      process.kill(frozen, 'SIGCONT')
-    }
+    freeze(Number((await pipelining.query({ ...pid, retry: true, quick: true })).rows[0]?.[0]))
+    // If it waited for the frozen session, it would never end.
+    await pipelining.close()
   })
 
   describe('does not respond', () => {
