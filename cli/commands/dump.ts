@@ -5,6 +5,7 @@ import {
   dump as write,
   DUMP_FORMATS,
   type DumpFormatName,
+  isStandardOutput,
   modelOf,
   UnreadableData,
 } from '../../src/internal.js'
@@ -100,11 +101,8 @@ type Sink = Pick<WholeFile, 'finish' | 'discard'> & { readonly write: (text: str
 /** Thrown when the reader of stdout has closed the pipe, as `head` does. */
 class ReaderGone extends Error {}
 
-/** Opened again, it would be written to from its end or its beginning, whatever else is written to it. */
-const STDOUT = /^\/dev\/(?:stdout|fd\/1)$|^\/proc\/self\/fd\/1$/
-
 async function openSink({ out, cwd }: CliContext, output: string | undefined): Promise<Sink> {
-  if (output !== undefined && !STDOUT.test(output)) return openWhole(resolve(cwd, output))
+  if (output !== undefined && !isStandardOutput(output)) return openWhole(resolve(cwd, output))
   const nothing = async () => {}
   const write = async (text: string) => {
     if (!(await out.write(text))) throw new ReaderGone()

@@ -84,6 +84,9 @@ export interface TransactionOptions {
   readonly isolation?: 'serializable' | undefined
 }
 
+/** The isolations besides the default. */
+export const ISOLATIONS: readonly NonNullable<TransactionOptions['isolation']>[] = ['serializable']
+
 /** Transaction options, the queue key, and the conditions that end the transaction. */
 export interface InternalTransactionOptions extends TransactionOptions {
   readonly queueKey?: QueueKey

@@ -28,7 +28,12 @@ interface Target {
   readonly isStream: boolean
 }
 
-/** The paths of open files, such as /dev/stdout. If one is a file, others write to it as well. */
+/** Whether a path is that of the standard output of this process. Opened again, it would have another position, and outputs would overwrite each other. */
+export function isStandardOutput(path: string): boolean {
+  return /^\/(?:dev\/(?:stdout|fd\/1)|proc\/self\/fd\/1)$/.test(path)
+}
+
+/** The paths of open files, such as /dev/stderr. Other programs may write to the same file. */
 const OPEN_FILE = /^\/(?:dev\/(?:std(?:in|out|err)|fd\/\d+)|proc\/(?:self|\d+)\/fd\/\d+)$/
 
 /** Finds the file to replace, so that symbolic links to it stay. */

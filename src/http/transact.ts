@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import type { KeyedRequest } from '../db/records/stored-responses.js'
-import type { Result, TransactionOptions, QueueKey } from '../db/database.js'
+import { ISOLATIONS, type Result, type TransactionOptions, type QueueKey } from '../db/database.js'
 import type { QueryOptions } from '../db/queries/compile-queries.js'
 import type { Query } from '../db/queries/query-knex.js'
 import type { Task } from './registrations/after-commit.js'
@@ -53,9 +53,9 @@ export async function transact<T>(acting: Acting, work: TransactionWork<T>, opti
 
 /** With an unknown isolation no transaction would begin, and each change would be committed by itself. */
 function requireIsolation(given: unknown): void {
-  if (given === undefined || given === 'serializable') return
+  if (given === undefined || ISOLATIONS.some((each) => each === given)) return
   throw new Error(
-    `a transaction has the isolation ${inspect(given, { depth: 0 })}; it must be 'serializable', or left out for read committed`,
+    `a transaction has the isolation ${inspect(given, { depth: 0 })}; it must be ${ISOLATIONS.join(' or ')}, or left out for read committed`,
   )
 }
 

@@ -2,6 +2,7 @@ import { dirname } from 'node:path'
 import { inspect } from 'node:util'
 import { isNativeError } from 'node:util/types'
 import { suggest } from '../config/words.js'
+import { ISOLATIONS } from '../db/database.js'
 import type { Action } from '../http/registrations/action.js'
 import { HOOKS } from '../http/registrations/hooks.js'
 import type { UseArguments, UseOptions } from '../http/middleware/use.js'
@@ -153,8 +154,6 @@ function requireSiteOptions(what: string, given: unknown): void {
   if (crossSite === undefined || typeof crossSite === 'boolean') return
   throw new Error(`${what}: \`crossSite\` is ${inspect(crossSite, { depth: 0 })}; it must be true or false`)
 }
-
-const ISOLATIONS = ['serializable']
 
 const ACTION: Readonly<Record<string, (given: unknown) => string | undefined>> = {
   summary: (given) => (typeof given === 'string' && given !== '' ? undefined : 'a text'),

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { decide } from '../../src/access/decide/decide.js'
 import { knownBy } from '../../src/access/decide/situation.js'
+import { fail } from '../../src/foundation/fail.js'
 import { specOf } from '../support/config.js'
 
 const yamlOf = (nulls: string) => `version: 1
@@ -30,8 +31,7 @@ test.each([
   { nulls: 'nulls: { rating: last }', descending: true, ids: ['2', '3', '1'] },
 ])('decisions order nulls as lists do: descending $descending, "$nulls"', ({ nulls, descending, ids }) => {
   const spec = specOf(yamlOf(nulls))
-  const [resource] = spec.resources
-  if (!resource) throw new Error('there is no resource')
+  const resource = spec.resources[0] ?? fail('the configuration has no resource')
   const situation = { spec, resource, caller: undefined, known: knownBy(spec, undefined, () => RECORDS) }
   const { records } = decide(situation, { operation: 'list', order: [{ field: 'rating', descending }] })
   expect(records?.map(({ id }) => id)).toEqual(ids)

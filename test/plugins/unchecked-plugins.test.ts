@@ -137,7 +137,7 @@ test.each([0, 1, 2, 3])(
     expect((await ask(`isolation-${place}`))[0]).toBe(500)
     expect(causeOf()).toMatchObject({
       cause: {
-        message: expect.stringMatching(/^a transaction has the isolation .*; it must be 'serializable', or left out/),
+        message: expect.stringMatching(/^a transaction has the isolation .*; it must be serializable, or left out/),
       },
     })
     expect(await list()).toHaveLength(1)

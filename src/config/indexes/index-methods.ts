@@ -13,7 +13,7 @@ const MADE_FOR: Readonly<Record<IndexMethod, (type: FieldType) => boolean>> = {
   gist: ({ readOnly }) => readOnly === true,
 }
 
-/** Whether an index of a kind can have a field. For columns that are shown only as text, PostgreSQL decides. */
+/** Whether an index of a kind can have a field. */
 export function canHave(method: IndexMethod, type: FieldType): boolean {
   return MADE_FOR[method](type)
 }

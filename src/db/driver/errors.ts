@@ -116,8 +116,8 @@ export function explaining(
 }
 
 /**
- * The meaning of a rejected null that no field explains: the table differs from its model, or the change writes a record of another model, by a foreign
- * key or a trigger. Undefined for other errors.
+ * The meaning of a rejected null that no field explains. Either the change wrote a record of another model, by a foreign key or a trigger, or the table
+ * differs from its model. Undefined for other errors.
  */
 function meaningOfNull(cause: DriverError, constraintErrors: ConstraintErrors | undefined): Meaning | undefined {
   if (cause.code !== NOT_NULL || constraintErrors === undefined) return undefined

@@ -316,7 +316,7 @@ async function openOnBoth(server: Serving, least = 1): Promise<{ readonly opened
   return { opened, pids }
 }
 
-/** Requests that are answered once their process is told to stop, some in each of two workers; resolves when all are under way. */
+/** Sends requests to two workers, which answer them when they are told to stop. Resolves when all have arrived, with their answers. */
 async function hold(server: Serving): Promise<readonly Promise<Answer>[]> {
   const { opened } = await openOnBoth(server)
   const answers = opened.map((client) => client.get('/api/held/'))

@@ -168,7 +168,7 @@ describe('work that waits', () => {
     expect(queue.waiting()).toBe(1)
   })
 
-  test('is told of other changes if they are to its record', async () => {
+  test('names other changes as the reason if they change its record', async () => {
     enterMany(1, { resource: 'a', record: 'r' })
     enterMany(15, {})
     enter('r waits', { resource: 'a', record: 'r' })

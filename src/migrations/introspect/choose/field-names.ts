@@ -19,20 +19,20 @@ export function nameOfTable(table: string): string {
 /** @param kind the prefix for names that are otherwise invalid */
 function nameOf(text: string, kind: string): string {
   if (isRepresentableName(text)) return text
-  const words = text
-    .normalize('NFKD')
-    .replaceAll(/\p{M}/gu, '')
-    .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
-    .replaceAll(/([A-Z])([A-Z][a-z])/g, '$1_$2')
-    .toLowerCase()
-    .match(/[a-z0-9]+/g)
-  const name = (words ?? []).join('_').slice(0, MAX_NAME_LENGTH)
-  return isRepresentableName(name)
-    ? name
-    : [kind, name]
-        .filter((part) => part !== '')
-        .join('_')
-        .slice(0, MAX_NAME_LENGTH)
+  const words: readonly string[] =
+    text
+      .normalize('NFKD')
+      .replaceAll(/\p{M}/gu, '')
+      .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
+      .replaceAll(/([A-Z])([A-Z][a-z])/g, '$1_$2')
+      .toLowerCase()
+      .match(/[a-z0-9]+/g) ?? []
+  const name = joinWords(words)
+  return isRepresentableName(name) ? name : joinWords([kind, ...words])
+}
+
+function joinWords(words: readonly string[]): string {
+  return words.join('_').slice(0, MAX_NAME_LENGTH)
 }
 
 /** The name of a field; `clash` is its first choice, if another field has it. */
