@@ -9,6 +9,7 @@ import {
 } from '../../src/internal.js'
 import { type CliContext, projectFolders } from '../context.js'
 import { hasDatabase, openReachable } from '../database/database.js'
+import { unknownEncoding } from '../database/encoding.js'
 import { Failure } from '../failure.js'
 import type { Finding } from './finding.js'
 import { count } from '../output.js'
@@ -26,6 +27,7 @@ export async function checkUpDatabase(context: CliContext, spec: AppSpec): Promi
   try {
     return [
       { check, ...(await findVersion(opened)) },
+      ...(await findEncoding(opened)),
       { check: 'schema', ...(await findSchema(spec, opened).catch(toFinding)) },
       { check: 'clock', ...(await findClock(opened)) },
     ]
@@ -61,6 +63,11 @@ async function findVersion(database: Database): Promise<Known> {
   const message = `${database.description}: PostgreSQL ${version}${role}`
   if (Number.parseInt(version, 10) >= MIN_VERSION) return { state: 'ok', message, help: [] }
   return { state: 'fail', message, help: [`use PostgreSQL ${MIN_VERSION} or newer`] }
+}
+
+async function findEncoding(database: Database): Promise<readonly Finding[]> {
+  const unknown = await unknownEncoding(database)
+  return unknown ? [{ check: 'encoding', state: 'warn', message: unknown.message, help: [unknown.help] }] : []
 }
 
 async function findSchema(spec: AppSpec, database: Database): Promise<Known> {

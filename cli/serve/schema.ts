@@ -16,6 +16,7 @@ import {
   schemaDifferences,
 } from '../../src/internal.js'
 import { projectFolders } from '../context.js'
+import { unknownEncoding } from '../database/encoding.js'
 import { Failure } from '../failure.js'
 import type { Log } from './log/log.js'
 import { closeApplied, finishGrowth } from './open-migration.js'
@@ -68,8 +69,10 @@ export async function prepareDatabase(preparation: Preparation): Promise<'ready'
  * @throws Failure 2 if pending migrations may not be applied, or if the schema differs after all migrations
  */
 export async function prepareSchema(preparation: Preparation): Promise<void> {
-  await applyPending(preparation)
   const { spec, database, log } = preparation
+  const unknown = await unknownEncoding(database)
+  if (unknown) log.warn({ event: 'unknown_encoding', msg: `${unknown.message}; ${unknown.help}` })
+  await applyPending(preparation)
   const newer = newerIn(await migrationStatus(database, projectFolders(spec.file).migrations))
   if (newer.length === 0) {
     const differences = await schemaDifferences(spec, database)

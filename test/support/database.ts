@@ -28,9 +28,12 @@ export function testDatabaseKind(): 'postgres' | 'embedded' {
   return serverUrl() === '' ? 'embedded' : 'postgres'
 }
 
-/** Opens a new, empty database and runs `ddl` in it. */
-export async function openTestDatabase(ddl?: string): Promise<TestDatabase> {
-  const database = await OPENERS[testDatabaseKind()]()
+/**
+ * Opens a new, empty database and runs `ddl` in it.
+ * @param encoding of a database on the server; an embedded one is always in UTF-8
+ */
+export async function openTestDatabase(ddl?: string, encoding = 'UTF8'): Promise<TestDatabase> {
+  const database = testDatabaseKind() === 'postgres' ? await openOnServer(encoding) : await openEmbedded()
   if (ddl !== undefined) await database.query({ text: ddl, values: [] })
   return database
 }
@@ -48,17 +51,16 @@ export function watchDatabase(database: Database): { readonly watched: Database;
   return { watched, sent }
 }
 
-const OPENERS = { postgres: openOnServer, embedded: openEmbedded }
-
 function serverUrl(): string {
   return process.env.SNIPPETCTL_TEST_URL ?? ''
 }
 
-async function openOnServer(): Promise<TestDatabase> {
+async function openOnServer(encoding: string): Promise<TestDatabase> {
   const name = `test_${process.pid}_${randomBytes(6).toString('hex')}`
   onServer += 1
   const { client, strategy } = await administrator()
-  await client.query(`create database ${name} template template0 ${strategy}`)
+  const locale = encoding === 'UTF8' ? '' : `encoding ${encoding} locale 'C'`
+  await client.query(`create database ${name} template template0 ${locale} ${strategy}`)
   const url = new URL(serverUrl())
   url.pathname = `/${name}`
   // Behind a pooler, nothing is prepared.

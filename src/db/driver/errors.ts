@@ -26,6 +26,7 @@ import {
   rejected,
   routineOf,
   unavailable,
+  unknownCharacter,
 } from './meanings.js'
 import { DatabaseRejected } from '../database.js'
 
@@ -163,13 +164,11 @@ export function toReferred(error: unknown, referrers: ReadonlyMap<string, string
  */
 export function toRemoveFailure(error: unknown, constraintErrors: ConstraintErrors): unknown {
   const cause = driverError(error)
-  if (!cause || !/^2[23]/.test(codeOf(cause)) || meaningOf(cause)?.type === 'conflict')
+  const meaning = cause && meaningOf(cause)
+  if (!cause || !/^2[23]/.test(codeOf(cause)) || meaning?.type === 'conflict' || meaning === unknownCharacter)
     return toProblem(error, constraintErrors)
   return new Problem('conflict', messageOf(cause, constraintErrors) ?? CONFLICT, { cause })
 }
-
-/** SQLSTATEs for characters that the database's encoding lacks. */
-const UNKNOWN_CHARACTERS = new Set(['22021', '22P05'])
 
 /**
  * Converts the failure of a read to an error for clients. Values from clients were validated against the field types, so a value that does not fit
@@ -178,8 +177,7 @@ const UNKNOWN_CHARACTERS = new Set(['22021', '22P05'])
 export function toReadFailure(error: unknown): unknown {
   const cause = driverError(error)
   const meaning = cause && meaningOf(cause)
-  const isMisfit = meaning === misfit && !UNKNOWN_CHARACTERS.has(codeOf(cause))
-  return isMisfit || meaning === oversized || meaning === rejected ? cause : error
+  return meaning === misfit || meaning === oversized || meaning === rejected ? cause : error
 }
 
 /**
@@ -190,11 +188,15 @@ export function toRequestFailure(error: unknown, { managed }: Pick<ModelSpec, 'm
   if (codeOf(error) === '0A000' && UNMATCHED.has(String(routineOf(error))))
     return new Problem('invalid_query', 'A column is not compared in this way', { cause: driverError(error) })
   if (misfitParameterOf(error, { managed }) === undefined) return toReadFailure(error)
-  return new Problem('invalid_query', 'A value is outside of the range of its column', { cause: driverError(error) })
+  const cause = driverError(error)
+  const isUnknown = cause && meaningOf(cause) === unknownCharacter
+  const detail = isUnknown ? unknownCharacter.detail : 'A value is outside of the range of its column'
+  return new Problem('invalid_query', detail, { cause })
 }
 
 /** The functions of the server for `like` and `ilike`. */
 const UNMATCHED = new Set(['GenericMatchText', 'Generic_Text_IC_like'])
+const UNTRANSLATABLE = '22P05'
 const OUT_OF_RANGE = new Set(['22007', '22008', '22015'])
 /** The end of the message of 22003 for a column type of a smaller range than a field type that it serves; others only a handler can exceed. */
 const SMALL_TYPE = /\b(?:smallint|real)$/
@@ -202,17 +204,18 @@ const SMALL_TYPE = /\b(?:smallint|real)$/
 const SMALL_TYPE_OF_OTHERS = /\b(?:smallint|integer|real)$/
 
 /**
- * Returns the number of the parameter whose value is outside of the range of its type. Undefined for other errors, also if a view, a function or a
+ * Returns the number of the parameter whose value is outside of the range of its type, or has a character that the database's encoding lacks. Undefined for other errors, also if a view, a function or a
  * trigger computed such a value: only for a parameter does the server report nothing but its number as the context.
  */
 export function misfitParameterOf(error: unknown, { managed }: Pick<ModelSpec, 'managed'>): number | undefined {
   const code = codeOf(error)
   const isMisfit =
+    code === UNTRANSLATABLE ||
     OUT_OF_RANGE.has(code) ||
     (code === '22003' && (managed ? SMALL_TYPE : SMALL_TYPE_OF_OTHERS).test(driverError(error)?.message ?? '')) ||
     (code === '22P02' && routineOf(error) === 'enum_in')
   if (!isMisfit) return undefined
-  const number = /^[^:$\n]*\$(\d+) = [^\n]*$/.exec(String(driverError(error)?.where))?.[1]
+  const number = /^[^:$\n]*\$(\d+)(?: = [^\n]*)?$/.exec(String(driverError(error)?.where))?.[1]
   return number === undefined ? undefined : Number(number)
 }
 

@@ -22,6 +22,11 @@ export const mismatch = { type: 'unavailable', detail: 'The database does not ma
 export const CONFLICT = 'The change conflicts with another record'
 const conflict = { type: 'conflict', detail: CONFLICT } as const
 export const misfit = { type: 'validation', detail: 'A value cannot be stored' } as const
+/** A character that the encoding of the database lacks. */
+export const unknownCharacter = {
+  type: 'validation',
+  detail: 'A text has a character that the encoding of the database lacks',
+} as const
 /** A trigger, or a rule of a view, rejected it. */
 export const rejected = { type: 'conflict', detail: 'The database rejected the change' } as const
 const disallowed = { type: 'forbidden', detail: 'The policies of the database do not allow this record' } as const
@@ -61,9 +66,9 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   '22003': misfit,
   '22007': misfit,
   '22008': misfit,
-  '22021': misfit,
+  '22021': unknownCharacter,
   '22P02': misfit,
-  '22P05': misfit,
+  '22P05': unknownCharacter,
   P0001: rejected,
   '44000': rejected,
   [NOT_NULL]: misfit,
