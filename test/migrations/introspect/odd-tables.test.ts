@@ -27,6 +27,11 @@ const CASES: Readonly<Record<string, Case>> = {
       create index on visits (id) where ${Array.from({ length: 11 }, (_, at) => `a${at} = 1`).join(' and ')}`,
     file: ['    indexes:\n      - { fields: [day], where: { a0: 1, a1: 1, ', 'a9: 1 } }\n      - [a0]\n\n'],
   },
+  'a foreign table whose wrapper has no handler, and a view of it': {
+    sql: `create foreign data wrapper nowhere; create server far foreign data wrapper nowhere;
+      create foreign table tides (id integer, place text) server far; create view places as select place from tides`,
+    file: ['tides:', 'places:'],
+  },
   'a unique index on the columns of the primary key': {
     sql: `create table notes (book integer, page integer, primary key (book, page)); create unique index on notes (book, page)`,
   },

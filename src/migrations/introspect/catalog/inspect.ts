@@ -1,5 +1,5 @@
 import type { Connection } from '../../../db/database.js'
-import { type Command, type Privileges, PRIVILEGES, REPLACED } from './privileges.js'
+import { type Command, type Privileges, PRIVILEGES, REPLACED, WRITABLE } from './privileges.js'
 import { TRIGGERS, type WritingTrigger } from './triggers.js'
 import { ANSWERS } from '../../../config/parse/answers-model.js'
 import { KEYS } from '../../../config/parse/keys-model.js'
@@ -209,7 +209,7 @@ const TABLES = `
     'partition', c.relispartition,
     'rows', case when c.relkind not in ('v', 'f') and c.reltuples >= 0 then c.reltuples::bigint end,
     'width', case when c.reltuples >= ${FEWEST_ROWS} then (pg_table_size(c.oid) / c.reltuples)::bigint end,
-    'writable', pg_relation_is_updatable(c.oid, false) & 28 = 28,
+    'writable', ${WRITABLE},
     'privileges', (${PRIVILEGES}),
     'replaced', (${REPLACED}),
     'inherited', ${IS_INHERITED},

@@ -62,6 +62,19 @@ export const PRIVILEGES = `
     'update', has_table_privilege(c.oid, 'update'),
     'delete', has_table_privilege(c.oid, 'delete'))`
 
+/**
+ * SQL: whether rows of the table or view `c` can be inserted, updated and deleted. Asking PostgreSQL is an error if `c` is, or reads, a foreign table
+ * whose wrapper has no handler.
+ */
+export const WRITABLE = `case when c.relkind not in ('v', 'f') or not exists (
+    ${VIEWS}
+    select from (select c.oid union select s.oid from views v ${READ}) f(oid)
+    join pg_foreign_table t on t.ftrelid = f.oid
+    join pg_foreign_server o on o.oid = t.ftserver
+    join pg_foreign_data_wrapper w on w.oid = o.srvfdw
+    where w.fdwhandler = 0
+  ) then pg_relation_is_updatable(c.oid, false) & 28 = 28 else false end`
+
 /** The SQL of the commands that enabled rules of a table replace. Rules of views make them writable. */
 export const REPLACED = `
   select coalesce(jsonb_agg(distinct case ev_type when '2' then 'update' when '3' then 'insert' else 'delete' end), '[]')
