@@ -231,7 +231,7 @@ function setsOf({ resources }: AppSpec): ReadonlyMap<string, SetSpec> {
 }
 
 /** Keys of `auth` that allow nothing by themselves. */
-const HARMLESS = ['realm', 'url', 'user', 'sets', 'claims']
+const HARMLESS = ['title', 'url', 'user', 'sets', 'claims']
 
 /** Reports ways to sign in that are new or differ, new roles, and routes for more callers. */
 function widenedAuth(before: Configured, after: Configured): readonly Widened[] {

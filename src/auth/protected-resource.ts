@@ -10,7 +10,7 @@ export interface ProtectedResource {
 }
 
 /** The metadata of the service; undefined without `auth.url`. Its path is the well-known one, followed by the path of the URL (section 3.1). */
-export function protectedResource({ url, jwt, realm }: AuthSpec): ProtectedResource | undefined {
+export function protectedResource({ url, jwt, title }: AuthSpec): ProtectedResource | undefined {
   if (url === undefined) return undefined
   const { origin, pathname } = new URL(url)
   const path = WELL_KNOWN + (pathname === '/' ? '' : pathname)
@@ -21,7 +21,7 @@ export function protectedResource({ url, jwt, realm }: AuthSpec): ProtectedResou
       resource: url,
       ...(jwt && { authorization_servers: [jwt.issuer] }),
       bearer_methods_supported: ['header'],
-      resource_name: realm,
+      resource_name: title,
     },
   }
 }

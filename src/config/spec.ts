@@ -52,8 +52,8 @@ export interface AuthSpec {
   readonly proxy: ProxySpec | undefined
   /** The URL of the service for RFC 9728, without a slash at the end; undefined if no metadata is published. */
   readonly url: string | undefined
-  /** For `WWW-Authenticate`; without quotes and backslashes. */
-  readonly realm: string
+  /** The title of the API, by which clients call what they sign in to. */
+  readonly title: string
   /** The callers who may request routes of plugins and built-in routes, by name; mounted routers are named by path. */
   readonly routes: Readonly<Record<string, readonly string[]>>
   /** Callers that sign in with their name alone, in development. */

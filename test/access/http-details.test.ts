@@ -52,6 +52,21 @@ describe('the metadata of RFC 9728', () => {
     })
   })
 
+  test('have the whole title, of which headers have what ASCII can spell', async () => {
+    const other = await startApi(YAML.replace('title: Notes', 'title: "Заметки – \\"Notes\\""'), {
+      checkResponses: false,
+      plugin: () => {},
+    })
+    const { status, headers } = await other.fetch('/api/notes/')
+    const metadata = await other.fetch(new URL(METADATA).pathname)
+    expect([status, headers.get('www-authenticate')]).toEqual([
+      401,
+      `Bearer realm="??????? ? 'Notes'", resource_metadata="${METADATA}"`,
+    ])
+    expect(await metadata.json()).toMatchObject({ resource_name: 'Заметки – "Notes"' })
+    await other.close()
+  })
+
   test('do not depend on the Host that a client sends', async () => {
     const sent = { 'x-forwarded-host': 'evil.example', forwarded: 'host=evil.example' }
     const { status, headers } = await get('/api/notes/', sent)

@@ -38,7 +38,7 @@ export function buildAuth(
       roles: proxy.roles?.toLowerCase(),
     },
     url,
-    realm: title.replaceAll(/["\\]/g, "'"),
+    title,
     routes: Object.fromEntries(
       Object.entries(routes ?? {}).map(([name, who]) => [name, typeof who === 'string' ? [who] : [...who]]),
     ),
