@@ -62,13 +62,14 @@ module.exports = class SharedRuntime {
 
   /** Jest's own modules keep the tests of a file. */
   requireInternalModule(path) {
-    const { AsyncLocalStorage } = hooks
+    // A value in Node 20, and a getter since.
+    const own = Object.getOwnPropertyDescriptor(hooks, 'AsyncLocalStorage')
     delete require.cache[path]
-    hooks.AsyncLocalStorage = SequentialStorage
+    Object.defineProperty(hooks, 'AsyncLocalStorage', { configurable: true, value: SequentialStorage })
     try {
       return require(path)
     } finally {
-      hooks.AsyncLocalStorage = AsyncLocalStorage
+      Object.defineProperty(hooks, 'AsyncLocalStorage', own)
     }
   }
 
