@@ -50,8 +50,7 @@ function readBytes(exchange: Exchange, policy: BodyPolicy): Promise<Uint8Array> 
     throw new Error('the body was read by something in front of the service; mount the service before body parsers')
   }
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = []
-    let size = 0
+    const body = gather(policy.limit)
     const hasArrived = request.complete
     const isOver = () => exchange.failBody === undefined
     const stop = () => {
@@ -65,14 +64,12 @@ function readBytes(exchange: Exchange, policy: BodyPolicy): Promise<Uint8Array> 
     exchange.failBody = fail
     request.on('data', (chunk: Buffer) => {
       if (isOver()) return
-      size += chunk.length
-      if (size <= policy.limit) chunks.push(chunk)
-      else fail(tooLarge(exchange, policy))
+      if (!body.add(chunk)) fail(tooLarge(exchange, policy))
     })
     const finish = () => {
       if (isOver()) return
       stop()
-      resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks))
+      resolve(body.bytes())
     }
     const lose = () => {
       if (!isOver()) fail(new Problem('malformed_request', 'the connection ended before the body'))
@@ -84,6 +81,33 @@ function readBytes(exchange: Exchange, policy: BodyPolicy): Promise<Uint8Array> 
     else if (request.destroyed) lose()
     askForBody(exchange)
   })
+}
+
+/** Joins chunks as they arrive: each of them, kept as it is, takes hundreds of bytes more, and a client may send chunks of one byte. */
+function gather(limit: number) {
+  let buffer: Buffer = Buffer.of()
+  let size = 0
+  return {
+    /** Returns false for a chunk that exceeds the limit. */
+    add(chunk: Buffer): boolean {
+      const end = size + chunk.length
+      if (end > limit) return false
+      if (size === 0) buffer = chunk
+      else {
+        if (end > buffer.length) buffer = enlarged(buffer, Math.min(limit, Math.max(end, 2 * buffer.length)))
+        buffer.set(chunk, size)
+      }
+      size = end
+      return true
+    },
+    bytes: () => buffer.subarray(0, size),
+  }
+}
+
+function enlarged(buffer: Buffer, length: number): Buffer {
+  const larger = Buffer.allocUnsafeSlow(length)
+  larger.set(buffer)
+  return larger
 }
 
 /** Sends `100 Continue` if the client waits for it. */

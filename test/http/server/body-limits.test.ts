@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { type Api, startApi } from '../../support/api.js'
-import { makeProject, runInHost } from '../../support/cli.js'
+import { BOOKS, BOOKS_MIGRATION, BOOKS_MIGRATION_FILE, makeProject, runInHost, startServe } from '../../support/cli.js'
 import { mistakesOf } from '../../support/config.js'
+import { envOf, openTestDatabase, testDatabaseKind } from '../../support/database.js'
+import { dial, receive } from '../../support/wire.js'
 
 const yaml = (api: string, max = 20_000) => `version: 1
 api: { prefix: ""${api} }
@@ -58,4 +60,24 @@ test('check warns about records that are longer than any body', async () => {
   expect(code).toBe(0)
   expect(stdout + stderr).toContain('SC406')
   expect(stdout + stderr).toContain('a valid record of `note` can take')
+})
+
+test('bodies in chunks of one byte take no more memory than others', async () => {
+  const database = testDatabaseKind() === 'postgres' ? await openTestDatabase() : undefined
+  const project = await makeProject({ 'resources.yaml': BOOKS, [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION })
+  const env = { ...envOf(database), NODE_OPTIONS: '--max-old-space-size=80' }
+  const { url, stop } = await startServe(['--migrate'], { cwd: project.folder, env })
+  const post = async () => {
+    const socket = dial(url)
+    const answered = receive(socket, { answers: 1 })
+    socket.write('POST /api/books/ HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n')
+    socket.write('Transfer-Encoding: chunked\r\n\r\n10\r\n{"title":"Dune"}\r\n')
+    socket.write(`${'1\r\n \r\n'.repeat(500_000)}0\r\n\r\n`)
+    return (await answered).answers.map(({ status }) => status)
+  }
+  const answers = await Promise.all([post(), post()])
+  await stop()
+  await project.remove()
+  await database?.close()
+  expect(answers).toEqual([[201], [201]])
 })
