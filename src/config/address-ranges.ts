@@ -2,9 +2,10 @@ import { BlockList, isIP, isIPv6 } from 'node:net'
 
 /** Whether a text is an IP address, or a range of them such as `10.0.0.0/8`. */
 export function isRange(text: string): boolean {
-  const [address = '', bits] = text.split('/')
+  const [address = '', bits, ...rest] = text.split('/')
   const family = isIP(address)
-  return family !== 0 && (bits === undefined || Number(bits) <= (family === 4 ? 32 : 128))
+  if (family === 0 || rest.length > 0) return false
+  return bits === undefined || (/^(?:0|[1-9]\d{0,2})$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128))
 }
 
 /** Compiles a test of whether the address of a socket is in one of the ranges; a closed socket has no address, so it is in none. */

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { type Api, startApi } from '../support/api.js'
+import { mistakesOf } from '../support/config.js'
 import { talk } from '../support/wire.js'
 
 const yamlFor = (from: string) => `version: 1
@@ -93,4 +94,15 @@ describe('22: the headers of a proxy from elsewhere are 401, also where anybody 
       }
     expect((await api.fetch('/api/notes/1/')).status).toBe(404)
   })
+})
+
+test.each(['10.0.0.0/', '10.0.0.0/-1', '10.0.0.0/8.5', '10.0.0.0/8/9', '10.0.0.0/0x8', '10.0.0.0/ 8', '10.0.0.0/08'])(
+  '%j is not a range of addresses',
+  (range) => {
+    expect(mistakesOf(yamlFor(JSON.stringify(range)))).toEqual(['3:19 SC206'])
+  },
+)
+
+test.each(['10.0.0.0/0', '::/0', '::1/128', '127.0.0.1'])('%j is a range of addresses', (range) => {
+  expect(mistakesOf(yamlFor(JSON.stringify(range)))).toEqual([])
 })
