@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { JSONWebKeySet, JWTPayload } from 'jose'
+import type { JSONWebKeySet, JWTPayload, JWTVerifyGetKey } from 'jose'
 import type { AuthSpec, JwtSpec } from '../config/spec.js'
 import type { Json } from '../foundation/json.js'
 import { Problem } from '../foundation/problem.js'
@@ -117,8 +117,17 @@ function valueAt(payload: JWTPayload, path: readonly string[]): Json | undefined
   return found as Json
 }
 
-/** Imports the keys of a set once. */
-const keysIn = remember(async (set: JSONWebKeySet) => (await import('jose')).createLocalJWKSet(set))
+/** Imports the keys of a set once. A key without an id, as all in PEM are, may have signed a token that names one. */
+const keysIn = remember(async (set: JSONWebKeySet): Promise<JWTVerifyGetKey> => {
+  const { createLocalJWKSet, errors } = await import('jose')
+  const named = createLocalJWKSet(set)
+  const unnamed = createLocalJWKSet({ keys: set.keys.filter(({ kid }) => kid === undefined) })
+  return (header, token) =>
+    named(header, token).catch((error: unknown) => {
+      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error
+      return unnamed({ alg: header.alg })
+    })
+})
 
 /** The keys in a file, which is read once. */
 function keysOfFile(file: string): KeySource {

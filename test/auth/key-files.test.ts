@@ -1,9 +1,9 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { SignJWT } from 'jose'
 import { loadApplication } from '../../src/internal.js'
-import { startApi } from '../support/api.js'
+import { type Api, startApi } from '../support/api.js'
 import { makeProject, type Project } from '../support/cli.js'
 
 const [ISSUER, AUDIENCE] = ['https://id.example', 'https://api.example']
@@ -17,6 +17,8 @@ resources:
 `
 
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 })
+const stranger = generateKeyPairSync('rsa', { modulusLength: 2048 })
+const intruder = generateKeyPairSync('rsa', { modulusLength: 2048 })
 const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 const pem = ({ publicKey }: typeof rsa) => publicKey.export({ type: 'spki', format: 'pem' }).toString()
 const jwk = ({ publicKey }: typeof rsa) => publicKey.export({ format: 'jwk' })
@@ -28,32 +30,44 @@ beforeAll(async () => {
 })
 afterAll(() => project.remove())
 
-const tokenBy = ({ privateKey }: typeof rsa, alg: string) =>
+const tokenBy = ({ privateKey }: typeof rsa, alg: string, kid?: string) =>
   new SignJWT({ sub: 'ann', exp: Math.floor(Date.now() / 1000) + 60 })
-    .setProtectedHeader({ alg })
+    .setProtectedHeader({ alg, ...(kid !== undefined && { kid }) })
     .setIssuer(ISSUER)
     .setAudience(AUDIENCE)
     .sign(privateKey)
 
 describe('`auth.jwt.keys` verifies tokens by', () => {
+  let api: Api | undefined
+  afterEach(() => api?.close())
+  const askWith = async (keys: string) => {
+    await project.write('keys', keys)
+    const started = await startApi(join(project.folder, 'resources.yaml'), { checkResponses: false })
+    api = started
+    return async (token: Promise<string>) => {
+      const headers = { authorization: `Bearer ${await token}` }
+      return (await started.send('GET', '/api/notes/', undefined, headers)).status
+    }
+  }
+
   test.each([
     ['a key set', setOf(jwk(rsa), jwk(ec))],
     ['public keys in PEM', `# two keys\n${pem(rsa)}\n${pem(ec)}`],
-  ])('%s', async (_form, text) => {
-    await project.write('keys', text)
-    const api = await startApi(join(project.folder, 'resources.yaml'), { checkResponses: false })
-    try {
-      const asked = async (token: string) => {
-        const { status } = await api.send('GET', '/api/notes/', undefined, { authorization: `Bearer ${token}` })
-        return status
-      }
-      expect(await asked(await tokenBy(rsa, 'RS256'))).toBe(200)
-      expect(await asked(await tokenBy(ec, 'ES256'))).toBe(200)
-      const stranger = generateKeyPairSync('rsa', { modulusLength: 2048 })
-      expect(await asked(await tokenBy(stranger, 'RS256'))).toBe(401)
-    } finally {
-      await api.close()
+    ['a key set with the ids of some keys', setOf({ ...jwk(stranger), kid: 'other' }, jwk(rsa), jwk(ec))],
+  ])('%s, whether tokens name their key or not', async (_form, text) => {
+    const statusOf = await askWith(text)
+    for (const kid of [undefined, 'one']) {
+      expect(await statusOf(tokenBy(rsa, 'RS256', kid))).toBe(200)
+      expect(await statusOf(tokenBy(ec, 'ES256', kid))).toBe(200)
+      expect(await statusOf(tokenBy(intruder, 'RS256', kid))).toBe(401)
     }
+  })
+
+  test('the key that a token names, if the keys have ids', async () => {
+    const statusOf = await askWith(setOf({ ...jwk(rsa), kid: 'a' }, { ...jwk(stranger), kid: 'b' }))
+    expect(await statusOf(tokenBy(rsa, 'RS256', 'a'))).toBe(200)
+    expect(await statusOf(tokenBy(rsa, 'RS256', 'b'))).toBe(401)
+    expect(await statusOf(tokenBy(rsa, 'RS256', 'c'))).toBe(401)
   })
 })
 
