@@ -27,10 +27,20 @@ models:
       id: { type: bigint, primary_key: true }
       name: { type: string, max: 100 }
       code: { type: string, max: 10, nullable: true, unique: true }
+  card:
+    table: cards
+    fields:
+      id: { type: bigint, primary_key: true }
+      kind: { type: choice, choices: [paper, plastic], default: paper }
+      place: { type: belongs_to, model: shelf, references: code, nullable: true }
+      contact: { type: email, nullable: true }
+      issued: { type: date, nullable: true }
+      note: { type: string, max: 20, nullable: true }
 resources:
   shelf: { model: shelf, path: /shelves/ }
   author: { model: author, path: /authors/, search: [name] }
   book: { model: book, path: /books/ }
+  card: { model: card, path: /cards/ }
 `
 
 let api: Api
@@ -182,6 +192,21 @@ describeInChromium('a form in Chromium', () => {
       due: '2026-11-21T10:30:00.000000Z',
       local: '2026-11-21T10:30:15.000000',
     })
+  })
+
+  test('leaves out values that were given and removed again, except texts that can be empty', async () => {
+    await open('/cards/')
+    await button('New card').click()
+    await input('Kind').selectOption('plastic')
+    await input('Kind').selectOption('')
+    for (const name of ['Place', 'Contact', 'Issued', 'Note']) {
+      await input(name).fill(name === 'Issued' ? '2026-11-21' : 'x')
+      await input(name).fill('')
+    }
+    await button('Create').click()
+    await page.waitForURL('**/explore/cards/1/')
+    const record = { id: 1, kind: 'paper', place: null, contact: null, issued: null, note: '' }
+    expect(await (await api.fetch('/cards/1/')).json()).toEqual(record)
   })
 
   test('counts the errors, focuses the first, and says a length that has no room', async () => {

@@ -26,13 +26,13 @@ export const SCRIPT = String.raw`'use strict'
 
   // The JSON text of a control's value; undefined if the body omits it.
   const encode = (control, method, asNull) => {
-    const { kind, json } = control.dataset
+    const { kind, json, canBeEmpty } = control.dataset
     const value = exactly(control)
     const changed = isChanged(control, asNull)
     if (method === 'PATCH' && !changed) return undefined
     if (method === 'PUT' && !changed && json !== undefined) return json
     if (asNull.checked) return 'null'
-    if (value === '' && method !== 'PATCH' && (kind !== 'text' || !control.touched)) return undefined
+    if (value === '' && method !== 'PATCH' && (canBeEmpty === undefined || !control.touched)) return undefined
     if (kind === 'number' && NUMBER.test(value.trim())) return value.trim()
     if (kind === 'boolean' && value !== '') return value
     if (kind !== 'json') return JSON.stringify(value)

@@ -55,10 +55,10 @@ ${control(explored, parts)}
 }
 
 function control(explored: Explored, { id, field, value, method, isOptional }: FieldInput): Html {
-  const { kind, choices, long, example } = inputOf(field)
+  const { kind, choices, canBeEmpty, long, example } = inputOf(field)
   const text = format(value, kind === 'json')
   const before = value !== undefined && html` data-json="${printJson(value, 'line')}"`
-  const shared = html`id="${id}" name="${field.name}" data-kind="${kind}" aria-describedby="${id}-hint ${id}-error"${kind === 'text' && html` dir="auto"`}${!isOptional && isRequired(field) && html` aria-required="true"`}${before}`
+  const shared = html`id="${id}" name="${field.name}" data-kind="${kind}" aria-describedby="${id}-hint ${id}-error"${kind === 'text' && html` dir="auto"`}${canBeEmpty && html` data-can-be-empty`}${!isOptional && isRequired(field) && html` aria-required="true"`}${before}`
   if (choices) return html`<select ${shared}>${selectOptions(['', ...choices], text, '—')}</select>`
   // An input would remove line breaks. A browser removes the first one of a textarea.
   if (long || /[\r\n]/.test(text)) {

@@ -10,6 +10,8 @@ interface Input {
   readonly kind: Kind
   /** The values of a field with few values. */
   readonly choices: readonly string[] | undefined
+  /** Whether an empty text may be a value. */
+  readonly canBeEmpty: boolean
   /** Whether values may be long or contain line breaks. */
   readonly long: boolean
   /** An example, for types whose format is not obvious. */
@@ -35,10 +37,13 @@ export function inputOf(field: FieldSpec): Input {
   const schema = valueSchema(field)
   const kind = KINDS[String(schema['type'])] ?? 'json'
   const longest = type.longest(options)
+  const isFreeText = kind === 'text' && type.input === undefined && !field.target
+  const canBeEmpty = isFreeText && type.parse('', options) !== undefined
   const choices = Array.isArray(schema['enum']) ? schema['enum'].map(String) : undefined
   return {
     kind,
     choices: kind === 'boolean' ? ['true', 'false'] : choices,
+    canBeEmpty,
     long: kind === 'json' || (kind === 'text' && (longest === undefined || longest > MAX_LINE_LENGTH)),
     example: kind === 'json' || isPlain(schema) ? '' : (type.examples[0]?.text ?? ''),
     hint: field.message ?? hintOf(kind, schema, rules),
