@@ -134,7 +134,7 @@ test('the help for tables of others that have changed leads to models that fit t
   const text = await readFile(join(project.folder, 'resources.yaml'), 'utf8')
   expect(text).toContain('amount:   { type: decimal, precision: 12, scale: 4')
   const after = await show(CHECK)
-  expect(after).toMatchObject({ code: 0, stdout: expect.stringContaining('table open_lines is missing') })
+  expect(after).toMatchObject({ code: 0, stdout: expect.stringContaining('table or view open_lines is missing') })
   expect(after.stdout.match(/warning/g)).toHaveLength(2)
   expect(await project.run('migrate', 'plan', '--exit-code')).toMatchObject({ code: 0 })
 })

@@ -200,7 +200,7 @@ function tableDifferences(
 ): readonly Difference[] {
   const table = wanted.name
   const difference = (text: string, breaks = false, wider = false): Difference => ({ table, text, breaks, wider })
-  if (!live) return [difference(`table ${table} is missing`, true)]
+  if (!live) return [difference(`${wanted.kind} ${table} is missing`, true)]
   return [
     ...wanted.columns.flatMap((column) => {
       const there = live.columns.find(({ name }) => name === column.name)

@@ -16,6 +16,7 @@ export interface WantedTable {
   readonly model: string
   /** Whether migrations create it. Otherwise only the types of its columns matter. */
   readonly managed: boolean
+  readonly kind: 'table' | 'view' | 'table or view'
   readonly formerly: string | undefined
   /** Former columns whose values may be deleted. */
   readonly dropped: readonly string[]
@@ -88,6 +89,7 @@ function wantedTable(model: ModelSpec): WantedTable {
     name: model.table,
     model: model.name,
     managed: true,
+    kind: model.view !== undefined ? 'view' : model.managed ? 'table' : 'table or view',
     formerly: model.renamedFrom,
     // Formerly, the column of a relation had its name and `_id`.
     dropped: model.dropped.flatMap((field) => [field, `${field}_id`]),

@@ -102,7 +102,7 @@ test('views that are missing are reported in the order in which they can be crea
     'view stats is missing in the database',
     'view a_titles is missing in the database',
   ])
-  expect(await schemaDifferences(SPEC, database)).toEqual(['table a_titles is missing', 'table stats is missing'])
+  expect(await schemaDifferences(SPEC, database)).toEqual(['view a_titles is missing', 'view stats is missing'])
   for (const { repair } of found) if ('sql' in repair) await run(repair.sql)
   expect(await drift()).toEqual([])
   expect(await schemaDifferences(SPEC, database)).toEqual([])

@@ -269,7 +269,7 @@ describe('check --database', () => {
 test('reports what is missing afterwards', async () => {
   const spec = specOf(found.text.replace('  stones:\n', '  rocks:\n').replace('model: stones', 'model: rocks'))
   const note = 'migrations do not change it (`managed: false`)'
-  expect(await schemaDifferences(spec, database)).toEqual([`table rocks is missing; ${note}`])
+  expect(await schemaDifferences(spec, database)).toEqual([`table or view rocks is missing; ${note}`])
   await runSql(database, 'alter table animals rename name to title')
   expect(await schemaDifferences(specOf(found.text), database)).toEqual([
     `column animals.name is missing; ${note}`,

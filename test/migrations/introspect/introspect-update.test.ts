@@ -157,7 +157,7 @@ test('introspect --update reports what it cannot write, and leaves the file as i
       changes: [],
       differs: [
         'not written: volumes.old: commented out: the column "old" is gone, because resources.yaml:29: the model `volumes` has no field `old`',
-        'table authors is missing',
+        'table or view authors is missing',
         'column books.old is missing',
       ],
     },
