@@ -79,7 +79,9 @@ export function splitStatements(sql: string, firstLine = 1): readonly FileStatem
         words = [...words, word]
         routine = isRoutine(words)
       }
-      if (blocks > 0) blocks += word === 'case' ? 1 : word === 'end' ? -1 : 0
+      // As the name of a column, `case` and `end` follow `as` or a dot.
+      const isName = previous === 'as' || previous === '.'
+      if (blocks > 0 && !isName) blocks += word === 'case' ? 1 : word === 'end' ? -1 : 0
       // Alone, `begin` can be the name of a parameter.
       else if (routine && parentheses === 0 && previous === 'begin' && word === 'atomic') blocks = 1
       previous = word

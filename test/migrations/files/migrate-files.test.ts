@@ -120,6 +120,11 @@ describe('SQL is split', () => {
       ['create or replace function f() returns int begin atomic select case when true then 1 end; end', 'b'],
     ],
     [
+      'outside function bodies with columns called case and end',
+      'create function f() returns int begin atomic select 1 as end; select t.case from t; end; b',
+      ['create function f() returns int begin atomic select 1 as end; select t.case from t; end', 'b'],
+    ],
+    [
       'despite a parameter called begin of a type called atomic',
       'create function f(begin atomic, finish date) returns date language sql as $$ select begin $$; b; c',
       ['create function f(begin atomic, finish date) returns date language sql as $$ select begin $$', 'b', 'c'],
