@@ -279,6 +279,18 @@ describe('a former name', () => {
       `  book:\n    fields:\n${KEY}      pages: # many\n        # what it is\n        renamed_from: size\n        type: integer # whole\n`,
     ],
     [
+      'of a field whose keys are marked with `?`',
+      'book.size:pages',
+      `  book:\n    fields:\n${KEY}      ? pages\n      : ? type\n        : integer\n`,
+      `  book:\n    fields:\n${KEY}      ? pages\n      : renamed_from: size\n        ? type\n        : integer\n`,
+    ],
+    [
+      'of a field whose keys are marked with `?` inside braces',
+      'book.size:pages',
+      `  book:\n    fields:\n${KEY}      pages: { ? type : integer }\n`,
+      `  book:\n    fields:\n${KEY}      pages: { renamed_from: size, ? type : integer }\n`,
+    ],
+    [
       'of a column whose name YAML would not read as text',
       'book.null:pages',
       `  book:\n    fields:\n${KEY}      pages: { type: integer }\n`,

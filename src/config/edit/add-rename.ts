@@ -4,7 +4,7 @@ import { findValue, type Path } from '../yaml/located.js'
 import { show, suggest } from '../words.js'
 import { membersOf } from '../schema/yaml-shape.js'
 import { formatValue } from './format-value.js'
-import { isFlow, lineBefore, lineEndOf } from './lines.js'
+import { indentOf, isFlow, keyStart, lineEndOf } from './lines.js'
 
 /** A rename that cannot be written into a configuration: the reason, and what would be right. */
 export interface RenameRejection {
@@ -79,7 +79,7 @@ function freeOf(document: ConfigDocument, place: RenamePlace): RenamePlace | Ren
 
 /** Before the anchor, where no comment can be in the way; on its line within braces, else on a line of its own. */
 function insert(text: string, document: ConfigDocument, { mapping, anchor, from }: RenamePlace): string {
-  const at = document.locate([...mapping, anchor], 'key').start.offset
-  const end = isFlow(text, document, mapping) ? ', ' : lineEndOf(text) + lineBefore(text, at)
+  const at = keyStart(text, document, [...mapping, anchor])
+  const end = isFlow(text, document, mapping) ? ', ' : lineEndOf(text) + indentOf(text, at)
   return `${text.slice(0, at)}renamed_from: ${formatValue(from)}${end}${text.slice(at)}`
 }

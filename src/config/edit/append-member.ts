@@ -2,7 +2,7 @@ import { membersOf } from '../schema/yaml-shape.js'
 import type { ConfigDocument } from '../yaml/document.js'
 import { findValue, type Path } from '../yaml/located.js'
 import { formatValue } from './format-value.js'
-import { insertLines, isFlow, lineBefore } from './lines.js'
+import { indentOf, insertLines, isFlow, keyStart } from './lines.js'
 
 /** A member to add to a mapping. */
 interface Member {
@@ -25,7 +25,7 @@ export function appendMember(text: string, document: ConfigDocument, { path, key
   const end = text.slice(0, document.locate([...path, last], 'value').end.offset).trimEnd().length
   const name = formatValue(key)
   if (isFlow(text, document, path)) return `${text.slice(0, end)}, ${name}: ${format(undefined)}${text.slice(end)}`
-  const indent = lineBefore(text, document.locate([...path, last], 'key').start.offset)
+  const indent = indentOf(text, keyStart(text, document, [...path, last]))
   return insertLines(text, end, (lineEnd) =>
     `${indent}${name}: ${format({ indent, lineEnd })}`.replace(/: (?=\r?\n)/, ':'),
   )

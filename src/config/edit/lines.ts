@@ -23,6 +23,18 @@ export function lineBefore(text: string, offset: number): string {
   return text.slice(text.lastIndexOf('\n', offset - 1) + 1, offset)
 }
 
+/** The offset of a key, or of the `?` before it. */
+export function keyStart(text: string, document: ConfigDocument, path: Path): number {
+  const start = document.locate(path, 'key').start.offset
+  const before = lineBefore(text, start).trimEnd()
+  return before.endsWith('?') ? text.lastIndexOf('?', start - 1) : start
+}
+
+/** Spaces as far as an offset is from the start of its line. */
+export function indentOf(text: string, offset: number): string {
+  return ' '.repeat(lineBefore(text, offset).length)
+}
+
 /** The line end of a file: `\r\n` if it has one. */
 export function lineEndOf(text: string): string {
   return text.includes('\r\n') ? '\r\n' : '\n'
