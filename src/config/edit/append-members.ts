@@ -2,7 +2,7 @@ import type { ConfigDocument } from '../yaml/document.js'
 import { findValue } from '../yaml/located.js'
 import { membersOf } from '../schema/yaml-shape.js'
 import { editConfig } from './edit.js'
-import { isFlow, lineBefore, lineEndOf } from './lines.js'
+import { isFlow, lineBefore, lineEndOf, spanOf } from './lines.js'
 
 /** Members to write at the end of a mapping at the top of a configuration. */
 interface Addition {
@@ -17,7 +17,18 @@ interface Addition {
  * @returns undefined if the file is not a configuration, or writes one of the mappings on one line
  */
 export function appendMembers(text: string, file: string, additions: readonly Addition[]): string | undefined {
-  return editConfig({ text, file }, (rest, document) => append(rest, document, additions))
+  return editConfig({ text, file }, (all, document) => {
+    const end = documentEnd(all, document)
+    const extended = append(all.slice(0, end), document, additions)
+    return extended === undefined ? undefined : extended + all.slice(end)
+  })
+}
+
+/** The offset of the line `...`, if there is one, or else the end of the text. */
+function documentEnd(text: string, document: ConfigDocument): number {
+  const { to } = spanOf(text, document, [])
+  const found = text.slice(to).search(/^\.\.\.(?!\S)/m)
+  return found < 0 ? text.length : to + found
 }
 
 function append(text: string, document: ConfigDocument, additions: readonly Addition[]): string | undefined {

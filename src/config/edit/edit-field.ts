@@ -55,22 +55,29 @@ interface Removed {
   readonly key: string
 }
 
-/** With the adjacent comma, or with its line. */
+/** The rest of a line after a member: perhaps a comma, and a comment. */
+const REST = /^( *,)? *(?:#[^\n]*|\r)?(?:\n|$)/
+
+/** With its lines and their comments, or with the adjacent comma if it shares its line. */
 function remove(text: string, document: ConfigDocument, { path, keys, key }: Removed): string | undefined {
   const start = document.locate([...path, key], 'key').start.offset
   const { to } = spanOf(text, document, [...path, key])
   const before = lineBefore(text, start)
-  if (!isFlow(text, document, path)) {
-    const newline = text.indexOf('\n', to)
-    const rest = newline < 0 ? '' : text.slice(newline + 1)
-    return /^ *$/.test(before) ? text.slice(0, start - before.length) + rest : undefined
-  }
-  const place = keys.indexOf(key)
-  const next = keys[place + 1]
-  if (next !== undefined) return text.slice(0, start) + text.slice(document.locate([...path, next], 'key').start.offset)
-  const previous = keys[place - 1]
-  if (previous === undefined) return undefined
-  return text.slice(0, spanOf(text, document, [...path, previous]).to) + text.slice(to)
+  const after = text.slice(to)
+  const isInBraces = isFlow(text, document, path)
+  const previous = keys[keys.indexOf(key) - 1]
+  const isLast = key === keys.at(-1)
+  if (isInBraces && isLast && previous === undefined) return undefined
+  const [rest, comma] = /^ *$/.test(before) ? (REST.exec(after) ?? []) : []
+  const isAlone = rest !== undefined && (!isInBraces || isLast || comma !== undefined)
+  if (isAlone) return text.slice(0, start - before.length) + after.slice(rest.length)
+  if (!isInBraces) return undefined
+  const separator = /^ *, */.exec(after)?.[0]
+  if (separator !== undefined) return text.slice(0, start) + after.slice(separator.length)
+  if (!isLast || previous === undefined) return undefined
+  const end = spanOf(text, document, [...path, previous]).to
+  // A comment may follow the comma.
+  return text.slice(0, text.slice(end, start).includes('\n') ? start : end) + after
 }
 
 interface Inserted {

@@ -237,6 +237,11 @@ test.each<[what: string, before: string, after: string]>([
     `  one:\n${FIELDS}    relations:\n      two: { model: two, fields: [a, b] }\n`,
   ],
   [
+    'whose last key is marked with `?`',
+    '  one:\n    ? fields\n    : a: { type: integer }\n',
+    '  one:\n    ? fields\n    : a: { type: integer }\n    relations:\n      two: { model: two, fields: [a, b] }\n',
+  ],
+  [
     'within braces',
     '  one: { fields: { a: { type: integer } } }\n',
     '  one: { fields: { a: { type: integer } }, relations: { two: { model: two, fields: [a, b] } } }\n',
@@ -273,6 +278,26 @@ const A = { model: 'one', field: 'a' }
 test.each<[what: string, before: string, after: string]>([
   ['within braces', '      a: { max: 5, type: string, pattern: x }\n', '      a: { type: string, pattern: x }\n'],
   ['at the end of braces', '      a: { type: string, max: 5 }\n', '      a: { type: string }\n'],
+  [
+    'within braces on several lines',
+    '      a: {\n        type: string, # a text\n        max: 5, # at most\n        # of letters\n        pattern: x }\n',
+    '      a: {\n        type: string, # a text\n        # of letters\n        pattern: x }\n',
+  ],
+  [
+    'at the end of braces on several lines',
+    '      a: {\n        type: string, # a text\n        max: 5 # at most\r\n      }\n',
+    '      a: {\n        type: string, # a text\n      }\n',
+  ],
+  [
+    'before the end of braces on several lines',
+    '      a: { type: string, # a text\n        max: 5 }\n',
+    '      a: { type: string, # a text\n         }\n',
+  ],
+  [
+    'within a line of braces on several lines',
+    '      a: { pattern: x, max: 5, # at most\n        type: string }\n',
+    '      a: { pattern: x, # at most\n        type: string }\n',
+  ],
   ['on a line', '      a:\n        max: 5 # at most\n        type: string\n', '      a:\n        type: string\n'],
   ['at the end of a file', '      a:\n        type: string\n        max: 5', '      a:\n        type: string\n'],
 ])('a setting is removed %s', (_what, before, after) => {
@@ -284,11 +309,12 @@ test.each<[what: string, field: string]>([
   ['is not there', '      b: { type: string, max: 5 }\n'],
   ['marks it with `?`', '      a:\n        ? max\n        : 5\n'],
   ['has nothing else', '      a: { max: 5 }\n'],
+  ['has its comma on another line', '      a: {\n        max: 5\n        , type: string }\n'],
 ])('a setting of a field that %s is neither removed nor added', (_what, field) => {
   const set = (key: string, value: Json | undefined) =>
     setSetting(config(`  one:\n    fields:\n${field}`), 'resources.yaml', A, { key, value })
   expect(set('max', undefined)).toBeUndefined()
-  if (!field.includes('{ max')) expect(set('min', 1)).toBeUndefined()
+  if (!field.includes('{')) expect(set('min', 1)).toBeUndefined()
 })
 
 test.each<[what: string, before: string, after: string | undefined]>([
@@ -318,6 +344,17 @@ test.each([
         { key: 'models', members: ['b:\n  d: 2\n', 'c:\n  d: 3\n'] },
       ]),
     ).toBe(lines(`${models}\n  b:\n    d: 2\n\n  c:\n    d: 3\n${after}`))
+})
+
+test.each([
+  ['', '...\n'],
+  ['', '...'],
+  ['\n# one\n', '... # two\n# three\n'],
+])('members are added before the end of the document: %j%j', (comment, end) => {
+  const text = (added: string, more: string) => `models:\n  a: 1\n${added}${comment}${more}${end}`
+  const additions = ['models', 'resources'].map((key) => ({ key, members: ['b: 2'] }))
+  const after = text('\n  b: 2\n', '\nresources:\n  b: 2\n')
+  expect(appendMembers(text('', ''), 'resources.yaml', additions)).toBe(after)
 })
 
 test('a mapping is the start of an empty file', () => {
