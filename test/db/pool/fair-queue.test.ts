@@ -6,6 +6,10 @@ import type { WorkQueue } from '../../../src/db/pool/work-queues.js'
 const CONNECTIONS = 16
 /** Work waits for at most this many ms. */
 const PATIENCE = 2_000
+/** So much work may wait in all while nothing is known of the speed of the database. */
+const PLACES = 2_000
+/** So much work of a resource may wait even if the queue is full. */
+const MIN_WAITING = 4
 
 /** The names of the work that has got a connection, or the reason for having none, in order. */
 let turns: string[]
@@ -156,6 +160,11 @@ describe('connections that are free again', () => {
   })
 })
 
+/** How much work of one statement may wait where `places` are free: less than three quarters of the places that are left, w < 3/4 (places - w). */
+function shareOfStatement(places: number): number {
+  return Math.ceil((3 * places) / 7)
+}
+
 describe('work that waits', () => {
   test('is rejected when it has waited too long, all that came at the same time', async () => {
     enterMany(16, {})
@@ -182,15 +191,16 @@ describe('work that waits', () => {
 
   test('leaves room for other statements, and for other resources', () => {
     enterMany(16, {})
-    expect(waitingOf({ resource: 'a', name: 'x' })).toBe(858)
-    expect(waitingOf({ resource: 'a', name: 'y' })).toBe(142)
-    expect(waitingOf({ resource: 'b' })).toBe(429)
+    expect(waitingOf({ resource: 'a', name: 'x' })).toBe(shareOfStatement(PLACES))
+    // All work of a resource together leaves as many places as it takes.
+    expect(waitingOf({ resource: 'a', name: 'y' })).toBe(PLACES / 2 - shareOfStatement(PLACES))
+    expect(waitingOf({ resource: 'b' })).toBe(shareOfStatement(PLACES / 2))
   })
 
   test('may wait in a full queue if its resource has little of it, or if it follows other work', () => {
     enterMany(16, {})
-    for (let at = 0; queue.waiting() < 1_997; at += 1) waitingOf({ resource: `a${at}` })
-    expect(waitingOf({ resource: 'b' })).toBe(4)
+    for (let at = 0; PLACES - queue.waiting() >= MIN_WAITING; at += 1) waitingOf({ resource: `a${at}` })
+    expect(waitingOf({ resource: 'b' })).toBe(MIN_WAITING)
     expect(() => enter('more', { resource: 'b' })).toThrow()
     expect(enter('follows', { resource: 'b', follows: true })).toBeDefined()
   })
