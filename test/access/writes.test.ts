@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { Plugin } from '../../src/index.js'
 import { startTasks, type Tasks } from '../support/tasks.js'
+import { waitUntil } from '../support/wait-until.js'
 
 let tasks: Tasks
 beforeAll(async () => {
@@ -552,7 +553,7 @@ test('hooks, also those after the commit, act as the caller', async () => {
     for (const [place, title] of ['shut', 'open'].entries()) {
       expect((await other.as('ann', 'POST', '/notes/', { title })).status).toBe(201)
       // The hook after the commit may come after the response.
-      while (seen.length < 2 * place + 2) await new Promise((resolve) => setTimeout(resolve, 10))
+      await waitUntil(() => seen.length >= 2 * place + 2)
     }
     expect(seen).toEqual([
       ['ann', 0],

@@ -19,6 +19,7 @@ import {
   startServe,
 } from '../support/cli.js'
 import { onProjectDatabase, runSql } from '../support/existing.js'
+import { waitUntil } from '../support/wait-until.js'
 
 test('Ctrl-C ends a command with 130, and leaves no incomplete file', async () => {
   const project = await makeProject({ 'resources.yaml': BOOKS, [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION })
@@ -64,10 +65,12 @@ test.each(['restored', 'before-restore'])('Ctrl-C in `db restore` leaves a whole
     const restore = ['db', 'restore', 'all.tar.gz', '--yes', '.snippetctl/pg']
     const attempt = () =>
       interrupt(restore, { cwd: folder }, async () => (await names()).some((name) => name.startsWith(`pg.${state}-`)))
-    let code = await attempt()
     // On a busy machine, the restore may have ended before the interruption.
-    for (; state === 'restored' && code !== 130; code = await attempt())
-      await rm(join(folder, '.snippetctl', 'pg.before-restore-1'), { recursive: true })
+    const attempts = async () => {
+      await rm(join(folder, '.snippetctl', 'pg.before-restore-1'), { recursive: true, force: true })
+      return attempt()
+    }
+    const code = await waitUntil(attempts, (ended) => state !== 'restored' || ended === 130)
     // Once the old database was moved aside, the restore may have ended already, and with it the handler of the signal.
     expect(state === 'restored' ? [130] : [130, 0, 'SIGINT']).toContain(code)
     expect(await names()).toEqual(state === 'restored' ? ['pg'] : ['pg', 'pg.before-restore-1'])

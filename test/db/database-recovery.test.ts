@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { Connection, Database } from '../../src/db/database.js'
 import { openDatabase } from '../../src/db/open.js'
@@ -6,6 +5,7 @@ import { poolDatabase } from '../../src/db/pool/pooled-database.js'
 import { type TestDatabase, openTestDatabase, testDatabaseKind } from '../support/database.js'
 import { createNaps } from '../support/naps.js'
 import { type Cluster, createCluster, installedBinaries } from '../support/servers.js'
+import { waitUntil } from '../support/wait-until.js'
 
 const describeWithSessions = testDatabaseKind() === 'postgres' ? describe : describe.skip
 const describeWithServer = testDatabaseKind() === 'postgres' && installedBinaries() ? describe : describe.skip
@@ -34,11 +34,10 @@ describeWithSessions('with two sessions, a database', () => {
   const running = async (text: string): Promise<string> => {
     const values = [`%${text}%`]
     const where = "state = 'active' and query like $1 and pid <> pg_backend_pid() and datname = current_database()"
-    for (;;) {
-      const { rows } = await admin.query({ text: `select pid from pg_stat_activity where ${where}`, values })
-      const backend = rows[0]?.[0]
-      if (backend) return backend
-    }
+    return waitUntil(
+      async () =>
+        (await admin.query({ text: `select pid from pg_stat_activity where ${where}`, values })).rows[0]?.[0] ?? '',
+    )
   }
 
   test('sets the limits of its session', async () => {
@@ -78,7 +77,7 @@ describeWithSessions('with two sessions, a database', () => {
     const { open } = database.usage()
     await terminate(before)
     // The notification arrives while the connection is idle.
-    while (database.usage().open === open) await delay(2)
+    await waitUntil(() => database.usage().open !== open)
     const after = (await database.query({ ...pid, retry: true })).rows[0]?.[0]
     expect(after).not.toBe(before)
   })
@@ -95,8 +94,10 @@ describeWithSessions('with two sessions, a database', () => {
     const failed = expect(again).rejects.toMatchObject(unavailable)
     const first = await running('second_try')
     await terminate(first)
-    let second = await running('second_try')
-    while (second === first) second = await running('second_try')
+    const second = await waitUntil(
+      () => running('second_try'),
+      (found) => found !== first,
+    )
     await terminate(second)
     await failed
   })
@@ -234,9 +235,7 @@ describeWithServer('when the server', () => {
       })
     const sql = (text: string) => patient.query({ text, values: [] })
     const asleep = `select pid from pg_stat_activity where state = 'active' and query like '%pg_sleep(3600)%' and pid <> pg_backend_pid()`
-    const everyoneAwake = async () => {
-      while ((await sql(asleep)).rows.length > 0) await delay(5)
-    }
+    const everyoneAwake = () => waitUntil(async () => (await sql(asleep)).rows.length === 0)
     beforeAll(async () => {
       patient = open(undefined)
       impatient = open(300)
@@ -259,7 +258,7 @@ describeWithServer('when the server', () => {
         (connection) => connection.query({ text: 'select pg_sleep(3600)', values: [] }),
         { signal: ending.signal },
       )
-      while ((await sql(asleep)).rows.length === 0) await delay(5)
+      await waitUntil(async () => (await sql(asleep)).rows.length > 0)
       ending.abort(new Error('enough'))
       await expect(work).rejects.toThrow('enough')
       await everyoneAwake()
@@ -269,7 +268,7 @@ describeWithServer('when the server', () => {
     test('cancels a commit that no standby confirms, without claiming that nothing was stored', async () => {
       await sql(`alter system set synchronous_standby_names = 'nobody'`)
       await sql('select pg_reload_conf()')
-      while ((await sql('show synchronous_standby_names')).rows[0]?.[0] !== 'nobody');
+      await waitUntil(async () => (await sql('show synchronous_standby_names')).rows[0]?.[0] === 'nobody')
       // The checkpointer tells all sessions that commits wait.
       await sql('checkpoint')
       const unknown = { type: 'outcome_unknown', headers: {} }

@@ -1,6 +1,7 @@
 import { type IncomingMessage, request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { type Api, startApi } from '../support/api.js'
+import { waitUntil } from '../support/wait-until.js'
 
 const YAML = `version: 1
 api: { prefix: "" }
@@ -30,9 +31,6 @@ const busy = () => {
   const { open, idle } = api.database.usage()
   return open - idle
 }
-const until = async (condition: () => boolean) => {
-  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 10))
-}
 
 test('is free of what others write meanwhile, and the connection is free again after it', async () => {
   if (!api.database.concurrent) return
@@ -50,14 +48,14 @@ test('is free of what others write meanwhile, and the connection is free again a
   }
   expect(last.trimEnd().split('\r\n').at(-1)?.split(',')[0]).toBe('40000')
   expect(size).toBeGreaterThan(40_000_000)
-  await until(() => busy() === 0)
+  await waitUntil(() => busy() === 0)
 })
 
 test('ends when the client leaves, and its connection is free', async () => {
   const response = await begin()
-  await until(() => busy() === 1)
+  await waitUntil(() => busy() === 1)
   response.destroy()
-  await until(() => busy() === 0)
+  await waitUntil(() => busy() === 0)
   expect((await api.fetch('/rows/?page_size=1')).status).toBe(200)
 })
 
@@ -71,11 +69,11 @@ test('keeps more exports than a few from starting', async () => {
     expect.objectContaining({ detail: expect.stringMatching(/other export/) }),
   ])
   for (const response of responses) response.destroy()
-  await until(() => busy() === 0)
+  await waitUntil(() => busy() === 0)
   const again = await begin()
   expect(again.statusCode).toBe(200)
   again.destroy()
-  await until(() => busy() === 0)
+  await waitUntil(() => busy() === 0)
 })
 
 test('cuts the response off if it fails', async () => {
@@ -85,7 +83,7 @@ test('cuts the response off if it fails', async () => {
   await api.database.query({ text: view, values: [] })
   const failed = api.fetch('/rows/export.json').then((response) => response.text())
   await expect(failed).rejects.toThrow()
-  await until(() => busy() === 0)
+  await waitUntil(() => busy() === 0)
   await api.database.query({ text: 'drop view rows', values: [] })
   await api.database.query({ text: 'alter table kept rename to rows', values: [] })
 })
@@ -99,7 +97,7 @@ describe('a client that reads nothing', () => {
     const strict = await startApi(YAML, { database: api.database, checkResponses: false, limits })
     const response = await begin('/rows/export.csv', strict.url)
     const failures = () => strict.logged.filter(({ event }) => event === 'failure')
-    await until(() => failures().length > 0 && busy() === 0)
+    await waitUntil(() => failures().length > 0 && busy() === 0)
     await new Promise((resolve) => response.resume().once('close', resolve))
     expect(response.complete).toBe(false)
     expect((await strict.fetch('/rows/?page_size=1')).status).toBe(200)

@@ -14,6 +14,7 @@ import {
 } from '../support/cli.js'
 import { type Client, connectClient } from '../support/client.js'
 import { envOf, openOnlyOnServer, type TestDatabase, testDatabaseKind } from '../support/database.js'
+import { waitUntil } from '../support/wait-until.js'
 
 /** The database forbids what the configuration allows. */
 const FORBIDDING = `-- up
@@ -283,7 +284,10 @@ describe('/readyz', () => {
     expect(problems).toEqual([
       { check: 'event_loop', detail: expect.stringMatching(/^the event loop is \d+ ms late$/) },
     ])
-    while ((await ready(admin)).status !== 200);
+    await waitUntil(
+      () => ready(admin),
+      ({ status }) => status === 200,
+    )
   })
 })
 
@@ -294,8 +298,10 @@ onServer('/readyz', () => {
     const { url, admin } = await serve()
     await database?.query({ text: 'alter table books rename title to name', values: [] })
     expect((await fetch(`${url}/api/books/`)).status).toBe(503)
-    let answer = await ready(admin)
-    while (answer.status === 200) answer = await ready(admin)
+    const answer = await waitUntil(
+      () => ready(admin),
+      ({ status }) => status !== 200,
+    )
     expect(answer.body.problems).toEqual([
       { check: 'schema', detail: 'these tables do not fit the configuration: books' },
     ])
@@ -311,20 +317,27 @@ onServer('the admin port of a server with workers', () => {
     return new Set(pids)
   }
   /** The number of requests, once it is at least this: a busy worker may answer too late, and then its last counts are shown. */
-  const counted = async (admin: string, least: number): Promise<number> => {
-    const count = (await scrape(admin)).get(requests('GET', 'pid', '2xx')) ?? 0
-    return count < least ? counted(admin, least) : count
-  }
+  const counted = (admin: string, least: number): Promise<number> =>
+    waitUntil(
+      async () => (await scrape(admin)).get(requests('GET', 'pid', '2xx')) ?? 0,
+      (count) => count >= least,
+    )
 
   test('adds up the counts of all workers, and keeps those of replaced ones', async () => {
     const { url, admin, child, logged, stop } = await serve('--workers', '2')
     const before = new Set<number>()
     let asked = 0
     // On a busy machine, one worker may accept all connections for some time.
-    for (; before.size < 2; asked += 8) for (const pid of await ask(url, 8)) before.add(pid)
-    let answer = await ready(admin)
+    await waitUntil(async () => {
+      for (const pid of await ask(url, 8)) before.add(pid)
+      asked += 8
+      return before.size === 2
+    })
     // A busy worker may answer too late.
-    while (answer.body.problems.length > 0) answer = await ready(admin)
+    const answer = await waitUntil(
+      () => ready(admin),
+      ({ body }) => body.problems.length === 0,
+    )
     expect(answer).toMatchObject({ status: 200, body: { ready: true } })
     expect(await counted(admin, asked)).toBe(asked)
     await ask(url, 4)

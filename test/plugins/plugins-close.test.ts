@@ -7,6 +7,7 @@ import type { Limits } from '../../src/http/connections/limits.js'
 import { makeProject, PLUGGED, type Project, runCli } from '../support/cli.js'
 import { openTestDatabase, type TestDatabase } from '../support/database.js'
 import { dial } from '../support/wire.js'
+import { waitUntil } from '../support/wait-until.js'
 
 const CLOSINGS = `export const events = []
 export default (app) => {
@@ -122,14 +123,7 @@ async function untilLeft({ server }: Service): Promise<void> {
     new Promise<number>((settle, reject) => {
       server.getConnections((error, connections) => (error ? reject(error) : settle(connections)))
     })
-  while ((await count()) > 0) await delay(5)
-}
-
-async function until(holds: () => boolean): Promise<void> {
-  for (let looks = 0; !holds(); looks += 1) {
-    if (looks > 500) throw new Error('it never came to be')
-    await delay(10)
-  }
+  await waitUntil(async () => (await count()) === 0)
 }
 
 describe('onClose', () => {
@@ -195,12 +189,12 @@ describe('onClose', () => {
     service.replace(await load(() => {}))
     expect((await fetch(`${url}/api/stream/`)).status).toBe(404)
     gates.commit()
-    await until(() => events.includes('committed'))
+    await waitUntil(() => events.includes('committed'))
     await delay(20)
     expect(events).toEqual(['committed'])
     gates.stream()
     expect(await stream.json()).toHaveLength(2)
-    await until(() => events.includes('closed'))
+    await waitUntil(() => events.includes('closed'))
     await service.drain()
     expect(events).toEqual(['committed', 'closed'])
   })
@@ -210,7 +204,7 @@ describe('onClose', () => {
     const { service, url } = await serve(plugin, { replacedTimeout: 50 })
     const stream = await fetch(`${url}/api/stream/`)
     service.replace(await load(() => {}))
-    await until(() => events.includes('closed'))
+    await waitUntil(() => events.includes('closed'))
     gates.stream()
     expect(await stream.json()).toHaveLength(2)
     await service.drain()
@@ -226,7 +220,7 @@ describe('onClose', () => {
     const { service, url } = await serve(plugin, { handlerTimeout: 100 })
     const client = dial(url)
     client.write(`GET /api/${route}/ HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`)
-    await until(() => events.includes('begun'))
+    await waitUntil(() => events.includes('begun'))
     client.destroy()
     await untilLeft(service)
     if (end === 'stops') void service.drain()
@@ -234,7 +228,7 @@ describe('onClose', () => {
     await delay(20)
     expect(events).toEqual(['begun'])
     gate.open()
-    await until(() => events.includes('closed'))
+    await waitUntil(() => events.includes('closed'))
     expect(events).toEqual(['begun', 'ended', 'closed'])
   })
 
@@ -246,7 +240,7 @@ describe('onClose', () => {
     await delay(20)
     expect(events).toEqual(['begun'])
     gate.open()
-    await until(() => events.includes('closed'))
+    await waitUntil(() => events.includes('closed'))
     expect(events).toEqual(['begun', 'ended', 'closed'])
   })
 

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { setTimeout as delay } from 'node:timers/promises'
 import { build } from 'esbuild'
 import { openDatabase } from '../../src/db/open.js'
 import type { TestDatabase } from './database.js'
+import { waitUntil } from './wait-until.js'
 
 const MIGRATOR = `
   import { openDatabase } from './src/db/open.ts'
@@ -49,12 +49,10 @@ export async function killNow(child: ChildProcess): Promise<void> {
 
 /** Waits until a condition holds in a database. */
 export async function until(database: TestDatabase, condition: string): Promise<void> {
-  for (;;) {
+  await waitUntil(async () => {
     const { rows } = await database.query({ text: `select (${condition})::text`, values: [] })
-    if (rows[0]?.[0] === 'true') return
-    // Polling faster would take processor time from the migrator.
-    await delay(20)
-  }
+    return rows[0]?.[0] === 'true'
+  })
 }
 
 /** Starts work while another session holds the lock of `lock`, and releases it once the condition is met. */

@@ -11,6 +11,7 @@ import {
 } from '../../support/cli.js'
 import { connectClient } from '../../support/client.js'
 import { envOf, openOnlyOnServer, type TestDatabase, testDatabaseKind } from '../../support/database.js'
+import { waitUntil } from '../../support/wait-until.js'
 
 const PLUGIN = `
 import process from 'node:process'
@@ -69,9 +70,11 @@ async function drains({ url, admin, child, ended }: Awaited<ReturnType<typeof se
   expect((await kept.get('/api/books/')).status).toBe(200)
   child.kill('SIGTERM')
   const look = async () => (await (await fetch(`${admin}/readyz`)).json()) as Readiness
-  let answer = await look()
   // A worker that got the signal itself may be the first to say so.
-  while (answer.ready || answer.problems.some(({ worker }) => worker !== undefined)) answer = await look()
+  const answer = await waitUntil(
+    look,
+    ({ ready, problems }) => !ready && problems.every(({ worker }) => worker === undefined),
+  )
   expect(answer).toEqual({ ready: false, problems: [{ check: 'draining', detail: 'the server is stopping' }] })
   // Old connections are kept, and new ones are taken.
   const again = await kept.get('/api/books/')

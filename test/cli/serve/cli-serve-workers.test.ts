@@ -1,5 +1,4 @@
 import { once } from 'node:events'
-import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import {
   BOOKS_MIGRATION,
@@ -14,6 +13,7 @@ import {
 import { openTestDatabase, type TestDatabase, testDatabaseKind } from '../../support/database.js'
 import { type Client, connectClient } from '../../support/client.js'
 import type { Answer } from '../../support/leaks.js'
+import { waitUntil } from '../../support/wait-until.js'
 
 /** A plugin that tells which process answers, and what its part of the connections is. */
 const PLUGIN = `
@@ -135,7 +135,7 @@ onServer('serve --workers', () => {
     expect(await server.logged('worker_ended')).toMatchObject({ level: 'warn', worker_pid: victim, signal: 'SIGKILL' })
     // The one that is left answers alone until there is another.
     const left = new Set(before.filter((pid) => pid !== victim))
-    while ((await pidsOf(server, 4)).every((pid) => left.has(pid)));
+    await waitUntil(async () => (await pidsOf(server, 4)).some((pid) => !left.has(pid)))
     replaced = true
     await Promise.all(load)
     expect((await server.stop()).code).toBe(0)
@@ -146,8 +146,10 @@ onServer('serve --workers', () => {
     const [victim = 0] = await pidsOf(server, 1)
     process.kill(victim, 'SIGKILL')
     await server.logged('worker_ended')
-    let pid: number | undefined
-    while (pid === undefined) [pid] = await pidsOf(server, 1).catch(() => [])
+    const [pid] = await waitUntil(
+      () => pidsOf(server, 1).catch(() => []),
+      (pids) => pids.length > 0,
+    )
     expect(pid).not.toBe(victim)
   })
 
@@ -247,8 +249,10 @@ onServer('serve --workers', () => {
       return Number(rows[0]?.[0])
     }
     // One of the five is for quick reads, and none was made.
-    do await keepBusy()
-    while ((await connections()) < 4)
+    await waitUntil(async () => {
+      await keepBusy()
+      return (await connections()) >= 4
+    })
     await keepBusy()
     expect(await connections()).toBe(4)
   })
@@ -305,14 +309,13 @@ async function open({ url }: Serving, connections: number): Promise<readonly Cli
 async function openOnBoth(server: Serving, least = 1): Promise<{ readonly opened: Client[]; readonly pids: number[] }> {
   const opened: Client[] = []
   const pids: number[] = []
-  while (
-    new Set(pids.filter((pid, at) => pids.slice(0, at).filter((earlier) => earlier === pid).length === least - 1))
-      .size < 2
-  ) {
+  const isEnough = (pid: number) => pids.filter((each) => each === pid).length >= least
+  await waitUntil(async () => {
     const more = await open(server, 8)
     opened.push(...more)
     pids.push(...(await Promise.all(more.map((client) => client.pid()))))
-  }
+    return new Set(pids.filter(isEnough)).size === 2
+  })
   return { opened, pids }
 }
 
@@ -338,7 +341,7 @@ async function pidsOf(server: Serving, connections: number): Promise<readonly nu
 }
 
 async function whenGone(pid: number): Promise<void> {
-  while (isAlive(pid)) await delay(20)
+  await waitUntil(() => !isAlive(pid))
 }
 
 function isAlive(pid: number): boolean {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { BOOKS, BOOKS_MIGRATION, makeProject, type Project, runCli, spawnServe } from '../../support/cli.js'
+import { waitUntil } from '../../support/wait-until.js'
 
 // The embedded database whichever the tests run on: nothing here is told of a server.
 let project: Project
@@ -26,7 +27,10 @@ async function killHalfway(): Promise<boolean> {
 }
 
 test('the next start cleans up after a first start that was killed halfway', async () => {
-  while (!(await killHalfway())) await rm(join(project.folder, '.snippetctl'), { recursive: true })
+  await waitUntil(async () => {
+    await rm(join(project.folder, '.snippetctl'), { recursive: true, force: true })
+    return killHalfway()
+  })
   expect(kept()).toEqual(['pg.lock', 'pg.new'])
   expect(await runCli(['migrate', 'up'], { cwd: project.folder })).toMatchObject({ code: 0 })
   expect(kept()).toEqual(['pg'])

@@ -19,6 +19,7 @@ import {
   type TestDatabase,
   testDatabaseKind,
 } from '../../support/database.js'
+import { waitUntil } from '../../support/wait-until.js'
 
 const PLUGIN = `import { word } from './word.js'
 import { appendFileSync } from 'node:fs'
@@ -61,16 +62,13 @@ const save = (text: string) => project.write('resources.yaml', text)
 
 /** Asks again and again until the answer has the text. */
 async function answered({ url }: Serving, path: string, text: string): Promise<void> {
-  for (;;) {
-    const reply = await fetch(url + path)
-    if ((await reply.text()).includes(text)) return
-  }
+  await waitUntil(async () => (await (await fetch(url + path)).text()).includes(text))
 }
 
 /** Waits until versions that are not served any more, or never were, have closed what their plugin opened. */
 async function closed(text: string): Promise<void> {
   const read = () => readFile(join(project.folder, 'closed.txt'), 'utf8').catch(() => '')
-  while ((await read()) !== text);
+  await waitUntil(async () => (await read()) === text)
 }
 
 /** What is shown goes another way than the log, and may come after it. */
@@ -172,7 +170,7 @@ export default () => {}
     await project.write(file, 'old')
     const server = await start()
     const types = () => readFile(join(project.folder, file), 'utf8')
-    while (!(await types()).includes("declare module 'snippetctl'"));
+    await waitUntil(async () => (await types()).includes("declare module 'snippetctl'"))
     expect(await types()).not.toContain('ordering')
 
     await save(CONFIGURATION.replace('filterable:', 'orderable:'))

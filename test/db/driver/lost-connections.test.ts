@@ -5,6 +5,7 @@ import { type Database, openDatabase } from '../../../src/internal.js'
 import { type Api, startApi } from '../../support/api.js'
 import { ddlOf, specOf } from '../../support/config.js'
 import { openTestDatabase, type TestDatabase, testDatabaseKind } from '../../support/database.js'
+import { waitUntil } from '../../support/wait-until.js'
 
 const describeWithSessions = testDatabaseKind() === 'postgres' ? describe : describe.skip
 
@@ -81,11 +82,10 @@ describeWithSessions('when the connection is lost while', () => {
     let isAnswered = false
     asked.finally(() => (isAnswered = true)).catch(() => {})
     const text = `select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-    while (!isAnswered) {
-      const { rows } = await admin.query({ text, values: [] })
-      if (rows[0]?.[0]) return rows[0][0]
-    }
-    throw new Error('it was answered')
+    return waitUntil(async () => {
+      if (isAnswered) throw new Error('it was answered')
+      return (await admin.query({ text, values: [] })).rows[0]?.[0] ?? ''
+    })
   }
   /** Ends that session. */
   const cut = async (asked: Promise<unknown>): Promise<void> => {

@@ -9,6 +9,7 @@ import { ddlOf, specOf } from '../../support/config.js'
 import { openTestDatabase, type TestDatabase, testDatabaseKind } from '../../support/database.js'
 import { createNaps, type Naps } from '../../support/naps.js'
 import { problemOf } from '../../support/problems.js'
+import { waitUntil } from '../../support/wait-until.js'
 
 const CONFIG = `
 version: 1
@@ -123,14 +124,12 @@ describeWithSessions('when the connection to the database breaks', () => {
                for each row execute function nap_at_commit()`)
   }
   const asleep = `select 1 from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()`
-  const committing = async () => {
-    while ((await sql(asleep)).rows.length === 0);
-  }
+  const committing = () => waitUntil(async () => (await sql(asleep)).rows.length > 0)
   // The change is visible once its transaction has no id any more, which is some time after its trigger has slept.
   const open = `select 1 from pg_stat_activity where backend_xid is not null and datname = current_database()`
   const committed = async () => {
     await naps.end()
-    while ((await sql(open)).rows.length > 0);
+    await waitUntil(async () => (await sql(open)).rows.length === 0)
   }
   const UNKNOWN = [504, 'outcome-unknown', null]
   const UNDONE = [503, 'unavailable', '1']

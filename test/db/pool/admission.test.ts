@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { type Database, openDatabase } from '../../../src/internal.js'
 import { type Api, SNIPPETS_FILE, startApi } from '../../support/api.js'
 import type { TestDatabase } from '../../support/database.js'
+import { waitUntil } from '../../support/wait-until.js'
 
 const RECORDS = '/api/snippets-viewset/'
 /** A path that asks the database nothing. */
@@ -105,7 +106,7 @@ test('does not reject an accepted request before its second statement', async ()
     const { rejected, waiting, pipelinedStatements } = api.database.usage()
     return rejected + waiting + pipelinedStatements + expired
   }
-  while (received() < sent.length) await api.fetch(CONFIG)
+  await waitUntil(() => received() >= sent.length)
   const { rejected } = api.database.usage()
   free()
   const answers = (await Promise.all(sent)).map(seen)

@@ -1,9 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import pg from 'pg'
 import type { Plugin } from '../../../src/index.js'
 import { type Api, startApi } from '../../support/api.js'
 import { type TestDatabase, testDatabaseKind } from '../../support/database.js'
+import { waitUntil } from '../../support/wait-until.js'
 
 const describeWithSessions = testDatabaseKind() === 'postgres' ? describe : describe.skip
 
@@ -82,13 +82,14 @@ describeWithSessions('connections are shared', () => {
   const untilWaiting = async (requests: readonly Promise<Response>[], connected = () => POOL): Promise<void> => {
     let answered = 0
     for (const request of requests) void request.then(() => (answered += 1))
-    while (connected() + api.database.usage().waiting + answered < requests.length) await delay(10)
+    await waitUntil(() => connected() + api.database.usage().waiting + answered >= requests.length)
   }
   /** Waits longer than one request may wait for a connection. */
-  const createPatiently = async (path: string, body: object): Promise<Response> => {
-    const answer = await create(path, body)
-    return answer.status === 503 ? createPatiently(path, body) : answer
-  }
+  const createPatiently = (path: string, body: object): Promise<Response> =>
+    waitUntil(
+      () => create(path, body),
+      ({ status }) => status !== 503,
+    )
 
   /** Uses another resource, as clients that should not notice the load: creates, lists and retrieves records. */
   async function useOthers(path: string, body: object): Promise<readonly number[]> {
@@ -108,9 +109,8 @@ describeWithSessions('connections are shared', () => {
     await untilWaiting(writers, () => 1)
     const findBlocked = () =>
       other.query("select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'")
-    let blocked = await findBlocked()
     // One that waits too long gives way to the next.
-    while (blocked.rowCount === 0) blocked = await findBlocked()
+    const blocked = await waitUntil(findBlocked, ({ rowCount }) => rowCount !== 0)
     const answers = await Promise.all([
       useOthers('/authors/', { name: 'a' }),
       statuses(times(10, () => create('/books/', { title: 'b' }))),

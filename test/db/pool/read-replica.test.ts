@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import type { Database } from '../../../src/db/database.js'
 import { openDatabase } from '../../../src/db/open.js'
@@ -8,6 +7,7 @@ import type { Plugin } from '../../../src/index.js'
 import { PLUGGED } from '../../support/cli.js'
 import { openTestDatabase, watchDatabase } from '../../support/database.js'
 import { hasReplicas, type Replicated, startReplicated } from '../../support/replicated.js'
+import { waitUntil } from '../../support/wait-until.js'
 
 const describeWithServers = hasReplicas ? describe : describe.skip
 
@@ -86,7 +86,10 @@ describeWithServers('with a replica', () => {
       return (await replicated.follower.query({ text, values: [] })).rows[0]?.[0]
     }
     const before = await latest()
-    while ((await latest()) === before) await titles({ prefer: 'return=minimal' })
+    await waitUntil(async () => {
+      await titles({ prefer: 'return=minimal' })
+      return (await latest()) !== before
+    })
   })
 
   test('records are locked on the primary, for GET too', async () => {
@@ -119,7 +122,7 @@ test('an overload does not reject the statements that measure the lag of the rep
   const replica = watchDatabase(await openTestDatabase())
   const database = withReplica({ primary: primary.watched, replica: replica.watched, bound: LAG })
   await database.reads?.query({ text: 'select 1', values: [], retry: true })
-  while (replica.sent.length === 0) await delay(5)
+  await waitUntil(() => replica.sent.length > 0)
   expect(primary.sent).toContainEqual(expect.objectContaining({ name: 'replica_position', follows: true }))
   // The lag is measured again and again, so a slow machine may see several checks.
   for (const statement of replica.sent) expect(statement).toMatchObject({ name: 'replica_replayed', follows: true })

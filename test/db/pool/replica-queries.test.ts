@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import type { Context, Plugin } from '../../../src/index.js'
 import { type Api, startApi } from '../../support/api.js'
 import { hasReplicas, type Replicated, startReplicated } from '../../support/replicated.js'
+import { waitUntil } from '../../support/wait-until.js'
 
 const describeWithServers = hasReplicas ? describe : describe.skip
 
@@ -61,7 +62,10 @@ describeWithServers('queries with a replica', () => {
   beforeAll(async () => {
     replicated = await startReplicated(TABLES.split(';'), LAG)
     api = await startApi(YAML, { plugin, database: replicated.database, checkResponses: false })
-    while ((await run(viaKnex)) !== 'replica');
+    await waitUntil(
+      () => run(viaKnex),
+      (name) => name === 'replica',
+    )
   })
 
   afterEach(() => replicated?.resume())

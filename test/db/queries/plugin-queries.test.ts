@@ -1,9 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { type Context, JsonText, type Plugin, Problem } from '../../../src/index.js'
 import { type Api, startApi } from '../../support/api.js'
 import { ddlOf, specOf } from '../../support/config.js'
 import { openTestDatabase, type TestDatabase, testDatabaseKind, watchDatabase } from '../../support/database.js'
+import { waitUntil } from '../../support/wait-until.js'
 
 const YAML = `version: 1
 api: { prefix: "" }
@@ -461,7 +461,7 @@ describe('a request after its response', () => {
     }
     expect((await run(next, hasty)).status).toBe(504)
     proceed()
-    while (ended.length < 3) await delay(20)
+    await waitUntil(() => ended.length === 3)
     expect(ended).toEqual(Array(3).fill(expect.objectContaining({ type: 'timeout' })))
     expect(await titles()).toHaveLength(3)
   })
@@ -506,7 +506,7 @@ describeOnServer('a query that does not finish', () => {
     }, hasty)
     expect(status).toBe(504)
     expect(await failure).toMatchObject({ type: 'timeout' })
-    while ((await active(word)) > 0) await delay(5)
+    await waitUntil(async () => (await active(word)) === 0)
     const entry = hasty.logged.findLast(({ event }) => event === 'failure')
     expect(entry).toMatchObject({ type: 'timeout', statement: expect.stringContaining(word) })
   })

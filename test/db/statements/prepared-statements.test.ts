@@ -4,6 +4,7 @@ import { type Database, openDatabase } from '../../../src/internal.js'
 import { type Api, startApi } from '../../support/api.js'
 import { ddlOf, specOf } from '../../support/config.js'
 import { openTestDatabase, type TestDatabase, watchDatabase } from '../../support/database.js'
+import { waitUntil } from '../../support/wait-until.js'
 
 const NAMES = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i']
 const YAML = `version: 1
@@ -84,7 +85,10 @@ test('texts stay prepared while requests fail for lack of a privilege, and are p
   const looks = () => sent.filter(({ text }) => text.includes('pg_attribute')).length
   const failUntilLookedAt = async (): Promise<void> => {
     const before = looks()
-    while (looks() === before) expect((await api.send('POST', '/books/', {})).status).toBe(503)
+    await waitUntil(async () => {
+      expect((await api.send('POST', '/books/', {})).status).toBe(503)
+      return looks() > before
+    })
     // There is one connection, so the look is answered first.
     await get('/books/')
   }

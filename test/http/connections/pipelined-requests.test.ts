@@ -4,6 +4,7 @@ import type { Limits } from '../../../src/http/connections/limits.js'
 import type { Handler, Method } from '../../../src/http/route.js'
 import { type BookServer, startBooks } from '../../support/books.js'
 import { dial, receive } from '../../support/wire.js'
+import { waitUntil } from '../../support/wait-until.js'
 
 type Routes = readonly (readonly [method: Method, path: string, handle: Handler])[]
 
@@ -16,8 +17,11 @@ afterEach(async () => {
   books = undefined
 })
 
+/** Times in ms in which a test that waited for one of them would fail. */
+const TOO_LONG = { handlerTimeout: 600_000, idleTimeout: 600_000, keepAliveTimeout: 600_000 }
+
 async function serve(routes: Routes, limits: Partial<Limits> = {}): Promise<BookServer> {
-  books = await startBooks({ routes, limits })
+  books = await startBooks({ routes, limits: { ...TOO_LONG, ...limits } })
   return books
 }
 
@@ -47,12 +51,6 @@ function gate(text = '{}') {
   return { routes: [['GET', '/api/slow/', handle]] as Routes, open, begun: () => begun, most: () => most }
 }
 
-const until = async (holds: () => boolean) => {
-  for (let looks = 0; !holds(); looks += 1) {
-    if (looks > 500) throw new Error('it never came to be')
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  }
-}
 /** Several turns of the event loop, in which whatever is going to happen at once has happened. */
 const settled = () => new Promise((resolve) => setTimeout(resolve, 60))
 
@@ -62,7 +60,7 @@ describe('a client that sends many requests at once', () => {
     const socket = connectTo(await serve(routes))
     const answers = receive(socket, { answers: 30 })
     socket.write(get('/api/slow/').repeat(30))
-    await until(() => begun() === 8)
+    await waitUntil(() => begun() === 8)
     await settled()
     expect(begun()).toBe(8)
     const opening = setInterval(open, 5)
@@ -81,11 +79,11 @@ describe('a client that sends many requests at once', () => {
     socket.write(flood, () => {
       taken = true
     })
-    await until(() => begun() === 8)
+    await waitUntil(() => begun() === 8)
     await settled()
     expect(taken).toBe(false)
     open()
-    await until(() => begun() === 16)
+    await waitUntil(() => begun() === 16)
     expect(taken).toBe(false)
   })
 
@@ -96,11 +94,11 @@ describe('a client that sends many requests at once', () => {
     const answers = receive(socket, { answers: 10 })
     const last = post('/api/books/', '{"title":"late"}')
     socket.write(get('/api/slow/').repeat(9) + last.slice(0, -8))
-    await until(() => begun() === 8)
+    await waitUntil(() => begun() === 8)
     socket.write(last.slice(-8))
     await settled()
     open()
-    await until(() => begun() === 9)
+    await waitUntil(() => begun() === 9)
     open()
     expect((await answers).answers.map(({ status }) => status)).toEqual([...Array<number>(9).fill(200), 201])
     expect(server.written).toEqual(['title'])
@@ -131,7 +129,7 @@ describe('a client that sends many requests at once', () => {
     const socket = connectTo(server)
     const answers = receive(socket)
     socket.write(get('/api/slow/').repeat(count))
-    await until(() => begun() === 8)
+    await waitUntil(() => begun() === 8)
     const drained = server.drain()
     const opening = setInterval(open, 5)
     const { answers: all } = await answers
@@ -145,12 +143,12 @@ describe('a client that sends many requests at once', () => {
     const server = await serve(routes)
     const socket = connectTo(server)
     socket.write(get('/api/slow/').repeat(400))
-    await until(() => begun() === 8)
+    await waitUntil(() => begun() === 8)
     socket.destroy()
     const opening = setInterval(open, 5)
     // A connection that is not read from is found to be gone when it is written to.
     const logged = () => server.logged.filter(({ event }) => event === 'request').length
-    await until(() => logged() >= 8 && logged() === begun())
+    await waitUntil(() => logged() >= 8 && logged() === begun())
     await settled()
     clearInterval(opening)
     expect(begun()).toBeLessThan(200)
@@ -163,12 +161,12 @@ describe('a client that sends many requests at once', () => {
     socket.pause()
     socket.write(get('/api/slow/').repeat(100))
     const opening = setInterval(open, 5)
-    await until(() => begun() >= 2)
+    await waitUntil(() => begun() >= 2)
     // The operating system takes a few megabytes for the client.
     for (let before = 0; before < begun(); await settled()) before = begun()
     expect(begun()).toBeLessThan(60)
     socket.resume()
-    await until(() => begun() === 100)
+    await waitUntil(() => begun() === 100)
     clearInterval(opening)
     open()
   })
@@ -183,7 +181,7 @@ describe('a client that sends many requests at once', () => {
     const socket = connectTo(await serve([...routes, ['GET', '/api/large/', respond]]))
     const answers = receive(socket, { answers: 3 })
     socket.write(get('/api/slow/') + get('/api/large/'))
-    await until(() => large === 1)
+    await waitUntil(() => large === 1)
     await settled()
     socket.write(get('/api/large/'))
     await settled()
@@ -192,7 +190,7 @@ describe('a client that sends many requests at once', () => {
     expect((await answers).answers).toHaveLength(3)
     // All of them are read, so there is room again.
     socket.write(get('/api/slow/') + get('/api/large/'))
-    await until(() => large === 3)
+    await waitUntil(() => large === 3)
     open()
   })
 })
@@ -205,7 +203,7 @@ test('a client whose body becomes invalid after its response has begun gets the 
     yield '"'
   }
   const routes: Routes = [['POST', '/api/stream/', () => ({ status: 200, stream: stream() })]]
-  const socket = connectTo(await serve(routes, { keepAliveTimeout: 60_000 }))
+  const socket = connectTo(await serve(routes))
   const answered = receive(socket, { answers: 1 })
   socket.write(post('/api/stream/', '').replace('Content-Length: 0', 'Transfer-Encoding: chunked'))
   await new Promise((resolve) => socket.once('data', resolve))
@@ -213,7 +211,7 @@ test('a client whose body becomes invalid after its response has begun gets the 
   await settled()
   finish()
   expect((await answered).answers).toMatchObject([{ status: 200, body: expect.stringMatching(/x"$/) }])
-  await until(() => socket.closed)
+  await waitUntil(() => socket.closed)
 })
 
 test('clients together have sixty-four requests in progress besides the first of each client', async () => {
@@ -224,7 +222,7 @@ test('clients together have sixty-four requests in progress besides the first of
     socket.write(get('/api/slow/').repeat(8))
     return receive(socket, { answers: 8 })
   })
-  await until(() => begun() === 40 + 64)
+  await waitUntil(() => begun() === 40 + 64)
   await settled()
   expect(begun()).toBe(40 + 64)
   const opening = setInterval(open, 5)
@@ -241,7 +239,7 @@ test('a request that has ended makes room for another one', async () => {
     const socket = connectTo(server)
     socket.write(get('/api/slow/').repeat(8))
     const answered = receive(socket, { answers: 8 })
-    await until(() => begun() === 8 * round)
+    await waitUntil(() => begun() === 8 * round)
     open()
     await answered
   }
@@ -258,12 +256,12 @@ test('a client with few waiting requests is not cut because of others', async ()
     socket.resume().write(short.repeat(count))
     return socket
   })
-  await until(() => begun() === 72)
+  await waitUntil(() => begun() === 72)
   await settled()
   const socket = connectTo(server)
   const answers = receive(socket, { answers: 10 })
   socket.write(short.repeat(10))
-  await until(() => greedy.some(({ destroyed, readableEnded }) => destroyed || readableEnded))
+  await waitUntil(() => greedy.some(({ destroyed, readableEnded }) => destroyed || readableEnded))
   const opening = setInterval(open, 5)
   expect((await answers).answers.map(({ status }) => status)).toEqual(Array<number>(10).fill(200))
   clearInterval(opening)
@@ -276,7 +274,7 @@ test.each([1, 8, 12])('a client that has closed its sending side gets its respon
   const socket = connectTo(await serve(routes))
   const answers = receive(socket)
   socket.end(get('/api/slow/').repeat(count))
-  await until(() => begun() === Math.min(count, 8))
+  await waitUntil(() => begun() === Math.min(count, 8))
   await settled()
   const opening = setInterval(open, 5)
   const { answers: all } = await answers

@@ -7,6 +7,7 @@ import { makeProject, type Project } from '../../support/cli.js'
 import { openTestDatabase } from '../../support/database.js'
 import { problemOf } from '../../support/problems.js'
 import { dial, receive } from '../../support/wire.js'
+import { waitUntil } from '../../support/wait-until.js'
 
 const CONFIG = `
 version: 1
@@ -182,7 +183,7 @@ test('a request whose client leaves is carried out', async () => {
   // The service notices that the client has gone.
   await delay(50)
   release()
-  while ((await titles()).length === 0) await delay(5)
+  await waitUntil(async () => (await titles()).length > 0)
 })
 
 describe('a request that timed out with 504', () => {
@@ -322,7 +323,10 @@ describe('a transaction that ends before it has a connection', () => {
   const takeAll = async () => {
     const { held, release } = hold()
     const all = Array.from({ length: api.database.usage().max }, () => api.database.transaction(() => held))
-    while (api.database.usage().idle > 0 || api.database.usage().open < api.database.usage().max) await delay(1)
+    await waitUntil(() => {
+      const { idle, open, max } = api.database.usage()
+      return idle === 0 && open === max
+    })
     return { free: () => (release(), Promise.all(all)) }
   }
 
@@ -359,16 +363,14 @@ describe('plugin code that never ends', () => {
   const failures = () => filed.logged.filter(({ event }) => event === 'failure')
   /** The failures after the first `before`; waits for at least one. */
   const failed = async (before: number) => {
-    while (failures().length === before) await delay(5)
+    await waitUntil(() => failures().length > before)
     return failures().slice(before)
   }
   const connections = () => {
     const { open, idle } = filed.database.usage()
     return open - idle
   }
-  const noConnections = async () => {
-    while (connections() > 0) await delay(1)
-  }
+  const noConnections = () => waitUntil(() => connections() === 0)
 
   test.each([
     ['/books/', { route: 'book-list', hook: 'afterCreate', place: 'plugin.mjs:4' }],
@@ -392,7 +394,7 @@ describe('plugin code that never ends', () => {
     const before = failures().length
     const gone = new AbortController()
     const asked = send('/books/', { signal: gone.signal })
-    while (connections() === 0) await delay(1)
+    await waitUntil(() => connections() > 0)
     gone.abort()
     await expect(asked).rejects.toThrow()
     const entry = { route: 'book-list', hook: 'afterCreate' }
@@ -405,7 +407,7 @@ describe('plugin code that never ends', () => {
     const before = failures().length
     expect((await send('/later/', { body: '{}' })).status).toBe(204)
     const last = { text: "select count(*) from books where title = 'last'", values: [] }
-    while ((await filed.database.query(last)).rows[0]?.[0] !== '1') await delay(5)
+    await waitUntil(async () => (await filed.database.query(last)).rows[0]?.[0] === '1')
     expect(await failed(before)).toContainEqual(expect.objectContaining({ route: 'later', type: 'after_commit' }))
     await noConnections()
   })
@@ -414,7 +416,7 @@ describe('plugin code that never ends', () => {
     const short = await startApi(join(project.folder, 'resources.yaml'), { limits: { drainTimeout: 50 } })
     const asked = short.send('POST', '/api/books/', { title: 'x' })
     const cut = expect(asked).rejects.toThrow()
-    while (short.database.usage().open === short.database.usage().idle) await delay(1)
+    await waitUntil(() => short.database.usage().open > short.database.usage().idle)
     await short.close()
     await cut
   })

@@ -14,6 +14,7 @@ import { Problem } from '../../../src/foundation/problem.js'
 import { type BookServer, makeBookServer, startBooks } from '../../support/books.js'
 import { expectSound } from '../../support/leaks.js'
 import { dial, receive, talk } from '../../support/wire.js'
+import { waitUntil } from '../../support/wait-until.js'
 
 let open: Pick<BookServer, 'drain'>[] = []
 
@@ -437,7 +438,7 @@ describe('a server', () => {
     const { url, logged } = await serve({})
     await fetch(`${url}/${'a'.repeat(999)}`)
     await fetch(`${url}/${'a'.repeat(1_000)}`)
-    while (logged.length < 2) await new Promise((resolve) => setImmediate(resolve))
+    await waitUntil(() => logged.length >= 2)
     expect(logged).toMatchObject([{ path: `/${'a'.repeat(999)}` }, { path: `/${'a'.repeat(999)}...` }])
   })
 

@@ -3,6 +3,7 @@ import { type BookServer, LIMIT, startBooks } from '../../support/books.js'
 import { expectCleanPrototype } from '../../support/leaks.js'
 import { createConnection, type Socket } from 'node:net'
 import { dial, receive, talk } from '../../support/wire.js'
+import { waitUntil } from '../../support/wait-until.js'
 
 let books: BookServer
 
@@ -32,6 +33,9 @@ function post(headers: readonly string[], body = OK_BODY, target = '/api/books/'
 }
 
 const JSON_TYPE = 'Content-Type: application/json'
+
+/** A time in ms in which a test that waited for it would fail. */
+const TOO_LONG = 600_000
 
 async function answerTo(bytes: string, methods: readonly string[] = []) {
   const received = await talk(books.url, bytes, { methods })
@@ -480,13 +484,16 @@ describe('connections', () => {
     socket.write(request('POST', '/api/books/', ['Content-Length: 100', JSON_TYPE], '1234'), () =>
       socket.resetAndDestroy(),
     )
-    while (books.logged.length === before) await talk(books.url, 'x')
+    await waitUntil(async () => {
+      await talk(books.url, 'x')
+      return books.logged.length > before
+    })
     expect(books.errors).toEqual([])
   })
 
   test.each([
-    ['that has closed its sending side', (socket: Socket) => socket.end('BAD\r\n\r\n'), 60_000],
-    ['that closes its side after the response', (socket: Socket) => socket.write('BAD\r\n\r\n'), 60_000],
+    ['that has closed its sending side', (socket: Socket) => socket.end('BAD\r\n\r\n'), TOO_LONG],
+    ['that closes its side after the response', (socket: Socket) => socket.write('BAD\r\n\r\n'), TOO_LONG],
     ['that never closes its side', (socket: Socket) => socket.write('BAD\r\n\r\n'), 50],
   ])('ends a connection with invalid bytes and a client %s', async (_client, send, lingerTimeout) => {
     const other = await startBooks({ limits: { lingerTimeout } })
@@ -495,12 +502,9 @@ describe('connections', () => {
     try {
       send(socket)
       expect((await receive(socket)).answers).toMatchObject([{ status: 400 }])
-      if (lingerTimeout > 50) socket.end()
+      if (lingerTimeout === TOO_LONG) socket.end()
       const open = () => new Promise((resolve) => other.server.getConnections((_error, count) => resolve(count)))
-      for (let looks = 0; (await open()) !== 0; looks += 1) {
-        expect(looks).toBeLessThan(200)
-        await new Promise((resolve) => setTimeout(resolve, 10))
-      }
+      await waitUntil(open, (count) => count === 0)
     } finally {
       socket.destroy()
       await other.drain()

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { type Api, startApi } from '../../support/api.js'
+import { waitUntil } from '../../support/wait-until.js'
 
 const YAML = `version: 1
 api: { prefix: "" }
@@ -47,7 +48,7 @@ describe('a table that differs from the configuration', () => {
     await api.send('POST', '/books/', { title: 'Dune' })
     const drifts = () => api.logged.filter(({ event }) => event === 'schema_drift')
     // Without its table, a statement fails before the difference is found.
-    while ((await untouched()) !== 503 || drifts().length === 0);
+    await waitUntil(async () => (await untouched()) === 503 && drifts().length > 0)
     const routes = [
       await api.fetch('/books/'),
       await api.fetch('/books/1/'),
@@ -73,16 +74,16 @@ describe('a table that differs from the configuration', () => {
   test('still validates bodies first, which needs no database', async () => {
     await alter('alter table books drop pages')
     await api.fetch('/books/1/')
-    while ((await untouched()) !== 503);
+    await waitUntil(async () => (await untouched()) === 503)
     expect((await api.send('POST', '/books/', { title: 5 })).status).toBe(400)
   })
 
   test('recovers by itself once it matches, with a log entry', async () => {
     await alter('alter table books drop pages')
     expect(await statusOf('GET', '/books/1/')).toBe(503)
-    while ((await untouched()) !== 503);
+    await waitUntil(async () => (await untouched()) === 503)
     await alter('alter table books add pages integer not null default 1')
-    while ((await untouched()) !== 404);
+    await waitUntil(async () => (await untouched()) === 404)
     expect(await (await api.fetch('/books/1/')).json()).toEqual({ id: 1, title: 'first', pages: 1 })
     expect(api.logged.filter(({ event }) => event === 'schema_fits')).toMatchObject([{ table: 'books' }])
   })
@@ -91,10 +92,10 @@ describe('a table that differs from the configuration', () => {
     await alter('alter table books alter title type varchar(90); alter table books alter pages type bigint')
     await alter('drop table authors')
     expect(await statusOf('GET', '/authors/')).toBe(503)
-    while (
-      (await statusOf('DELETE', '/authors/1/')) !== 503 ||
-      api.logged.every((one) => one.event !== 'schema_drift')
-    );
+    await waitUntil(
+      async () =>
+        (await statusOf('DELETE', '/authors/1/')) === 503 && api.logged.some(({ event }) => event === 'schema_drift'),
+    )
     expect(await untouched()).toBe(404)
     expect((await api.send('POST', '/books/', { title: 'second' })).status).toBe(201)
   })

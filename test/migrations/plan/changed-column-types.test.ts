@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from '@jest/globals'
 import { type Api, startApi } from '../../support/api.js'
+import { waitUntil } from '../../support/wait-until.js'
 
 const yaml = (type: string) => `version: 1
 api: { prefix: "" }
@@ -61,10 +62,10 @@ test('after a mismatching table was repaired, the service handles its values', a
   await alter('boolean', 'true')
   const state = async () => (await api.fetch('/books/?value=5')).status
   const isKnown = () => api.logged.some(({ event }) => event === 'schema_drift')
-  while ((await state()) !== 503 || !isKnown());
+  await waitUntil(async () => (await state()) === 503 && isKnown())
   await alter('bigint', 'null')
   // It is looked at once a second.
-  while ((await store(3_000_000_000))[0] !== 201);
+  await waitUntil(async () => (await store(3_000_000_000))[0] === 201)
   const then = await Promise.all(Array.from({ length: OFTEN }, () => store(3_000_000_000)))
   expect(new Set(then.map(([made]) => made))).toEqual(new Set([201]))
 })
