@@ -4,6 +4,7 @@ import type { Database } from '../../../src/db/database.js'
 import { openDatabase } from '../../../src/db/open.js'
 import { openTestDatabase, type TestDatabase, testDatabaseKind } from '../../support/database.js'
 import { createNaps } from '../../support/naps.js'
+import { waitUntil } from '../../support/wait-until.js'
 
 const describeWithSessions = testDatabaseKind() === 'postgres' ? describe : describe.skip
 
@@ -64,11 +65,15 @@ describeWithSessions('quick reads', () => {
       text: 'select $1::int from nap() as cut_me',
       values: [String(index)],
     }))
-    const answers = Promise.all(slow.map((statement) => database.query(statement)))
+    const slowAnswers = Promise.all(slow.map((statement) => database.query(statement)))
+    // They wait behind the slow ones.
+    const behind = Promise.all([7, 8, 9].map((value) => database.query(echo(value))))
+    expect(database.usage().pipelinedStatements).toBe(12)
     const text = `select count(pg_terminate_backend(pid)) from pg_stat_activity where query like '%cut_me%' and state = 'active' and pid <> pg_backend_pid()`
-    for (let cut = 0; cut === 0; ) cut = Number((await admin.query({ text, values: [] })).rows[0]?.[0])
+    await waitUntil(async () => (await admin.query({ text, values: [] })).rows[0]?.[0] !== '0')
     await naps.end()
-    expect((await answers).map(({ rows }) => Number(rows[0]?.[0]))).toEqual(slow.map((_, index) => index))
+    expect((await slowAnswers).map(({ rows }) => Number(rows[0]?.[0]))).toEqual(slow.map((_, index) => index))
+    expect((await behind).map(({ rows }) => rows[0]?.[0])).toEqual(['7', '8', '9'])
   })
 
   test('return results even if they are slow, without delaying others for long', async () => {
@@ -134,7 +139,10 @@ describeWithSessions('quick reads', () => {
     const start = performance.now()
     expect((await limited.query(echo(1))).rows).toEqual([['1', '1']])
     await changeRole('alter role $ connection limit 4')
-    while (limited.usage().pipelinedConnections === 0) await limited.query(echo(2))
+    await waitUntil(async () => {
+      await limited.query(echo(2))
+      return limited.usage().pipelinedConnections > 0
+    })
     expect(performance.now() - start).toBeGreaterThanOrEqual(1_000)
     await limited.close()
     await changeRole('drop role $')
