@@ -23,11 +23,7 @@ export function rulesOf({ resources }: AppSpec): readonly { readonly model: Mode
     (access ?? []).flatMap(({ rows, becomes }) => [rows, becomes].flatMap((rule) => (rule ? [{ model, rule }] : []))),
   )
   const sets = own.flatMap(({ rule }) =>
-    rule
-      .flat()
-      .flatMap(({ value }) =>
-        'set' in value && value.set.rows ? [{ model: value.set.model, rule: value.set.rows }] : [],
-      ),
+    rule.flat().flatMap(({ value }) => ('set' in value ? [{ model: value.set.model, rule: value.set.rows }] : [])),
   )
   return [...own, ...sets]
 }
@@ -106,7 +102,7 @@ function textOfJson(value: unknown): string {
 
 function usersOf(value: RuleCondition['value']): FieldSpec | undefined {
   if ('user' in value) return value.user.match
-  const inner = 'set' in value ? value.set.rows?.flat().find((each) => 'user' in each.value)?.value : undefined
+  const inner = 'set' in value ? value.set.rows.flat().find((each) => 'user' in each.value)?.value : undefined
   return inner && 'user' in inner ? inner.user.match : undefined
 }
 

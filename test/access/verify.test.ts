@@ -5,8 +5,9 @@ import { envOf, openOnlyOnServer } from '../support/database.js'
 const projects: Project[] = []
 afterEach(() => Promise.all(projects.splice(0).map((project) => project.remove())))
 
+const AUTH = 'auth: { roles: { names: [member] }, claims: { tenant: { type: integer } } }'
 const yamlWith = (access: string, more = '') => `version: 1
-auth: { roles: { names: [member] }, claims: { tenant: { type: integer } } }
+${AUTH}
 ${more}
 models:
   project:
@@ -102,6 +103,28 @@ test('a service has no difference where only the database can decide a condition
       - { to: member, may: read, rows: { status: open } }`,
   ).replace('      status: {', '      due: { type: timestamp, nullable: true }\n      status: {')
   const { code, differences } = await verify(yaml)
+  expect({ code, differences }).toEqual({ code: 0, differences: [] })
+})
+
+test('a service has no difference where only the database can decide who belongs to a set', async () => {
+  const auth = `auth:
+  roles: { names: [member] }
+  claims: { tenant: { type: integer } }
+  user: { model: person, match: subject }
+  sets: { mine: { of: membership.project, rows: { person: $user, since__lte: '2030-01-01T00:00:00Z' } } }`
+  const models = `models:
+  person:
+    table: people
+    fields: { id: { type: bigint, primary_key: true }, subject: { type: string, max: 100, unique: true } }
+  membership:
+    table: memberships
+    fields:
+      id: { type: bigint, primary_key: true }
+      person: { type: belongs_to, model: person }
+      project: { type: belongs_to, model: project }
+      since: { type: timestamp }`
+  const access = '- { to: member, may: [read, change], rows: { project__in: $mine } }'
+  const { code, differences } = await verify(yamlWith(access).replace(AUTH, auth).replace('models:', models))
   expect({ code, differences }).toEqual({ code: 0, differences: [] })
 })
 

@@ -104,11 +104,12 @@ function wantedValues(
     return key === null ? 'none' : key === undefined ? undefined : [key]
   }
   const { model, field: of, rows } = value.set
-  const members = known.records(model.table)
-  // A set without conditions belongs to no caller, so it has no records.
-  return members
-    ?.filter((record) => evaluateRule(rows, record, known).holds === true)
-    .flatMap((record) => record[of.name] ?? [])
+  const members = known
+    .records(model.table)
+    ?.map((record) => ({ holds: evaluateRule(rows, record, known).holds, text: record[of.name] }))
+    .filter(({ holds }) => holds !== false)
+  if (members?.some(({ holds, text }) => holds === undefined || text === undefined)) return undefined
+  return members?.flatMap(({ text }) => text ?? [])
 }
 
 /** The key of the record that stands for the caller; null if it does not exist, undefined if that is not known. */
