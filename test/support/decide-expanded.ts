@@ -1,5 +1,5 @@
-import { evaluateRule, some, type StoredRecord } from './evaluate.js'
-import { grantsOf, type Situation } from './situation.js'
+import { evaluateRule, some, type StoredRecord } from '../../src/access/decide/evaluate.js'
+import { grantsOf, type Situation } from '../../src/access/decide/situation.js'
 
 /**
  * The related record of an expansion, as the caller sees it: null if the caller may not retrieve it, or it does not exist.
@@ -15,12 +15,11 @@ export function compileExpanded(
   const grants = target ? grantsOf(target, 'retrieve', caller) : []
   if (expansion === undefined || !readings.every(({ fields }) => fields.includes(path)) || grants.length === 0)
     return undefined
-  const [part] = expansion.relation.parts
   const shown = expansion.fields.filter(({ name }) => grants.every(({ fields }) => fields.includes(name)))
   return (record) => {
     const related = known
       .records(expansion.model.table)
-      ?.find((each) => part !== undefined && each[part.to.name] === record[part.field.name])
+      ?.find((each) => expansion.relation.parts.every(({ to, field }) => each[to.name] === record[field.name]))
     const isCovered = related && some(grants.map(({ rows }) => evaluateRule(rows, related, known).holds)) === true
     return isCovered ? Object.fromEntries(shown.map(({ name }) => [name, related[name] ?? null])) : null
   }

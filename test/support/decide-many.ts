@@ -1,7 +1,14 @@
-import { decide } from './decide.js'
-import { creatingGrants, hasValidBody } from './decide-write.js'
-import type { StoredRecord } from './evaluate.js'
-import { type AccessRequest, type Decision, findRecord, grantsOf, shownPart, type Situation } from './situation.js'
+import { decide } from '../../src/access/decide/decide.js'
+import { creatingGrants, hasValidBody } from '../../src/access/decide/decide-write.js'
+import type { StoredRecord } from '../../src/access/decide/evaluate.js'
+import {
+  type AccessRequest,
+  type Decision,
+  findRecord,
+  grantsOf,
+  shownPart,
+  type Situation,
+} from '../../src/access/decide/situation.js'
 
 /** The expected response to a request that writes several records. */
 export interface DecisionOnMany {
