@@ -16,7 +16,7 @@ export async function adopt(context: CliContext, object: string, options: AdoptO
     )
     context.err.line(`wrote ${shownPath(context, file)} and recorded it as applied: ${object} exists already`)
     if (known !== undefined) {
-      context.err.line(`  ! it makes nothing, because an empty database cannot make ${object}: ${known}`)
+      context.err.line(`  ! the migration creates nothing, because an empty database cannot create ${object}: ${known}`)
       context.err.line('    status and plan ignore it from now on, and no migration drops it')
     }
     if (column === undefined) return 0
@@ -25,7 +25,7 @@ export async function adopt(context: CliContext, object: string, options: AdoptO
     const shown = shownPath(context, spec.file)
     if (written === undefined) {
       context.err.line(
-        `  ! ${shown} has no field for it, and the next plan drops it: no private field can fill a ${column.type} without a default, so write the field yourself`,
+        `  ! no field for it could be written into ${shown}: the next plan drops the column unless you add one`,
       )
       return 0
     }

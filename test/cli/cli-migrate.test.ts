@@ -113,6 +113,26 @@ describe('migrate', () => {
     expect(await migrate('plan', '--exit-code')).toMatchObject({ code: 0 })
   })
 
+  test.each([
+    ['nothing fills', 'tmp integer not null'],
+    ['has a default that no field has', `tmp text default upper('a')`],
+    ['would have the name of another field', '"Title" text'],
+  ])('adopts a column without a field if it %s', async (_what, column) => {
+    await project.write(BOOKS_MIGRATION_FILE, BOOKS_MIGRATION)
+    await migrate('up')
+    await onProjectDatabase(project, database, (own) =>
+      own.query({ text: `alter table books add ${column}`, values: [] }),
+    )
+    const name = column.split(' ')[0]?.replaceAll('"', '')
+    expect(await migrate('adopt', `books.${name}`)).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(
+        /\n {2}! no field for it could be written into resources\.yaml: the next plan drops the column unless you add one\n$/,
+      ),
+    })
+    expect((await migrate('plan')).stdout).toContain(`  - drop  books.${name}  `)
+  })
+
   test('names a migration whose file was changed, and does not continue from it', async () => {
     await project.write(BOOKS_MIGRATION_FILE, BOOKS_MIGRATION)
     await migrate('up')
