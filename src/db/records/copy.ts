@@ -8,6 +8,7 @@ import { deferForeignKeys } from './deferral.js'
 import { type Reading, readTable } from '../statements/table-reader.js'
 import { digestRows, type RowDigests, SPELLING } from './row-digests.js'
 import { advanceCounters } from '../statements/upsert.js'
+import { codeOf } from '../driver/meanings.js'
 
 /** Why records cannot be copied to another database; nothing was copied. */
 export class CopyRejected extends Error {
@@ -149,15 +150,19 @@ async function findForeign(
   return [...there].filter(([table, digest]) => digest !== made.get(table)).map(([table]) => table)
 }
 
+/** A table that is not truncated refers to one that is. */
+const REFERENCED = '0A000'
+
 /** Truncates all tables at once, because they refer to each other. No other table is affected. */
 async function truncate(to: Connection, names: readonly string[], full: readonly string[]): Promise<void> {
   try {
     await to.query({ text: `truncate ${names.join(', ')}`, values: [] })
   } catch (error) {
-    const { message } = error instanceof Error ? error : { message: String(error) }
-    throw new CopyRejected(`the rows that migrations inserted into ${full.join(', ')} cannot be replaced: ${message}`, [
-      'a table without a model refers to them: empty the tables yourself',
-    ])
+    if (codeOf(error) !== REFERENCED) throw error
+    throw new CopyRejected(
+      `the rows that migrations inserted into ${full.join(', ')} cannot be replaced: ${(error as Error).message}`,
+      ['a table without a model refers to them: empty the tables yourself'],
+    )
   }
 }
 

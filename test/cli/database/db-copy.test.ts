@@ -195,6 +195,26 @@ onServer('db copy of a project whose migration creates rows', () => {
     expect(await titles()).toEqual(['Emma', 'Mine'])
   })
 
+  test.each([
+    {
+      reason: 'a table without a model refers to them',
+      obstacle: 'create table notes (book bigint references books)',
+      says: /cannot be replaced: cannot truncate a table referenced in a foreign key constraint\n.*= help: a table without a model refers to them/,
+    },
+    {
+      reason: 'a trigger rejects it',
+      obstacle: `create function keep() returns trigger language plpgsql as $$ begin raise 'kept'; end $$;
+        create trigger keep before truncate on books execute function keep()`,
+      says: /nothing was copied: The database rejected the change\n$/,
+    },
+  ])('does not replace the rows of migrations if $reason', async ({ obstacle, says }) => {
+    await target.query({ text: 'drop table if exists notes, books, snippetctl_migrations', values: [] })
+    expect((await migrate({ DATABASE_URL: target.url ?? '' })).code).toBe(0)
+    for (const text of obstacle.split(/;(?=\s+create trigger)/)) await target.query({ text, values: [] })
+    expect(await copy()).toMatchObject({ code: 2, stderr: expect.stringMatching(says) })
+    expect(await titles()).toEqual(['Emma', 'Ulysses'])
+  })
+
   test('replaces the rows that migrations created, and reports it', async () => {
     await target.query({ text: 'drop table books, snippetctl_migrations', values: [] })
     expect(await copy()).toMatchObject({
