@@ -264,7 +264,7 @@ async function copyCounters(from: Connection, to: Connection, { model, columns }
 
 const OTHERS = `
   select c.oid::regclass::text from pg_class c join pg_namespace n on n.oid = c.relnamespace
-  where c.relkind = 'r' and n.nspname !~ '^pg_' and n.nspname <> 'information_schema' and c.relname !~ '^snippetctl_migrations'
+  where c.relkind in ('r', 'p') and not c.relispartition and n.nspname !~ '^pg_' and n.nspname <> 'information_schema' and c.relname !~ '^snippetctl_migrations'
   and c.oid <> all (select to_regclass(t) from json_array_elements_text($1) t) order by 1`
 
 async function othersOf(from: Connection, models: readonly ModelSpec[]): Promise<readonly string[]> {

@@ -138,6 +138,46 @@ onServer('db copy of texts as keys', () => {
   })
 })
 
+const READINGS = `version: 1
+models:
+  reading:
+    table: readings
+    managed: false
+    fields:
+      year: { type: integer, primary_key: true }
+      value: { type: integer }
+resources:
+  reading: { model: reading, path: /readings/ }
+`
+
+onServer('db copy of partitioned tables', () => {
+  test('copies those of models, and reports those without a model once', async () => {
+    const target = await openTestDatabase()
+    const project = await makeProject({ 'resources.yaml': READINGS })
+    const partitioned = (name: string) =>
+      `create table ${name} (year integer primary key, value integer not null) partition by range (year);
+       create table ${name}_2026 partition of ${name} for values from (2026) to (2027)`
+    await onProjectDatabase(project, undefined, (source) =>
+      runSql(
+        source,
+        `${partitioned('readings')}; ${partitioned('notes')};
+         insert into readings values (2026, 5); insert into notes values (2026, 6)`,
+      ),
+    )
+    for (const text of partitioned('readings').split(';')) await target.query({ text, values: [] })
+    const { code, stderr } = await runInHost(['db', 'copy', '--to', target.url ?? ''], { cwd: project.folder })
+    expect({ code, stderr }).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(
+        /copied 1 row of 1 table .*\nwarning: not copied, because no model has them: notes\n/,
+      ),
+    })
+    expect((await target.query({ text: 'select value::text from readings', values: [] })).rows).toEqual([['5']])
+    await project.remove()
+    await target.close()
+  })
+})
+
 /** Books with values that differ whenever the migration is run. */
 const STAMPED = BOOKS.replace(
   'max: 100 }',
