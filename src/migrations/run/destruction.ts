@@ -175,6 +175,7 @@ function openLedger(current: string): Ledger {
     rename(from, to) {
       const was = before(from)
       if (fresh.has(keyOf(from))) fresh.add(keyOf(to))
+      else fresh.delete(keyOf(to))
       names.set(keyOf(to), was)
       return []
     },

@@ -52,6 +52,11 @@ describe('data loss in a migration', () => {
     ],
     ["do $$ begin -- it's time\n delete from books where id = '1'; end $$;", 'books', /deletes from the table books/],
     ['alter table books rename size to pages; alter table books drop pages;', 'books.pages', /drops .* books\.pages/],
+    [
+      'create table new (id int); drop table new; alter table books rename to new; delete from new;',
+      'new',
+      /deletes from the table new: 2/,
+    ],
     ["do $$ begin execute 'alter table books drop si' || 'ze'; end $$;", 'books.size', /drops the column books\.size$/],
     ['create schema s; alter table books set schema s; drop schema s cascade;', 'books', /drops the table books$/],
   ])('must be named: %s', async (sql, object, says) => {
