@@ -6,8 +6,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { naming, removeAtExit, targetOf } from '../../src/internal.js'
 
 /**
- * A file that is written next to its final path and renamed, so that it is never incomplete. Only its owner can read it. Pipes and
- * devices are written to directly.
+ * A file that is written in pieces next to its final path and then renamed, so that it is never incomplete. Unlike the files of `writeWhole`, only its
+ * owner can read it, and no incomplete file stays after Ctrl-C. Pipes and devices are written to directly.
  */
 export interface WholeFile {
   write(data: string | Uint8Array): Promise<void>

@@ -83,9 +83,9 @@ async function verify(token: string, { auth, jwt, keys }: Verifying): Promise<JW
   } catch (error) {
     const isUnknown = error instanceof errors.JWKSNoMatchingKey
     // The issuer may have put another key under the same identifier.
-    const isOther =
+    const isOtherKey =
       error instanceof errors.JWSSignatureVerificationFailed || error instanceof errors.JWKSMultipleMatchingKeys
-    if (!isUnknown && !isOther) return reject(error)
+    if (!isUnknown && !isOtherKey) return reject(error)
     const newer = await keys.newer().catch((cause: unknown) => (isUnknown ? Promise.reject(cause as Error) : undefined))
     return newer === undefined ? reject(error) : verifyBy(newer).catch(reject)
   }

@@ -5,7 +5,7 @@ function isCompared({ comparisons }: FieldType): boolean {
   return comparisons.includes('equality')
 }
 
-const MADE_FOR: Readonly<Record<IndexMethod, (type: FieldType) => boolean>> = {
+const SUPPORTS: Readonly<Record<IndexMethod, (type: FieldType) => boolean>> = {
   btree: () => true,
   hash: isCompared,
   brin: ({ orderable }) => orderable,
@@ -13,9 +13,9 @@ const MADE_FOR: Readonly<Record<IndexMethod, (type: FieldType) => boolean>> = {
   gist: ({ readOnly }) => readOnly === true,
 }
 
-/** Whether an index of a kind can have a field. */
-export function canHave(method: IndexMethod, type: FieldType): boolean {
-  return MADE_FOR[method](type)
+/** Whether indexes of a kind may have fields of a type. */
+export function supportsType(method: IndexMethod, type: FieldType): boolean {
+  return SUPPORTS[method](type)
 }
 
 /** The values that indexes of each kind are for. */

@@ -122,7 +122,7 @@ export function explaining(
  */
 function meaningOfNull(cause: DriverError, constraintErrors: ConstraintErrors | undefined): Meaning | undefined {
   if (cause.code !== NOT_NULL || constraintErrors === undefined) return undefined
-  if (constraintErrors.isOther(String(cause.table))) return rejected
+  if (constraintErrors.isOfOtherModel(String(cause.table))) return rejected
   return constraintErrors.required.has(String(cause.column)) ? undefined : mismatch
 }
 

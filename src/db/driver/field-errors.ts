@@ -17,7 +17,7 @@ export interface ConstraintErrors {
   /** Without its schema, as the server names it. */
   readonly table: string
   /** Whether a table, named without its schema, belongs to another model. */
-  isOther(table: string): boolean
+  isOfOtherModel(table: string): boolean
   /** Configured messages by constraint name: constraints of the table, and foreign keys that refer to it. */
   readonly messages: ReadonlyMap<string, string>
   /** Errors of the declared fields, by constraint name. The name is never shown to clients. */
@@ -54,7 +54,7 @@ export function messageOf(
   constraintErrors: ConstraintErrors,
 ): string | undefined {
   const message = constraintErrors.messages.get(String(constraint))
-  return !constraintErrors.isOther(String(table)) || STILL_REFERRED_TO.has(code) ? message : undefined
+  return !constraintErrors.isOfOtherModel(String(table)) || STILL_REFERRED_TO.has(code) ? message : undefined
 }
 
 /** Returns errors for the fields that caused the rejection; empty if the server does not name them. */
@@ -67,7 +67,7 @@ export function errorsOf(cause: DriverError, constraintErrors: ConstraintErrors)
 function foundErrors(cause: DriverError, constraintErrors: ConstraintErrors): readonly FieldError[] {
   const name = String(cause.constraint)
   if (cause.code === NOT_NULL) {
-    if (constraintErrors.isOther(String(cause.table))) return []
+    if (constraintErrors.isOfOtherModel(String(cause.table))) return []
     const error = constraintErrors.required.get(String(cause.column))
     return error ? [error] : []
   }

@@ -68,7 +68,7 @@ export function constraintErrorsOf(
   const tooLong = (long: readonly FieldSpec[]) => tooLongErrors(long.filter((field) => !isHidden(field)))
   return {
     table: own,
-    isOther: (name) => name !== own && tables.has(name),
+    isOfOtherModel: (name) => name !== own && tables.has(name),
     messages: new Map(Object.entries(model.messages)),
     constraints: new Map(
       [...constraintFields(model)].map(([name, { fields: guarded, kind, message }]) => [

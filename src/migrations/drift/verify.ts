@@ -68,11 +68,11 @@ export async function differencesFromLater(spec: AppSpec, database: Connection):
 }
 
 async function differencesOf(spec: AppSpec, database: Connection): Promise<readonly Difference[]> {
-  return withoutIdleObstacles(spec, await findLacks(tablesOf(spec), database))
+  return withoutHarmlessObstacles(spec, await findLacks(tablesOf(spec), database))
 }
 
 /** Leaves out differences that stop new rows where no resource creates any. */
-function withoutIdleObstacles(spec: AppSpec, differences: readonly Difference[]): readonly Difference[] {
+function withoutHarmlessObstacles(spec: AppSpec, differences: readonly Difference[]): readonly Difference[] {
   const grown = new Set(
     spec.resources.filter(({ operations }) => operations.includes('create')).map(({ model }) => model.table),
   )
@@ -129,7 +129,7 @@ export async function readLacks(spec: AppSpec, database: Connection): Promise<Ot
     return tableDifferences(table, there, server, !isView)
   })
   return {
-    lacks: withoutIdleObstacles(spec, lacks),
+    lacks: withoutHarmlessObstacles(spec, lacks),
     keyed: new Set(used.filter(({ name }) => isKeyed(name, tables.get(name))).map(({ name }) => name)),
   }
 }
@@ -208,16 +208,16 @@ function tableDifferences(
       const subject = `column ${table}.${column.name}`
       if (!found) return [difference(`${subject} is missing`, true)]
       const type = typeIn(server, column, found)
-      const isOther = kindOf(type) !== kindOf(found.type) && !column.serves(found)
+      const isOtherKind = kindOf(type) !== kindOf(found.type) && !column.serves(found)
       const texts = [
         ...columnDifferences(column, found, server),
         ...(wanted.managed ? orderDifferences(column, found, server) : equalityDifferences(column, found)),
       ]
       // Reports only the type, to avoid several differences for one column.
       const wider = texts.length === 1 && isWider(found.type, type)
-      const reported = all || isOther ? texts : []
+      const reported = all || isOtherKind ? texts : []
       return reported.map(({ aspect, text }) => ({
-        ...difference(`${subject} ${text}`, isOther, wider),
+        ...difference(`${subject} ${text}`, isOtherKind, wider),
         column: { name: column.name, aspect },
       }))
     }),

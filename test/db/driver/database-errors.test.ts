@@ -92,7 +92,7 @@ test.each([
 const UNGUARDED: ConstraintErrors = {
   messages: new Map(),
   table: 'books',
-  isOther: () => false,
+  isOfOtherModel: () => false,
   constraints: new Map(),
   columns: () => [],
   oversized: new Map(),

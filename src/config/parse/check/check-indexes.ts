@@ -1,7 +1,7 @@
 import type { Json } from '../../../foundation/json.js'
 import { iexact } from '../../../lookups/iexact.js'
 import { lookupsOfType, splitParameter } from '../../../lookups/index.js'
-import { canHave, PURPOSE } from '../../indexes/index-methods.js'
+import { PURPOSE, supportsType } from '../../indexes/index-methods.js'
 import { type IndexMapping, type IndexYaml, itemsOf, membersOf } from '../../schema/yaml-shape.js'
 import { describe, show } from '../../words.js'
 import { findValue, type Path } from '../../yaml/located.js'
@@ -81,7 +81,7 @@ function checkMapping(model: ModelDraft, index: IndexMapping, { at, ...context }
     const message = 'an index of the kind `hash` has one field'
     report.add({ ...place, code: 'SC304', message, help: ['declare one for each field, or remove `using`'] })
   } else {
-    const wrong = typed.find(({ type }) => !canHave(using, type))
+    const wrong = typed.find(({ type }) => !supportsType(using, type))
     if (wrong) {
       const message = `an index of the kind \`${using}\` cannot have ${show(wrong.name)}, which is of the type \`${wrong.type.name}\``
       report.add({ ...place, code: 'SC315', message, help: [`\`${using}\` is for ${PURPOSE[using]}`] })

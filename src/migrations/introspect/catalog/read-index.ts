@@ -1,4 +1,4 @@
-import { canHave } from '../../../config/indexes/index-methods.js'
+import { supportsType } from '../../../config/indexes/index-methods.js'
 import { INDEX_METHODS, type IndexMethod, MAX_CONDITIONS } from '../../../config/model-spec.js'
 import type { FieldType } from '../../../fields/field-type.js'
 import { fieldType } from '../../../fields/index.js'
@@ -93,7 +93,7 @@ function readSpecialIndex(
 
 function fits(using: IndexMethod, field: IndexedField): boolean {
   const type = typeOf(field)
-  return type !== undefined && canHave(using, type)
+  return type !== undefined && supportsType(using, type)
 }
 
 function isText(field: IndexedField): boolean {
