@@ -72,7 +72,13 @@ function compileProfile(
   const readings = new Map<string, Reading>()
   for (const { model } of all) {
     const exposing = all.filter(({ model: { table }, mounted }) => table === model.table && mounted === undefined)
-    readings.set(model.table, readingOf(exposing.flatMap((spec) => grantsFor(grants(spec), 'retrieve'))))
+    readings.set(
+      model.table,
+      readingOf(
+        model,
+        exposing.flatMap((spec) => grantsFor(grants(spec), 'retrieve')),
+      ),
+    )
   }
   const readingAt = (table: string): Reading => readings.get(table) ?? NOTHING
   const applicable: Applicable = {

@@ -41,8 +41,8 @@ export function restrict(
   change: Operation,
 ): Restricted {
   const access: ResourceAccess = {
-    list: readingOf(grantsFor(grants, 'list')),
-    retrieve: readingOf(grantsFor(grants, 'retrieve')),
+    list: readingOf(spec.model, grantsFor(grants, 'list')),
+    retrieve: readingOf(spec.model, grantsFor(grants, 'retrieve')),
     create: grantsFor(grants, 'create'),
     change: grantsFor(grants, change),
     destroy: grantsFor(grants, 'destroy'),
@@ -111,7 +111,7 @@ function restrictExpansion(
 ): ExpansionSpec | undefined {
   if (!expansion.relation.parts.every(({ field }) => isShown(field.name))) return undefined
   const spec = applicable.resource(expansion.resource)
-  const reading = readingOf(spec ? grantsFor(applicable.grants(spec), 'retrieve') : [])
+  const reading = readingOf(expansion.model, spec ? grantsFor(applicable.grants(spec), 'retrieve') : [])
   if (reading.parts.length === 0) return undefined
   const showsRelated = (name: string) => showsAlways(reading, name)
   return {

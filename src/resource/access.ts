@@ -1,4 +1,14 @@
-import type { FieldSpec, GrantSpec, ModelRelation, Rule, RuleCondition, RuleValue, UserSpec } from '../config/spec.js'
+import type {
+  FieldSpec,
+  GrantSpec,
+  ModelRelation,
+  ModelSpec,
+  Rule,
+  RuleCondition,
+  RuleValue,
+  UserSpec,
+} from '../config/spec.js'
+import { isShown } from '../config/model-spec.js'
 import type { Json } from '../foundation/json.js'
 import type { Row } from './plan.js'
 import { isStorable } from '../fields/spelling/formats.js'
@@ -42,13 +52,15 @@ export interface ReadingPart {
   readonly rows: Rule | undefined
 }
 
-/** Joins grants that show the same fields. */
-export function readingOf(grants: readonly GrantSpec[]): Reading {
+/** Joins grants that show the same fields. What may only be written is not shown, whatever a grant names. */
+export function readingOf({ fields: all }: ModelSpec, grants: readonly GrantSpec[]): Reading {
+  const hidden = new Set(all.filter((field) => !isShown(field)).map(({ name }) => name))
   const parts = new Map<string, ReadingPart>()
   for (const { fields, rows } of grants) {
-    const key = fields.toSorted().join()
+    const shown = fields.filter((name) => !hidden.has(name)).toSorted()
+    const key = shown.join()
     const other = parts.get(key)
-    parts.set(key, { fields: new Set(fields), rows: other ? eitherRule(other.rows, rows) : rows })
+    parts.set(key, { fields: new Set(shown), rows: other ? eitherRule(other.rows, rows) : rows })
   }
   return { parts: [...parts.values()] }
 }

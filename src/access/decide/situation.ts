@@ -94,7 +94,8 @@ export function findRecord({ resource: { model }, known }: Situation, id: readon
 
 /** Whether a grant of a reading operation shows a field to the caller. */
 export function showsSome({ resource, caller }: Situation, operation: Operation, field: string): boolean {
-  return grantsOf(resource, operation, caller).some(({ fields }) => fields.includes(field))
+  const isShown = resource.shown.some(({ name }) => name === field)
+  return isShown && grantsOf(resource, operation, caller).some(({ fields }) => fields.includes(field))
 }
 
 /** The part of a record that the grants of a reading operation show together; undefined if none covers the record. */

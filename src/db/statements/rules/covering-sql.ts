@@ -7,6 +7,7 @@ import type { Row } from '../../../resource/plan.js'
 import type { Granted } from './bounds.js'
 import type { Covering } from './granted-writes.js'
 import { replacing } from '../columns.js'
+import { mergedInto } from '../merge-patch.js'
 import type { Parameters } from '../parameters.js'
 import { type Asking, callerKeySql, ruleSql } from './rules.js'
 import { failUnless } from './scope.js'
@@ -64,12 +65,21 @@ export function coversAny(grant: GrantSpec, kind: 'create' | 'change'): boolean 
   )
 }
 
-/** The condition that a change leaves a field as it is, and the record shows the field: a hidden value could be guessed. */
+/**
+ * The condition that a change leaves a field as it is, and the record shows the field: a hidden value could be guessed. Values are compared by their
+ * texts, because different ones can be equal: intervals of a month and of 30 days, or texts in a column that ignores case.
+ */
 export function unchangedBy({ table }: Pick<ModelSpec, 'table'>, field: FieldSpec, row: Row, asking: Writing): string {
-  // The result of merging a patch is not known before.
-  if (row[field.name] instanceof JsonMergePatch) return 'false'
   const owner = tableAlias(table)
-  const same = `${owner}.${identifier(field.column)} is not distinct from ${changedSql({ table }, field, row, asking)}`
+  const stored = `${owner}.${identifier(field.column)}`
+  const value = row[field.name]
+  const changed =
+    value instanceof JsonMergePatch
+      ? mergedInto(stored, value, (part) => asking.params.add(part))
+      : changedSql({ table }, field, row, asking)
+  // A value gets the type of the column.
+  const given = `case when false then ${stored} else ${changed} end`
+  const same = `${stored}::text collate "C" is not distinct from (${given})::text collate "C"`
   const seen = seenRule(asking.access, field.name)
   return seen === undefined ? same : `(${same} and ${ruleSql(seen, owner, asking)})`
 }
