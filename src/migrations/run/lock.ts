@@ -17,9 +17,13 @@ const WITHIN = {
   statement_timeout: '0',
   transaction_timeout: '0',
   idle_in_transaction_session_timeout: '0',
-  // A pending lock blocks every later statement on the table.
-  lock_timeout: '1s',
 }
+
+/**
+ * Limits how long a statement waits for a lock, because a pending lock blocks every later statement on the table. PostgreSQL cancels an autovacuum only
+ * for sessions that have waited for `deadlock_timeout`, so it must be longer.
+ */
+const LIMIT_WAITS = `select set_config('lock_timeout', greatest(1000, setting::int + 500)::text, $1) from pg_settings where name = 'deadlock_timeout'`
 
 /** Lets the server end the transaction of a killed migrator even while a statement runs. Servers on some platforms reject it. */
 const CHECKED = { client_connection_check_interval: '500ms' }
@@ -41,7 +45,7 @@ export interface MigratingSession extends Session {
 
 /**
  * Runs `work` in a transaction as the only migrator of the database. The lock belongs to the transaction, so it is released even if the process
- * is killed. Work that waits a second for a table lock is rolled back, and tried again after a pause in which others get their turn.
+ * is killed. Work that waits for a table lock longer than a second is rolled back, and tried again after a pause in which others get their turn.
  * @throws MigrationError if the database is read-only or another migrator works for more than 60 s, and the errors of `work`
  */
 export function asOnlyMigrator<T>(
@@ -55,6 +59,7 @@ export function asOnlyMigrator<T>(
       await rejectReadOnly(session)
       await takeLock(session, 'pg_try_advisory_xact_lock')
       await applySettings(session, WITHIN)
+      await session.query({ text: LIMIT_WAITS, values: ['true'] })
       await attempt(session, () => applySettings(session, CHECKED))
       await watch.follow(session)
       return work({ ...session, restoreSettings: () => restore(session, before) })
@@ -88,9 +93,9 @@ function withBlockers(error: unknown, blockers: readonly Blocker[]): unknown {
   )
 }
 
-/** Runs a statement outside a transaction, which blocks others for a second at most while it waits for its lock. */
+/** Runs a statement outside a transaction, which blocks others for little more than a second while it waits for its lock. */
 export async function withLockTimeout(connection: Connection, watch: Watch, work: () => Promise<void>): Promise<void> {
-  await applySettings(connection, { lock_timeout: WITHIN.lock_timeout }, 'session')
+  await connection.query({ text: LIMIT_WAITS, values: ['false'] })
   await tryAgain(watch, work)
   await applySettings(connection, { lock_timeout: OUTSIDE.lock_timeout }, 'session')
 }

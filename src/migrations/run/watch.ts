@@ -39,7 +39,7 @@ export interface Watch {
 const INTERVAL_MS = 200
 
 const OBSERVED = `
-  select a.pid::text, a.application_name, a.state, extract(epoch from now() - a.query_start)::int::text, null, null, null
+  select a.pid::text, coalesce(nullif(a.application_name, ''), nullif(a.backend_type, 'client backend')), a.state, extract(epoch from now() - a.query_start)::int::text, null, null, null
   from pg_stat_activity a where a.pid = any(pg_blocking_pids($1::int))
   union all
   select null, null, null, null, command, phase,

@@ -98,6 +98,13 @@ describe('up', () => {
     expect(await tablesOf(database)).toEqual(['books'])
   })
 
+  test('waits for a lock until PostgreSQL has cancelled an autovacuum that holds it', async () => {
+    const waits = `current_setting('lock_timeout')::interval - current_setting('deadlock_timeout')::interval`
+    const folder = await makeFolder({ '0001_waits.sql': `-- up\ncreate table waits as select ${waits} as longer;\n` })
+    await migrateUp(database, folder.path)
+    expect(await cells('select longer::text from waits')).toEqual(['00:00:00.5'])
+  })
+
   test('writes nothing if there is nothing to apply', async () => {
     const folder = await makeFolder()
     expect(await migrateUp(database, folder.path)).toEqual([])
