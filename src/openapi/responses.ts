@@ -51,7 +51,7 @@ export const HEADERS: Readonly<Record<string, ValueDescription>> = {
   ETag: {
     description: 'The version of the record, for `If-Match` and `If-None-Match` (RFC 9110).',
     required: true,
-    schema: { type: 'string', pattern: '^"[A-Za-z0-9_-]{43}(-(br|gzip))?"$' },
+    schema: { type: 'string', pattern: '^"[A-Za-z0-9_-]{43}(-[A-Za-z0-9_-]{22})?(-(br|gzip))?"$' },
   },
   Accept: { description: 'The media types for replacing a record.', schema: { type: 'string' } },
   'Accept-Post': { description: 'The media types for creating a record.', schema: { type: 'string' } },

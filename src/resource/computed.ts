@@ -50,10 +50,19 @@ export function compileComputation(
 
 const MAX_SHOWN_LENGTH = 100
 
-/** Returns a function that extracts the stored part of a document, which its entity tag is computed from. */
-export function compileStored([first]: readonly ComputedSpec[]): (document: string) => string {
-  if (first === undefined) return (document) => document
+/** A document without its computed fields, and the text of these fields, which is empty without any. */
+export interface DocumentParts {
+  readonly stored: string
+  readonly computed: string
+}
+
+/** Returns a function that splits documents at the first computed field. */
+export function compileSplit([first]: readonly ComputedSpec[]): (document: string) => DocumentParts {
+  if (first === undefined) return (document) => ({ stored: document, computed: '' })
   // Quotes inside JSON strings are escaped, and computed fields come last and are not objects, so this text is unambiguous.
   const start = `,${JSON.stringify(first.field.name)}:`
-  return (document) => `${document.slice(0, document.lastIndexOf(start))}}`
+  return (document) => {
+    const at = document.lastIndexOf(start)
+    return { stored: `${document.slice(0, at)}}`, computed: document.slice(at) }
+  }
 }

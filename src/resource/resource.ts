@@ -7,7 +7,7 @@ import type { JsonBody } from '../foundation/json-body.js'
 import { acceptsLink, detailName, type Links } from './bodies/links.js'
 import { type BodyMode, compileBody, invalid } from './bodies/body.js'
 import { bodyLimit } from './bodies/body-limit.js'
-import { compileStored } from './computed.js'
+import { compileSplit, type DocumentParts } from './computed.js'
 import { compileDialectList } from './lists/dialect-list.js'
 import { compileExport, compileList, type ListRequest } from './lists/list.js'
 import type { ResourceAccess } from './access.js'
@@ -54,8 +54,8 @@ export interface Resource<Name extends string = string> {
    * @throws Problem `invalid_query` naming the parameter and the allowed values
    */
   parseSelection(search: string): Selection | undefined
-  /** The stored part of a document without computed fields; the entity tag is computed from it. */
-  storedPart(document: string): string
+  /** The stored and the computed part of a document; its entity tag has a hash of each. */
+  split(document: string): DocumentParts
   /** Whether clients may select parts of a record. */
   readonly selectable: boolean
   /**
@@ -126,7 +126,7 @@ export function compileResource(spec: ResourceSpec, links: Links, compile: Compi
     parseList: (asked: string | ListParameters) => readList(typeof asked === 'string' ? asked : formatQuery(asked)),
     parseExport: compileExport(spec, linked.readLink),
     parseSelection: readSelection ?? (() => undefined),
-    storedPart: compileStored(spec.computed),
+    split: compileSplit(spec.computed),
     selectable: readSelection !== undefined,
     parseBody: view
       ? compileBodies(view, ignored, readLink, compile)

@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto'
 import { Problem } from '../../foundation/problem.js'
+import type { DocumentParts } from '../../resource/computed.js'
 import type { Precondition } from '../../resource/plan.js'
-import { acceptedCodings, codedTag } from './negotiation.js'
+import { acceptedCodings, codedTag, CODINGS, type Coding } from './negotiation.js'
 import type { Context, Reply } from '../route.js'
 
 type Headers = Context['headers']
@@ -11,8 +12,8 @@ type Headers = Context['headers']
  * blanks after a tag belong to its group, because two adjacent runs of blanks would take quadratic time.
  */
 const ELEMENT = /[ \t]*(?:(W\/)?"([!#-~\x80-\xff]*)"[ \t]*)?(,|$)/y
-/** SHA-256 in base64url, whose last character has two zero bits, and the coding in which the client has the record. */
-const OURS = /^([A-Za-z0-9_-]{42}[AEIMQUYcgkosw048])(?:-(?:br|gzip))?$/
+/** SHA-256 in base64url, whose last character has two zero bits, the hash of the computed fields, and the coding in which the client has the record. */
+const OURS = /^([A-Za-z0-9_-]{42}[AEIMQUYcgkosw048])(?:-[A-Za-z0-9_-]{22})?(?:-(?:br|gzip))?$/
 
 interface Tag {
   readonly weak: boolean
@@ -25,12 +26,21 @@ export function entityTag(document: string): string {
 }
 
 /**
+ * Returns the strong entity tag of a record. Writes compare only the hash of the stored fields, but the representation also changes with fields that
+ * are hidden and computed from.
+ */
+export function recordTag({ stored, computed }: DocumentParts): string {
+  const tag = entityTag(stored)
+  return computed === '' ? tag : `${tag.slice(0, -1)}-${hash('sha256', computed, 'base64url').slice(0, 22)}"`
+}
+
+/**
  * Returns the document with its tag; only the tag, as 304, if the client has the document already.
  * @throws Problem `malformed_request` for a malformed `If-Match`, `precondition_failed` if it does not list the tag (RFC 9110, 13.1.1)
  */
 export function taggedReply({ headers }: Pick<Context, 'headers'>, document: string, tag: string): Reply {
   const match = headers['if-match']
-  if (match !== undefined && !isMet(precondition('If-Match', String(match), true), tag)) {
+  if (match !== undefined && !isMatched(requiredTags('If-Match', String(match)), tag)) {
     throw new Problem('precondition_failed', 'the record no longer has the version in If-Match')
   }
   const known = knownTag(headers, tag)
@@ -42,8 +52,18 @@ export function taggedReply({ headers }: Pick<Context, 'headers'>, document: str
 /** The tag in `If-None-Match` of a representation that the client has and accepts: without a coding, or in an accepted one. */
 function knownTag(headers: Headers, tag: string): string | undefined {
   if (headers['if-none-match'] === undefined) return undefined
-  const coded = acceptedCodings({ headers }).map((coding) => codedTag(tag, coding))
-  return [tag, ...coded].find((each) => isKnown(headers, each))
+  return inCodings(tag, acceptedCodings({ headers })).find((each) => isKnown(headers, each))
+}
+
+/** Whether `If-Match` is met by this tag in any coding. It never matches a weak tag (RFC 9110, 13.1.1). */
+function isMatched(tags: readonly Tag[] | 'any', tag: string): boolean {
+  if (tags === 'any') return true
+  const own = inCodings(tag, CODINGS)
+  return tags.some(({ weak, content }) => !weak && own.includes(`"${content}"`))
+}
+
+function inCodings(tag: string, codings: readonly Coding[]): readonly string[] {
+  return [tag, ...codings.map((coding) => codedTag(tag, coding))]
 }
 
 /** Whether `If-None-Match` is `*` or lists this tag. */
@@ -71,18 +91,17 @@ export function readPreconditions(headers: Headers, required: boolean): readonly
 }
 
 function precondition(name: string, value: string, wanted: boolean): Precondition {
-  const tags = readTags(value)
+  const tags = requiredTags(name, value)
   if (tags === 'any') return { tags, wanted }
-  if (tags === undefined) {
-    throw new Problem('malformed_request', `${name} must be \`*\` or a list of entity tags, each in double quotes`)
-  }
   // If-Match never matches a weak tag (RFC 9110, 13.1.1), and a tag that we did not make matches no record.
   const hashes = tags.flatMap(({ weak, content }) => (wanted && weak ? [] : (OURS.exec(content)?.[1] ?? [])))
   return { tags: hashes.map(toHex), wanted }
 }
 
-function isMet({ tags, wanted }: Precondition, tag: string): boolean {
-  return (tags === 'any' || tags.includes(toHex(tag.slice(1, -1)))) === wanted
+function requiredTags(name: string, value: string): readonly Tag[] | 'any' {
+  const tags = readTags(value)
+  if (tags !== undefined) return tags
+  throw new Problem('malformed_request', `${name} must be \`*\` or a list of entity tags, each in double quotes`)
 }
 
 function toHex(content: string): string {

@@ -2,7 +2,7 @@ import type { Stored } from '../../db/records/store.js'
 import { detailName } from '../../resource/bodies/links.js'
 import type { Row } from '../../resource/plan.js'
 import type { Resource } from '../../resource/resource.js'
-import { entityTag } from '../headers/entity-tags.js'
+import { recordTag } from '../headers/entity-tags.js'
 import type { Operation } from './operation.js'
 import { isHidden, policyOf } from './request.js'
 
@@ -25,7 +25,7 @@ export function create(resource: Resource): Operation<CreateInput, Stored<string
       const location = context.reverse(detail, resource.key.params(id))
       const at = location === undefined ? {} : { Location: location }
       if (isHidden(resource, item)) return { status: 201, headers: at }
-      return { status: 201, text: item, headers: { ETag: entityTag(resource.storedPart(item)), ...at } }
+      return { status: 201, text: item, headers: { ETag: recordTag(resource.split(item)), ...at } }
     },
   }
 }

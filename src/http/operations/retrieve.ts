@@ -1,6 +1,6 @@
 import type { Id, Selection } from '../../resource/plan.js'
 import type { Resource } from '../../resource/resource.js'
-import { entityTag, taggedReply } from '../headers/entity-tags.js'
+import { entityTag, recordTag, taggedReply } from '../headers/entity-tags.js'
 import type { Operation } from './operation.js'
 import { notFound, readId } from './request.js'
 
@@ -25,8 +25,8 @@ export function retrieve(resource: Resource): Operation<RetrieveInput, string | 
     reply(item, context, { selection }) {
       const text = item ?? notFound()
       // A partial record has its own tag, which preconditions never accept: writes apply to the whole record.
-      const tagged = selection === undefined ? resource.storedPart(text) : `${selection.key}\n${text}`
-      return taggedReply(context, text, entityTag(tagged))
+      const tag = selection === undefined ? recordTag(resource.split(text)) : entityTag(`${selection.key}\n${text}`)
+      return taggedReply(context, text, tag)
     },
   }
 }

@@ -1,7 +1,7 @@
 import type { Id, Precondition, Row } from '../../resource/plan.js'
 import type { BodyMode } from '../../resource/bodies/body.js'
 import type { Resource } from '../../resource/resource.js'
-import { entityTag } from '../headers/entity-tags.js'
+import { recordTag } from '../headers/entity-tags.js'
 import type { Method } from '../route.js'
 import type { Operation } from './operation.js'
 import { isHidden, notFound, policyOf, preconditions, readId } from './request.js'
@@ -49,7 +49,7 @@ function change(resource: Resource, { name, method, mode }: Form): Operation<Upd
     reply(item) {
       const text = item ?? notFound()
       if (isHidden(resource, text)) return { status: 204 }
-      return { status: 200, text, headers: { ETag: entityTag(resource.storedPart(text)) } }
+      return { status: 200, text, headers: { ETag: recordTag(resource.split(text)) } }
     },
   }
 }
