@@ -167,7 +167,8 @@ function wantedConstraints(model: ModelSpec): readonly WantedConstraint[] {
     ...fields.flatMap((field) => checksOf(table, field)),
     ...model.relations.flatMap((relation) => foreignKeyOf(table, relation)),
   ]
-  return [...new Map(all.map((constraint) => [constraint.name, constraint])).values()]
+  // Those of one name with different definitions are clashes.
+  return [...new Map(all.map((constraint) => [`${constraint.name} ${constraint.definition}`, constraint])).values()]
 }
 
 function primaryKeyOf(table: string, key: readonly FieldSpec[]): WantedConstraint {
@@ -223,23 +224,6 @@ export function createAll(tables: readonly WantedTable[]): readonly string[] {
     return statements
   })
   return [...created, ...lateForeignKeys(tables).map(({ table, constraint }) => addConstraint(table.name, constraint))]
-}
-
-/** Tables, keys and indexes share one namespace. Returns a sentence for each name that would be used twice. */
-export function nameClashes(tables: readonly WantedTable[]): readonly string[] {
-  const named = tables.flatMap(({ name, constraints, indexes }) => [
-    { name, owner: `table ${name}` },
-    ...constraints
-      .filter(({ kind }) => kind === 'primary_key' || kind === 'unique')
-      .map((constraint) => ({ name: constraint.name, owner: `a key of table ${name}` })),
-    ...indexes.map((index) => ({ name: index.name, owner: `an index of table ${name}` })),
-  ])
-  return named.flatMap(({ name, owner }, index) => {
-    const first = named.findIndex((other) => other.name === name)
-    return first === index
-      ? []
-      : [`${named[first]?.owner} and ${owner} would both be called ${name}: rename a table or a field`]
-  })
 }
 
 /** The foreign keys that tables created in this order cannot have from the start, because the target comes later. */

@@ -64,7 +64,8 @@ export function wantedIndexes(
       method: undefined,
     })),
   ]
-  return [...new Map(named.map((index) => [index.name, index])).values()]
+  // Those of one name with different definitions are clashes.
+  return [...new Map(named.map((index) => [`${index.name} ${indexDefinition(index)}`, index])).values()]
 }
 
 export function createIndex(table: { readonly name: string }, index: WantedIndex): string {

@@ -136,11 +136,56 @@ drop table "authors";
     expect(names.filter((name) => name.length > 63)).toEqual([])
     const clash = { ...book(), other: { table: 'books_pkey', fields: { id: ID } } }
     expect(await failureOf(plan(clash, folder.path))).toBe(
-      'a key of table books and table books_pkey would both be called books_pkey: rename a table or a field',
+      'the key (id) of table books and table books_pkey would both be called books_pkey: rename a table or a field',
     )
     const indexed = { ...book({}, [['title', 'id']]), other: { table: 'books_title_id_idx', fields: { id: ID } } }
     expect(await failureOf(plan(indexed, folder.path))).toBe(
-      'an index of table books and table books_title_id_idx would both be called books_title_id_idx: rename a table or a field',
+      'the index (title, id) of table books and table books_title_id_idx would both be called books_title_id_idx: rename a table or a field',
+    )
+  })
+
+  const INTEGER = { type: 'integer' }
+  const PAIRS = { x: INTEGER, y: INTEGER, x_y: INTEGER }
+
+  test.each<readonly [clash: string, fields: { readonly [name: string]: Json }, indexes: readonly Json[]]>([
+    [
+      'the key (x_y) of table books and the key (x, y) of table books would both be called books_x_y_key',
+      { ...PAIRS, x_y: { ...INTEGER, unique: true } },
+      [{ fields: ['x', 'y'], unique: true }],
+    ],
+    [
+      'the index (x, y) of table books and the index (x_y) of table books would both be called books_x_y_idx',
+      PAIRS,
+      [['x', 'y'], ['x_y']],
+    ],
+    [
+      'the index (x) of table books and the index (x) of table books would both be called books_x_y_gt_5_key',
+      PAIRS,
+      [5, -5].map((y) => ({ fields: ['x'], unique: true, where: { y__gt: y } })),
+    ],
+  ])('makes no part silently whose name another part has: %s', async (clash, fields, indexes) => {
+    const { path } = await makeFolder()
+    expect(await failureOf(plan(book(fields, indexes), path))).toBe(`${clash}: rename a table or a field`)
+  })
+
+  test('makes no foreign key silently whose name another one has', async () => {
+    const { path } = await makeFolder()
+    const place = {
+      table: 'places',
+      fields: { id: ID, x: INTEGER, y: INTEGER },
+      indexes: [{ fields: ['x', 'y'], unique: true }],
+    }
+    const models = {
+      place,
+      visit: {
+        table: 'visits',
+        fields: { id: ID, x: INTEGER, y: INTEGER, near: { type: 'belongs_to', model: 'place', column: 'x_y' } },
+        relations: { at: { model: 'place', fields: ['x', 'y'], references: ['x', 'y'] } },
+      },
+    }
+    expect(await failureOf(plan(models, path))).toBe(
+      'the index (x_y) of table visits and the index (x, y) of table visits would both be called visits_x_y_idx: rename a table or a field\n' +
+        'the foreign key (x_y) of table visits and the foreign key (x, y) of table visits would both be called visits_x_y_fkey: rename a table or a field',
     )
   })
 

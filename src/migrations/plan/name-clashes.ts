@@ -1,0 +1,46 @@
+import type { WantedConstraint, WantedTable } from './sql.js'
+
+interface Named {
+  readonly name: string
+  readonly owner: string
+}
+
+const KINDS: Readonly<Record<WantedConstraint['kind'], string>> = {
+  primary_key: 'key',
+  unique: 'key',
+  foreign_key: 'foreign key',
+  check: 'check',
+}
+
+/**
+ * Returns a sentence for each name that two parts of the schema would have: names join the names of columns, so different ones can become the same.
+ * Tables, keys and indexes share one namespace, and the other constraints of each table have one.
+ */
+export function nameClashes(tables: readonly WantedTable[]): readonly string[] {
+  const shared = tables.flatMap(({ name, constraints, indexes }): readonly Named[] => [
+    { name, owner: `table ${name}` },
+    ...constraints.filter(isKey).map((each) => named(KINDS[each.kind], each, name)),
+    ...indexes.map((each) => named('index', each, name)),
+  ])
+  const own = tables.map(({ name, constraints }) =>
+    constraints.filter((each) => !isKey(each)).map((each) => named(KINDS[each.kind], each, name)),
+  )
+  return [shared, ...own].flatMap(clashesAmong)
+}
+
+function isKey({ kind }: WantedConstraint): boolean {
+  return KINDS[kind] === 'key'
+}
+
+function named(kind: string, { name, columns }: Pick<WantedConstraint, 'name' | 'columns'>, table: string): Named {
+  return { name, owner: `the ${kind} (${columns.join(', ')}) of table ${table}` }
+}
+
+function clashesAmong(all: readonly Named[]): readonly string[] {
+  return all.flatMap(({ name, owner }, index) => {
+    const first = all.findIndex((other) => other.name === name)
+    return first === index
+      ? []
+      : [`${all[first]?.owner} and ${owner} would both be called ${name}: rename a table or a field`]
+  })
+}
