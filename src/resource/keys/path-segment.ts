@@ -9,7 +9,6 @@ export function encodeSegment(text: string): string | undefined {
 
 /** Decodes a segment; returns undefined if it is not spelled as `encodeSegment` does, so that each text has one spelling. */
 export function decodeSegment(segment: string): string | undefined {
-  if (!segment.includes('%')) return encodeSegment(segment) === segment ? segment : undefined
   try {
     const text = decodeURIComponent(segment)
     return encodeSegment(text) === segment ? text : undefined

@@ -41,7 +41,9 @@ export function checkIndexes(root: Json, model: ModelDraft, context: IndexContex
 
 /** What distinguishes indexes on the same fields. */
 function settingsOf({ ignore_case, where, using = 'btree' }: IndexMapping): readonly Json[] {
-  const conditions = Object.entries(where ?? {}).sort(([one], [other]) => (one < other ? -1 : 1))
+  const conditions = Object.entries(where ?? {})
+    .map((each) => JSON.stringify(each))
+    .sort()
   return ignore_case === true || using !== 'btree' || where !== undefined
     ? [ignore_case ?? false, using, conditions]
     : []
