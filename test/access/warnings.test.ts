@@ -18,7 +18,7 @@ const saidOf = async (
   await writeFile(
     file,
     `version: 1
-auth: { roles: { names: [member] }, claims: { tenant: { type: integer } } }
+auth: { roles: { names: [member, guest] }, claims: { tenant: { type: integer } } }
 models:
   task:
     table: tasks
@@ -71,9 +71,11 @@ test('a unique value that reveals hidden records is a warning', async () => {
 
 test('a deletion that reaches records of other resources is a warning', async () => {
   const grant = '{ to: member, may: destroy }'
-  expect(await saidOf(grant, { indexes: `[${MADE}]` })).toEqual([
+  const reach = [
     'SC412: deleting a `task` record also deletes its `note` records, which `member` may not delete (grant it `destroy` there, or write `on_delete: restrict` in the model `note`)',
-  ])
+  ]
+  expect(await saidOf(grant, { indexes: `[${MADE}]` })).toEqual(reach)
+  expect(await saidOf(grant, { indexes: `[${MADE}]`, note: '{ to: guest, may: destroy }' })).toEqual(reach)
   expect(await saidOf(grant, { indexes: `[${MADE}]`, note: '{ to: signed_in, may: destroy }' })).toEqual([])
 })
 

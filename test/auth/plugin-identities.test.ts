@@ -104,17 +104,23 @@ describe('`check` reports', () => {
   }
   const nobody = () => undefined
 
-  test.each([
-    [
-      'a name that is taken',
+  test.each<[what: string, yaml: string, register: Plugin, message: string]>([
+    ...['jwt', 'key', 'proxy', 'development'].map((name): [string, string, Plugin, string] => [
+      `the name \`${name}\`, which is taken`,
       YAML,
-      (app: Parameters<Plugin>[0]) => app.authenticate('jwt', nobody),
-      'already a way to sign in named `jwt`',
+      (app) => app.authenticate(name, nobody),
+      `already a way to sign in named \`${name}\``,
+    ]),
+    [
+      'a name that is given twice',
+      YAML,
+      (app) => ['session', 'session'].forEach((name) => app.authenticate(name, nobody)),
+      'already a way to sign in named `session`',
     ],
     [
       'a configuration without `auth`',
       YAML.replace(/auth:[^]*?plugins/, 'plugins').replace(/ {4}access:[^]*/, ''),
-      (app: Parameters<Plugin>[0]) => app.authenticate('session', nobody),
+      (app) => app.authenticate('session', nobody),
       "authenticate('session') needs `auth`",
     ],
   ])('%s', async (_what, yaml, registered, message) => {

@@ -149,6 +149,7 @@ describe('nothing is reported for', () => {
     ['an index that a filter on few values uses', '[[state, id]]', 'filterable: [state]'],
     ['an index that a filter on null uses', '[[pages]]', 'filterable: { pages: [isnull] }'],
     ['an index that a relation uses', '[[author, title]]', ''],
+    ['the table of stored responses, which is not in the file', '', 'idempotency: optional'],
     ['an index that must be unique', '[{ fields: [title, pages], unique: true }]', ''],
   ])('%s', async (_name, indexes, resource) => {
     expect(await warningsOf(config(indexes, resource))).toEqual([])

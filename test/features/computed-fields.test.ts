@@ -277,17 +277,21 @@ describe('an application', () => {
     await remove()
     return loaded.ok
       ? []
-      : loaded.diagnostics.map(({ code, message, range }) => `${range.start.line} ${code} ${message}`)
+      : loaded.diagnostics.map(
+          ({ code, message, range, help }) => `${range.start.line} ${code} ${[message, ...help].join('; ')}`,
+        )
   }
 
   test('does not start unless plugins compute each of them', async () => {
     const some: Plugin = (app) => app.compute('book', 'sheets', () => null)
+    const missing = (resource: string, field: string, from: string) =>
+      `SC355 no plugin computes \`${field}\` of \`${resource}\`; compute it in a plugin with \`app.compute('${resource}', '${field}', ({ ${from} }) => …)\``
     expect(await load(some)).toEqual([
-      '29 SC355 no plugin computes `full_title` of `book`',
-      '31 SC355 no plugin computes `letters` of `book`',
-      '35 SC355 no plugin computes `full_title` of `hooked`',
-      '41 SC355 no plugin computes `full_title` of `several`',
-      '43 SC355 no plugin computes `full_title` of `panel`',
+      `29 ${missing('book', 'full_title', 'title, id')}`,
+      `31 ${missing('book', 'letters', 'secret')}`,
+      `35 ${missing('hooked', 'full_title', 'title, id')}`,
+      `41 ${missing('several', 'full_title', 'title, id')}`,
+      `43 ${missing('panel', 'full_title', 'title, id')}`,
     ])
   })
 

@@ -16,6 +16,7 @@ models:
       email: { type: string, max: 80 }
       status: { type: string, max: 9 }
       deleted_at: { type: timestamp, nullable: true }
+      seen_at: { type: timestamp, nullable: true }
       tags: { type: array, items: { type: string, max: 9 }, max: 5 }
       marks: { type: array, items: { type: string, max: 9 }, max: 5 }
     indexes:
@@ -25,12 +26,14 @@ models:
       - { fields: [name], ignore_case: true }
       - { fields: [email], ignore_case: true, where: { status: open } }
       - { fields: [tags], using: gin }
+      - [seen_at, id]
 resources:
   person:
     model: person
     path: /people/
     filterable: { name: [exact, iexact], email: [exact, iexact], status: [exact, in], deleted_at: [isnull], tags: [has, overlaps], marks: [has, contains] }
-    orderable: [name]
+    orderable: [name, seen_at]
+    nulls: { seen_at: first }
 `
 
 let database: Database
@@ -69,6 +72,10 @@ test.each([
   ['email=x&deleted_at__isnull=false&status__in=open,done', false],
 ])('a partial index serves a list only if the list has its conditions: %s', async (query, served) => {
   expect(await adviceOf(query)).toMatchObject({ served })
+})
+
+test('an index serves an order with nulls first, because it is read in two parts', async () => {
+  expect(await adviceOf('ordering=seen_at')).toMatchObject({ served: true, fields: [] })
 })
 
 test.each([
