@@ -50,13 +50,16 @@ const plugin: Plugin = (app) => {
 interface Cut {
   readonly port: number
   now(): void
+  /** Keeps new connections waiting until the returned function is called. */
+  hold(): () => void
   close(): Promise<unknown>
 }
 
 async function startCut(url: string): Promise<Cut> {
   const { host, port } = new pg.Client({ connectionString: url })
   const sockets = new Set<Socket>()
-  const server = createServer((client) => {
+  let ready = Promise.resolve()
+  const accept = (client: Socket) => {
     const there = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host)
     for (const socket of [client, there]) {
       sockets.add(socket)
@@ -65,7 +68,8 @@ async function startCut(url: string): Promise<Cut> {
     }
     client.pipe(there)
     there.pipe(client)
-  })
+  }
+  const server = createServer((client) => void ready.then(() => accept(client)))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const now = () => {
@@ -76,7 +80,12 @@ async function startCut(url: string): Promise<Cut> {
     server.close()
     await once(server, 'close')
   }
-  return { port: (server.address() as AddressInfo).port, now, close }
+  const hold = () => {
+    let release = () => {}
+    ready = new Promise((resolve) => (release = resolve))
+    return release
+  }
+  return { port: (server.address() as AddressInfo).port, now, hold, close }
 }
 
 describeWithSessions('when the connection to the database breaks', () => {
@@ -85,14 +94,15 @@ describeWithSessions('when the connection to the database breaks', () => {
   let cut: Cut
   let database: Database
   let api: Api
+  const open = (pool: string) => {
+    const { username, pathname } = new URL(admin.url ?? '')
+    const url = `postgres://${username}@127.0.0.1:${cut.port}${pathname}`
+    return openDatabase({ url, directory: '' }, { DATABASE_POOL: pool })
+  }
   beforeAll(async () => {
     admin = await openTestDatabase()
     cut = await startCut(admin.url ?? '')
-    const { username, pathname } = new URL(admin.url ?? '')
-    database = await openDatabase(
-      { url: `postgres://${username}@127.0.0.1:${cut.port}${pathname}`, directory: '' },
-      { DATABASE_POOL: '2' },
-    )
+    database = await open('2')
     api = await startApi(CONFIG, { plugin, database })
     await sql(ddlOf(specOf(CONFIG)))
     naps = await createNaps(admin)
@@ -126,10 +136,10 @@ describeWithSessions('when the connection to the database breaks', () => {
   const asleep = `select 1 from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()`
   const committing = () => waitUntil(async () => (await sql(asleep)).rows.length > 0)
   // The change is visible once its transaction has no id any more, which is some time after its trigger has slept.
-  const open = `select 1 from pg_stat_activity where backend_xid is not null and datname = current_database()`
+  const changing = `select 1 from pg_stat_activity where backend_xid is not null and datname = current_database()`
   const committed = async () => {
     await naps.end()
-    await waitUntil(async () => (await sql(open)).rows.length === 0)
+    await waitUntil(async () => (await sql(changing)).rows.length === 0)
   }
   const UNKNOWN = [504, 'outcome-unknown', null]
   const UNDONE = [503, 'unavailable', '1']
@@ -181,5 +191,21 @@ describeWithSessions('when the connection to the database breaks', () => {
     afterCreate.mockImplementationOnce(() => cut.now())
     expect(await problemOf(await api.fetch('/api/two/', { method: 'POST' }))).toEqual(UNKNOWN)
     expect(await titles()).toEqual(['old', 'first'])
+  })
+
+  test('a change that was given up while its connection was made is not sent', async () => {
+    const release = cut.hold()
+    const single = await open('1')
+    const giving = new AbortController()
+    const late = "insert into books (title) values ('late')"
+    const asked = single.query({ text: late, values: [], signal: giving.signal })
+    const reason = new Error('too late')
+    giving.abort(reason)
+    await expect(asked).rejects.toBe(reason)
+    release()
+    // It uses the same connection, after the change would have.
+    await single.query({ text: 'select 1', values: [] })
+    expect(await titles()).toEqual(['old'])
+    await single.close()
   })
 })

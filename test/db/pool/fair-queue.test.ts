@@ -197,6 +197,16 @@ describe('work that waits', () => {
     expect(waitingOf({ resource: 'b' })).toBe(shareOfStatement(PLACES / 2))
   })
 
+  test('leaves no more room after work was given up that had its connection already', () => {
+    enterMany(16, {})
+    const givingUp = Array.from({ length: 40 }, (_, at) => enter(`given up ${at}`, { resource: 'a', name: 'x' }))
+    while (granted.size > 0) for (const work of [...granted.keys()]) leave(work)
+    for (const giveUp of givingUp) giveUp?.()
+    enterMany(16, {})
+    expect(waitingOf({ resource: 'a', name: 'x' })).toBe(858)
+    expect(waitingOf({ resource: 'a', name: 'y' })).toBe(142)
+  })
+
   test('may wait in a full queue if its resource has little of it, or if it follows other work', () => {
     enterMany(16, {})
     for (let at = 0; PLACES - queue.waiting() >= MIN_WAITING; at += 1) waitingOf({ resource: `a${at}` })

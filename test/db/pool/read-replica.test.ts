@@ -1,7 +1,8 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
-import type { Database } from '../../../src/db/database.js'
+import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals'
+import type { Database, Result, Statement } from '../../../src/db/database.js'
 import { openDatabase } from '../../../src/db/open.js'
 import { withReplica } from '../../../src/db/pool/replica.js'
+import { Problem } from '../../../src/foundation/problem.js'
 import { type Api, startApi } from '../../support/api.js'
 import type { Plugin } from '../../../src/index.js'
 import { PLUGGED } from '../../support/cli.js'
@@ -127,6 +128,75 @@ test('an overload does not reject the statements that measure the lag of the rep
   // The lag is measured again and again, so a slow machine may see several checks.
   for (const statement of replica.sent) expect(statement).toMatchObject({ name: 'replica_replayed', follows: true })
   await database.close()
+})
+
+describe('with a replica that is known to be current', () => {
+  const READ: Statement = { text: 'select 1', values: [], retry: true }
+  const MEASURES = ['replica_position', 'replica_replayed']
+  let asked: string[]
+  let answer: () => Promise<Result>
+  let database: Database
+
+  const server = (name: string): Database =>
+    ({
+      query: (statement: Statement) => {
+        asked.push(`${name} ${statement.name ?? statement.text}`)
+        return MEASURES.includes(statement.name ?? '') ? { rows: [['t']] } : answer()
+      },
+      close: async () => undefined,
+    }) as unknown as Database
+
+  const start = async (bound: number) => {
+    asked = []
+    answer = async () => ({ rows: [], columns: [], count: 0, command: 'SELECT' })
+    database = withReplica({ primary: server('primary'), replica: server('replica'), bound })
+    for (let reads = 0; reads < 9; reads += 1) await database.reads?.query(READ)
+    expect(asked.at(-1)).toBe('replica select 1')
+  }
+  afterEach(() => database.close())
+
+  test('only reads that lock nothing go to it', async () => {
+    await start(60_000)
+    asked = []
+    await database.reads?.query({ ...READ, retry: false })
+    await database.reads?.query({ ...READ, locks: true })
+    await database.reads?.query(READ)
+    expect(asked).toEqual(['primary select 1', 'primary select 1', 'replica select 1'])
+  })
+
+  test('a read that it fails goes to the primary, unless it took too long', async () => {
+    await start(60_000)
+    asked = []
+    answer = () => Promise.reject(new Problem('timeout'))
+    await expect(database.reads?.query(READ)).rejects.toMatchObject({ type: 'timeout' })
+    expect(asked).toEqual(['replica select 1'])
+    answer = () => Promise.reject(new Problem('unavailable'))
+    await expect(database.reads?.query(READ)).rejects.toMatchObject({ type: 'unavailable' })
+    expect(asked.slice(1)).toEqual(['replica select 1', 'primary select 1'])
+  })
+
+  test.each([
+    ['between measurements', 0, 4],
+    ['during one', 1_000, 5],
+  ])(
+    'its lag is measured four times within the bound, however many reads there are, until the database is closed %s',
+    async (_when, later, count) => {
+      jest.useFakeTimers()
+      try {
+        await start(4_000)
+        for (let reads = 0; reads < 50; reads += 1) await database.reads?.query(READ)
+        const measured = () => asked.filter((each) => each === 'primary replica_position').length
+        await jest.advanceTimersByTimeAsync(3_000)
+        expect(measured()).toBe(4)
+        jest.advanceTimersByTime(later)
+        await database.close()
+        await jest.advanceTimersByTimeAsync(9_000)
+        expect(measured()).toBe(count)
+      } finally {
+        jest.useRealTimers()
+      }
+    },
+  )
 })
 
 test('the embedded database cannot have a replica', async () => {
