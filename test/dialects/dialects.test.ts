@@ -43,6 +43,8 @@ describe('a list', () => {
     ['/page/books', from(1, 10)],
     ['/page/books?id__in=3,1,2', [1, 2, 3]],
     ['/page/books?id__in=3,1&id__in=2', [1, 2, 3]],
+    [`/page/books?id__in=${from(1, 12).join()}`, from(1, 12)],
+    ['/page/books?status__in=draft,published', from(1, 10)],
     ['/page/books?title__in=Book%2003,Book%5C%2C%2004,Book%2005', [3, 5]],
     ['/page/books?status__in=draft,published&page_size=2', [1, 2]],
     ['/page/books?pages__range=30,50', [3, 4, 5]],

@@ -12,6 +12,7 @@ models:
       title: { type: string, max: 50 }
 resources:
   book: { model: book, path: /books/, bulk: [create, partial_update], idempotency: optional }
+  sparse: { model: book, path: /sparse/, sparse_fields: true }
   lax: { model: book, path: /lax/, unknown_query: ignore }
   panel: { model: book, path: /panel/, dialect: simple-rest }
   lax_panel: { model: book, path: /lax-panel/, dialect: simple-rest, unknown_query: ignore }
@@ -49,6 +50,7 @@ describe('an operation without query parameters rejects any before it does anyth
     ['DELETE', '/api/books/99/?x=1', undefined],
     ['DELETE', '/api/books/1/?a&x', undefined],
     ['GET', '/api/own/1/?x=1', undefined],
+    ['PUT', '/api/sparse/1/?x=1', { title: 'Two' }],
   ])('%s %s', async (method, path, body) => {
     const before = await titles()
     const { status, text } = await send(method, path, body)

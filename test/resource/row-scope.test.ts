@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { Middleware, Plugin } from '../../src/index.js'
+import type { Statement } from '../../src/db/database.js'
 import { type Api, startApi } from '../support/api.js'
 import { ddlOf, specOf } from '../support/config.js'
-import { openTestDatabase, type TestDatabase } from '../support/database.js'
+import { openTestDatabase, type TestDatabase, watchDatabase } from '../support/database.js'
 
 const YAML = `version: 1
 api: { explore: true, prefix: /api }
@@ -77,6 +78,10 @@ const plugin: Plugin = (app) => {
     })
     return { status: 200, body: { batches, many: many.map(({ id }) => Number(id)), ...inside } }
   })
+  app.route('GET', '/repeated/', 'repeated', async (context) => {
+    for (let times = 0; times < 9; times += 1) context.scope('book', [{ field: 'tenant', value: 7 }])
+    return { status: 200, body: ids((await context.store(books).list(books.parseList('').plan)).items) }
+  })
   app.route('POST', '/after/', 'after', async (context) => {
     const seen = await new Promise((resolve) => {
       void context.transaction(async (inside) =>
@@ -108,10 +113,13 @@ const WRONG: Readonly<Record<string, { resource?: string; field: string; lookup?
 }
 
 let database: TestDatabase
+let sent: readonly Statement[]
 let api: Api
 beforeAll(async () => {
   database = await openTestDatabase(ddlOf(specOf(YAML)))
-  api = await startApi(YAML, { database, plugin, checkResponses: false })
+  const watching = watchDatabase(database)
+  sent = watching.sent
+  api = await startApi(YAML, { database: watching.watched, plugin, checkResponses: false })
 })
 afterAll(async () => {
   await api.close()
@@ -163,6 +171,12 @@ describe('within `tenant = 7`', () => {
     const answer = await ask('GET', path)
     const body = answer.json()
     expect([answer.status, (body.results ?? body).map(({ id }: { id: number }) => id)]).toEqual([200, ids])
+  })
+
+  test('a list compares the tenant once, however often the condition is given', async () => {
+    const answer = await ask('GET', '/api/repeated/')
+    expect([answer.status, answer.json()]).toEqual([200, [1, 2, 3]])
+    expect(sent.at(-1)?.values.filter((value) => value === '7')).toHaveLength(1)
   })
 
   test('cursors page through the rows of the scope', async () => {

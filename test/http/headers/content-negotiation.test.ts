@@ -129,8 +129,10 @@ test.each([
   ['PATCH', '/api/books/1/', 'accept-patch', 'application/json, application/merge-patch+json'],
   ['POST', '/api/books/', 'accept-post', 'application/json'],
   ['PUT', '/api/books/1/', 'accept', 'application/json'],
-])('a %s of another media type gets the accepted ones', async (method, path, header, value) => {
-  const answer = await api.fetch(path, { method, body: 'title=Two' })
-  expect(answer.status).toBe(415)
-  expect(answer.headers.get(header)).toBe(value)
+])('a %s of another media type, or of none, gets the accepted ones', async (method, path, header, value) => {
+  for (const body of ['title=Two', Buffer.from('{"title":"Two"}')]) {
+    const answer = await api.fetch(path, { method, body })
+    expect(answer.status).toBe(415)
+    expect(answer.headers.get(header)).toBe(value)
+  }
 })

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import type { Plugin } from '../../../src/index.js'
 import { type Api, startApi } from '../../support/api.js'
 
 const APP = 'http://app.example'
@@ -99,6 +100,20 @@ describe('with listed origins', () => {
       'access-control-max-age': '600',
     })
   })
+})
+
+test("a handler's `Vary` is kept, and its headers for other origins are replaced", async () => {
+  const headers = { Vary: 'Accept-Language', 'Access-Control-Allow-Origin': '*' }
+  const plugin: Plugin = (app) => app.route('GET', '/own/', 'own', () => ({ status: 200, body: [], headers }))
+  const text = config(`\n  cors: { origins: ["${APP}"] }\nplugins: [./plugin.mjs]`)
+  const api = await startApi(text, { plugin })
+  try {
+    const answer = await ask(api, APP, '/api/own/')
+    expect(answer.headers.get('access-control-allow-origin')).toBe(APP)
+    expect(answer.headers.get('vary')).toBe('Accept-Language, Origin')
+  } finally {
+    await api.close()
+  }
 })
 
 test('with `*`, every origin may read, without credentials', async () => {

@@ -24,7 +24,7 @@ mounts:
 `
 const PLAIN = yaml('{ title: Books }')
 const PUBLIC = yaml('{ public_url: https://api.example/v1 }')
-const BEHIND = yaml('{ trusted_proxies: [127.0.0.1, "10.0.0.0/8", "::1"] }')
+const BEHIND = yaml('{ trusted_proxies: [127.0.0.1/32, "10.0.0.0/8", "::1/128"] }')
 const BESIDE = yaml('{ trusted_proxies: [10.0.0.0/8] }')
 
 /** Any `Host` reaches it there, as it does behind a proxy. */

@@ -32,7 +32,11 @@ const plugin: Plugin = (app) => {
   const books = app.resource('book')
   app.action<{ readonly reader: string; readonly days: bigint }, unknown, Book>('book', 'lend', {
     summary: 'Lend a book',
-    input: { reader: { type: 'string', min: 1, max: 5 }, days: { type: 'bigint', default: 28, minimum: 1 } },
+    input: {
+      reader: { type: 'string', min: 1, max: 5 },
+      days: { type: 'bigint', default: 28, minimum: 1 },
+      note: { type: 'text', nullable: true, default: null },
+    },
     output: { reader: { type: 'string' }, days: { type: 'bigint' }, note: { type: 'text', nullable: true } },
     async handle({ context, id, record, input }) {
       await context.store(books).update(id, { lent: true })

@@ -398,6 +398,28 @@ describe('requests that no route matches', () => {
       server.close()
     }
   })
+
+  test.each([
+    ['of a known length', 'Content-Length: 7\r\n\r\n{"a":1}'],
+    ['in chunks', 'Transfer-Encoding: chunked\r\n\r\n7\r\n{"a":1}\r\n0\r\n\r\n'],
+  ])('log why, if a body parser in front of the service has read a body %s', async (_how, body) => {
+    const books = makeBookServer()
+    const outer = express()
+      .disable('x-powered-by')
+      .use(express.json(), (request, response) => books.handler(request, response))
+    const server = createHttpServer(outer).listen(0)
+    try {
+      const { port } = server.address() as AddressInfo
+      const head = 'PUT /api/plain/ HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\n'
+      const { answers } = await talk(`http://127.0.0.1:${port}`, head + body)
+      expect(answers).toMatchObject([{ status: 500 }])
+      const message = 'the body was read by something in front of the service; mount the service before body parsers'
+      expect(books.errors).toMatchObject([{ type: 'internal', cause: { message } }])
+    } finally {
+      server.closeAllConnections()
+      server.close()
+    }
+  })
 })
 
 describe('a server', () => {

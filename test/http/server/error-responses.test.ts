@@ -253,6 +253,13 @@ test.each([['http://other.example'], ['http://other.example/'], ['HTTPS://other.
   },
 )
 
+test('a problem is a 500 where the renderer of problems throws, and the log has its error', async () => {
+  const { answers } = await talk(books.url, request('GET', '/api/broken/', ['X-Request-Id: request-1']))
+  expect(answers).toMatchObject([{ status: 500, headers: { 'content-type': 'application/problem+json' } }])
+  expect(JSON.parse(answers[0]?.body ?? '')).toMatchObject({ type: '/problems/internal', request_id: 'request-1' })
+  expect(books.errors.at(-1)).toMatchObject({ type: 'internal', cause: { message: 'canary' }, request_id: 'request-1' })
+})
+
 test('bytes that are not a request get a problem document where the renderer of problems throws', async () => {
   const { answers, closed } = await talk(books.url, request('GET', '/api/broken/', ['No colon']))
   expect(answers).toMatchObject([{ status: 400, headers: { 'content-type': 'application/problem+json' } }])
