@@ -173,6 +173,29 @@ resources:
   })
 })
 
+test('an index with the fields of a relation in another order replaces that of the relation, and does not serve its first field', async () => {
+  const yaml = (index: string) => `version: 1
+models:
+  shelf:
+    primary_key: [room, place]
+    fields: { room: { type: string, max: 10 }, place: { type: integer } }
+  book:
+    fields:
+      id: { type: bigint, primary_key: true }
+      room: { type: string, max: 10 }
+      place: { type: integer }
+    relations: { shelf: { model: shelf, fields: [room, place] } }
+    indexes: [${index}]
+resources:
+  book: { model: book, path: /books/, filterable: [room, place] }
+`
+  const missing = async (index: string) =>
+    (await warningsOf(yaml(index))).flatMap(({ code, message }) => (code === 'SC401' ? [message] : []))
+  const notServed = (name: string) => `no index serves the filter \`${name}\`: it reads the whole table`
+  expect(await missing('[place, room]')).toEqual([notServed('room')])
+  expect(await missing('[place, id]')).toEqual([])
+})
+
 describe('an unneeded index is reported', () => {
   test.each([
     ['that no list uses', '[[pages, id]]', 'filterable: [title, isbn], orderable: [title]', '[pages, id]'],

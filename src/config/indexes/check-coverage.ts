@@ -154,9 +154,7 @@ function unusedRejection(
   const names = namesOf(model, index)
   const shown = show(flow(names))
   const at = { code: 'SC402', path: ['models', model.name, 'indexes', place], part: 'value' } as const
-  const longer = indexesOf(model).find(
-    (other) => other !== index && isStartOf(index, other) && !isOfRelation(model, other),
-  )
+  const longer = indexesOf(model).find((other) => other !== index && isStartOf(index, other))
   if (longer) {
     const message = `the index ${shown} is not needed: ${show(flow(namesOf(model, longer)))} starts with the same fields`
     return { ...at, message, help: ['remove it: every write has to update it'] }
@@ -174,9 +172,4 @@ function isStartOf(index: TableIndex, other: TableIndex): boolean {
   return (
     index.columns.length <= other.columns.length && index.columns.every((column, at) => column === other.columns[at])
   )
-}
-
-/** Leaves out the automatic index of a relation if a declared index starts with its columns. */
-function isOfRelation({ relations }: ModelSpec, { columns, unique }: TableIndex): boolean {
-  return !unique && relations.some((relation) => columnsOf(relation).join() === columns.join())
 }

@@ -79,16 +79,27 @@ export function serves({ columns, unique }: TableIndex, { equal, order }: IndexN
 }
 
 /** Every index of the model's table: of its keys, of its relations, and the declared ones. */
-export function indexesOf({ key, fields, relations, indexes }: ModelSpec): readonly TableIndex[] {
+export function indexesOf(model: ModelSpec): readonly TableIndex[] {
+  return [...ownIndexes(model), ...relationIndexes(model).map((columns) => ({ columns, unique: false }))]
+}
+
+function ownIndexes({ key, fields, indexes }: ModelSpec): readonly TableIndex[] {
   return [
     ...(key.length > 0 ? [{ columns: key.map(({ column }) => column), unique: true }] : []),
     ...fields.filter((field) => field.unique).map((field) => ({ columns: [field.column], unique: true })),
-    ...relations
-      .filter(({ parts: [first, ...others] }) => others.length > 0 || first?.field.unique !== true)
-      .map((relation) => ({ columns: columnsOf(relation), unique: false })),
     // Other indexes lack rows, have other values, or have no order.
     ...indexes.filter(isPlain),
   ]
+}
+
+/** The columns of each relation that has an index of its own, because no other one starts with its columns, in any order. */
+export function relationIndexes(model: ModelSpec): readonly (readonly string[])[] {
+  const own = ownIndexes(model)
+  const startsWith = (index: TableIndex, columns: readonly string[]) => {
+    const first = index.columns.slice(0, columns.length)
+    return first.length === columns.length && first.every((column) => columns.includes(column))
+  }
+  return model.relations.map(columnsOf).filter((columns) => !own.some((index) => startsWith(index, columns)))
 }
 
 /** One part of an order. `place` is the place of nulls, and is kept only where it differs from PostgreSQL's default. */

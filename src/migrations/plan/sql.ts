@@ -84,7 +84,6 @@ export function usedTables({ models }: Pick<AppSpec, 'models'>): readonly Wanted
 }
 
 function wantedTable(model: ModelSpec): WantedTable {
-  const constraints = wantedConstraints(model)
   return {
     name: model.table,
     model: model.name,
@@ -94,8 +93,8 @@ function wantedTable(model: ModelSpec): WantedTable {
     // Formerly, the column of a relation had its name and `_id`.
     dropped: model.dropped.flatMap((field) => [field, `${field}_id`]),
     columns: model.fields.map(wantedColumn),
-    constraints,
-    indexes: wantedIndexes(model, constraints),
+    constraints: wantedConstraints(model),
+    indexes: wantedIndexes(model),
   }
 }
 

@@ -1,5 +1,6 @@
 import type { IndexSpec, ModelSpec } from '../../config/spec.js'
-import { columnsOf, isPlain } from '../../config/model-spec.js'
+import { relationIndexes } from '../../config/indexes/coverage.js'
+import { isPlain } from '../../config/model-spec.js'
 import { declaredIndexName, indexName } from '../../config/parse/constraint-names.js'
 import { identifier, literal } from '../../fields/sql-literal.js'
 import { tableSql } from '../../fields/table-name.js'
@@ -21,25 +22,10 @@ export interface WantedIndex {
   readonly method: string | undefined
 }
 
-interface Constraint {
-  readonly kind: string
-  readonly columns: readonly string[]
-}
-
 /** The declared indexes, and one for each foreign key: without it, deleting a target reads the whole table. */
-export function wantedIndexes(
-  { table, relations, indexes }: ModelSpec,
-  constraints: readonly Constraint[],
-): readonly WantedIndex[] {
+export function wantedIndexes(model: ModelSpec): readonly WantedIndex[] {
+  const { table, indexes } = model
   const declared = indexes.filter((index) => !(index.unique && isPlain(index)))
-  const keys = constraints.filter(({ kind }) => kind === 'unique' || kind === 'primary_key')
-  const indexed = [...declared.filter(isPlain), ...keys].map(({ columns }) => columns)
-  const isCovered = (columns: readonly string[]) =>
-    indexed.some((start) => {
-      const first = start.slice(0, columns.length)
-      return first.length === columns.length && first.every((column) => columns.includes(column))
-    })
-  const references = relations.map(columnsOf).filter((columns) => !isCovered(columns))
   const named = [
     ...declared.map((index) => ({
       name: declaredIndexName(table, index),
@@ -53,7 +39,7 @@ export function wantedIndexes(
       condition: conditionOf(index),
       method: index.method === 'btree' ? undefined : index.method,
     })),
-    ...references.map((columns) => ({
+    ...relationIndexes(model).map((columns) => ({
       name: indexName(table, columns),
       implied: true,
       unique: false,
