@@ -20,7 +20,7 @@ import { scratchOf, withSilentScratch } from '../migrate/scratch.js'
 
 interface Fit {
   readonly spec: AppSpec
-  /** The configuration that was served until now. */
+  /** The last configuration that the schema was made to fit. */
   readonly before: AppSpec
   readonly database: Database
   readonly log: Log
@@ -33,6 +33,8 @@ interface Fitted {
   readonly left: readonly string[]
   /** The files that were written. */
   readonly files: readonly string[]
+  /** Whether additions failed, so that the next reload must try them again. */
+  readonly failed?: true
 }
 
 const NOTHING: Fitted = { changes: [], left: [], files: [] }
@@ -65,7 +67,7 @@ export async function fitSchema(context: CliContext, fit: Fit, serve: () => void
   // The rest (indexes, checks, other tables) is not needed to serve the configuration.
   return add(context, fit, lacks).catch((error: unknown) => {
     if (!(error instanceof MigrationError)) throw error
-    return { ...NOTHING, left: error.errors }
+    return { ...NOTHING, left: error.errors, failed: true }
   })
 }
 

@@ -55,6 +55,7 @@ export async function reloadOnSave(served: Served): Promise<() => Promise<void>>
   const { log, application, database } = served
   const state = {
     spec: application.spec,
+    fitted: application.spec,
     seen: new Map() as Contents,
     broken: false,
     /** Whether the next check reloads even if no file has changed. */
@@ -174,11 +175,14 @@ interface AwaitedSchema {
   readonly isTransient: boolean
 }
 
-async function reload(
-  served: Served,
-  state: { spec: Application['spec'] },
-  changed: readonly string[],
-): Promise<Reloaded> {
+interface Versions {
+  /** The configuration that is served. */
+  spec: AppSpec
+  /** The last one that the schema was made to fit. */
+  fitted: AppSpec
+}
+
+async function reload(served: Served, state: Versions, changed: readonly string[]): Promise<Reloaded> {
   const { context, options, database, service, log } = served
   const started = performance.now()
   const file = shownPath(context, resolve(context.cwd, options.config))
@@ -198,7 +202,7 @@ async function reload(
     }
     const { spec, app } = loaded
     if (database.whenPending === 'reject') awaited = spec
-    const fitted = await fitSchema(context, { spec, before, database, log }, () => {
+    const fitted = await fitSchema(context, { spec, before: state.fitted, database, log }, () => {
       service.replace(app)
       state.spec = spec
       awaited = undefined
@@ -206,6 +210,7 @@ async function reload(
       if (state.spec !== spec) await loaded.close(log)
       throw error
     })
+    if (!fitted.failed) state.fitted = spec
     const changes = [...changesBetween(before, spec), ...fitted.changes, ...(await refreshTypes(loaded))]
     const ms = Math.round(performance.now() - started)
     const files = changed.length > 0 ? changed.map((each) => shownPath(context, each)) : [file]

@@ -326,6 +326,22 @@ export default () => {}
     ])
   })
 
+  onEmbedded('tries additions that failed again at the next save', async () => {
+    await begin()
+    const server = await start()
+    const books = `${server.url}/api/books/`
+    const headers = { 'content-type': 'application/json' }
+    await fetch(books, { method: 'POST', headers, body: '{"title":"Emma"}' })
+    const stricter = CONFIGURATION.replace('max: 100 }', 'max: 100, pattern: "^P" }')
+    await save(stricter)
+    expect(await server.logged('schema_left')).toMatchObject({ left: [expect.stringContaining('is violated')] })
+
+    await fetch(`${books}1/`, { method: 'PATCH', headers, body: '{"title":"Persuasion"}' })
+    await save(stricter.replace('/api', '/api\n  title: Shop'))
+    while (!server.output.stdout.includes('wrote migrations/0002_')) await once(server.child.stdout, 'data')
+    expect(await readdir(join(project.folder, 'migrations'))).toHaveLength(2)
+  })
+
   // An embedded database is for one server.
   const withTwo = testDatabaseKind() === 'postgres' ? test : test.skip
   withTwo.each([
