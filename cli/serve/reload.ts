@@ -112,7 +112,9 @@ export async function reloadOnSave(served: Served): Promise<() => Promise<void>>
     if (awaited && !state.closed) wait.begin({ spec: awaited.spec, tried: tried && !awaited.isTransient }, tryAgain)
     // Files that this turn wrote are not changes in the next one.
     if (written) state.seen = new Map([...seen, ...(await readContents(written))])
-    await refresh()
+    const found = await refresh()
+    // A file that a failed compilation missed may have been made since.
+    if (state.broken && [...found].some(([path, digest]) => !seen.has(path) && digest !== NONE)) checkAgain()
   }
 
   const tryAgain = () => {
@@ -142,11 +144,14 @@ export async function reloadOnSave(served: Served): Promise<() => Promise<void>>
 /** The digest of each file, by path. A file that is saved without changes keeps its digest. */
 type Contents = ReadonlyMap<string, string>
 
+/** In place of the digest of a file that does not exist. */
+const NONE = 'none'
+
 async function readContents(files: readonly string[]): Promise<Contents> {
   const contents = new Map<string, string>()
   for (const file of files) {
     const bytes = await readFile(file).catch(() => undefined)
-    contents.set(file, bytes ? createHash('sha256').update(bytes).digest('hex') : 'none')
+    contents.set(file, bytes ? createHash('sha256').update(bytes).digest('hex') : NONE)
   }
   return contents
 }

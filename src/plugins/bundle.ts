@@ -71,9 +71,11 @@ function rules(entry: string, inputs: Inputs): Plugin {
         if (isInternal(target, dirname(entry))) return { errors: [{ text: IMPORT_BY_NAME }] }
         // As in tsc, `./a.js` in TypeScript means a.ts if that exists: an a.js next to it is an older compiled file.
         const source = target.replace(/\.(m?)js$/, '.$1ts')
-        if (source === target || !/\.m?ts$/.test(importer)) return undefined
-        if (existsSync(source)) return { path: source }
-        inputs.set(source, null)
+        if (source !== target && /\.m?ts$/.test(importer)) {
+          if (existsSync(source)) return { path: source }
+          inputs.set(source, null)
+        }
+        if (!existsSync(target)) inputs.set(target, null)
         return undefined
       })
 
@@ -99,13 +101,13 @@ let building = 0
 
 /**
  * Compiles a plugin and the files that it imports into one ES module. Imports of packages and of the framework are kept.
+ * @param inputs receives the files, also if the plugin has mistakes
  * @throws Unloadable with the file, line and column of each mistake
  */
-export async function bundle(entry: string, folder: string): Promise<{ code: string; inputs: Inputs }> {
+export async function bundle(entry: string, folder: string, inputs: Inputs): Promise<string> {
   const { build, stop } = await import('esbuild').catch((cause: unknown) => {
     throw unloadable('the compiler for plugins, esbuild, cannot be loaded', ['run `npm ci`'], cause)
   })
-  const inputs: Inputs = new Map()
   building += 1
   try {
     const { outputFiles } = await build({
@@ -126,7 +128,7 @@ export async function bundle(entry: string, folder: string): Promise<{ code: str
       logLevel: 'silent',
       plugins: [rules(entry, inputs)],
     })
-    return { code: outputFiles[0]?.text ?? '', inputs }
+    return outputFiles[0]?.text ?? ''
   } catch (failure) {
     if (!isBuildFailure(failure)) throw failure
     throw new Unloadable(failure.errors.slice(0, MAX_MISTAKES).map(toMistake(folder)), failure)

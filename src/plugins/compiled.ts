@@ -39,7 +39,15 @@ async function compiledPlugin(entry: string, folder: string): Promise<string> {
   const note = await readNote(noteFile)
   if (note?.circumstances === circumstances && (await isCurrent(note, folder, home))) return join(home, note.output)
 
-  const { code, inputs } = await bundle(entry, folder)
+  const inputs: Inputs = new Map()
+  const code = await bundle(entry, folder, inputs).catch(async (error: unknown) => {
+    // Until the plugin compiles, these files are watched, even those that are missing.
+    const files = { ...note, circumstances: 'not compiled', inputs: within(folder, inputs) }
+    await mkdir(home, { recursive: true })
+      .then(() => writeWhole(noteFile, JSON.stringify(files)))
+      .catch(() => {})
+    throw error
+  })
   const output = `${hashOf(code)}.mjs`
   const former = note?.output === output ? note.former : note?.output
   try {
@@ -59,7 +67,7 @@ async function compiledPlugin(entry: string, folder: string): Promise<string> {
   return join(home, output)
 }
 
-/** The source files of the last compilation, starting with the plugin; only the plugin if it was never compiled. */
+/** The source files of the last compilation, even if it failed, starting with the plugin; only the plugin if there was none. */
 export async function compiledFrom(entry: string, folder: string): Promise<readonly string[]> {
   const note = await readNote(noteOf(entry, folder))
   return [...new Set([entry, ...(note?.inputs ?? []).map(([path]) => resolve(folder, path))])]

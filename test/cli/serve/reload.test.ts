@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { readdir, readFile, rm } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from '@jest/globals'
 import { migrateUp } from '../../../src/internal.js'
@@ -117,6 +117,16 @@ describe('serve, while its files change,', () => {
       await project.write('plugins/words/plugin.ts', answering(after))
       await answered(server, '/api/word/', after)
     }
+  })
+
+  test('follows an import that is made after it was written, in a new folder', async () => {
+    await begin()
+    const server = await start()
+    await project.write('plugin.ts', PLUGIN.replace('./word.js', './lib/word.js'))
+    await server.logged('not_reloaded')
+    await mkdir(join(project.folder, 'lib'))
+    await project.write('lib/word.ts', say('two'))
+    await answered(server, '/api/word/', 'two')
   })
 
   test('detects files saved during startup', async () => {
