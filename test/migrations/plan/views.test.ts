@@ -255,6 +255,25 @@ test('`down` restores a view over a column that is renamed and gets another type
   ])
 })
 
+describe('the columns of `*` have the order of the table', () => {
+  const EVERYTHING = `
+  everything:
+    view: select * from loans
+    fields: { id: { type: bigint, primary_key: true }, days: { type: integer } }`
+
+  test('whatever the order of the fields', async () => {
+    await apply({ views: EVERYTHING })
+    const loan = 'note: { type: text, nullable: true }, days: { type: integer }'
+    expect(await plan({ views: EVERYTHING, loan })).toMatchObject({ steps: [], rejections: [] })
+  })
+
+  test('with a new column at the end', async () => {
+    await apply({ views: EVERYTHING })
+    const loan = `kind: { type: integer, nullable: true }, ${LOAN}`
+    expect(await apply({ views: EVERYTHING, loan })).toEqual(['drop everything', 'add loans.kind', 'add everything'])
+  })
+})
+
 test('a view whose model is gone is dropped; views of others are left alone', async () => {
   await folder.write(
     '0001_by_hand.sql',

@@ -1,9 +1,10 @@
 import type { Connection } from '../../../db/database.js'
+import { tableSql } from '../../../fields/table-name.js'
 import { ownedBy } from '../../files/render.js'
 import type { Step } from '../../files/steps.js'
 import type { Catalog } from '../../introspect/catalog/catalog.js'
 import { catalogOf, FROM, runAll } from '../../run/scratch.js'
-import { rolledBack } from '../../run/session.js'
+import { rolledBack, sqlState } from '../../run/session.js'
 import { checkConversions } from '../prove/check-conversions.js'
 import type { WantedTable } from '../sql.js'
 import { enumChanges } from '../steps/enum-steps.js'
@@ -11,10 +12,10 @@ import { findRenames } from '../steps/renames.js'
 import type { Swap } from '../steps/swaps.js'
 import type { GivenConversion } from '../steps/type-change.js'
 import { viewSteps } from '../steps/view-steps.js'
-import { type CatalogView, readViews, type WantedView } from '../views.js'
+import { type CatalogView, createViews, readViews, type WantedView } from '../views.js'
 import { compareSchemas, type Difference } from './diff.js'
 import type { Ownership } from './ownership.js'
-import type { FormerNames } from './pair.js'
+import { type FormerNames, find, has } from './pair.js'
 import { reconcile } from './reconcile.js'
 
 /** The schemas to compare. */
@@ -92,14 +93,42 @@ export async function compareSettled(session: Connection, compared: Compared): P
   const { steps, rejections, notes } = compareSchemas({ ...target, dropped, from, former, owns, conversions })
   await checkConversions(session, conversions, { from, to: target.to, before })
   const original = compared.fromViews ?? fromViews
-  const { first, last } = viewSteps({ ...views, from: fromViews, original, owned: owns.recorded }, [
-    ...before,
-    ...steps,
-  ])
+  const ofTables = [...before, ...steps]
+  const toViews = await viewsAfter(session, views, fromViews, ofTables)
+  const { first, last } = viewSteps(
+    { wanted: views.wanted, to: toViews, from: fromViews, original, owned: owns.recorded },
+    ofTables,
+  )
   const all = [...first, ...before, ...steps, ...last]
   const existing = { tables: from, views: fromViews.map(({ name }) => name) }
   const allRejections = [...renames.rejections, ...enums.rejections, ...rejections, ...knownAlready(all, known)]
   return { steps: all, rejections: allRejections, notes, to: target.to, former, existing }
+}
+
+/**
+ * The wanted views after the steps of the tables. There, `*` stands for the columns in the order of the table, which can differ from the order of the
+ * fields. If the steps fail, their own test or a rejection explains the error.
+ * @param from the views of the files
+ */
+async function viewsAfter(
+  session: Connection,
+  { wanted, to }: Compared['views'],
+  from: readonly CatalogView[],
+  steps: readonly Step[],
+): Promise<readonly CatalogView[]> {
+  if (wanted.every(({ name }) => find(from, name)?.query === find(to, name)?.query)) return to
+  const replaced = from.filter(({ name }) => has(wanted, name))
+  return rolledBack(session, async () => {
+    await runAll(session, [
+      ...replaced.map(({ name }) => `drop view if exists ${tableSql(name)} cascade`),
+      ...steps.flatMap(({ up }) => up),
+    ])
+    await createViews(session, wanted)
+    return readViews(session, FROM)
+  }).catch((error: unknown) => {
+    if (sqlState(error) === undefined) throw error
+    return to
+  })
 }
 
 /** Additions whose names belong to objects that others made. */
