@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { envOf, openTestDatabase, type TestDatabase, testDatabaseKind } from '../support/database.js'
 import {
@@ -33,7 +32,7 @@ test('Ctrl-C ends a command with 130, and leaves no incomplete file', async () =
     const args = [COMMAND, 'dump', 'book', '--output', 'books.csv']
     const child = spawn(process.execPath, args, { cwd: folder, env: inherited() })
     const ended = once(child, 'exit')
-    while (child.exitCode === null && (await parts()).length === 0) await delay(5)
+    await waitUntil(async () => child.exitCode !== null || (await parts()).length > 0)
     child.kill('SIGINT')
     expect(await ended).toEqual([130, null])
     expect(await parts()).toEqual([])
@@ -48,7 +47,7 @@ async function interrupt(args: readonly string[], options: RunOptions, isTime: (
   const { cwd, env = {} } = options
   const child = spawn(process.execPath, [COMMAND, ...args], { cwd, env: { ...inherited(), ...env } })
   const ended = once(child, 'exit')
-  while (child.exitCode === null && !(await isTime())) await delay(1)
+  await waitUntil(async () => child.exitCode !== null || (await isTime()))
   child.kill('SIGINT')
   const [code, signal] = await ended
   return (code ?? signal) as number | NodeJS.Signals

@@ -1,7 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setImmediate as turn } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { BOOKS, BOOKS_MIGRATION, makeProject, type Project, runCli, spawnServe } from '../../support/cli.js'
 import { waitUntil } from '../../support/wait-until.js'
@@ -20,7 +19,7 @@ async function killHalfway(): Promise<boolean> {
   const serving = spawnServe([], { cwd: project.folder })
   let running = true
   const ended = serving.ended.finally(() => (running = false))
-  while (running && !existsSync(join(project.folder, '.snippetctl', 'pg.new'))) await turn()
+  await waitUntil(() => !running || existsSync(join(project.folder, '.snippetctl', 'pg.new')))
   serving.child.kill('SIGKILL')
   await ended
   return !kept().includes('pg')
