@@ -11,9 +11,10 @@ export interface Deferral {
   settle(): Promise<void>
 }
 
+// The constraints that PostgreSQL derives for partitions change with their parents, and cannot be altered.
 const KEYS = `
   select k.conrelid::regclass::text, k.conname from pg_constraint k
-  where k.contype = 'f' and not k.condeferrable and k.conrelid = any (select to_regclass(t) from json_array_elements_text($1) t)
+  where k.contype = 'f' and not k.condeferrable and k.conparentid = 0 and k.conrelid = any (select to_regclass(t) from json_array_elements_text($1) t)
   order by 1, 2`
 
 /**

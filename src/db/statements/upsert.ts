@@ -28,7 +28,10 @@ interface Columns {
 export interface ExistingTable {
   /** The type and collation of each column: an existing column can have others than its field. */
   readonly types: ReadonlyMap<string, string>
-  /** Whether `on conflict` finds every record by the key: it must be unique at the end of each statement, and no other table inherits from this one. */
+  /**
+   * Whether an upsert may use `on conflict`: the key must be unique at the end of each statement, and the table a plain one, with neither partitions nor
+   * tables that inherit from it, whose name is not that of the proposed row.
+   */
   readonly takesConflicts: boolean
 }
 
@@ -144,7 +147,8 @@ const COLUMNS = `
   where a.attrelid = $1::regclass and a.attnum > 0 and not a.attisdropped`
 
 const TAKES_CONFLICTS = `
-  select bool_and(i.indimmediate and not (c.relkind = 'r' and c.relhassubclass))::text from pg_index i join pg_class c on c.oid = i.indrelid
+  select bool_and(i.indimmediate and c.relkind = 'r' and not c.relhassubclass and c.relname <> 'excluded')::text
+  from pg_index i join pg_class c on c.oid = i.indrelid
   where i.indrelid = $1::regclass and i.indisunique and i.indisvalid and i.indpred is null
     and (select jsonb_agg(a.attname order by a.attname) from pg_attribute a
       where a.attrelid = i.indrelid and a.attnum = any ((i.indkey::int2[])[0:i.indnkeyatts - 1]))

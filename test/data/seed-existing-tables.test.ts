@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { openShelves, type Shelves } from '../support/shelves.js'
+
+const YAML = `version: 1
+models:
+  sale:
+    managed: false
+    primary_key: [id, region]
+    fields: { id: { type: integer, key: client }, region: { type: string, max: 9 }, note: { type: string, max: 9 } }
+  visit:
+    managed: false
+    fields:
+      id: { type: integer, primary_key: true, key: client }
+      sale: { type: integer }
+      region: { type: string, max: 9 }
+    relations:
+      sold: { model: sale, fields: [sale, region] }
+  excluded:
+    managed: false
+    fields: { id: { type: integer, primary_key: true, key: client }, note: { type: string, max: 9 } }
+resources:
+  sale: { model: sale, path: /sales/ }
+  visit: { model: visit, path: /visits/ }
+`
+
+/** Tables that migrations of resources.yaml do not make. */
+const BY_HAND = `-- up
+create table sale (id int, region varchar(9), note varchar(9) not null, primary key (id, region)) partition by list (region);
+create table sale_north partition of sale for values in ('north');
+create table sale_south partition of sale for values in ('south');
+create table visit (id int primary key, sale int not null, region varchar(9) not null,
+  foreign key (sale, region) references sale (id, region));
+create table excluded (id int primary key, note varchar(9) not null);
+`
+
+let shelves: Shelves
+beforeAll(async () => {
+  shelves = await openShelves({ yaml: YAML })
+  await shelves.project.write('migrations/0002_by_hand.sql', BY_HAND)
+  expect(await shelves.run('migrate', 'up')).toMatchObject({ code: 0 })
+})
+afterAll(() => shelves.remove())
+
+const seed = async (text: string, file = 'data.yaml'): Promise<string> => {
+  await shelves.project.write(file, text)
+  const { stdout, stderr } = await shelves.run('seed', file)
+  return stdout + stderr
+}
+
+test.each([
+  ['a partitioned table', 'sale', 'region: north, '],
+  ['a table with the name of the proposed row', 'excluded', ''],
+])('records of %s are created, updated or left alone', async (_, table, more) => {
+  const records = (note: string) => `${table}:\n  - { id: 1, ${more}note: a }\n  - { id: 2, ${more}note: ${note} }\n`
+  expect(await seed(records('a'))).toContain('created 2, updated 0, unchanged 0')
+  expect(await seed(records('a'))).toContain('created 0, updated 0, unchanged 2')
+  expect(await seed(records('b'))).toContain('created 0, updated 1, unchanged 1')
+})
+
+test('a record that refers to a missing one of a partitioned table is reported with its line', async () => {
+  expect(await seed('visit:\n  - { id: 1, sale: 7, region: north }\n')).toContain('data.yaml:2: ')
+  expect(
+    await seed('visit:\n  - { id: 1, sale: 8, region: south }\nsale:\n  - { id: 8, region: south, note: c }\n'),
+  ).toContain('created 2, updated 0, unchanged 0')
+})
