@@ -18,6 +18,12 @@ models:
   excluded:
     managed: false
     fields: { id: { type: integer, primary_key: true, key: client }, note: { type: string, max: 9 } }
+  parcel:
+    managed: false
+    fields:
+      id: { type: integer, primary_key: true, key: client }
+      width: { type: integer, nullable: true }
+      area: { type: integer, nullable: true, generated: true }
 resources:
   sale: { model: sale, path: /sales/ }
   visit: { model: visit, path: /visits/ }
@@ -30,6 +36,7 @@ create table sale_north partition of sale for values in ('north');
 create table sale_south partition of sale for values in ('south');
 create table visit (id int primary key, sale int not null, region varchar(9) not null,
   foreign key (sale, region) references sale (id, region));
+create table parcel (id int primary key, width int, area int generated always as (width * 2) stored);
 create table excluded (id int primary key, note varchar(9) not null);
 `
 
@@ -62,4 +69,14 @@ test('a record that refers to a missing one of a partitioned table is reported w
   expect(
     await seed('visit:\n  - { id: 1, sale: 8, region: south }\nsale:\n  - { id: 8, region: south, note: c }\n'),
   ).toContain('created 2, updated 0, unchanged 0')
+})
+
+test('a dump of a table with a generated column is what seed reads', async () => {
+  await seed('parcel:\n  - { id: 1, width: 2 }\n  - { id: 2 }\n')
+  for (const format of ['ndjson', 'csv']) {
+    const { stdout } = await shelves.run('dump', 'parcel', '--format', format)
+    expect(await seed(stdout, `parcel.${format}`)).toContain('created 0, updated 0, unchanged 2')
+  }
+  expect(await seed('parcel:\n  - { id: 1, width: 3, area: 4 }\n')).toContain('created 0, updated 1, unchanged 0')
+  expect((await shelves.run('dump', 'parcel')).stdout).toContain('{"id":1,"width":3,"area":6}')
 })

@@ -16,18 +16,12 @@ export interface Upserted {
   readonly repeated: number | undefined
 }
 
-interface Columns {
-  readonly model: ModelSpec
-  /** The fields of every row, in order. */
-  readonly fields: readonly FieldSpec[]
-  /** The fields of a unique constraint, by which a row finds its record. */
-  readonly key: readonly FieldSpec[]
-}
-
 /** The properties of an existing table on which the SQL of an upsert depends. */
 export interface ExistingTable {
   /** The type and collation of each column: an existing column can have others than its field. */
   readonly types: ReadonlyMap<string, string>
+  /** The columns that PostgreSQL generates, which nobody can write. */
+  readonly generated: ReadonlySet<string>
   /**
    * Whether an upsert may use `on conflict`: the key must be unique at the end of each statement, and the table a plain one, with neither partitions nor
    * tables that inherit from it, whose name is not that of the proposed row.
@@ -35,9 +29,14 @@ export interface ExistingTable {
   readonly takesConflicts: boolean
 }
 
-interface Shape extends Columns, ExistingTable {
+interface Shape extends ExistingTable {
+  readonly model: ModelSpec
   /** All models of the configuration. */
   readonly models: readonly ModelSpec[]
+  /** The fields of every row, in order. */
+  readonly fields: readonly FieldSpec[]
+  /** The fields of a unique constraint, by which a row finds its record. */
+  readonly key: readonly FieldSpec[]
 }
 
 /** Matches rows that the current transaction has written, by their system column `xmin`. */
@@ -90,43 +89,44 @@ function upsertText(shape: Shape): string {
     from "@written"`
 }
 
-function writtenOnConflict({ model, fields, key }: Shape): string {
-  const changes = changesOf({ model, fields, key }, ({ column }) => `excluded.${identifier(column)}`)
+function writtenOnConflict(shape: Shape): string {
+  const { model, key } = shape
+  const changes = changesOf(shape, ({ column }) => `excluded.${identifier(column)}`)
   return `"@written" as (
-      ${insertOf({ model, fields, key })} order by n
+      ${insertOf(shape)} order by n
       on conflict (${key.map(({ column }) => identifier(column)).join(', ')}) do ${changes ? `update ${changes.set} where ${changes.where}` : 'nothing'}
       returning ${tableSql(model.table)}.xmax = 0 as created
     )`
 }
 
 /** Updates the existing records, and inserts the others. */
-function writtenSeparately(columns: Columns, same: string): string {
-  const { model, fields } = columns
+function writtenSeparately(shape: Shape, same: string): string {
+  const { model, fields } = shape
   const table = tableSql(model.table)
-  const changes = changesOf(columns, (field) => `"@given".c${fields.indexOf(field)}`)
+  const changes = changesOf(shape, (field) => `"@given".c${fields.indexOf(field)}`)
   const updated =
     changes &&
     `update ${table} ${changes.set} from "@given"
       where ${UNREPEATED} and ${same} and ${changes.where} returning false as created`
   return `"@inserted" as (
-      ${insertOf(columns)} and not exists (select from ${table} where ${same}) order by n returning true as created
+      ${insertOf(shape)} and not exists (select from ${table} where ${same}) order by n returning true as created
     ), ${updated ? `"@updated" as (${updated}), ` : ''}"@written" as (
       select created from "@inserted"${updated ? ' union all select created from "@updated"' : ''}
     )`
 }
 
-function insertOf({ model, fields }: Columns): string {
-  const columns = fields.map(({ column }) => identifier(column)).join(', ')
-  return `insert into ${tableSql(model.table)} (${columns}) overriding system value
-      select ${fields.map((_, index) => `c${index}`).join(', ')} from "@given" where ${UNREPEATED}`
+function insertOf({ model, fields, generated }: Shape): string {
+  const written = fields.filter(({ column }) => !generated.has(column))
+  return `insert into ${tableSql(model.table)} (${written.map(({ column }) => identifier(column)).join(', ')}) overriding system value
+      select ${written.map((field) => `c${fields.indexOf(field)}`).join(', ')} from "@given" where ${UNREPEATED}`
 }
 
 /**
- * The assignments of an update, and the condition that a value differs; undefined if the key has all fields.
+ * The assignments of an update, and the condition that a value differs; undefined if the key has all fields that can be written.
  * @param given the SQL of a given value
  */
-function changesOf({ model, fields, key }: Columns, given: (field: FieldSpec) => string) {
-  const changing = fields.filter((field) => !key.includes(field))
+function changesOf({ model, fields, key, generated }: Shape, given: (field: FieldSpec) => string) {
+  const changing = fields.filter((field) => !key.includes(field) && !generated.has(field.column))
   if (changing.length === 0) return undefined
   const touched = model.fields.filter((field) => field.auto === 'on_update' && !fields.includes(field))
   const own = ({ column }: FieldSpec) => `${tableSql(model.table)}.${identifier(column)}`
@@ -142,7 +142,7 @@ function changesOf({ model, fields, key }: Columns, given: (field: FieldSpec) =>
 const COLUMNS = `
   select a.attname, format_type(a.atttypid, a.atttypmod) || coalesce(
     (select format(' collate %I.%I', n.nspname, c.collname) from pg_collation c join pg_namespace n on n.oid = c.collnamespace
-      where c.oid = a.attcollation and c.oid <> t.typcollation), '')
+      where c.oid = a.attcollation and c.oid <> t.typcollation), ''), (a.attgenerated <> '')::text
   from pg_attribute a join pg_type t on t.oid = a.atttypid
   where a.attrelid = $1::regclass and a.attnum > 0 and not a.attisdropped`
 
@@ -165,6 +165,7 @@ export async function readExistingTable(
   const conflicts = await connection.query({ text: TAKES_CONFLICTS, values: [tableSql(table), names] })
   return {
     types: new Map(columns.rows.map(([name, type]) => [name ?? '', type ?? ''])),
+    generated: new Set(columns.rows.flatMap(([name, , generated]) => (generated === 'true' ? [name ?? ''] : []))),
     takesConflicts: conflicts.rows[0]?.[0] === 'true',
   }
 }
