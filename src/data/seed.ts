@@ -5,7 +5,13 @@ import { inDependencyOrder } from '../foundation/dependency-order.js'
 import { analyzeTables } from '../db/records/analyze.js'
 import { lacksPrivilege } from '../db/driver/errors.js'
 import { deferForeignKeys } from '../db/records/deferral.js'
-import { advanceCounters, compileUpsert, type ExistingTable, readExistingTable } from '../db/statements/upsert.js'
+import {
+  advanceCounters,
+  compileUpsert,
+  type ExistingTable,
+  readExistingTable,
+  type Upserted,
+} from '../db/statements/upsert.js'
 import { Problem, type ProblemType } from '../foundation/problem.js'
 import { type Batch, batchesOf } from './batches.js'
 import { readData } from './file.js'
@@ -194,11 +200,9 @@ async function write(
 ): Promise<SeedCounts> {
   const { rows, fields, lines } = batch
   try {
-    const { created, updated, repeated } = await compileUpsert({ model, models, fields, key, ...table })(
-      connection,
-      rows,
-    )
-    if (repeated !== undefined) reject([repeatedError(lines[repeated] ?? 0)])
+    const written = await compileUpsert({ model, models, fields, key, ...table })(connection, rows)
+    reject(errorsOfRows(written, lines))
+    const { created, updated } = written
     return { created, updated, unchanged: rows.length - created - updated }
   } catch (error) {
     if (!isAboutData(error)) throw error
@@ -221,8 +225,7 @@ async function errorsOfEach({
     const line = batch.lines[index] ?? 0
     await connection.query({ text: 'savepoint record', values: [] })
     try {
-      const { repeated } = await upsert(connection, [row])
-      if (repeated !== undefined) found.push(repeatedError(line))
+      found.push(...errorsOfRows(await upsert(connection, [row]), [line]))
       await connection.query({ text: 'release savepoint record', values: [] })
     } catch (error) {
       if (!isAboutData(error)) throw error
@@ -245,8 +248,12 @@ function conflictError({ lines }: Batch): DataError {
   return { line: lines[0] ?? 0, message: 'the records from here on conflict with each other' }
 }
 
-function repeatedError(line: number): DataError {
-  return { line, message: 'this record appears in the file twice; each record may appear only once' }
+const REPEATED = 'this record appears in the file twice; each record may appear only once'
+const SKIPPED = 'the database did not store this record: a trigger or a rule has skipped it, or a policy hides it'
+
+function errorsOfRows({ repeated, skipped }: Upserted, lines: readonly number[]): readonly DataError[] {
+  const errorAt = (message: string) => (index: number) => ({ line: lines[index] ?? 0, message })
+  return repeated === undefined ? skipped.map(errorAt(SKIPPED)) : [errorAt(REPEATED)(repeated)]
 }
 
 function add(one: SeedCounts, other: SeedCounts): SeedCounts {

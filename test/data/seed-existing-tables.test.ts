@@ -24,6 +24,9 @@ models:
       id: { type: integer, primary_key: true, key: client }
       width: { type: integer, nullable: true }
       area: { type: integer, nullable: true, generated: true }
+  guest:
+    managed: false
+    fields: { id: { type: integer, primary_key: true, key: client }, name: { type: string, max: 9 } }
 resources:
   sale: { model: sale, path: /sales/ }
   visit: { model: visit, path: /visits/ }
@@ -37,6 +40,9 @@ create table sale_south partition of sale for values in ('south');
 create table visit (id int primary key, sale int not null, region varchar(9) not null,
   foreign key (sale, region) references sale (id, region));
 create table parcel (id int primary key, width int, area int generated always as (width * 2) stored);
+create table guest (id int primary key, name varchar(9) not null);
+create function skip() returns trigger language plpgsql as $$ begin return null; end $$;
+create trigger skip before insert on guest for each row when (new.name = 'nobody') execute function skip();
 create table excluded (id int primary key, note varchar(9) not null);
 `
 
@@ -79,4 +85,12 @@ test('a dump of a table with a generated column is what seed reads', async () =>
   }
   expect(await seed('parcel:\n  - { id: 1, width: 3, area: 4 }\n')).toContain('created 0, updated 1, unchanged 0')
   expect((await shelves.run('dump', 'parcel')).stdout).toContain('{"id":1,"width":3,"area":6}')
+})
+
+test('a record that a trigger skips is an error with its line, and nothing is written', async () => {
+  const guests = (name: string) => `guest:\n  - { id: 1, name: ada }\n  - { id: 2, name: ${name} }\n`
+  const skipped = 'data.yaml:3: the database did not store this record: a trigger or a rule has skipped it'
+  expect(await seed(guests('nobody'))).toContain(skipped)
+  expect(await seed(guests('bob'))).toContain('created 2, updated 0, unchanged 0')
+  expect(await seed(guests('eve'))).toContain('created 0, updated 1, unchanged 1')
 })

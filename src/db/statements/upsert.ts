@@ -14,6 +14,8 @@ export interface Upserted {
   readonly updated: number
   /** The index of the first row whose record this transaction has already written, or an earlier row has; if set, nothing was done. */
   readonly repeated: number | undefined
+  /** The indexes of rows whose records do not exist afterwards. */
+  readonly skipped: readonly number[]
 }
 
 /** The properties of an existing table on which the SQL of an upsert depends. */
@@ -49,17 +51,18 @@ const OWN = `(txid_current() % 4294967296)::text`
  */
 export function compileUpsert(shape: Shape): (connection: Connection, rows: readonly Row[]) => Promise<Upserted> {
   const constraintErrors = constraintErrorsOf(shape.model, shape.models)
-  const text = upsertText(shape)
+  const [text, missing] = [upsertText(shape), missingText(shape)]
   return async (connection, rows) => {
     const cells = rows.map((row) => shape.fields.map((field) => writeCell(field, row[field.name])))
+    const values = [JSON.stringify(cells)]
     try {
-      const answer = await connection.query({ text, values: [JSON.stringify(cells)] })
-      const [repeated, created, updated] = answer.rows[0] ?? []
-      return {
-        created: Number(created),
-        updated: Number(updated),
-        repeated: repeated == null ? undefined : Number(repeated) - 1,
-      }
+      const answer = await connection.query({ text, values })
+      const [repeated, ...counts] = answer.rows[0] ?? []
+      const [created = 0, updated = 0] = counts.map(Number)
+      if (repeated != null) return { created, updated, repeated: Number(repeated) - 1, skipped: [] }
+      const hasOthers = created + updated < rows.length
+      const skipped = hasOthers ? (await connection.query({ text: missing, values })).rows : []
+      return { created, updated, repeated: undefined, skipped: skipped.map(([n]) => Number(n) - 1) }
     } catch (error) {
       throw toProblem(error, constraintErrors)
     }
@@ -69,17 +72,33 @@ export function compileUpsert(shape: Shape): (connection: Connection, rows: read
 /** Nothing is written if a record is repeated. */
 const UNREPEATED = `(select n from "@repeated") is null`
 
-function upsertText(shape: Shape): string {
-  const { model, fields, key, types, takesConflicts } = shape
-  const table = tableSql(model.table)
+// The table itself must not be hidden by one of these queries, so their names are unusual; the columns of the table are always qualified.
+function givenRows({ fields, types }: Shape): string {
   const cast = ({ column, type, options }: FieldSpec, index: number) =>
     `(r ->> ${index})::${types.get(column) ?? type.column(options)} as c${index}`
-  const cellOf = (field: FieldSpec) => `c${fields.indexOf(field)}`
-  const same = key.map((field) => `${table}.${identifier(field.column)} = "@given".${cellOf(field)}`).join(' and ')
-  // The table itself must not be hidden by one of these queries, so their names are unusual; the columns of the table are always qualified.
   return `with "@given" as (
       select n, ${fields.map(cast).join(', ')} from json_array_elements($1::json) with ordinality as g(r, n)
-    ), "@repeated" as (
+    )`
+}
+
+/** The condition that a row of the table has the key of a given row. */
+function sameKey({ model, fields, key }: Shape): string {
+  const columnOf = ({ column }: FieldSpec) => `${tableSql(model.table)}.${identifier(column)}`
+  return key.map((field) => `${columnOf(field)} = "@given".c${fields.indexOf(field)}`).join(' and ')
+}
+
+/** Finds the rows whose records do not exist. It is a statement of its own, because an upsert does not see what it has written. */
+function missingText(shape: Shape): string {
+  return `${givenRows(shape)}
+    select n::text from "@given" where not exists (select from ${tableSql(shape.model.table)} where ${sameKey(shape)}) order by n`
+}
+
+function upsertText(shape: Shape): string {
+  const { model, fields, key, takesConflicts } = shape
+  const table = tableSql(model.table)
+  const cellOf = (field: FieldSpec) => `c${fields.indexOf(field)}`
+  const same = sameKey(shape)
+  return `${givenRows(shape)}, "@repeated" as (
       select min(n) as n from (
         select n from (select n, row_number() over (partition by ${key.map(cellOf).join(', ')} order by n) from "@given") as g(n, copy) where copy > 1
         union all select "@given".n from "@given" join ${table} on ${same} where ${table}.xmin::text = ${OWN}
