@@ -154,7 +154,10 @@ export function failedConversionOf(error: unknown): string | undefined {
  */
 export function toReferred(error: unknown, referrers: ReadonlyMap<string, string>): unknown {
   const cause = driverError(error)
-  const detail = cause && STILL_REFERRED_TO.has(codeOf(cause)) && referrers.get(String(cause.constraint))
+  if (!cause || !STILL_REFERRED_TO.has(codeOf(cause))) return error
+  const name = String(cause.constraint)
+  // The constraint of a partition has the name of its parent, and a number.
+  const detail = referrers.get(name) ?? referrers.get(name.replace(/_?[0-9]{1,4}$/, ''))
   return detail ? new Problem('conflict', detail, { cause }) : error
 }
 
