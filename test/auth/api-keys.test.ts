@@ -163,6 +163,11 @@ describe('`keys`', () => {
     expect((await run('keys', 'list')).stdout).toContain('  revoked 2')
   })
 
+  test('create makes keys that are valid for a hundred years', async () => {
+    const made = await run('keys', 'create', '--subject', 'meter-7', '--expires', '100y')
+    expect(made).toMatchObject({ code: 0, stderr: expect.stringMatching(/expires 2[0-9]{3}-/) })
+  })
+
   test.each([
     ['a role', ['--role', 'metre'], 'no role is named `metre`'],
     ['a claim', ['--claim', 'sight=3'], 'no claim is named `sight`'],

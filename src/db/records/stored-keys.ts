@@ -47,7 +47,7 @@ export function compileStoredKeys({ table: name }: ModelSpec): (connection: Conn
     list: `select ${columns} from ${table} order by id`,
     add: `
       insert into ${table} (key, digest, subject, roles, claims, created_at, expires_at)
-      values ($1, $2, $3, $4::jsonb, $5::jsonb, now(), now() + $6::int * interval '1 second')
+      values ($1, $2, $3, $4::jsonb, $5::jsonb, now(), now() + $6::float8 * interval '1 second')
       returning ${columns}`,
     revoke: `update ${table} set revoked_at = coalesce(revoked_at, now()) where key = $1 returning ${columns}`,
   }
