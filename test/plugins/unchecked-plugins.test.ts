@@ -65,6 +65,7 @@ export default (app) => {
   })
   route('kinds', () => [new Problem('not_found'), new Lent()].map((problem) => [problem instanceof Lent, problem instanceof Problem]))
   app.route('GET', '/stream-number/', 'stream-number', () => ({ status: 200, stream: pieces('[', 5, ']') }))
+  app.route('GET', '/stream-mixed/', 'stream-mixed', () => ({ status: 200, stream: pieces('[1', Buffer.from(',2'), ',3', ']') }))
   app.route('GET', '/stream-object/', 'stream-object', () => ({ status: 200, stream: pieces({ a: 1 }) }))
   route('update-undefined', async (_context, store) => {
     const { id } = await store.create({ title: 'a', price: '1.50', pages: 7 })
@@ -160,6 +161,10 @@ test('a class of problems recognises its own', async () => {
 
 test.each(['number', 'object'])('a stream yields text or bytes, not anything else: %s', async (name) => {
   expect((await ask(`stream-${name}`))[0]).toBe(500)
+})
+
+test('the texts and bytes of a stream are sent in order', async () => {
+  expect(await ask('stream-mixed')).toEqual([200, [1, 2, 3]])
 })
 
 describe('a member that is undefined is left out', () => {

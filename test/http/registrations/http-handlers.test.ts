@@ -230,6 +230,23 @@ describe('a stream', () => {
     expect((await get(`${url}/api/test/`)).body).toBe(`${large}end`)
   })
 
+  test('sends each event when it happens', async () => {
+    let happen = () => {}
+    async function* events() {
+      yield 'data: 1\n\n'
+      await new Promise<void>((resolve) => (happen = resolve))
+      yield 'data: 2\n\n'
+    }
+    const headers = { 'content-type': 'Text/Event-Stream; charset=utf-8' }
+    const { url } = await serveHandler(() => ({ status: 200, headers, stream: events() }), { handlerTimeout: 1000 })
+    const { body } = await fetch(`${url}/api/test/`)
+    const reader = body?.getReader()
+    const next = async () => Buffer.from((await reader?.read())?.value ?? '').toString()
+    expect(await next()).toBe('data: 1\n\n')
+    happen()
+    expect(await next()).toBe('data: 2\n\n')
+  })
+
   test("responds to HEAD without a body, and with GET's error", async () => {
     const { url } = await serve({
       routes: [

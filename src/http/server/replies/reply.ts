@@ -3,6 +3,7 @@ import { inspect } from 'node:util'
 import type { Cors } from '../../headers/cors.js'
 import type { Exchange } from '../exchange.js'
 import { endConnection, isSettled } from '../exchange.js'
+import { valueOf } from '../../headers/reply-headers.js'
 import { SECURITY_HEADERS, setHeader } from './headers.js'
 import { toJsonText } from '../../../fields/spelling/exact-json.js'
 import type { Limits } from '../../connections/limits.js'
@@ -13,7 +14,7 @@ import type { SendBudget } from '../../connections/send-budget.js'
 /** Headers that delimit responses; a handler that sets them could desynchronise the connection. */
 const OURS = new Set(['connection', 'content-length', 'keep-alive', 'transfer-encoding', 'x-request-id'])
 const BODYLESS = new Set([204, 304])
-/** The pieces of a stream are joined to chunks of this many characters. A stream that fails before the first chunk gets a proper error response. */
+/** The texts of a stream, other than events, are joined to chunks of this many characters. A stream that fails before the first chunk gets a proper error response. */
 const CHUNK = 16 * 1024
 
 /** A response as the server writes it. */
@@ -161,21 +162,30 @@ async function sendStream(
     begun = true
     if (piece.length > 0 && request.method !== 'HEAD' && !response.write(piece)) await drained(exchange)
   }
+  const flush = async () => {
+    const text = gathered
+    gathered = ''
+    await write(text)
+  }
+  const enough = isOfEvents(reply) ? 1 : CHUNK
   // Leaving the loop ends the stream.
   for await (const piece of stream) {
     if (response.destroyed || (!begun && isSettled(exchange))) return
     if (typeof piece === 'string') gathered += piece
-    else if (piece instanceof Uint8Array) await write(piece)
-    else throw new TypeError(`a stream yields text or bytes, not ${inspect(piece, { depth: 0 })}`)
-    if (gathered.length >= CHUNK) {
-      await write(gathered)
-      gathered = ''
-    }
+    else if (!(piece instanceof Uint8Array))
+      throw new TypeError(`a stream yields text or bytes, not ${inspect(piece, { depth: 0 })}`)
+    if (gathered.length >= enough || typeof piece !== 'string') await flush()
+    if (typeof piece !== 'string') await write(piece)
     if (begun && request.method === 'HEAD') break
   }
   if (response.destroyed || (!begun && isSettled(exchange))) return
-  await write(gathered)
+  await flush()
   response.end()
+}
+
+/** Each event must arrive when it happens. */
+function isOfEvents({ headers = {} }: WrittenReply): boolean {
+  return /^text\/event-stream\b/i.test(valueOf(headers, 'content-type') ?? '')
 }
 
 /** Ends a response that has begun, so that its client sees that it is incomplete: a missing last chunk, or, in HTTP/1.0, a reset connection. */
