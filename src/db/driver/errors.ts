@@ -161,6 +161,13 @@ export function toReferred(error: unknown, referrers: ReadonlyMap<string, string
   return detail ? new Problem('conflict', detail, { cause }) : error
 }
 
+/** Converts the failure of a change to an error for clients. A value that a generated column, a constraint or a trigger cannot compute with is the client's. */
+export function toChangeFailure<E>(error: E, constraintErrors: ConstraintErrors): E | Problem {
+  const failure = toProblem(error, constraintErrors)
+  const cause = driverError(error)
+  return !(failure instanceof Problem) && cause && isDataException(error) ? problem(rejected, cause) : failure
+}
+
 /**
  * Converts the failure of a deletion to an error for clients. A deletion stores no value, so a rejected value belongs to another record,
  * which the deletion changes by a foreign key or a trigger.

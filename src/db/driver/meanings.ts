@@ -69,7 +69,7 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   '22021': unknownCharacter,
   '22P02': misfit,
   '22P05': unknownCharacter,
-  P0001: rejected,
+  P0: rejected,
   '44000': rejected,
   [NOT_NULL]: misfit,
   '23514': misfit,
@@ -142,13 +142,22 @@ export function isAgainstPolicy(error: unknown): boolean {
   return codeOf(error) === '42501' && routineOf(error) === 'ExecWithCheckOptions'
 }
 
+/** The statements of PL/pgSQL by which a function raises an error. */
+const RAISING = new Set<unknown>(['exec_stmt_raise', 'exec_stmt_assert'])
+
 export function meaningOf(error: DriverError): Meaning | undefined {
   const code = codeOf(error)
   if (code === '') return MESSAGES.find(([message]) => message.test(error.message))?.[1]
   // The socket file is missing or inaccessible. Errors about files that a handler opens are not ours.
   if (error.syscall === 'connect') return MEANINGS[code] ?? unavailable
   if (isAgainstPolicy(error)) return disallowed
-  return MEANINGS[code] ?? (isSqlState(error) ? MEANINGS[code.slice(0, 2)] : undefined)
+  const meaning = MEANINGS[code] ?? (isSqlState(error) ? MEANINGS[code.slice(0, 2)] : undefined)
+  // A function may raise any code, also those of privileges and connections.
+  return RAISING.has(routineOf(error)) && !isRaisable(meaning) ? rejected : meaning
+}
+
+function isRaisable(meaning: Meaning | undefined): boolean {
+  return meaning === busy || meaning?.type === 'conflict' || meaning?.type === 'validation'
 }
 
 /** Whether the server itself reported the error, so that the connection is intact and may be used again. */

@@ -4,7 +4,7 @@ import { Problem } from '../../foundation/problem.js'
 import type { Connection, Result, Statement } from '../database.js'
 import type { ConstraintErrors } from '../driver/field-errors.js'
 import { CONFLICT, isAgainstPolicy } from '../driver/meanings.js'
-import { failedConversionOf, toProblem, toReferred, toRemoveFailure, toRequestFailure } from '../driver/errors.js'
+import { failedConversionOf, toChangeFailure, toReferred, toRemoveFailure, toRequestFailure } from '../driver/errors.js'
 import type { Bounds } from '../statements/rules/bounds.js'
 import { DENIED } from '../statements/rules/covering-sql.js'
 import { isNotGranted, notGranted } from '../statements/rules/granted-writes.js'
@@ -39,7 +39,7 @@ export function senderOn(connection: Connection, { model, constraintErrors, refe
     try {
       return await send(statement)
     } catch (error) {
-      const problem = toOutside(error, model, constraintErrors) ?? toProblem(error, constraintErrors)
+      const problem = toOutside(error, model, constraintErrors) ?? toChangeFailure(error, constraintErrors)
       // Other records may refer to the value that a unique field had.
       const isUnexplained = problem instanceof Problem && problem.errors.length === 0
       throw isUnexplained ? toReferred(problem, referrers(bounds)) : problem
