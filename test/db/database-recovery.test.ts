@@ -53,14 +53,16 @@ describeWithSessions('with two sessions, a database', () => {
   })
 
   test('has its own settings, whatever those of the database', async () => {
-    const names = ['datestyle', 'array_nulls', 'quote_all_identifiers']
-    for (const [place, value] of ['German', 'off', 'on'].entries()) {
+    const names = ['datestyle', 'array_nulls', 'quote_all_identifiers', 'transform_null_equals', 'client_min_messages']
+    for (const [place, value] of ['German', 'off', 'on', 'on', 'error'].entries()) {
       const text = `do $$ begin execute format('alter database %I set ${names[place]} = ${value}', current_database()); end $$`
       await admin.query({ text, values: [] })
     }
-    const text = `select ${names.map((name) => `current_setting('${name}')`).join()}, array[null]::text[]`
+    const text = `select ${names.map((name) => `current_setting('${name}')`).join()}, array[null]::text[], 1 = null`
     const opened = await openDatabase({ url: admin.url, directory: '' }, { DATABASE_POOL: '2' })
-    expect((await opened.query({ text, values: [] })).rows).toEqual([['ISO, MDY', 'on', 'off', '{NULL}']])
+    expect((await opened.query({ text, values: [] })).rows).toEqual([
+      ['ISO, MDY', 'on', 'off', 'off', 'warning', '{NULL}', null],
+    ])
     await opened.close()
   })
 

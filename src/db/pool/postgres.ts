@@ -28,6 +28,8 @@ const SESSION = `
   set standard_conforming_strings = on;
   set array_nulls = on;
   set quote_all_identifiers = off;
+  set transform_null_equals = off;
+  set client_min_messages = warning;
   set jit = off;
   select set_config(name, wanted, false) from pg_settings join (values
     ('tcp_keepalives_idle', '10'), ('tcp_keepalives_interval', '5'), ('tcp_keepalives_count', '3')) as keepalives (name, wanted) using (name);
