@@ -16,7 +16,7 @@ import type { StatementCounts } from './db/statements/prepared-statements.js'
 import { compileQueries, type Queries } from './db/queries/compile-queries.js'
 import { compileListReader } from './db/records/list-reader.js'
 import { compileStore, type Surroundings } from './db/records/compile-store.js'
-import { watchMovedRows } from './db/records/moved-rows.js'
+import { watchSkippedRows } from './db/records/skipped-rows.js'
 import type { Store } from './db/records/store.js'
 import { createDriftGate, type DriftGate } from './health/drift.js'
 import type { Records } from './http/records.js'
@@ -191,8 +191,9 @@ interface Stores {
 /** Creates the stores of resources; statements are compiled on first use and kept. */
 function bindRecords(app: App, database: Database, { gate, statements, budget, largeReads, ...watch }: Watch): Records {
   const queries = compileQueries(app.spec)
-  const moved = watchMovedRows(database)
-  const storesOf = remember((resource: Resource): Stores => compileStores(resource, app, { counts: statements, moved }))
+  const skipped = watchSkippedRows(database)
+  const common = { counts: statements, skipped }
+  const storesOf = remember((resource: Resource): Stores => compileStores(resource, app, common))
   const { answers } = app.spec
   const models = new Map(app.resources.map(({ spec }) => [spec.name, spec.model]))
   const modelOf = (name: string) => models.get(name) ?? unknownResource(name, [...models.keys()])
@@ -210,7 +211,7 @@ function bindRecords(app: App, database: Database, { gate, statements, budget, l
     answers: () => answersOn(connection),
     memberships: async (memberships, caller) =>
       JSON.stringify((await connection.query(membershipStatement(memberships, caller))).rows),
-    mayMove: moved.mayMove,
+    maySkip: skipped.maySkip,
     transaction,
   })
   const inside = (connection: Connection): Records => {

@@ -23,7 +23,7 @@ const OCCASIONS: Readonly<Record<keyof typeof PROBLEMS, string>> = {
   not_acceptable: '`Accept` excludes the media type of the response: JSON, or CSV for an export.',
   request_timeout: 'The request did not arrive in time.',
   conflict:
-    'A unique value is taken, a related record does not exist, other records still refer to the record, or a trigger raised an error or skipped the new record; `detail` names them if they are public.',
+    'A unique value is taken, a related record does not exist, other records still refer to the record, or a trigger raised an error or skipped the change; `detail` names them if they are public.',
   request_in_progress:
     'A request with the same `Idempotency-Key` is in progress; `Retry-After` says when to try again.',
   precondition_failed:

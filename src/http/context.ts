@@ -2,7 +2,7 @@ import { callerOf } from '../access/profiles.js'
 import type { Store } from '../db/records/store.js'
 import { type Bounds, boundsOf } from '../db/statements/rules/bounds.js'
 import type { JsonBody } from '../foundation/json-body.js'
-import type { Id, Row } from '../resource/plan.js'
+import type { Row } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
 import { narrowScope } from '../resource/scope.js'
 import type { Acting, Surroundings } from './context-state.js'
@@ -105,9 +105,8 @@ function storeOf(acting: Acting, given: Resource): Store<Row> {
   const [resource, bounds] = limited(acting, given)
   return bind(acting, acting.records.store(resource, bounds), {
     resource,
-    mayMove: acting.records.mayMove,
-    create: (row) => transact(acting, ({ store }) => store(resource).create(row)),
-    createMany: (rows) => transact(acting, ({ store }) => store(resource).createMany(rows)),
+    maySkip: acting.records.maySkip,
+    transact: (work) => transact(acting, ({ store }) => work(store(resource))),
   })
 }
 
@@ -117,17 +116,16 @@ function documentsOf(acting: Acting, given: Resource): Store<string, Uint8Array>
   if (isGeneratedRead(acting.state.exchange)) return documents
   return bind(acting, documents, {
     resource,
-    mayMove: acting.records.mayMove,
-    create: (row) => transact(acting, ({ documents }) => documents(resource).create(row)),
-    createMany: (rows) => transact(acting, ({ documents }) => documents(resource).createMany(rows)),
+    maySkip: acting.records.maySkip,
+    transact: (work) => transact(acting, ({ documents }) => work(documents(resource))),
   })
 }
 
-/** Outside a transaction, creates that need several statements, or may have to be undone, run in a transaction. */
+/** Outside a transaction, changes that need several statements, or may have to be undone, run in a transaction. */
 function bind<Item, Items>(
   { state, kind }: Acting,
   store: Store<Item, Items>,
-  transactional: Transactional<Item, Id, Row>,
+  transactional: Transactional<Item, Items>,
 ): Store<Item, Items> {
   if (kind === 'inside') return store
   if (kind === 'later') return inTransactions(store, transactional)

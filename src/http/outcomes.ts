@@ -1,5 +1,5 @@
-import type { MovedRows } from '../db/records/moved-rows.js'
-import { rowsPerStatement, type Store, type Stored } from '../db/records/store.js'
+import type { Skippable, SkippedRows } from '../db/records/skipped-rows.js'
+import { rowsPerStatement, type Store } from '../db/records/store.js'
 import { Problem } from '../foundation/problem.js'
 import type { Resource } from '../resource/resource.js'
 import type { Deadlines } from './connections/deadlines.js'
@@ -74,46 +74,54 @@ export function limitTransaction(milliseconds: number): Limit {
   return { signal: ending.signal, enforce, commits() {}, done() {}, end: () => clearTimeout(timer) }
 }
 
-/** Creates records in a transaction of their own. */
-export interface Transactional<Item, Key, Insert> {
+/** Changes records in a transaction of its own. */
+export interface Transactional<Item, Items> {
   readonly resource: Resource
-  readonly mayMove: MovedRows['mayMove']
-  create(row: Insert): Promise<Stored<Item, Key>>
-  createMany(rows: readonly Insert[]): Promise<readonly Stored<Item, Key>[]>
+  readonly maySkip: SkippedRows['maySkip']
+  transact<Result>(work: (store: Store<Item, Items>) => Promise<Result>): Promise<Result>
 }
 
-/** Returns a store that creates records in a transaction with a deadline where one statement outside of it must not. */
-export function inTransactions<Item, Items, Key, Insert, Change>(
-  store: Store<Item, Items, Key, Insert, Change>,
-  transactional: Transactional<Item, Key, Insert>,
-): Store<Item, Items, Key, Insert, Change> {
-  return {
-    ...store,
-    create: (row) => {
-      const alone = () => store.create(row)
-      return createBy(transactional, 1, { alone, together: () => transactional.create(row) })
-    },
-    createMany: (rows) => {
-      const alone = () => store.createMany(rows)
-      return createBy(transactional, rows.length, { alone, together: () => transactional.createMany(rows) })
-    },
-  }
+/** Returns a store that changes records in a transaction with a deadline where one statement outside of it must not. */
+export function inTransactions<Item, Items>(
+  store: Store<Item, Items>,
+  transactional: Transactional<Item, Items>,
+): Store<Item, Items> {
+  return { ...store, ...changesBy(store, transactional, (change) => change()) }
 }
 
-/** How records are created: by a statement that stands alone, or together in a transaction. */
-interface Ways<Result> {
-  alone(): Promise<Result>
-  together(): Promise<Result>
-}
+type Changes<Item> = Pick<Store<Item>, 'create' | 'createMany' | 'update' | 'destroy' | 'destroyMany' | 'take'>
 
-/** Creates records in a transaction if they need several statements, or if a trigger may skip one of them. */
-async function createBy<Result>(
-  { resource, mayMove }: Pick<Transactional<unknown, never, never>, 'resource' | 'mayMove'>,
-  count: number,
-  { alone, together }: Ways<Result>,
-): Promise<Result> {
+/** Runs a change outside a transaction. `hasChanged` tells from the result whether it changed anything. */
+type Alone = <Result>(change: () => Promise<Result>, hasChanged: (result: Result) => boolean) => Promise<Result>
+
+/** Changes records in a transaction if they need several statements, or if a trigger may skip one of them. */
+function changesBy<Item, Items>(
+  store: Store<Item, Items>,
+  { resource, maySkip, transact }: Transactional<Item, Items>,
+  alone: Alone,
+): Changes<Item> {
   const { model } = resource.spec
-  return count > rowsPerStatement(model) || (await mayMove(model)) ? together() : alone()
+  const most = rowsPerStatement(model)
+  const by = async <Result>(
+    kind: Skippable,
+    change: (store: Store<Item, Items>) => Promise<Result>,
+    hasChanged: (result: Result) => boolean,
+    count = 1,
+  ): Promise<Result> =>
+    count > most || (await maySkip(model, kind)) ? transact(change) : alone(() => change(store), hasChanged)
+  return {
+    create: (row) => by('insert', (store) => store.create(row), isThere),
+    createMany: (rows) => by('insert', (store) => store.createMany(rows), isNotEmpty, rows.length),
+    update: (id, row, only) =>
+      by(
+        'update',
+        (store) => store.update(id, row, only),
+        (item) => item !== undefined && Object.keys(row).length > 0,
+      ),
+    destroy: (id, only) => by('delete', (store) => store.destroy(id, only), Boolean),
+    destroyMany: (ids) => by('delete', (store) => store.destroyMany(ids), isPositive),
+    take: (id, only) => by('delete', (store) => store.take(id, only), isThere),
+  }
 }
 
 /**
@@ -124,10 +132,7 @@ export function watchStores(exchange: Exchange, enforce: Enforce) {
   // Most requests use a single store, so only the last one is kept.
   let last: object | undefined
   let lastWatched: unknown
-  return <Item, Items, Key, Insert, Change extends object>(
-    store: Store<Item, Items, Key, Insert, Change>,
-    transactional: Transactional<Item, Key, Insert>,
-  ): Store<Item, Items, Key, Insert, Change> => {
+  return <Item, Items>(store: Store<Item, Items>, transactional: Transactional<Item, Items>): Store<Item, Items> => {
     if (last === store) return lastWatched as typeof store
     const watched = watchWrites({ exchange, enforce }, store, transactional)
     last = store
@@ -141,12 +146,13 @@ interface Watch {
   readonly enforce: Enforce
 }
 
-/** Written out without a spread, because it runs for every request that writes. */
-function watchWrites<Item, Items, Key, Insert, Change extends object>(
+function watchWrites<Item, Items>(
   watch: Watch,
-  store: Store<Item, Items, Key, Insert, Change>,
-  transactional: Transactional<Item, Key, Insert>,
-): Store<Item, Items, Key, Insert, Change> {
+  store: Store<Item, Items>,
+  transactional: Transactional<Item, Items>,
+): Store<Item, Items> {
+  const changes = changesBy(store, transactional, (change, hasChanged) => watched(watch, change, hasChanged))
+  // Written out without a spread, because it runs for every request that writes.
   return {
     list: store.list,
     batches: store.batches,
@@ -156,25 +162,12 @@ function watchWrites<Item, Items, Key, Insert, Change extends object>(
     mayRun: store.mayRun,
     covering: store.covering,
     lockMany: store.lockMany,
-    create: (row) =>
-      createBy(transactional, 1, {
-        alone: () => watched(watch, () => store.create(row), isThere),
-        together: () => transactional.create(row),
-      }),
-    createMany: (rows) =>
-      createBy(transactional, rows.length, {
-        alone: () => watched(watch, () => store.createMany(rows), isNotEmpty),
-        together: () => transactional.createMany(rows),
-      }),
-    update: (id, row, only) =>
-      watched(
-        watch,
-        () => store.update(id, row, only),
-        (item) => item !== undefined && Object.keys(row).length > 0,
-      ),
-    destroy: (id, only) => watched(watch, () => store.destroy(id, only), Boolean),
-    destroyMany: (ids) => watched(watch, () => store.destroyMany(ids), isPositive),
-    take: (id, only) => watched(watch, () => store.take(id, only), isThere),
+    create: changes.create,
+    createMany: changes.createMany,
+    update: changes.update,
+    destroy: changes.destroy,
+    destroyMany: changes.destroyMany,
+    take: changes.take,
   }
 }
 

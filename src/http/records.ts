@@ -1,6 +1,6 @@
 import type { ModelSpec } from '../config/spec.js'
 import type { InternalTransactionOptions } from '../db/database.js'
-import type { MovedRows } from '../db/records/moved-rows.js'
+import type { SkippedRows } from '../db/records/skipped-rows.js'
 import type { StoredResponses } from '../db/records/stored-responses.js'
 import type { Store } from '../db/records/store.js'
 import type { Bounds } from '../db/statements/rules/bounds.js'
@@ -22,7 +22,7 @@ export interface Records {
   /** @throws Error if no resource has idempotency */
   answers(): StoredResponses
   readonly memberships: ReadMemberships
-  readonly mayMove: MovedRows['mayMove']
+  readonly maySkip: SkippedRows['maySkip']
   transaction<T>(work: (records: Records) => Promise<T>, options?: InternalTransactionOptions): Promise<T>
   /** Undefined in a transaction. */
   readonly exports?: Exports

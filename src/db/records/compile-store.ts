@@ -12,7 +12,7 @@ import { compileStatements } from '../statements/statements.js'
 import { constraintErrorsOf, referrersOf } from './guards.js'
 import { type Bounded, rowsPerStatement, type Store } from './store.js'
 import { withoutKey } from './keyless.js'
-import type { MovedRows } from './moved-rows.js'
+import type { SkippedRows } from './skipped-rows.js'
 import { listsOn } from './store-lists.js'
 import { createsOn, recordsOn } from './store-records.js'
 import { senderOn } from './store-sender.js'
@@ -21,7 +21,7 @@ import { senderOn } from './store-sender.js'
 export interface Surroundings {
   readonly counts: StatementCounts
   readonly spec: AppSpec
-  readonly moved: MovedRows
+  readonly skipped: SkippedRows
 }
 
 /** How the records of a resource leave the database. */
@@ -38,7 +38,7 @@ export interface Projections<Item, Items> {
 export function compileStore<Item, Items>(
   resource: Resource,
   { projection, listed }: Projections<Item, Items>,
-  { counts, spec, moved }: Surroundings,
+  { counts, spec, skipped }: Surroundings,
 ): (connection: Connection) => (bounds?: Bounds) => Store<Item, Items> {
   const { model } = resource.spec
   const statements = compileStatements(model, { projection, listed }, counts)
@@ -59,8 +59,8 @@ export function compileStore<Item, Items>(
     const bound = { model, projection, statements, sender }
     const operations = {
       ...listsOn({ ...bound, projection: listed, estimates, uncounted, exactly, connection }),
-      ...createsOn({ ...bound, most, moved }),
-      ...recordsOn(bound),
+      ...createsOn({ ...bound, most, skipped }),
+      ...recordsOn({ ...bound, skipped, connection }),
     }
     const limitedOperations = limits ? limited(operations, limits) : operations
     return (bounds) => {

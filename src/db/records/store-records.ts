@@ -1,20 +1,20 @@
 import type { GrantSpec, ModelSpec } from '../../config/spec.js'
 import type { Cell } from '../../fields/cell.js'
-import { withIndex } from '../../resource/bodies/items.js'
+import { doAtIndex, withIndex } from '../../resource/bodies/items.js'
 import { recordKey } from '../../resource/keys/record-key.js'
-import type { Id, Row } from '../../resource/plan.js'
+import type { Id, Precondition, Row } from '../../resource/plan.js'
 import { Problem } from '../../foundation/problem.js'
-import type { Result } from '../database.js'
+import type { Connection, Result } from '../database.js'
 import { misfitParameterOf } from '../driver/errors.js'
 import { type Projection, projectionFor } from '../statements/projections.js'
-import type { Granted } from '../statements/rules/bounds.js'
+import type { Bounds, Granted } from '../statements/rules/bounds.js'
 import { notGranted } from '../statements/rules/granted-writes.js'
 import { filledByScope } from '../statements/rules/scope.js'
 import type { Statements } from '../statements/statements.js'
 import { placeOfReferred, placeOfTaken } from './guards.js'
 import { rejectionsOn } from './rejected-changes.js'
-import type { MovedRows } from './moved-rows.js'
 import type { Bounded, Store, Stored } from './store.js'
+import { type SkippedRows, skipsOn } from './skipped-rows.js'
 import { follow } from './store-lists.js'
 import type { Sender } from './store-sender.js'
 
@@ -28,7 +28,12 @@ interface Bound<Item, Items> {
 interface Creates<Item, Items> extends Bound<Item, Items> {
   /** How many records one statement creates. */
   readonly most: number
-  readonly moved: MovedRows
+  readonly skipped: SkippedRows
+}
+
+interface Changes<Item, Items> extends Bound<Item, Items> {
+  readonly skipped: SkippedRows
+  readonly connection: Connection
 }
 
 const SKIPPED = 'The database did not return the new record: a trigger has skipped it or moved it to another table'
@@ -40,12 +45,12 @@ export function createsOn<Item, Items>({
   statements,
   sender,
   most,
-  moved,
+  skipped,
 }: Creates<Item, Items>): Bounded<Pick<Store<Item, Items>, 'create' | 'createMany'>> {
   const read = readStored(model, projection)
 
   const rejectSkipped = (): never => {
-    moved.note(model)
+    skipped.note(model)
     throw new Problem(sender.inTransaction ? 'conflict' : 'outcome_unknown', SKIPPED)
   }
 
@@ -82,10 +87,13 @@ export function recordsOn<Item, Items>({
   projection,
   statements,
   sender,
-}: Bound<Item, Items>): Bounded<Omit<Store<Item, Items>, 'create' | 'createMany' | 'list' | 'batches'>> {
+  skipped,
+  connection,
+}: Changes<Item, Items>): Bounded<Omit<Store<Item, Items>, 'create' | 'createMany' | 'list' | 'batches'>> {
   const key = recordKey(model)
   const read = readStored(model, projection)
   const { rejectUncovered, rejectUnmet, rejectIfThere } = rejectionsOn({ model, statements, sender })
+  const { maySkip, digestBefore, rejectKept, isDestroyed } = skipsOn({ model, statements, sender, skipped, connection })
   const readOne = ({ rows: [cells] }: Result, as = projection): Item | undefined => cells && as.read(cells)
 
   /** Returns undefined if the error is that no record can have the key, whose values are the first parameters of statements about one record. */
@@ -101,6 +109,18 @@ export function recordsOn<Item, Items>({
     if (limited.length === 0) return grants
     const [covered] = (await sender.read(follow(statements.covering(granted, key.write(id), limited)))).rows
     return grants.filter((grant) => grant.rows === undefined || covered?.[limited.indexOf(grant)] === 'true')
+  }
+
+  const destroy = async (bounds: Bounds | undefined, id: Id, only?: readonly Precondition[]): Promise<boolean> => {
+    const written = key.write(id)
+    const isDeleted = await ifPossible(async () => {
+      const before = await digestBefore('delete', bounds, written)
+      const { count } = await sender.remove(statements.destroy(bounds, written, only), bounds)
+      if (count > 0) return true
+      await rejectIfThere(bounds, written, undefined, only)
+      return isDestroyed(bounds, written, before)
+    })
+    return isDeleted ?? false
   }
 
   return {
@@ -141,6 +161,12 @@ export function recordsOn<Item, Items>({
     },
 
     async destroyMany(bounds, ids) {
+      if (await maySkip('delete')) {
+        let deleted = 0
+        for (const [place, id] of ids.entries())
+          if (await doAtIndex(place, () => destroy(bounds, id), key.fields)) deleted += 1
+        return deleted
+      }
       const { rows, count } = await sender
         .remove(statements.destroyMany(bounds, ids.map(key.write)), bounds)
         .catch((error: unknown) => {
@@ -166,27 +192,24 @@ export function recordsOn<Item, Items>({
           if (item === undefined) await rejectUnmet(bounds, written, only)
           return item
         }
+        const before = await digestBefore('update', bounds, written)
         const item = readOne(await sender.changeInTurn(statements.update(bounds, written, row, only), bounds))
-        if (item === undefined) await rejectIfThere(bounds, written, row, only)
-        return item
+        if (item !== undefined) return item
+        await rejectIfThere(bounds, written, row, only)
+        return before === undefined ? undefined : rejectKept()
       }),
 
-    async destroy(bounds, id, only) {
-      const written = key.write(id)
-      const isDeleted = await ifPossible(async () => {
-        const { count } = await sender.remove(statements.destroy(bounds, written, only), bounds)
-        if (count === 0) await rejectIfThere(bounds, written, undefined, only)
-        return count > 0
-      })
-      return isDeleted ?? false
-    },
+    destroy,
 
     take: (bounds, id, only) =>
       ifPossible(async () => {
         const written = key.write(id)
+        const before = await digestBefore('delete', bounds, written)
+        const last = before === undefined ? undefined : readOne(await sender.read(statements.retrieve(bounds, written)))
         const item = readOne(await sender.remove(statements.take(bounds, written, only), bounds))
-        if (item === undefined) await rejectIfThere(bounds, written, undefined, only)
-        return item
+        if (item !== undefined) return item
+        await rejectIfThere(bounds, written, undefined, only)
+        return (await isDestroyed(bounds, written, before)) ? last : undefined
       }),
   }
 }

@@ -41,12 +41,12 @@ export interface Store<Item, Items = readonly Item[], Key = Id, Insert = Row, Ch
   /**
    * Sets the given fields; returns undefined if there is no such record. Preconditions, which only documents support, are checked by the statement
    * that changes the record.
-   * @throws Problem `precondition_failed`
+   * @throws Problem `precondition_failed`; `conflict` if a trigger has skipped the change, in a transaction
    */
   update(id: Key, row: Change, only?: readonly Precondition[]): Promise<Item | undefined>
   /**
-   * Returns whether the record existed.
-   * @throws Problem `precondition_failed`
+   * Returns whether the record existed. In a transaction, a record that a trigger deletes in its own way is deleted.
+   * @throws Problem `precondition_failed`; `conflict` if a trigger has skipped the deletion, in a transaction
    */
   destroy(id: Key, only?: readonly Precondition[]): Promise<boolean>
   /**

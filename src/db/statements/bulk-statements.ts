@@ -32,6 +32,8 @@ export interface BulkStatements {
   lockMany(bounds: Bounds | undefined, ids: readonly (readonly string[])[]): Statement
   /** Deletes records. If grants limit the request, it deletes only the records that they cover, and returns their ids. */
   destroyMany(bounds: Bounds | undefined, ids: readonly (readonly string[])[]): Statement
+  /** Selects a digest of each whole row, with columns that the model lacks. */
+  digests(bounds: Bounds | undefined, ids: readonly (readonly string[])[]): Statement
 }
 
 /** Some records, as far as the bounds of a request reach. */
@@ -118,6 +120,13 @@ export function compileBulkStatements(model: ModelSpec, projection: Projection<u
         () => `delete from ${table}`,
         (params) => destroyable(bounds?.granted, params),
         false,
+      ),
+    digests: (bounds, ids) =>
+      among(
+        { bounds, ids },
+        () => `select md5((${table}.*)::text) from ${table}`,
+        () => '',
+        true,
       ),
   }
 }

@@ -1,0 +1,132 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import type { Statement } from '../../../src/db/database.js'
+import { type Api, startApi } from '../../support/api.js'
+import { openTestDatabase, watchDatabase } from '../../support/database.js'
+
+const FIELDS = 'fields: { id: { type: bigint, primary_key: true, key: client }, text: { type: text } }'
+const DELETE = 'operations: [list, create, retrieve, update, partial_update, destroy], bulk: [destroy, partial_update]'
+const YAML = `version: 1
+database: { managed: false }
+models:
+  log: { table: logs, ${FIELDS} }
+  live_log: { table: live_logs, ${FIELDS} }
+  kept: { table: kept, ${FIELDS} }
+  ruled: { table: ruled, ${FIELDS} }
+  free: { table: free, ${FIELDS} }
+resources:
+  log: { model: log, path: /logs/, ${DELETE} }
+  live_log: { model: live_log, path: /live_logs/, ${DELETE} }
+  kept: { model: kept, path: /kept/, ${DELETE} }
+  ruled: { model: ruled, path: /ruled/, ${DELETE} }
+  free: { model: free, path: /free/, ${DELETE} }
+mounts:
+  - { path: /json-server, dialect: json-server }
+`
+
+let api: Api
+let sent: Statement[]
+const query = (text: string) => api.database.query({ text, values: [] })
+beforeAll(async () => {
+  const { watched, sent: statements } = watchDatabase(await openTestDatabase())
+  sent = statements
+  api = await startApi(YAML, { database: watched, checkResponses: false })
+  for (const text of [
+    'create table logs (id bigint primary key, text text not null, deleted boolean not null default false)',
+    `create function hide() returns trigger language plpgsql as $$ begin
+       if old.text = 'permanent' then return null; end if;
+       update logs set deleted = true where id = old.id;
+       return null;
+     end $$`,
+    'create trigger hide before delete on logs for each row execute function hide()',
+    'create view live_logs as select id, text from logs where not deleted',
+    'create table notes (text text)',
+    'create table kept (id bigint primary key, text text not null)',
+    `create function keep() returns trigger language plpgsql as $$ begin
+       insert into notes values (tg_op);
+       return null;
+     end $$`,
+    'create trigger keep before update or delete on kept for each row execute function keep()',
+    'create table ruled (id bigint primary key, text text not null)',
+    'create rule keep_deleted as on delete to ruled do instead insert into notes values (old.text)',
+    'create table free (id bigint primary key, text text not null)',
+  ])
+    await query(text)
+})
+afterAll(async () => {
+  await api.close()
+  await api.database.close()
+})
+beforeEach(async () => {
+  await query('truncate logs, notes, kept, ruled, free')
+  for (const table of ['logs', 'kept', 'ruled', 'free'])
+    await query(`insert into ${table} (id, text) values (1, 'a'), (2, 'permanent'), (3, 'c')`)
+})
+
+const send = (method: string, path: string, body?: unknown) => api.send(method, path, body)
+const statusOf = async (method: string, path: string, body?: unknown) => (await send(method, path, body)).status
+const answer = async (method: string, path: string, body?: unknown) => {
+  const response = await send(method, path, body)
+  return [response.status, ((await response.json()) as { detail?: string }).detail]
+}
+const deleted = async () => (await query('select id::text from logs where deleted order by id')).rows.flat()
+const KEPT = [409, 'The database did not change the record: a trigger, a rule or a policy prevented it']
+
+describe.each(['logs', 'live_logs'])('a record of `%s` that a trigger deletes by changing its row', (path) => {
+  test('is deleted', async () => {
+    expect(await statusOf('DELETE', `/api/${path}/1/`)).toBe(204)
+    expect(await deleted()).toEqual(['1'])
+  })
+
+  test('is deleted among others', async () => {
+    expect(await statusOf('DELETE', `/api/${path}/?ids=1,3`)).toBe(204)
+    expect(await deleted()).toEqual(['1', '3'])
+  })
+
+  test('is returned by a dialect that returns it', async () => {
+    const response = await send('DELETE', `/json-server/${path}/1`)
+    expect([response.status, await response.json()]).toEqual([200, { id: 1, text: 'a' }])
+    expect(await deleted()).toEqual(['1'])
+  })
+
+  test('is kept if the trigger keeps it, with all others', async () => {
+    expect(await answer('DELETE', `/api/${path}/2/`)).toEqual(KEPT)
+    expect(await answer('DELETE', `/api/${path}/?ids=1,2`)).toEqual(KEPT)
+    expect(await deleted()).toEqual([])
+  })
+
+  test('is 404 if there is none', async () => {
+    expect(await statusOf('DELETE', `/api/${path}/7/`)).toBe(404)
+    expect(await statusOf('PATCH', `/api/${path}/7/`, { text: 'b' })).toBe(404)
+  })
+
+  test('can be changed', async () => {
+    expect(await statusOf('PATCH', `/api/${path}/1/`, { text: 'b' })).toBe(200)
+  })
+})
+
+describe('a change that the database skips is a conflict, and nothing stays of it', () => {
+  afterEach(async () => {
+    expect((await query('select text from notes')).rows).toHaveLength(0)
+  })
+
+  test.each([
+    ['PATCH', '/api/kept/1/', { text: 'b' }],
+    ['PUT', '/api/kept/1/', { text: 'b' }],
+    ['PATCH', '/api/kept/', [{ id: 1, text: 'b' }]],
+    ['DELETE', '/api/kept/1/', undefined],
+    ['DELETE', '/api/kept/?ids=1,3', undefined],
+    ['DELETE', '/api/ruled/1/', undefined],
+    ['DELETE', '/api/ruled/?ids=1,3', undefined],
+  ])('%s %s', async (method, path, body) => {
+    expect(await answer(method, path, body)).toEqual(KEPT)
+  })
+})
+
+test('a change of a table without such triggers is one statement', async () => {
+  await send('DELETE', '/api/free/1/')
+  sent.length = 0
+  expect(await statusOf('PATCH', '/api/free/2/', { text: 'b' })).toBe(200)
+  expect(await statusOf('DELETE', '/api/free/2/')).toBe(204)
+  expect(await statusOf('DELETE', '/api/free/2/')).toBe(404)
+  expect(sent.map(({ text }) => text.slice(0, 6))).toEqual(['update', 'delete', 'delete'])
+})
