@@ -148,7 +148,7 @@ function jwtSchema(): JsonSchema {
       typ: doc({ type: 'string', minLength: 1, maxLength: 50 }, 'The `typ` that tokens must have.', 'typ: at+jwt'),
       header: doc(
         HEADER,
-        'The header of the token, where a proxy sends it in another one than `Authorization: Bearer`.',
+        'The header with the token, if a proxy does not send it as `Authorization: Bearer`.',
         'header: Cf-Access-Jwt-Assertion',
       ),
     },
