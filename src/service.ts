@@ -149,7 +149,7 @@ function createVersions(first: App, replacedTimeout: number, log: Log): Versions
   }
 }
 
-/** Undefined without `auth`. */
+/** How the server authenticates callers and limits them; undefined without `auth`. */
 function servedAccess(
   { access, authenticators, development, routes, spec }: App,
   database: Database,

@@ -36,7 +36,7 @@ export function addDbRestore(db: Command, context: CliContext): void {
     .action(async (file: string, options: RestoreOptions) => context.finish(await restore(context, file, options)))
 }
 
-/** The PostgreSQL programs for servers. */
+/** The programs to use with a PostgreSQL server instead. */
 const INSTEAD = 'pg_dump, pg_restore'
 
 /** @throws Failure 2 if there is no database, or the file exists */

@@ -38,7 +38,7 @@ export type Profiles = (identity: Identity | undefined) => Profile
 /** Profiles that are kept: more combinations of roles are rare. */
 const MAX_PROFILES = 100
 
-/** Undefined without `auth`, when everybody may do everything. */
+/** Returns the profiles of callers; undefined without `auth`, when everybody may do everything. */
 export function compileProfiles(spec: AppSpec, links: Links, compile: CompileSchema): Profiles | undefined {
   const { auth } = spec
   if (auth === undefined) return undefined

@@ -30,11 +30,11 @@ export interface Configured {
 export interface Widened {
   /** `task.list:member`, `auth.jwt`: what `--allow-wider` names. */
   readonly what: string
-  /** What is new, in words of the file. */
+  /** The new permission, in words of the file. */
   readonly now: string
   /** Where the new file has it. */
   readonly path: Path
-  /** What the old file has in its place, each with its place. */
+  /** The permissions of the old file that it replaces, each with its place. */
   readonly before: readonly { readonly text: string; readonly path: Path }[]
 }
 

@@ -86,7 +86,7 @@ function compileAuthorization(
   { development, findKey, authenticators }: Surroundings,
 ): Verify {
   const byKey = findKey && compileKeys(auth, findKey)
-  // Where plugins know other tokens, only what has the form of a JWT is one.
+  // Where plugins know other tokens, only a credential in the form of a JWT is one.
   const isToken = (credential: string) => authenticators.length === 0 || credential.split('.').length === 3
   const schemes = new Map<string, Verify>()
   schemes.set('bearer', (credential, request) => {

@@ -2,7 +2,7 @@ import type { AuthSpec } from '../config/spec.js'
 
 const WELL_KNOWN = '/.well-known/oauth-protected-resource'
 
-/** What clients read to find out how to sign in (RFC 9728). */
+/** The document that tells clients how to sign in (RFC 9728). */
 export interface ProtectedResource {
   readonly url: string
   readonly path: string

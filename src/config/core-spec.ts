@@ -25,7 +25,7 @@ export interface OrderSpec extends Ordered {
 /** The member of responses that holds related records. */
 export const EXPANDED = 'expanded'
 
-/** A related record that a response can include, with the related records of its own. */
+/** A related record that a response can include, with its own related records. */
 export interface ExpansionSpec {
   /** The name for clients: the relations that lead to the record, joined by dots. */
   readonly path: string
@@ -59,7 +59,7 @@ export interface CoreSpec {
   /** At a mount: the name of the original resource. Undefined outside of mounts. */
   readonly mounted: string | undefined
   readonly model: ModelSpec
-  /** The stored fields of responses, in order. */
+  /** The fields of responses, in order, without computed ones. Last are the members for relations over several fields, which have no column. */
   readonly shown: readonly FieldSpec[]
   /** The maximum size of a body, in bytes. */
   readonly maxBody: number
@@ -72,15 +72,15 @@ export interface CoreSpec {
   /** Whether each object starts with its own `url`. */
   readonly url: boolean
   /**
-   * Set in dialects, whose clients know a record by one `id`, if the key has several fields: the path of a record has them as one text, and `shown` says
-   * whether each object starts with it.
+   * Set in a dialect for a key of several fields, because its clients identify a record by one `id`: paths have the fields joined to one text, and
+   * `shown` says whether each object starts with that text.
    */
   readonly joinedId: { readonly shown: boolean } | undefined
   /** Relation fields shown as links: field name to route name. */
   readonly links: Readonly<Record<string, string>>
 }
 
-/** The member of records, and the path parameter, with a key of several fields as one text. */
+/** The name of the member and of the path parameter that have a key of several fields as one text. */
 export const JOINED_ID = 'id'
 
 /** The members with the address of a record, which bodies ignore. */

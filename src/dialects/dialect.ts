@@ -42,7 +42,7 @@ export interface ParsedQuery {
   readonly window: Window | undefined
 }
 
-/** What a dialect must know about a resource to parse a query string. */
+/** The facts about a resource that a dialect needs to parse a query string. */
 export interface Vocabulary {
   /** The name of the primary key. */
   readonly key: string

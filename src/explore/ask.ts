@@ -33,7 +33,7 @@ const OF_THE_PAGE = new Set([
 
 /**
  * Returns the API's response to `GET path?search`, with the rights of the client who requests the page: the route's own handler responds, so the page
- * shows exactly what the API returns, including errors. Errors other than Problems are rethrown.
+ * shows exactly what the API returns, including errors. Bugs are rethrown: errors other than Problems, and Problems of the type `internal`.
  */
 export async function ask(
   context: Context,
@@ -80,7 +80,7 @@ async function answerOf(
 }
 
 async function readAll({ text, body, stream }: Reply): Promise<{ readonly text: string; readonly cut: boolean }> {
-  if (stream === undefined) return { text: format(text ?? (body === undefined ? '' : toJsonText(body))), cut: false }
+  if (stream === undefined) return { text: decode(text ?? (body === undefined ? '' : toJsonText(body))), cut: false }
   let all = ''
   for await (const piece of stream) {
     all += piece
@@ -89,6 +89,6 @@ async function readAll({ text, body, stream }: Reply): Promise<{ readonly text: 
   return { text: all, cut: false }
 }
 
-function format(text: string | Uint8Array): string {
+function decode(text: string | Uint8Array): string {
   return typeof text === 'string' ? text : Buffer.from(text).toString()
 }

@@ -35,7 +35,7 @@ interface GrantDraft {
   readonly may: readonly string[]
   readonly rows: RuleDraft | undefined
   readonly becomes: RuleDraft | undefined
-  /** Undefined for all records. */
+  /** Whether the grant names a field; undefined for all fields. */
   readonly fields: ((name: string) => boolean) | undefined
   readonly set: readonly { readonly field: string; readonly value: ValueDraft }[]
 }
@@ -88,7 +88,7 @@ export const access: Feature<AccessSpec, object, Pick<OrderableSpec, 'defaultOrd
 
 const NARROWING: readonly Lookup[] = [exact, isIn]
 
-/** The conditions by which the rule of a grant narrows lists: of each combination, the first that an index serves. */
+/** The indexes that lists under a grant need: for each combination of conditions, one for the first condition that is slow without an index. */
 function ruleIndexes(
   { may, rows = [] }: GrantSpec,
   { model, defaultOrder }: Pick<CoreSpec, 'model'> & Pick<OrderableSpec, 'defaultOrder'>,
@@ -161,7 +161,7 @@ function readGrant(resource: ResourceDraft, given: Json, place: number, scope: A
   return { to, may, rows, becomes, fields, set }
 }
 
-/** Each set of fields is a case in the documents of records, and so is each combination of them. */
+/** The SQL of records has a `case` branch for each combination of these sets, so their number is limited. */
 const MAX_FIELD_SETS = 4
 
 /** Reports grants that do not fit together. */

@@ -73,7 +73,7 @@ export interface Visibility {
   readonly seesAll: boolean
 }
 
-/** What a feature may refer to, and the report for mistakes. */
+/** The declarations that a feature may refer to, and the report for mistakes. */
 export interface Scope {
   readonly resources: readonly ResourceDraft[]
   readonly models: Drafts

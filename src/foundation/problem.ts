@@ -45,9 +45,9 @@ interface ProblemParts {
 }
 
 /**
- * A failed request. It may be thrown anywhere; only `http/server/reply.ts` turns it into a response. Clients see `detail` and `errors`; `cause`
- * is only logged. It has no stack, unless it is a bug of ours: a rejected request is not a bug, and capturing the stack would cost more than
- * the rest of the rejection.
+ * A failed request. It may be thrown anywhere; only `toReply` in `http/server/replies/problem-document.ts` turns it into a response. Clients see
+ * `detail` and `errors`; `cause` is only logged. It has no stack, unless it is a bug of ours: a rejected request is not a bug, and capturing the stack
+ * would cost more than the rest of the rejection.
  */
 export class Problem extends Error {
   readonly type: ProblemType

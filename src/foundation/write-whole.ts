@@ -4,8 +4,8 @@ import { constants, copyFile, link, open, realpath, rename, rm, stat, writeFile 
 import { basename, dirname, join } from 'node:path'
 
 /**
- * Writes a file under another name and renames it: the file has the old content or the new, never a part, also on a full disk or after a kill. An
- * existing file keeps its owner and permissions, and symbolic links to it stay.
+ * Writes a file under another name and renames it: the file has the old content or the new, never a part, also on a full disk or after a kill. Only a
+ * stream, or a file that cannot be replaced, is written in place. An existing file keeps its owner and permissions, and symbolic links to it stay.
  */
 export async function writeWhole(file: string, content: string | Uint8Array): Promise<void> {
   await naming(file, async () => {
@@ -96,7 +96,7 @@ async function withDraft(
   }
 }
 
-/** Sets the path of errors of some work to that of the file that users know: errors of `write` have none, and others have that of a draft. */
+/** Runs `work` and sets the path in its errors to `file`, which users know: a failed write has no path, and other errors have the path of the draft. */
 export async function naming<T>(file: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

@@ -30,7 +30,7 @@ export type RoutesFor = (profile: Profile) => RouteTable
 export function guardRoutes(routes: RouteTable, { auth, profiles, routesOf, withUsesOf }: Guarding): RoutesFor {
   const originals = [...routes]
   const ownRoutes = remember(routesOf)
-  /** Undefined for partial records, if callers see too little of them to select parts. */
+  /** The route as a profile sees it; undefined for the route of partial records, if callers see too little of them to select parts. */
   const ownRoute = (profile: Profile, route: Route): Route | undefined => {
     const { generated, action } = route
     if (action) return { ...route, action: { ...action, resource: profile.resource(action.resource) } }

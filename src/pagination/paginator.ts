@@ -61,7 +61,7 @@ export interface OrderedField {
   readonly options: object
 }
 
-/** What is known about the size of a field's values. */
+/** The properties of a field that limit the size of its values. */
 export type MeasuredField = Pick<OrderedField, 'name' | 'type' | 'options'>
 
 /** The position of nulls, for both directions of order. */

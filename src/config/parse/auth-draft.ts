@@ -17,7 +17,7 @@ export interface AuthDraft {
   >
 }
 
-/** Undefined without `auth`. */
+/** Reads `auth`; returns undefined if the file has none. */
 export function draftAuth(root: Json): AuthDraft | undefined {
   const auth = findValue(root, ['auth'])
   if (auth === undefined) return undefined

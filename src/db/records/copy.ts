@@ -24,7 +24,7 @@ export class CopyRejected extends Error {
 export interface Copied {
   /** The number of rows of each table, by name. */
   readonly tables: ReadonlyMap<string, number>
-  /** Tables with rows that belong to no model; they are not copied. */
+  /** Tables without a model that have rows; they are not copied. */
   readonly left: readonly string[]
   /** Tables in which the source's rows replaced rows that migrations had created. */
   readonly replaced: readonly string[]
@@ -246,7 +246,7 @@ function different({ table }: ModelSpec, place: number): CopyRejected {
   ])
 }
 
-/** Sets the counters so that the next value is the same on both sides. */
+/** Sets the sequences as on the source; the sequence of a key is also moved past every existing number. */
 async function copyCounters(from: Connection, to: Connection, { model, columns }: Copying): Promise<void> {
   const find = 'select pg_get_serial_sequence($1, $2)'
   for (const { name } of columns) {

@@ -31,7 +31,10 @@ export interface Projection<Item, Items> {
   /** The SQL of a record's entity tag, of type `bytea`; undefined if the projection has none. */
   readonly tag?: string
   readonly page: PageShape<Items>
-  /** Narrows the projection to the fields that a client requests; undefined if it is always complete. `narrow` belongs to one statement. */
+  /**
+   * Narrows the projection to the fields that a client requests; undefined if it is always complete. `narrow` adds parameters to one statement, so its
+   * result cannot be used for others.
+   */
   readonly selected?: (selection: Selection, narrow?: Narrow) => Projection<Item, Items>
   /** The projection of a statement for a caller who does not see the same fields of every record. */
   readonly within?: (asking: Asking) => Projection<Item, Items>
@@ -39,25 +42,25 @@ export interface Projection<Item, Items> {
   readonly distinct?: (field: FieldSpec) => Projection<Item, Items>
 }
 
-/** Returns more conditions on a related record, whose table has an alias; empty if there are none. */
+/** Returns further conditions on a related record, whose table has the alias `name`: SQL that starts with `and`, or an empty text. */
 export type Narrow = (related: Pick<ExpansionSpec, 'model' | 'rows'>, name: string) => string
 
 /** Returns the projection for a selection, or the complete one. */
 export function projectionFor<Item, Items>(
-  form: Projection<Item, Items>,
+  projection: Projection<Item, Items>,
   selection: Selection | undefined,
   narrow?: Narrow,
 ): Projection<Item, Items> {
-  return (selection && form.selected?.(selection, narrow)) ?? form
+  return (selection && projection.selected?.(selection, narrow)) ?? projection
 }
 
 /** Returns the projection for the records of a list. */
 export function listProjection<Item, Items>(
-  form: Projection<Item, Items>,
+  projection: Projection<Item, Items>,
   { selection, distinct }: ListPlan,
   narrow?: Narrow,
 ): Projection<Item, Items> {
-  return (distinct && form.distinct?.(distinct)) ?? projectionFor(form, selection, narrow)
+  return (distinct && projection.distinct?.(distinct)) ?? projectionFor(projection, selection, narrow)
 }
 
 /**

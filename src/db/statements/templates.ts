@@ -75,7 +75,7 @@ function givenOf({ depends }: Template, { caller }: Inputs): readonly unknown[] 
   return depends.map(({ value }) => value(caller))
 }
 
-/** Undefined if the caller lacks a value that the text needs, or has one that it does not consider. */
+/** Fills in the values of a caller; returns undefined if the caller lacks a value that the text needs, or has one that it does not consider. */
 function fill(template: Template, inputs: Inputs): Rendered | undefined {
   const given = givenOf(template, inputs)
   if (!template.depends.every(({ isGiven }, at) => isGiven === (given[at] !== undefined))) return undefined

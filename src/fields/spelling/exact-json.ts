@@ -1,8 +1,8 @@
 import { JsonText } from './json-text.js'
 
 /**
- * Returns the JSON text of a value. Unlike `JSON.stringify` it writes a bigint and a stored JSON value with their exact digits, at
- * any depth.
+ * Returns the JSON text of a value. Unlike `JSON.stringify`, it rounds no bigint and no number of a stored JSON value, at any
+ * depth. Zeros at the end of a fraction may be lost.
  * @throws TypeError for a value without JSON text: undefined, a function, a circular structure
  */
 export function toJsonText(value: unknown): string {
@@ -19,7 +19,7 @@ export function hasJsonForm(value: unknown): boolean {
   return Object.values(value).every(hasJsonForm)
 }
 
-/** Tries the native writer first: it is several times faster, and throws exactly for the values that need the other one. */
+/** Tries the native writer first: it is several times faster, and throws for every value that it would round. */
 function stringify(value: unknown): string | undefined {
   try {
     return JSON.stringify(value)

@@ -57,7 +57,7 @@ type Start = (
   awaitsContinue: boolean,
 ) => void
 
-/** Starts a request: finds its route, validates its head and origin, and hands it to whatever answers it. */
+/** Starts a request: finds its route, validates its head and origin, and hands it to its handler. */
 function createStart(parts: ListenerParts): Start {
   const { routes, fallback, pages, checkOrigin, limits, uses } = parts
   const answering = createAnswering(parts)

@@ -13,8 +13,9 @@ import { wantedTables } from '../plan/sql.js'
 import { createIndex } from '../plan/wanted-indexes.js'
 
 /**
- * Finds declared indexes that the database lacks. Of managed tables, it checks only those that are partial, ignore case or are no B-tree; of unmanaged
- * tables (`managed: false`), all. An index that cannot be interpreted counts as every declared index on its columns. Changes nothing.
+ * Finds declared indexes that the database lacks. In managed tables, it checks only indexes that are partial, ignore case or are
+ * not B-trees; in unmanaged tables (`managed: false`), all. An index that cannot be interpreted counts as every declared index on its columns. Changes
+ * nothing.
  */
 export async function declaredIndexDifferences(spec: AppSpec, database: Connection): Promise<readonly Rejection[]> {
   const declared = spec.models.flatMap((model) =>

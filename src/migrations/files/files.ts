@@ -21,9 +21,9 @@ export interface Migration {
   readonly extensions: readonly string[]
   /** The constraints and indexes that it creates for resources.yaml; undefined if the file does not list them. */
   readonly owns: readonly string[] | undefined
-  /** The foreign objects that the file adopted, by their names in the heading. Reverting it drops them only with consent. */
+  /** The existing objects that the file adopted, by their names in the heading. Reverting it drops them only with consent. */
   readonly adopted: readonly string[]
-  /** The foreign objects that an empty database cannot create, by their names in the heading. They are never created, compared or dropped. */
+  /** The existing objects that an empty database cannot create, by their names in the heading. They are never created, compared or dropped. */
   readonly known: readonly string[]
   /** The migrations that it replaces; empty for most files. */
   readonly replaces: readonly Replaced[]
@@ -57,7 +57,8 @@ export const TRANSACTION =
 
 /**
  * Reads the migrations of a folder, in order. A missing folder has none.
- * @throws MigrationError with all errors: invalid names, gaps in the numbers, files without an up part. Files that another one replaces are reported alone
+ * @throws MigrationError with all errors: invalid names, gaps in the numbers, files without an up part. If there are files that another one replaces,
+ * only these are reported
  */
 export function readMigrations(folder: MigrationFolder): Promise<readonly Migration[]> {
   return readNamed(folder, true)
@@ -77,7 +78,7 @@ async function readNamed(folder: MigrationFolder, isNumbered: boolean): Promise<
   const { migrations, errors } = await parseFiles(folder, names)
   const leftovers = leftoverErrors(migrations)
   if (leftovers.length > 0) throw new MigrationError(leftovers)
-  // A first file with errors may be one that replaces others, so its number may be any.
+  // A first file with errors may be one that replaces others, so its number cannot be checked.
   const isFirstRead = migrations[0]?.name === stemOf(names[0] ?? '')
   const misnumbered =
     isNumbered && isFirstRead && misnamed.length === 0 ? numberErrors(names, firstNumber(migrations)) : []
@@ -116,7 +117,7 @@ export function renumbered(name: string, number: number): string {
   return digitsOf(number) + name.slice(NUMBER_DIGITS)
 }
 
-/** A number as names of migrations begin with it. */
+/** The digits at the start of a migration's name. */
 export function digitsOf(number: number): string {
   return String(number).padStart(NUMBER_DIGITS, '0')
 }

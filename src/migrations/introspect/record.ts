@@ -20,7 +20,7 @@ export interface Recorded {
   readonly known: readonly string[]
 }
 
-/** How databases that the first migration creates get what it leaves out. */
+/** The advice for an object that the first migration leaves out. */
 const BY_HAND = 'create it in other databases yourself'
 
 /**

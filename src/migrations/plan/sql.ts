@@ -90,7 +90,7 @@ function wantedTable(model: ModelSpec): WantedTable {
     managed: true,
     kind: model.view !== undefined ? 'view' : model.managed ? 'table' : 'table or view',
     formerly: model.renamedFrom,
-    // Formerly, the column of a relation had its name and `_id`.
+    // The dropped field may have been a relation, whose column is its name and `_id`.
     dropped: model.dropped.flatMap((field) => [field, `${field}_id`]),
     columns: model.fields.map(wantedColumn),
     constraints: wantedConstraints(model),
@@ -117,7 +117,7 @@ function wantedColumn(field: FieldSpec): WantedColumn {
   }
 }
 
-/** A foreign key of others can have another integer type than its key; the values are those of the key. */
+/** In an unmanaged table, a foreign key can have another integer type than the key that it refers to: it holds only values of that key. */
 function usedColumn(field: FieldSpec): WantedColumn {
   const column = wantedColumn(field)
   const isLoose = field.target !== undefined && INTEGERS.has(column.type)

@@ -55,7 +55,7 @@ export type Allows = (object: string) => boolean
 
 /** The tables and columns of a database. */
 export interface Inventory {
-  /** The current schema, which names of tables leave out. */
+  /** The current schema; canonical names of its tables have no schema. */
   readonly schema: string
   /** Their names by their identity, which survives renames. */
   readonly objects: ReadonlyMap<string, string>

@@ -16,10 +16,10 @@ export function formatNamed({ table, column }: Named): string {
 export interface Destroyed {
   /** The object, as in the statement. */
   readonly object: Named
-  /** The same under the names before the first parsed statement. */
+  /** The object under the name that it had before the first statement. */
   readonly was: Named
   readonly kind: 'column' | 'table' | 'rows'
-  /** The foreign keys by which rows that refer to these are destroyed with them. */
+  /** The foreign keys through which the deletion also removes rows of other tables. */
   readonly cascade?: 'all foreign keys' | 'on delete cascade' | undefined
 }
 
@@ -29,7 +29,7 @@ const ALTER = new RegExp(
   'isu',
 )
 
-/** The effects of statements and `alter table` actions on names. The first match counts. */
+/** The effect of one kind of statement or `alter table` action on names. In a list of them, the first one that matches counts. */
 interface Reading {
   readonly pattern: RegExp
   /** @param names the captures of the pattern, as SQL */
@@ -98,7 +98,7 @@ function readDeletes(text: string, ledger: Ledger): readonly Destroyed[] {
   })
 }
 
-/** A statement without comments and texts. The text of a `do` block is code. */
+/** A statement without comments and string literals. The literal of a `do` block is code. */
 function codeOf(text: string): string {
   const opaque = /^do\b/i.test(text) ? /^e?'/i : /^(?:e?'|\$[^$]*\$)/i
   const unquoted = text.replace(
@@ -110,7 +110,7 @@ function codeOf(text: string): string {
 
 /** The original names of objects, and the objects created since. */
 interface Ledger {
-  /** The tables in a list of SQL. */
+  /** The tables in a comma-separated list of names. */
   tablesIn(list: string): readonly string[]
   /** The table of this name in a schema. */
   nameIn(schema: string | undefined, name: string): string
@@ -122,7 +122,7 @@ interface Ledger {
 
 /**
  * Finds the objects that statements destroy, of those that existed before the first statement.
- * @param schema the current schema, which names of tables leave out
+ * @param schema the current schema; canonical names of its tables have no schema
  */
 export function destroyedBy(statements: readonly FileStatement[], schema: string): readonly Destroyed[] {
   const ledger = openLedger(schema)

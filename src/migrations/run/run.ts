@@ -53,7 +53,8 @@ export interface RunOptions extends WatchReports {
 /**
  * Applies all pending migrations, each in its own transaction. Files marked `transaction: none` run statement by statement.
  * @throws ConsentNeeded if a migration destroys objects without consent; nothing is applied, unless a file hides the destruction.
- * MigrationError if the files and the journal disagree (nothing is applied), or if a migration fails: it is rolled back and later ones do not run.
+ * MigrationError if the files and the journal disagree (nothing is applied), or if a migration fails: it is rolled back, unless it runs statement by
+ * statement, and later ones do not run.
  */
 export async function migrateUp(
   database: Database,
@@ -71,8 +72,8 @@ export async function migrateUp(
 
 /**
  * Reverts the migrations that were applied last, each in its own transaction.
- * @throws ConsentNeeded if they destroy objects without consent; nothing is reverted. MigrationError if the files and the journal disagree, a
- * file has no down part, another process migrates the database, or a migration fails.
+ * @throws ConsentNeeded if they destroy objects without consent; nothing is reverted, unless a file hides the destruction. MigrationError if the
+ * files and the journal disagree, a file has no down part, another process migrates the database, or a migration fails.
  */
 export async function migrateDown(
   database: Database,
@@ -178,7 +179,7 @@ interface StepResult {
   readonly recorded: boolean
 }
 
-/** Runs the next migration; returns undefined if none is left, because another migrator may have been faster. */
+/** Runs the next migration; returns undefined if none is left. Another migrator may have run some of them. */
 async function step(
   session: MigratingSession,
   files: readonly Migration[],

@@ -10,9 +10,9 @@ import { build, catalogOf, FROM, inScratch, replay } from './scratch.js'
 
 /** Changes of the journal, by the names of migrations. */
 export interface Resolution {
-  /** Pending files to record as applied, because the database has what they make. */
+  /** Pending files to record as applied, because the database has the objects that they create. */
   readonly applied: readonly string[]
-  /** Recorded migrations to remove from the journal, because the database does not have what they make. */
+  /** Recorded migrations to remove from the journal, because the database lacks the objects that they create. */
   readonly notApplied: readonly string[]
   /** Recorded files to accept as they are on disk now. */
   readonly edited: readonly string[]
@@ -26,7 +26,7 @@ export interface Contradiction {
   readonly leavable: boolean
 }
 
-/** The files, the journal, and what they disagree about. */
+/** The files, the journal, and their differences. */
 export interface JournalState {
   readonly files: readonly Migration[]
   readonly entries: ReadonlyMap<string, Entry>
@@ -122,7 +122,7 @@ async function driftOf(database: Database, files: readonly Migration[], scratch:
   return findDrift(await readBoth(database, files, scratch))
 }
 
-/** A file that becomes pending would fail on what it makes, and nothing can be adopted while it is pending. */
+/** A file that becomes pending would fail because its objects exist, and nothing can be adopted while it is pending. */
 function contradictionOf({ text, repair }: Drift, undone: readonly Migration[]): Contradiction {
   if ('sql' in repair) return { text, help: `make it: ${repair.sql}`, leavable: false }
   if (undone.length > 0) return { text, help: 'remove it, or leave the migration as applied', leavable: false }

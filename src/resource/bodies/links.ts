@@ -2,7 +2,7 @@ import type { ResourceSpec } from '../../config/spec.js'
 import type { LinkReader } from '../../features/feature.js'
 import { keyOf, parseSegment } from '../keys/record-key.js'
 
-/** What a resource needs from the route table. */
+/** The part of the route table that a resource needs. */
 export interface Links {
   /** The texts around the parameters in the path of a route, one more than there are parameters; undefined if the name is unknown. */
   template(routeName: string): readonly string[] | undefined

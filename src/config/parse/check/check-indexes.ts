@@ -39,7 +39,7 @@ export function checkIndexes(root: Json, model: ModelDraft, context: IndexContex
   }
 }
 
-/** What distinguishes indexes on the same fields. */
+/** The settings that distinguish indexes on the same fields. */
 function settingsOf({ ignore_case, where, using = 'btree' }: IndexMapping): readonly Json[] {
   const conditions = Object.entries(where ?? {})
     .map((each) => JSON.stringify(each))

@@ -66,13 +66,13 @@ interface ChooseOptions {
   /** The tables to include, by default all. */
   readonly only?: readonly string[] | undefined
   /**
-   * Whether migrations of this project make the tables. Views get no model then, and a table with a collation that not every database has is
-   * left to others.
+   * Whether migrations of this project create the tables. Then special tables, such as views, get no model, and tables that migrations cannot create
+   * get an unmanaged one.
    */
   readonly managed: boolean
   /** How the fields of new columns are named. */
   readonly spelling: FieldSpelling
-  /** The names of the existing fields by column, for each table; tables with a model are chosen too then, under its name. */
+  /** For an update: the names of the existing fields by column, for each table to choose again. These tables keep the names of their models. */
   readonly again?: ReadonlyMap<string, ReadonlyMap<string, string>>
 }
 
@@ -287,7 +287,7 @@ function chooseModel({ table, chosenKey, columns, fieldless, related, fields }: 
   }
 }
 
-/** A column as statements use it: a domain counts as its base type, and the order of texts is the column's own. */
+/** A column as an unmanaged model describes it: a domain counts as its base type, and the collation is not declared. */
 export function asUsed(column: CatalogColumn): CatalogColumn {
   return { ...asBase(column), collation: null }
 }

@@ -52,8 +52,8 @@ export interface Sides {
 }
 
 /**
- * Compares the schema of the files with the wanted one. The order of the steps: first drop what is in the way, then rename, then
- * change tables and columns, and finally add what connects them.
+ * Compares the schema of the files with the wanted one. The order of the steps: first drop objects that are in the way, then rename,
+ * then change tables and columns, then create tables, and finally add constraints and indexes.
  */
 export function compareSchemas(sides: Sides): Difference {
   const { wanted, from, to } = sides
