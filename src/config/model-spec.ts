@@ -6,7 +6,7 @@ export interface ModelSpec {
   readonly name: string
   /** In the canonical spelling, as `readTableName` reads it. */
   readonly table: string
-  /** Whether migrations make the table. Tables of others, and views, are only used. */
+  /** Whether migrations create the table. Unmanaged tables, and views, are only used. */
   readonly managed: boolean
   /** The query of a view that migrations make. */
   readonly view: string | undefined
@@ -48,7 +48,7 @@ export interface FieldSpec {
   /** Whether the server assigns the value, as for most primary keys. */
   readonly assigned: boolean
   readonly nullable: boolean
-  /** Whether migrations make the column. Columns of others may have another type that the field can serve. */
+  /** Whether migrations create the column. Columns of unmanaged tables may have another type that the field can serve. */
   readonly managed: boolean
   /** Whether records can have a null: in views, and in tables of other programs, also where the file does not say so. */
   readonly mayBeNull: boolean

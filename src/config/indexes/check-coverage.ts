@@ -27,7 +27,7 @@ export function checkCoverage(document: ConfigDocument, spec: AppSpec): readonly
     return [
       // A view has no indexes.
       ...(model.view === undefined ? missing.map((each) => missingRejection(document, each, missing)) : []),
-      // Tables of others are not for this project to change.
+      // This project does not change unmanaged tables.
       ...(model.managed
         ? [
             ...model.indexes.flatMap((index, place) => unusedRejection(model, index, { place, used }) ?? []),

@@ -210,7 +210,7 @@ const UNTRANSLATABLE = '22P05'
 const OUT_OF_RANGE = new Set(['22007', '22008', '22015'])
 /** The end of the message of 22003 for a column type of a smaller range than a field type that it serves; others only a handler can exceed. */
 const SMALL_TYPE = /\b(?:smallint|real)$/
-/** In a table of others, a `bigint` can serve an `integer`. */
+/** In an unmanaged table, a `bigint` can serve an `integer`. */
 const SMALL_TYPE_OF_OTHERS = /\b(?:smallint|integer|real)$/
 
 /**

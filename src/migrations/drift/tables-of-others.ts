@@ -10,7 +10,7 @@ import { readLacks } from './verify.js'
 const OTHER_KEY = 'name other fields, or `primary_key: none`'
 
 /**
- * Compares the tables and views of others with their models: the columns, and whether the declared keys identify records. Reads every row of a table
+ * Compares unmanaged tables and views with their models: the columns, and whether the declared keys identify records. Reads every row of a table
  * whose key has no unique index, or from which other tables inherit. Changes nothing.
  */
 export async function differencesOfOthers(spec: AppSpec, database: Connection): Promise<readonly Rejection[]> {

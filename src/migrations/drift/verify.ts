@@ -114,7 +114,7 @@ interface OthersInspection {
   readonly keyed: ReadonlySet<string>
 }
 
-/** Compares the tables of others with their models, column by column. */
+/** Compares unmanaged tables with their models, column by column. */
 export async function readLacks(spec: AppSpec, database: Connection): Promise<OthersInspection> {
   const used = usedTables(spec)
   const keys = new Map(spec.models.map(({ table, key }) => [table, key.map(({ column }) => column)]))

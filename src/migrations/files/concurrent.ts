@@ -40,8 +40,8 @@ const SAME_AGAIN = new RegExp(
 )
 
 /**
- * One value for one column, so that a row that has been filled is not changed again. A text ends only where no quote follows: several ways to read
- * it would take exponential time.
+ * One value for one column, so that a row that has been filled is not changed again. A string literal ends only where no quote follows: several
+ * ways to read it would take exponential time.
  */
 const VALUE = String.raw`(?:'(?:[^']|'')*'(?!')|\([^()']*\)|[^',()])+`
 const FILL = new RegExp(

@@ -109,7 +109,7 @@ function isRoutine(words: readonly string[]): boolean {
   return /^create (?:or replace )?(?:function|procedure)\b/.test(words.join(' '))
 }
 
-/** The tokens of SQL, among them white space and comments; a text in quotes of any kind is one. */
+/** The tokens of SQL, among them white space and comments; a string literal or a quoted name is one token. */
 export function* tokensOf(sql: string): Generator<{ readonly token: string; readonly at: number }> {
   for (let at = 0; at < sql.length; ) {
     const token = readToken(sql, at)

@@ -144,7 +144,7 @@ function reasonAgainstColumn(column: InspectedColumn, ofForeignTypes: readonly s
   return source === undefined ? undefined : `it is computed from ${source}, which is not recorded`
 }
 
-/** The first of the columns that an expression names; a text in it may look like a name. */
+/** The first of the columns that an expression names; a string literal in it may look like a name. */
 function namedIn(expression: string, columns: readonly string[]): string | undefined {
   const names = new Set(expression.match(/"(?:[^"]|"")+"|[\p{L}_][\p{L}\p{N}_$]*/gu))
   return columns.find((column) => names.has(column) || names.has(identifier(column)))

@@ -21,7 +21,7 @@ interface Current {
   readonly spelling: FieldSpelling
 }
 
-/** A configuration that follows the tables of others. */
+/** A configuration whose models follow unmanaged tables. */
 interface Updated {
   readonly text: string
   /** The changes to the text, one sentence each. */
@@ -31,7 +31,7 @@ interface Updated {
 }
 
 /**
- * Makes the models of others' tables follow the database: new columns, indexes and foreign keys are declared, fields and indexes that are gone become
+ * Makes the models of unmanaged tables follow the database: new columns, indexes and foreign keys are declared, fields and indexes that are gone become
  * comments, and settings that do not fit their column are replaced. A change that would break the configuration is not made, and is reported.
  */
 export async function updateModels(database: Database, current: Current): Promise<Updated> {

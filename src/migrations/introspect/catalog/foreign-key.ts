@@ -61,7 +61,7 @@ export function reasonAgainstRelation(
       ? `${reference.target} (${reference.key.join(', ')}) is neither the primary key nor another unique combination`
       : `${reference.target}.${own} is neither the primary key nor another unique column`
   }
-  // In a table of others, the column of a relation can have another integer type than its key.
+  // In an unmanaged table, the column of a relation can have another integer type than its key.
   const isLoose = !managed && others.length === 0
   for (const [place, column] of columns.entries()) {
     const pointed = target.columns.find(({ name }) => name === reference.key[place])

@@ -6,7 +6,7 @@ export const NO_PLAN = 'nothing can be added, and no plan changes it'
 /** Ends reports of columns without a field. */
 export const NO_FIELD = 'nothing can be added while migrations make the table: the column stays as it is'
 
-/** The command that follows tables of others. */
+/** The command that follows unmanaged tables. */
 export const UPDATE = 'snippetctl introspect --update'
 
 /** Ends reports of parts that the database user may not read. */

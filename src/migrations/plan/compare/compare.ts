@@ -28,7 +28,7 @@ export interface Compared {
   readonly to: Catalog
   /** The wanted views, as the same server describes them. */
   readonly views: { readonly wanted: readonly WantedView[]; readonly to: readonly CatalogView[] }
-  /** Objects of others that only their database has. */
+  /** Objects that other programs created, and that only their database has. */
   readonly known: readonly string[]
   readonly owns: Ownership
   /** The conversions of columns that a person gives. */

@@ -34,7 +34,7 @@ export async function normaliseSql(session: Connection, tables: Catalog): Promis
   return tables.map((table) => takeSpelling(table, byName.get(table.name), printedDefault))
 }
 
-/** Defaults that PostgreSQL prints as they are: numbers, texts, counters and the common functions. */
+/** Defaults that PostgreSQL prints as they are: numbers, string literals, sequences and the common functions. */
 const PRINTED_ALIKE =
   /^(?:\d+(?:\.\d+)?|true|false|now\(\)|CURRENT_TIMESTAMP|gen_random_uuid\(\)|nextval\('[^']+'::regclass\)|'(?:[^'\\]|'')*'::(?:text|character varying|bpchar|jsonb))$/
 
