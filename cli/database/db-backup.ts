@@ -104,7 +104,7 @@ async function confirm(
   context: CliContext,
   { shown, given, options }: { readonly shown: string; readonly given: string; readonly options: RestoreOptions },
 ): Promise<void> {
-  const answer = options.yes ?? (await context.ask(`type ${shown} to replace what is there: `))
+  const answer = options.yes ?? (await context.ask(`type ${shown} to confirm that it is replaced: `))
   if (answer?.trim() === shown) return
   throw new Failure(3, `nothing was done: ${shown} exists, and its name was not given`, [
     `confirm: snippetctl db restore ${shellWord(given)} --yes ${shellWord(shown)}${configFlag(options)}`,

@@ -30,7 +30,7 @@ function keysInPem(text: string): JWK[] {
   })
 }
 
-const PRIVATE = 'it has a private key, and whoever reads it can sign tokens; the service needs the public key alone'
+const PRIVATE = 'it has a private key, and anyone who reads it can sign tokens; the service needs the public key alone'
 
 function keysInSet(text: string): JWK[] {
   const keys = findValue(JSON.parse(text) as Json, ['keys'])

@@ -180,7 +180,7 @@ function checkTogether(
       code: 'SC334',
       path: [...path, 'access'],
       part: 'key',
-      message: `the grants of \`${reading}\` show ${countSets(reading)} different sets of fields; ${MAX_FIELD_SETS} are possible`,
+      message: `the grants of \`${reading}\` show ${countSets(reading)} different sets of fields; at most ${MAX_FIELD_SETS} are allowed`,
     })
   const lists = allowing('list')
   const hidesKey = lists.some((draft) => model?.key.some(({ name }) => draft?.fields?.(name) === false))
@@ -198,7 +198,7 @@ function checkTogether(
     report.add({
       code: 'SC334',
       path: [...path, 'default_order', index],
-      message: `lists cannot be ordered by ${show(name)}: a grant of \`list\` does not show it, and the order would tell its values`,
+      message: `lists cannot be ordered by ${show(name)}: a grant of \`list\` does not show it, and the order would reveal its values`,
       help: ['order by fields that every grant of `list` shows'],
     })
   }

@@ -13,5 +13,5 @@ export const isnull: Lookup<boolean> = {
   ofNull: true,
   index: () => 'useful',
   meaning: '`true`: is null; `false`: is not',
-  description: 'is empty, or is not',
+  description: 'is null (`true`) or is not null (`false`)',
 }

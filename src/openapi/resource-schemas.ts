@@ -113,7 +113,7 @@ export function bodySchema(resource: Resource, mode: DocumentedMode, schemas: Fi
     )
     .map(({ name }) => name)
   const ignored = namesIgnored(resource, sendable)
-  const about = `What the server sets is ignored: ${ignored.map((name) => `\`${name}\``).join(', ')}.`
+  const about = `Members that the server sets are ignored: ${ignored.map((name) => `\`${name}\``).join(', ')}.`
   return {
     type: 'object',
     description: ignored.length === 0 ? NEEDS[mode] : `${NEEDS[mode]} ${about}`,

@@ -82,7 +82,7 @@ function guard(appAt: AppAt, requireOpen: (member: keyof PluginApp) => void, con
     },
     replace(resource, operation, replacement) {
       requireOpen('replace')
-      requireFunction(`what replaces \`${operation}\` of \`${resource}\``, replacement)
+      requireFunction(`the replacement of \`${operation}\` of \`${resource}\``, replacement)
       from(guarded.replace).replace(resource, operation, replacement)
     },
     hooks(resource, hooks) {
@@ -92,7 +92,7 @@ function guard(appAt: AppAt, requireOpen: (member: keyof PluginApp) => void, con
     },
     compute(resource, field, compute) {
       requireOpen('compute')
-      requireFunction(`what computes \`${field}\` of \`${resource}\``, compute)
+      requireFunction(`the computation of \`${field}\` of \`${resource}\``, compute)
       // The compiler has already checked which fields it receives.
       from(guarded.compute).compute(resource, field, compute as Computation<Row, never>)
     },

@@ -124,7 +124,7 @@ resources: { note: { model: note, path: /notes/, operations: 5, access: [{ to: a
     expect(
       messagesOf(AUTH, '{ to: member, may: list, fields: { except: [level] } }', 'default_order: [-level]'),
     ).toEqual([
-      'SC334: lists cannot be ordered by `level`: a grant of `list` does not show it, and the order would tell its values',
+      'SC334: lists cannot be ordered by `level`: a grant of `list` does not show it, and the order would reveal its values',
     ])
   })
 
@@ -134,7 +134,7 @@ resources: { note: { model: note, path: /notes/, operations: 5, access: [{ to: a
       some.map((name) => `{ to: member, may: ${reading}, fields: [${name}] }`).join('\n      - ')
     expect(messagesOf(AUTH, grants(names.slice(1)))).toEqual([])
     expect(messagesOf(AUTH, grants(names))).toEqual([
-      `SC334: the grants of \`${reading}\` show 5 different sets of fields; 4 are possible`,
+      `SC334: the grants of \`${reading}\` show 5 different sets of fields; at most 4 are allowed`,
     ])
   })
 

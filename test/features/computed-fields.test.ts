@@ -314,7 +314,7 @@ describe('an application', () => {
     [
       'a field with a value that is not a function',
       (app) => app.compute('book', 'sheets', 5 as never),
-      'what computes `sheets` of `book` is 5; it must be a function',
+      'the computation of `sheets` of `book` is 5; it must be a function',
     ],
   ])('rejects a plugin that computes %s', async (_what, register, message) => {
     expect(await load(register)).toEqual([expect.stringContaining(message)])

@@ -118,7 +118,7 @@ describe('a plugin is rejected by name', () => {
     [
       'a replacement that is not a function',
       (app) => app.replace('book', 'list', anything({})),
-      'what replaces `list` of `book` is {}; it must be a function',
+      'the replacement of `list` of `book` is {}; it must be a function',
     ],
     ['hooks of an unknown resource', (app) => app.hooks('bok', {}), 'no resource is named `bok`'],
     [

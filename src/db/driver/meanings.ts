@@ -50,7 +50,7 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   '53': unavailable,
   '58': unavailable,
   '55000': { type: 'unavailable', detail: 'The database has not prepared an object that the request reads' },
-  '2200H': { type: 'unavailable', detail: 'The counter of a key has no numbers left' },
+  '2200H': { type: 'unavailable', detail: 'The sequence of a key is exhausted' },
   '25006': { type: 'unavailable', detail: 'The database is read-only at present' },
   '28': denied,
   '3D000': denied,

@@ -242,7 +242,7 @@ async function compareTable(from: Connection, to: Connection, copying: Copying):
 
 function different({ table }: ModelSpec, place: number): CopyRejected {
   return new CopyRejected(`row ${place} of ${table} is not the same in the target; nothing was kept`, [
-    'a trigger, a rule or another encoding there may change what is written',
+    'a trigger, a rule or another encoding there may change the values',
   ])
 }
 

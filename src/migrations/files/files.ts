@@ -282,7 +282,7 @@ function numberErrors(names: readonly string[], start: number): readonly string[
     if (number === expected) return []
     const previous = names[index - 1]
     if (previous !== undefined && numberOf(previous) === number)
-      return [`${previous} and ${name} have the same number: the later one needs the next`]
+      return [`${previous} and ${name} have the same number: the later one needs the next number`]
     // A gap shifts all later numbers, so it is reported once.
     if (previous !== undefined && Number(number) === Number(numberOf(previous)) + 1) return []
     return [`${name} comes where number ${expected} is missing: numbers start at ${digitsOf(start)} and have no gaps`]

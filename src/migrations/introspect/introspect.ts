@@ -43,7 +43,7 @@ export interface IntrospectOptions {
    * if there are migrations.
    */
   readonly manage?: boolean | undefined
-  /** Whether existing models follow the tables of others. */
+  /** Whether existing models follow the unmanaged tables. */
   readonly update?: boolean | undefined
   /** An empty database to test the result in; by default a new one, if migrations are to make the tables. */
   readonly scratch?: Database
@@ -84,7 +84,7 @@ export async function introspect(database: Database, options: IntrospectOptions)
   const isManagedFile = spec === undefined ? hasFiles : hasFiles || spec.models.some(({ managed }) => managed)
   if (options.update && isManagedFile)
     throw new MigrationError(
-      ['migrations of this project make the tables, and --update is for tables of others'],
+      ['migrations of this project create the tables, and --update is for unmanaged tables'],
       ['See what differs: snippetctl check --database'],
     )
   if (!(options.manage ?? isManagedFile)) return describeTables(database, options, spec)

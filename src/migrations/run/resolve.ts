@@ -83,7 +83,7 @@ export async function diagnoseJournal(
     ),
     ...resolution.applied
       .filter((name) => !marked.includes(name))
-      .map((name) => `${name} is pending, and the database has what it makes`),
+      .map((name) => `${name} is pending, and its objects exist in the database`),
   ]
   if (findings.length === 0) return { findings, resolution, contradictions: [] }
   const isComplete = files.length > 0 || missing.length > 0

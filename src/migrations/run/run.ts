@@ -265,7 +265,8 @@ const EXISTS: ReadonlySet<string | undefined> = new Set(['42P07', '42701', '4271
 async function runOne(session: MigratingSession, migration: Migration, direction: Direction): Promise<void> {
   await runPart(session, migration, direction).catch((error: unknown) => {
     if (direction === 'down' || !(error instanceof MigrationError) || !EXISTS.has(sqlState(error))) throw error
-    const help = 'If the database has what the migration makes, record it as applied: snippetctl migrate resolve'
+    const help =
+      'If the objects that the migration creates exist already, record it as applied: snippetctl migrate resolve'
     throw new MigrationError(error.errors, [...error.help, help], error.cause)
   })
   await session.restoreSettings()

@@ -24,6 +24,6 @@ test('a create is rejected as unavailable when the counter of its key has no num
   const rejected = await api.send('POST', '/notes/', { text: 'too late' })
   expect([rejected.status, await rejected.json()]).toEqual([
     503,
-    expect.objectContaining({ type: '/problems/unavailable', detail: 'The counter of a key has no numbers left' }),
+    expect.objectContaining({ type: '/problems/unavailable', detail: 'The sequence of a key is exhausted' }),
   ])
 })

@@ -65,7 +65,7 @@ describe('a folder of migrations', () => {
     [
       'a duplicate number',
       { '0001_a.sql': UP, '0001_b.sql': UP },
-      '0001_a.sql and 0001_b.sql have the same number: the later one needs the next',
+      '0001_a.sql and 0001_b.sql have the same number: the later one needs the next number',
     ],
     [
       'an invalid name',

@@ -88,7 +88,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'a name that is taken': {
     sql: `create table people (id integer primary key, display_name text, "displayName" text)`,
     report:
-      'people.displayName: the field is display_name_2: display_name is taken; it can have any other name with `column: displayName`',
+      'people.displayName: its field is display_name_2, because display_name is taken; it can have any other name with `column: displayName`',
     edits: [['display_name_2:', 'shown_name:    ']],
   },
   'a field that is named like a parameter': {

@@ -172,7 +172,7 @@ test('introspect --update rejects tables that migrations of the project make', a
   const { code, stderr } = await run('introspect', '--update')
   expect({ code, stderr }).toEqual({
     code: 2,
-    stderr: `error: migrations of this project make the tables, and --update is for tables of others
+    stderr: `error: migrations of this project create the tables, and --update is for unmanaged tables
   = help: See what differs: snippetctl check --database
 `,
   })

@@ -46,7 +46,7 @@ describe('two branches that used the same number', () => {
     const rejected = await migrate('up')
     expect(rejected).toMatchObject({ code: 2 })
     expect(rejected.stderr).toContain(
-      '0002_mine.sql and 0002_theirs.sql have the same number: the later one needs the next',
+      '0002_mine.sql and 0002_theirs.sql have the same number: the later one needs the next number',
     )
     expect(rejected.stderr).toContain(
       '= help: Give the file that no database has applied the next number: snippetctl migrate renumber\n',

@@ -43,13 +43,13 @@ describe('tables without a journal', () => {
     const failed = await migrate('up')
     expect(failed).toMatchObject({ code: 2 })
     expect(failed.stderr).toContain(
-      '= help: If the database has what the migration makes, record it as applied: snippetctl migrate resolve\n',
+      '= help: If the objects that the migration creates exist already, record it as applied: snippetctl migrate resolve\n',
     )
     expect(await migrate('resolve')).toMatchObject({
       code: 1,
       stdout:
-        '0001_create_books is pending, and the database has what it makes\n' +
-        '0002_add_pages is pending, and the database has what it makes\n' +
+        '0001_create_books is pending, and its objects exist in the database\n' +
+        '0002_add_pages is pending, and its objects exist in the database\n' +
         '  = help: the database confirms this: snippetctl migrate resolve --applied 0001_create_books 0002_add_pages\n',
     })
     expect(await migrate('resolve', '--applied')).toMatchObject({

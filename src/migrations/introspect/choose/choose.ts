@@ -169,7 +169,7 @@ function nameModels(tables: readonly Table[], existing: ReadonlyMap<string, stri
 
 function reasonOf({ type, generated, identity }: CatalogColumn): string {
   if (generated) return 'it is computed'
-  return identity === null ? `no field has the type ${type}` : 'it is a counter, and not the primary key'
+  return identity === null ? `no field has the type ${type}` : 'it is an identity column outside the primary key'
 }
 
 /** A table with its described columns and the others. */
@@ -243,7 +243,7 @@ function chooseModel({ table, chosenKey, columns, fieldless, related, fields }: 
       clash === undefined
         ? []
         : [
-            `${live.name}.${column.name}: the field is ${name}: ${clash} is taken; it can have any other name with \`column: ${formatValue(column.name)}\``,
+            `${live.name}.${column.name}: its field is ${name}, because ${clash} is taken; it can have any other name with \`column: ${formatValue(column.name)}\``,
           ]
     return { ...field, left: [...renamed, ...left, ...field.left] }
   })
