@@ -31,7 +31,10 @@ export function wantedViews({ models }: Pick<AppSpec, 'models'>): readonly Wante
 }
 
 function wantedView({ name: model, table: name, view: query }: ModelSpec): readonly WantedView[] {
-  return query === undefined ? [] : [{ name, model, query }]
+  if (query === undefined) return []
+  const [statement, ...others] = splitStatements(query)
+  // Without a comment at the end, which would hide the semicolon in a file.
+  return [{ name, model, query: statement && others.length === 0 ? statement.text : query }]
 }
 
 /** Whether a query may read a relation. A false positive only affects the order of views. */

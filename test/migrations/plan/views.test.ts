@@ -255,6 +255,11 @@ test('`down` restores a view over a column that is renamed and gets another type
   ])
 })
 
+test('a query may end with a comment', async () => {
+  const views = VIEWS.replace('group by member_id', 'group by member_id -- all of them')
+  expect(await apply({ views })).toEqual(['add members', 'add loans', 'add loans_by_member', 'add busy'])
+})
+
 describe('the columns of `*` have the order of the table', () => {
   const EVERYTHING = `
   everything:
