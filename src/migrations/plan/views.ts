@@ -4,6 +4,7 @@ import type { Connection } from '../../db/database.js'
 import { formattedTable, tableSql } from '../../fields/table-name.js'
 import { MigrationError } from '../files/error.js'
 import { splitStatements } from '../files/statements.js'
+import { attempt, type ServerError } from '../run/session.js'
 import { VIEW_PARTS, type ViewState } from './view-parts.js'
 
 /** A view as resources.yaml describes it. */
@@ -24,7 +25,7 @@ export interface CatalogView extends ViewState {
   readonly reads: readonly string[]
 }
 
-/** The views of a configuration, each after the views that it reads. */
+/** The views of a configuration, each after the views that it names, except where they name each other. */
 export function wantedViews({ models }: Pick<AppSpec, 'models'>): readonly WantedView[] {
   const views = models.flatMap(wantedView)
   return inDependencyOrder(views, ({ query }) => views.filter(({ name }) => isNamedIn(name, query)))
@@ -37,7 +38,7 @@ function wantedView({ name: model, table: name, view: query }: ModelSpec): reado
   return [{ name, model, query: statement && others.length === 0 ? statement.text : query }]
 }
 
-/** Whether a query may read a relation. A false positive only affects the order of views. */
+/** Whether a query may read a relation. After a false positive, `createViews` tries the view again. */
 function isNamedIn(name: string, query: string): boolean {
   const word = name.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
   return new RegExp(String.raw`(?<![\w$])${word}(?![\w$])`, 'i').test(query)
@@ -70,25 +71,38 @@ export function dropView({ name }: Pick<WantedView, 'name'>): string {
 }
 
 /**
- * Creates the views of a configuration in the schema of a session.
+ * Creates the views of a configuration in the schema of a session. Views that fail are tried again after the others, because they may read them.
  * @throws MigrationError with the model and the message of PostgreSQL for a query that does not fit the tables
  */
 export async function createViews(session: Connection, views: readonly WantedView[]): Promise<void> {
-  for (const view of views) {
-    const { model, query } = view
+  for (const { model, query } of views) {
     if (splitStatements(query).length !== 1)
       throw new MigrationError([`the view of the model \`${model}\` must be one query, without a semicolon within`])
-    try {
-      await session.query({ text: createView(view), values: [] })
-    } catch (error) {
-      const { message, hint } = error as Error & { readonly hint?: string }
-      throw new MigrationError(
-        [`PostgreSQL rejects the view of the model \`${model}\`: ${message}`],
-        hint ? [hint] : [],
-        error,
-      )
-    }
   }
+  for (let left = views; left.length > 0; ) {
+    const failed: Failed[] = []
+    for (const view of left) {
+      const error = await attempt(session, () => session.query({ text: createView(view), values: [] }))
+      if (error) failed.push({ view, error })
+    }
+    const [first] = failed
+    if (first && failed.length === left.length) throw rejected(first)
+    left = failed.map(({ view }) => view)
+  }
+}
+
+interface Failed {
+  readonly view: WantedView
+  readonly error: ServerError
+}
+
+function rejected({ view, error }: Failed): MigrationError {
+  const { message, hint } = error
+  return new MigrationError(
+    [`PostgreSQL rejects the view of the model \`${view.model}\`: ${message}`],
+    hint ? [hint] : [],
+    error,
+  )
 }
 
 /** `UPDATE` among the bits of `pg_relation_is_updatable`. */

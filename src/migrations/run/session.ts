@@ -121,7 +121,7 @@ export async function runStatements(
 }
 
 /** The error of a failed statement as PostgreSQL reports it; only `message` if a MigrationError wraps it. */
-interface ServerError extends Error {
+export interface ServerError extends Error {
   readonly position?: string
   readonly constraint?: string
   readonly detail?: string

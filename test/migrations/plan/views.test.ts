@@ -260,6 +260,26 @@ test('a query may end with a comment', async () => {
   expect(await apply({ views })).toEqual(['add members', 'add loans', 'add loans_by_member', 'add busy'])
 })
 
+test('a query may contain the name of a view as another word', async () => {
+  const views = `
+  totals:
+    view: select days, count(*) as stats from loans group by days
+    primary_key: [days]
+    fields: { days: { type: integer }, stats: { type: bigint } }
+  stats:
+    view: select 1 as id, sum(stats)::bigint as total from totals
+    fields: { id: { type: integer, primary_key: true }, total: { type: bigint } }`
+  expect(await apply({ views })).toEqual(['add members', 'add loans', 'add totals', 'add stats'])
+  const wide = LOAN.replace('integer', 'bigint')
+  expect(await apply({ views: views.replace('type: integer', 'type: bigint'), loan: wide })).toEqual([
+    'drop stats',
+    'drop totals',
+    'change loans.days',
+    'add totals',
+    'add stats',
+  ])
+})
+
 describe('the columns of `*` have the order of the table', () => {
   const EVERYTHING = `
   everything:

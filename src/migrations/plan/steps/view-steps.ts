@@ -1,7 +1,7 @@
 import { inDependencyOrder } from '../../../foundation/dependency-order.js'
 import { tableSql } from '../../../fields/table-name.js'
 import { risky, safe, type Step } from '../../files/steps.js'
-import { find, has } from '../compare/pair.js'
+import { find, has, type Named } from '../compare/pair.js'
 import { inherited } from '../view-parts.js'
 import { type CatalogView, createView, dropView, replaceView, type WantedView } from '../views.js'
 
@@ -43,11 +43,14 @@ export function viewSteps({ wanted, from, original, to, owned }: ViewSides, tabl
   const dropped = withReaders(blocking, ours)
   const made = wanted.filter(({ name }) => !find(from, name) || has(dropped, name))
   const replaced = inPlace.filter(({ name }) => !has(dropped, name))
-  const ordered = inDependencyOrder(dropped, ({ reads }) => dropped.filter(({ name }) => reads.includes(name)))
+  const inOrder = <View extends Named>(views: readonly View[], known: readonly CatalogView[]) =>
+    inDependencyOrder(views, ({ name }) => views.filter((other) => find(known, name)?.reads.includes(other.name)))
   return {
     // They are dropped before the renames, so `down` creates them after the renames are reverted.
-    first: ordered.toReversed().map((view) => dropStep(find(original, view.name) ?? view, has(made, view.name))),
-    last: wanted.flatMap((view) => {
+    first: inOrder(dropped, dropped)
+      .toReversed()
+      .map((view) => dropStep(find(original, view.name) ?? view, has(made, view.name))),
+    last: inOrder(wanted, to).flatMap((view) => {
       const [former, later] = [find(from, view.name), find(to, view.name)]
       if (has(made, view.name)) return [addStep(view, former, later)]
       return former && later && has(replaced, view.name) ? [changeStep(view, former, later)] : []
