@@ -36,6 +36,7 @@ interface Changes<Item, Items> extends Bound<Item, Items> {
   readonly connection: Connection
 }
 
+const KEYLESS = 'The database did not return the key of the new record: a trigger has not set it'
 const SKIPPED = 'The database did not return the new record: a trigger has skipped it or moved it to another table'
 
 /** The create operations of stores. */
@@ -47,18 +48,20 @@ export function createsOn<Item, Items>({
   most,
   skipped,
 }: Creates<Item, Items>): Bounded<Pick<Store<Item, Items>, 'create' | 'createMany'>> {
-  const read = readStored(model, projection)
+  const readAny = readStored(model, projection)
 
-  const rejectSkipped = (): never => {
+  const reject = (reason: string): never => {
     skipped.note(model)
-    throw new Problem(sender.inTransaction ? 'conflict' : 'outcome_unknown', SKIPPED)
+    throw new Problem(sender.inTransaction ? 'conflict' : 'outcome_unknown', reason)
   }
+  const read = (cells: readonly Cell[]): Stored<Item> =>
+    cells.slice(0, model.key.length).includes(null) ? reject(KEYLESS) : readAny(cells)
 
   return {
     async create(bounds, given) {
       const row = definedIn(given)
       const [made] = (await sender.createInTurn(statements.create(bounds, row), bounds)).rows.map(read)
-      return made ?? rejectSkipped()
+      return made ?? reject(SKIPPED)
     },
 
     async createMany(bounds, given) {
@@ -73,7 +76,7 @@ export function createsOn<Item, Items>({
             const place = placeOfTaken(model, filled, error)
             throw place === undefined ? error : withIndex(error, start + place)
           })
-        if (answered.length < some.length) rejectSkipped()
+        if (answered.length < some.length) reject(SKIPPED)
         made.push(...answered.map(read))
       }
       return made

@@ -13,7 +13,11 @@ models:
   kept: { table: kept, ${FIELDS} }
   ruled: { table: ruled, ${FIELDS} }
   free: { table: free, ${FIELDS} }
+  unnumbered: { table: unnumbered, fields: { id: { type: bigint, primary_key: true }, text: { type: text } } }
+  numbered: { table: numbered, fields: { id: { type: bigint, primary_key: true }, text: { type: text } } }
 resources:
+  unnumbered: { model: unnumbered, path: /unnumbered/, bulk: [create] }
+  numbered: { model: numbered, path: /numbered/ }
   log: { model: log, path: /logs/, ${DELETE} }
   live_log: { model: live_log, path: /live_logs/, ${DELETE} }
   kept: { model: kept, path: /kept/, ${DELETE} }
@@ -48,6 +52,19 @@ beforeAll(async () => {
     'create trigger keep before update or delete on kept for each row execute function keep()',
     'create table ruled (id bigint primary key, text text not null)',
     'create rule keep_deleted as on delete to ruled do instead insert into notes values (old.text)',
+    'create table counted (id bigint generated always as identity primary key, text text not null)',
+    'create view unnumbered as select id, text from counted',
+    'create view numbered as select id, text from counted',
+    `create function add() returns trigger language plpgsql as $$ begin
+       insert into counted (text) values (new.text);
+       return new;
+     end $$`,
+    `create function add_and_number() returns trigger language plpgsql as $$ begin
+       insert into counted (text) values (new.text) returning id into new.id;
+       return new;
+     end $$`,
+    'create trigger add instead of insert on unnumbered for each row execute function add()',
+    'create trigger add instead of insert on numbered for each row execute function add_and_number()',
     'create table free (id bigint primary key, text text not null)',
   ])
     await query(text)
@@ -120,6 +137,16 @@ describe('a change that the database skips is a conflict, and nothing stays of i
   ])('%s %s', async (method, path, body) => {
     expect(await answer(method, path, body)).toEqual(KEPT)
   })
+})
+
+test('a new record without a key, from the trigger of a view, is a conflict, and not stored', async () => {
+  const keyless = [409, 'The database did not return the key of the new record: a trigger has not set it']
+  expect(await answer('POST', '/api/unnumbered/', { text: 'a' })).toEqual(keyless)
+  expect(await answer('POST', '/api/unnumbered/bulk/', [{ text: 'a' }])).toEqual(keyless)
+  expect((await query('select id from counted')).rows).toEqual([])
+  const made = await send('POST', '/api/numbered/', { text: 'a' })
+  expect([made.status, await made.json()]).toEqual([201, { id: expect.any(Number), text: 'a' }])
+  expect(await statusOf('GET', made.headers.get('location') ?? '')).toBe(200)
 })
 
 test('a change of a table without such triggers is one statement', async () => {
