@@ -42,6 +42,9 @@ interface Among {
   readonly ids: readonly (readonly string[])[]
 }
 
+/** The rows of an insert, under a name that no table has. */
+const ADDED = identifier('@added')
+
 /** Compiles the statements of a model. */
 export function compileBulkStatements(model: ModelSpec, projection: Projection<unknown, unknown>): BulkStatements {
   const table = tableSql(model.table)
@@ -82,10 +85,14 @@ export function compileBulkStatements(model: ModelSpec, projection: Projection<u
     const sent = fields.filter(({ name }) => writes.some((write) => write.sent?.has(name) ?? true))
     const granted = bounds?.granted
     const after = granted && coveredAfter(model, coverings, 'create', { ...granted, params })
-    const checks = `${boundChecks(model, fields, bounds, { params, sent })}${after === undefined ? '' : demand(after)}`
+    const bound = boundChecks(model, fields, bounds, { params, sent, added: `select * from ${ADDED}` })
+    const checks = `${bound}${after === undefined ? '' : demand(after)}`
     const seen = writtenSelect(model, boundProjection(projection, bounds, params), bounds, params)
     const returning = `${[...keyTexts(model), ...seen].join(', ')}${checks}`
-    const text = `insert into ${table} (${names}) values ${tuples.join(', ')} returning ${returning}`
+    const insert = `insert into ${table} (${names}) values ${tuples.join(', ')} returning`
+    const text = checks.includes(ADDED)
+      ? `with ${ADDED} as (${insert} *) select ${returning} from ${ADDED} ${tableAlias(model.table)}`
+      : `${insert} ${returning}`
     return { text, values: params.values, resource }
   }
 

@@ -1,4 +1,4 @@
-import { tableSql } from '../../fields/table-name.js'
+import { tableAlias, tableSql } from '../../fields/table-name.js'
 import type { ModelSpec } from '../../config/spec.js'
 import { rememberByText } from '../../foundation/remember.js'
 import { visibleRule } from '../../resource/access.js'
@@ -115,7 +115,7 @@ function creationSql({ model, inserting, writeColumns }: Creating, created: Crea
   const values = columns.length === 0 ? 'default values' : `(${names}) values (${places})`
   const fields = columns.map(({ field }) => field)
   const sent = write ? fields.filter(({ name }) => write.sent.has(name)) : fields
-  const checks = boundChecks(model, fields, bounds, { params, sent })
+  const checks = boundChecks(model, fields, bounds, { params, sent, added: `select ${tableAlias(model.table)}.*` })
   const granted = bounds?.granted
   const after = granted && write && coveredAfter(model, write.coverings, 'create', { ...granted, params })
   return `${inserting(values, created, params)}${checks}${after === undefined ? '' : demand(after)}`

@@ -12,7 +12,7 @@ type Headers = Context['headers']
  * blanks after a tag belong to its group, because two adjacent runs of blanks would take quadratic time.
  */
 const ELEMENT = /[ \t]*(?:(W\/)?"([!#-~\x80-\xff]*)"[ \t]*)?(,|$)/y
-/** SHA-256 in base64url, whose last character has two zero bits, the hash of the computed fields, and the coding in which the client has the record. */
+/** SHA-256 in base64url, whose last character has two zero bits, the hash of the computed fields, and the coding in which the client has it. */
 const OURS = /^([A-Za-z0-9_-]{42}[AEIMQUYcgkosw048])(?:-[A-Za-z0-9_-]{22})?(?:-(?:br|gzip))?$/
 
 interface Tag {

@@ -97,6 +97,8 @@ interface Written {
   readonly sent?: readonly FieldSpec[]
   /** The condition that a change leaves a relation as it is. */
   readonly kept?: (relation: ModelRelation) => string
+  /** Selects the rows that an `insert` adds; records may refer to each other and to themselves. */
+  readonly added?: string
 }
 
 /** The relations over these fields that the caller may set to some records only. */
@@ -118,16 +120,15 @@ export function boundChecks(
   model: ModelSpec,
   fields: readonly FieldSpec[],
   bounds: Bounds | undefined,
-  { params, sent = fields, kept }: Written,
+  { params, sent = fields, kept, added }: Written,
 ): string {
   if (bounds === undefined) return ''
   const { scopes, granted } = bounds
-  const scoped = scopeChecks(model, fields, scopes, params)
+  const scoped = scopeChecks(model, fields, scopes, { params, added })
   if (granted === undefined) return scoped
-  const table = tableAlias(model.table)
   const related = limitedRelations(model, sent, granted).map((relation) => {
     const visible = ruleSql(granted.access.nameable(relation), RELATED, { ...granted, params })
-    const refers = refersTo(table, relation, ` and ${visible}`)
+    const refers = refersTo(model, relation, ` and ${visible}`, added)
     return insideCheck(relation.name, kept ? `${kept(relation)} or ${refers}` : refers)
   })
   return `${scoped}${related.join('')}`

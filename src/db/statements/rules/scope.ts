@@ -26,12 +26,13 @@ const END = ';'
  * Additions to `returning` that make the statement fail if a written row is outside the scope or refers to a record outside. The database checks the
  * row as stored, after defaults and triggers.
  * @param fields the fields that are written
+ * @param added selects the rows that the statement adds
  */
 export function scopeChecks(
   model: ModelSpec,
   fields: readonly FieldSpec[],
   scopes: Scopes | undefined,
-  params: Parameters,
+  { params, added }: { readonly params: Parameters; readonly added?: string | undefined },
 ): string {
   if (scopes === undefined) return ''
   const table = tableAlias(model.table)
@@ -39,7 +40,7 @@ export function scopeChecks(
   const written = model.relations.filter(({ parts }) => parts.some(({ field }) => fields.includes(field)))
   const related = written.map((relation) => {
     const narrowed = scopeClause(relation.target.table, scopes, params, RELATED)
-    return narrowed === '' ? '' : insideCheck(relation.name, refersTo(table, relation, narrowed))
+    return narrowed === '' ? '' : insideCheck(relation.name, refersTo(model, relation, narrowed, added))
   })
   return `${own === '' ? '' : insideCheck('', `true${own}`)}${related.join('')}`
 }
@@ -47,13 +48,24 @@ export function scopeChecks(
 /** An alias that no table can have. */
 export const RELATED = identifier('@related')
 
-/** The condition that a relation is null, or refers to a record for which a condition on the table `RELATED` holds. */
-export function refersTo(table: string, { target, parts }: ModelRelation, condition: string): string {
+/**
+ * The condition that a relation is null, or refers to a record for which a condition on the table `RELATED` holds. A statement does not see the rows
+ * that it adds to a table, so `added` selects them.
+ */
+export function refersTo(
+  model: ModelSpec,
+  { target, parts }: ModelRelation,
+  condition: string,
+  added?: string,
+): string {
+  const table = tableAlias(model.table)
+  const stored = tableSql(target.table)
+  const records = added && target.table === model.table ? `(select * from ${stored} union all ${added})` : stored
   const references = parts.map(({ field }) => `${table}.${identifier(field.column)}`)
   const missing = references.map((reference) => `${reference} is null or `)
   const same = parts.map(({ to }, place) => `${RELATED}.${identifier(to.column)} = ${references[place]}`)
   const there = `${same.join(' and ')}${condition}`
-  return `${missing.join('')}exists (select from ${tableSql(target.table)} ${RELATED} where ${there})`
+  return `${missing.join('')}exists (select from ${records} ${RELATED} where ${there})`
 }
 
 export function insideCheck(name: string, condition: string): string {
