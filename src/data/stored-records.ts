@@ -52,8 +52,9 @@ export async function readForDecision(
   }
 
   const keyOfCaller = async ({ model, match, key }: UserSpec): Promise<string | undefined> => {
-    if (!caller) return undefined
-    const [user] = await reader(model, { [match.name]: caller.subject }, 1)
+    const subject = caller?.subject
+    if (subject === undefined || match.type.parse(subject, match.options) === undefined) return undefined
+    const [user] = await reader(model, { [match.name]: subject }, 1)
     return user?.[key.name] ?? undefined
   }
 

@@ -199,6 +199,13 @@ describe('a request for a stored record', () => {
     expect(outcome.code).toBe(code)
   })
 
+  test('that is hidden from a caller whose subject cannot be that of a user', async () => {
+    await project.write('numbered.yaml', TASKS_YAML.replace('match: subject', 'match: id'))
+    const numbered = ['GET', '/api/tasks/1/', '--database', '--config', 'numbered.yaml']
+    const { code, stdout } = await run('access', '--as', ANN, ...numbered)
+    expect([code, stdout.split('\n')[1]]).toEqual([1, 'denied: 404'])
+  })
+
   test('says what the record has in place of the value of a condition', async () => {
     const { stdout } = await run(
       'access',
