@@ -7,8 +7,8 @@ import type { Statements } from '../statements/statements.js'
 import { follow } from './store-lists.js'
 import type { Sender } from './store-sender.js'
 
-/** A change of a record that a trigger or a rule can skip. */
-export type Skippable = 'insert' | 'update' | 'delete'
+/** A change of a record that a trigger or a rule can skip; `same`, an update that changes nothing, by PostgreSQL's own trigger for that. */
+export type Skippable = 'insert' | 'update' | 'delete' | 'same'
 
 /**
  * Knows the models of which the database may skip a change: a trigger can skip the row, after it has perhaps written another one. Outside a transaction,
@@ -36,14 +36,18 @@ const MAY_SKIP = `
         and t.tgtype & 1 > 0 and t.tgtype & (2 | 64) > 0 and t.tgtype & k.event > 0
         and (c.relkind = 'v' or t.tgrelid in (select c.oid union select relid from pg_partition_tree(c.oid)))
         and p.pronamespace <> 'pg_catalog'::regnamespace
-        and (l.lanname <> 'plpgsql' or p.prosrc ~* k.skips)))::text
+        and (l.lanname <> 'plpgsql' or p.prosrc ~* k.skips))
+    or k.n = 4 and exists (
+      select from pg_trigger t where t.tgfoid = 'suppress_redundant_updates_trigger'::regproc and t.tgenabled in ('O', 'A')
+        and t.tgrelid in (select c.oid union select relid from pg_partition_tree(c.oid))))::text
   from pg_class c, (values
     (1, '3', 4, '\\mreturn\\M(?!\\s+new\\s*;)|\\mnew\\s*:?='),
     (2, '2', 16, '\\mreturn\\M(?!\\s+(?:new|old)\\s*;)|\\m(?:new|old)\\s*:?='),
-    (3, '4', 8, '\\mreturn\\M(?!\\s+old\\s*;)|\\mold\\s*:?=')) as k (n, rule, event, skips)
+    (3, '4', 8, '\\mreturn\\M(?!\\s+old\\s*;)|\\mold\\s*:?='),
+    (4, null, 0, null)) as k (n, rule, event, skips)
   where c.oid = to_regclass($1) order by n`
 
-const ORDER: readonly Skippable[] = ['insert', 'update', 'delete']
+const ORDER: readonly Skippable[] = ['insert', 'update', 'delete', 'same']
 
 export function watchSkippedRows(outside: Connection): SkippedRows {
   const known = new Map<ModelSpec, Set<Skippable>>()
@@ -76,6 +80,8 @@ export function skipsOn({ model, statements, sender, skipped, connection }: Boun
 
   const maySkip = async (change: Skippable) => sender.inTransaction && skipped.maySkip(model, change, connection)
 
+  const isSame = async () => skipped.maySkip(model, 'same', connection)
+
   const rejectKept = (): never => {
     throw new Problem('conflict', KEPT)
   }
@@ -83,6 +89,8 @@ export function skipsOn({ model, statements, sender, skipped, connection }: Boun
   return {
     /** Whether a trigger or a rule may skip a change in this transaction. */
     maySkip,
+    /** Whether an update that finds no row may have found one that already has the values. */
+    isSame,
     /** The digest of a record before a change that a trigger may skip; undefined if none may, or if the request sees no such record. */
     async digestBefore(change: Skippable, bounds: Bounds | undefined, id: readonly string[]) {
       return (await maySkip(change)) ? digestOf(bounds, id) : undefined

@@ -96,7 +96,13 @@ export function recordsOn<Item, Items>({
   const key = recordKey(model)
   const read = readStored(model, projection)
   const { rejectUncovered, rejectUnmet, rejectIfThere } = rejectionsOn({ model, statements, sender })
-  const { maySkip, digestBefore, rejectKept, isDestroyed } = skipsOn({ model, statements, sender, skipped, connection })
+  const { maySkip, isSame, digestBefore, rejectKept, isDestroyed } = skipsOn({
+    model,
+    statements,
+    sender,
+    skipped,
+    connection,
+  })
   const readOne = ({ rows: [cells] }: Result, as = projection): Item | undefined => cells && as.read(cells)
 
   /** Returns undefined if the error is that no record can have the key, whose values are the first parameters of statements about one record. */
@@ -199,7 +205,8 @@ export function recordsOn<Item, Items>({
         const item = readOne(await sender.changeInTurn(statements.update(bounds, written, row, only), bounds))
         if (item !== undefined) return item
         await rejectIfThere(bounds, written, row, only)
-        return before === undefined ? undefined : rejectKept()
+        if (before !== undefined) return rejectKept()
+        return (await isSame()) ? readOne(await sender.read(statements.retrieve(bounds, written, only))) : undefined
       }),
 
     destroy,

@@ -13,6 +13,7 @@ models:
   kept: { table: kept, ${FIELDS} }
   ruled: { table: ruled, ${FIELDS} }
   free: { table: free, ${FIELDS} }
+  calm: { table: calm, ${FIELDS} }
   unnumbered: { table: unnumbered, fields: { id: { type: bigint, primary_key: true }, text: { type: text } } }
   numbered: { table: numbered, fields: { id: { type: bigint, primary_key: true }, text: { type: text } } }
 resources:
@@ -23,6 +24,7 @@ resources:
   kept: { model: kept, path: /kept/, ${DELETE} }
   ruled: { model: ruled, path: /ruled/, ${DELETE} }
   free: { model: free, path: /free/, ${DELETE} }
+  calm: { model: calm, path: /calm/, ${DELETE} }
 mounts:
   - { path: /json-server, dialect: json-server }
 `
@@ -52,6 +54,8 @@ beforeAll(async () => {
     'create trigger keep before update or delete on kept for each row execute function keep()',
     'create table ruled (id bigint primary key, text text not null)',
     'create rule keep_deleted as on delete to ruled do instead insert into notes values (old.text)',
+    'create table calm (id bigint primary key, text text not null)',
+    `create trigger calm before update on calm for each row execute function suppress_redundant_updates_trigger()`,
     'create table counted (id bigint generated always as identity primary key, text text not null)',
     'create view unnumbered as select id, text from counted',
     'create view numbered as select id, text from counted',
@@ -119,6 +123,18 @@ describe.each(['logs', 'live_logs'])('a record of `%s` that a trigger deletes by
   test('can be changed', async () => {
     expect(await statusOf('PATCH', `/api/${path}/1/`, { text: 'b' })).toBe(200)
   })
+})
+
+test('a change to the stored values is made, although the trigger of PostgreSQL for such changes skips it', async () => {
+  await query("insert into calm values (1, 'a')")
+  for (const [method, path, body] of [
+    ['PATCH', '/api/calm/1/', { text: 'b' }],
+    ['PATCH', '/api/calm/1/', { text: 'b' }],
+    ['PUT', '/api/calm/1/', { text: 'b' }],
+    ['PATCH', '/api/calm/', [{ id: 1, text: 'b' }]],
+  ] as const)
+    expect(await statusOf(method, path, body)).toBe(200)
+  expect(await statusOf('PATCH', '/api/calm/2/', { text: 'b' })).toBe(404)
 })
 
 describe('a change that the database skips is a conflict, and nothing stays of it', () => {
