@@ -167,8 +167,8 @@ const acceptance: Feature = ({ resource: { spec }, operation }) =>
 const constraints: Feature = ({ canConflict }) => ({ rejections: canConflict ? [409] : [] })
 
 /** Row-level security of tables that others made may reject records. */
-const policies: Feature = ({ resource: { spec }, operation }) =>
-  isWriting(operation) && !spec.model.managed ? { rejections: [403] } : {}
+const policies: Feature = ({ resource: { spec }, operation, bulk }) =>
+  (isWriting(operation) || bulk) && !spec.model.managed ? { rejections: [403] } : {}
 
 const database: Feature = () => ({ rejections: [503] })
 

@@ -29,7 +29,10 @@ export const unknownCharacter = {
 } as const
 /** A trigger, or a rule of a view, rejected it. */
 export const rejected = { type: 'conflict', detail: 'The database rejected the change' } as const
-const disallowed = { type: 'forbidden', detail: 'The policies of the database do not allow this record' } as const
+export const disallowed = {
+  type: 'forbidden',
+  detail: 'The policies of the database do not allow this record',
+} as const
 export const oversized = { type: 'validation', detail: 'A value is too long to be stored' } as const
 const denied = { ...unavailable, rejected: 'check the user, the password and the database in DATABASE_URL' } as const
 const insecure = { ...unavailable, rejected: 'sslmode in DATABASE_URL sets whether and how TLS is used' } as const

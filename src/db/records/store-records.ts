@@ -6,9 +6,9 @@ import type { Id, Precondition, Row } from '../../resource/plan.js'
 import { Problem } from '../../foundation/problem.js'
 import type { Connection, Result } from '../database.js'
 import { misfitParameterOf } from '../driver/errors.js'
+import { disallowed } from '../driver/meanings.js'
 import { type Projection, projectionFor } from '../statements/projections.js'
 import type { Bounds, Granted } from '../statements/rules/bounds.js'
-import { notGranted } from '../statements/rules/granted-writes.js'
 import { filledByScope } from '../statements/rules/scope.js'
 import type { Statements } from '../statements/statements.js'
 import { placeOfReferred, placeOfTaken } from './guards.js'
@@ -113,6 +113,19 @@ export function recordsOn<Item, Items>({
   }
   const ifPossible = <T>(operation: () => Promise<T>): Promise<T | undefined> => operation().catch(orMissing)
 
+  /** Throws if one of the records is still there after all were deleted. */
+  const rejectRemaining = async (bounds: Bounds | undefined, ids: readonly Id[]): Promise<void> => {
+    const { rows } = await sender.change(statements.lockMany(bounds, ids.map(key.write)), bounds)
+    const [kept] = rows.map(key.read)
+    if (kept === undefined) return
+    const place = ids.findIndex((id) => key.text(id) === key.text(kept))
+    const reject = async () => {
+      await rejectUncovered(bounds, key.write(kept), undefined)
+      throw new Problem(disallowed.type, disallowed.detail)
+    }
+    await doAtIndex(place, reject, key.fields)
+  }
+
   const coveringOf = async (granted: Granted, grants: readonly GrantSpec[], id: Id) => {
     const limited = grants.filter(({ rows }) => rows !== undefined)
     if (limited.length === 0) return grants
@@ -176,17 +189,13 @@ export function recordsOn<Item, Items>({
           if (await doAtIndex(place, () => destroy(bounds, id), key.fields)) deleted += 1
         return deleted
       }
-      const { rows, count } = await sender
+      const { count } = await sender
         .remove(statements.destroyMany(bounds, ids.map(key.write)), bounds)
         .catch((error: unknown) => {
           const place = placeOfReferred(model, ids, error)
           throw place === undefined ? error : withIndex(error, place, key.fields)
         })
-      if (bounds?.granted && count < ids.length) {
-        const deleted = new Set(rows.map((cells) => key.text(key.read(cells))))
-        const kept = ids.findIndex((id) => !deleted.has(key.text(id)))
-        throw withIndex(notGranted(), kept, key.fields)
-      }
+      if (count < ids.length) await rejectRemaining(bounds, ids)
       return count
     },
 

@@ -30,7 +30,7 @@ export interface BulkStatements {
   retrieveMany(bounds: Bounds | undefined, ids: readonly (readonly string[])[]): Statement
   /** Locks the existing records until the transaction ends, and selects their ids in order. */
   lockMany(bounds: Bounds | undefined, ids: readonly (readonly string[])[]): Statement
-  /** Deletes records. If grants limit the request, it deletes only the records that they cover, and returns their ids. */
+  /** Deletes records. If grants limit the request, it deletes only the records that they cover. */
   destroyMany(bounds: Bounds | undefined, ids: readonly (readonly string[])[]): Statement
   /** Selects a digest of each whole row, with columns that the model lacks. */
   digests(bounds: Bounds | undefined, ids: readonly (readonly string[])[]): Statement
@@ -68,8 +68,7 @@ export function compileBulkStatements(model: ModelSpec, projection: Projection<u
   }
   const destroyable = (granted: Granted | undefined, params: Parameters): string => {
     if (!granted) return ''
-    const covered = coversStored(model, granted.access.destroy, { ...granted, params })
-    return ` and ${covered} returning ${keyTexts(model).join(', ')}`
+    return ` and ${coversStored(model, granted.access.destroy, { ...granted, params })}`
   }
   const insertion = (bounds: Bounds | undefined, { writes, coverings }: WriteOfAll): Statement => {
     const rows = writes.map(({ row }) => row)

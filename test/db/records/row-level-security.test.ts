@@ -31,7 +31,7 @@ const YAML = `version: 1
 plugins: [./plugin.mjs]
 ${MODELS}
 resources:
-  note: { model: note, path: /notes/, bulk: [create, partial_update] }
+  note: { model: note, path: /notes/, bulk: [create, partial_update, destroy] }
   log: { model: log, path: /logs/, operations: [list, create] }
 `
 const GRANTED = `version: 1
@@ -41,9 +41,11 @@ resources:
   note:
     model: note
     path: /notes/
+    bulk: [destroy]
     access:
       - { to: anyone, may: create, fields: [title], set: { team: theirs }, rows: { title__in: [Persuasion, Utopia] } }
       - { to: anyone, may: create, fields: [title], set: { team: ours }, rows: { title__in: [Utopia, Zadig] } }
+      - { to: anyone, may: [read, destroy], rows: { team: ours } }
       - { to: anyone, may: read }
 `
 
@@ -59,6 +61,7 @@ const SQL = `${CREATE_ROLE}
   alter table notes enable row level security;
   create policy seen on notes for select using (team <> 'theirs');
   create policy written on notes using (team = 'ours');
+  create policy kept on notes as restrictive for delete using (title <> 'Walden');
   grant all on notes to ${ROLE};
   grant select on logs to ${ROLE};
 `
@@ -138,6 +141,18 @@ test('a record that policies hide, or that they let the user only read, is not f
     return (await api.send('PATCH', '/api/notes/2/', { title: 'Persuasion' }, headers)).status
   })
   expect(await Promise.all(statuses)).toEqual([404, 404, 404, 412])
+})
+
+test('a record that policies let the user change but not delete stays, and the error of a bulk deletion names it', async () => {
+  expect((await api.send('DELETE', '/api/notes/4/', undefined)).status).toBe(404)
+  for (const service of [api, granted]) {
+    const response = await service.send('DELETE', '/api/notes/?ids=1,4', undefined)
+    expect([response.status, await response.json()]).toEqual([
+      403,
+      expect.objectContaining({ detail: NOT_ALLOWED, errors: { '1.id': NOT_ALLOWED } }),
+    ])
+    expect(await titles()).toEqual(TITLES)
+  }
 })
 
 test('a missing privilege is a failure of the service', async () => {
