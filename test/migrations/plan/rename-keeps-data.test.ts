@@ -123,6 +123,24 @@ describe('a declared rename', () => {
   })
 })
 
+test('a table that is renamed keeps its foreign key to a key that gets another type', async () => {
+  const towns = (code: Models, table: Models): Models => ({
+    country: { table: 'countries', fields: { id: ID, code: { ...code, unique: true } } },
+    city: { ...table, fields: { id: ID, country: { type: 'belongs_to', model: 'country', references: 'code' } } },
+  })
+  const folder = await makeFolder()
+  await migrateTo(towns({ type: 'integer' }, { table: 'cities' }), folder)
+  const rows = 'insert into countries (code) values (7); insert into cities (country_id) values (7)'
+  await database.query({ text: rows, values: [] })
+  await migrateTo(towns({ type: 'string', max: 10 }, { table: 'towns', renamed_from: 'cities' }), folder)
+  expect(await cells('select country_id from towns')).toEqual([['7']])
+  await expect(cells(`insert into towns (country_id) values ('8')`)).rejects.toThrow('conflicts with another record')
+  await migrateDown(database, folder.path)
+  await expect(cells('insert into cities (country_id) values (8)')).rejects.toThrow('conflicts with another record')
+  await migrateUp(database, folder.path)
+  expect(await cells('select country_id from towns')).toEqual([['7']])
+})
+
 test('a rename is written into the file by the command, which then plans it', async () => {
   const renamed = BOOKS.replace('title: {', 'heading: {').replace('[title]', '[heading]')
   const project = await makeProject({ 'resources.yaml': renamed, [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION })

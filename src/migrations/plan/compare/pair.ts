@@ -27,6 +27,8 @@ export interface Pair {
   readonly owns: Ownership
   /** Columns whose type or collation changes. */
   readonly retyped: ReadonlySet<string>
+  /** The columns of another table of both schemas whose type or collation changes. */
+  retypedIn(table: string): ReadonlySet<string>
   /** Columns that are no longer wanted. */
   readonly dropped: ReadonlySet<string>
   /** The table before the plan, under its later names, for counting. */
@@ -49,7 +51,9 @@ export function pairTables(
   },
 ): readonly Pair[] {
   const { former, owns, conversions } = sides
-  return wanted.flatMap((table): readonly Pair[] => {
+  const retypedIn = (table: string): ReadonlySet<string> =>
+    pairs.find(({ to }) => to.name === table)?.retyped ?? new Set()
+  const pairs = wanted.flatMap((table): readonly Pair[] => {
     const [from, to] = [find(sides.from, table.name), find(sides.to, table.name)]
     if (!from || !to) return []
     const retyped = both(from.columns, to.columns).filter(([old, now]) => isRetyped(old, now))
@@ -65,6 +69,7 @@ export function pairTables(
         former,
         owns,
         retyped: new Set(retyped.map(([, now]) => now.name)),
+        retypedIn,
         dropped: new Set(dropped.map(({ name }) => name)),
         relation,
         converted: convertedRelation(from, relation, changes),
@@ -72,6 +77,7 @@ export function pairTables(
       },
     ]
   })
+  return pairs
 }
 
 /** Whether the type or the collation differs. Whether the server generates the value is compared separately. */
@@ -194,6 +200,13 @@ export function isTied({ to }: Pair, column: string): boolean {
     ({ uses, definition }) => uses.includes(column) && definition.startsWith('CREATE UNIQUE '),
   )
   return isUnique || to.constraints.some(({ kind, columns: keys }) => kind !== 'check' && keys.includes(column))
+}
+
+/** Whether the type of a column that a foreign key refers to changes. */
+export function refersToRetyped({ kind, target, targetColumns }: CatalogConstraint, { retypedIn }: Pair): boolean {
+  if (kind !== 'foreign_key' || target === null) return false
+  const retyped = retypedIn(target)
+  return targetColumns.some((column) => retyped.has(column))
 }
 
 /** Whether two constraints have one definition, and both or neither were checked for existing rows. */

@@ -1,6 +1,16 @@
 import type { Step } from '../../files/steps.js'
 import type { CatalogConstraint, CatalogIndex } from '../../introspect/catalog/catalog.js'
-import { find, has, isOurConstraint, isOurIndex, isSame, losesKey, type Pair, usesOf } from '../compare/pair.js'
+import {
+  find,
+  has,
+  isOurConstraint,
+  isOurIndex,
+  isSame,
+  losesKey,
+  type Pair,
+  refersToRetyped,
+  usesOf,
+} from '../compare/pair.js'
 import { dropConstraint, dropIndex } from './part-steps.js'
 import { renamedConstraints, renamedIndexes } from './renamed-parts.js'
 
@@ -58,9 +68,12 @@ function servedBy(pair: Pair, index: CatalogIndex): CatalogConstraint | undefine
   )
 }
 
-/** Whether the table accepts more without a constraint: it is not put back, and its columns stay. */
+/** Whether the table accepts more without a constraint: it is not put back under any name, and its columns stay. */
 function isWeaker({ to, dropped }: Pair, constraint: CatalogConstraint): boolean {
-  return !has(to.constraints, constraint.name) && !isOn(dropped, constraint)
+  const isBack = to.constraints.some(
+    ({ name, definition }) => name === constraint.name || definition === constraint.definition,
+  )
+  return !isBack && !isOn(dropped, constraint)
 }
 
 /** An unwanted part is dropped if migrations made it. Any part is dropped with its column, because PostgreSQL would do that anyway. */
@@ -83,5 +96,5 @@ export function isAside(constraint: CatalogConstraint, pair: Pair, pairs: readon
     (!other || losesKey(other, targetColumns)) &&
     isOurConstraint(pair, constraint) &&
     !isSame(constraint, find(pair.to.constraints, name))
-  return own || isMoved || targetColumns.some((column) => other?.retyped.has(column) === true)
+  return own || isMoved || refersToRetyped(constraint, pair)
 }

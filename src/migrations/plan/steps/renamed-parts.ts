@@ -10,6 +10,8 @@ import {
   type Named,
   nameless,
   type Pair,
+  refersToRetyped,
+  usesOf,
 } from '../compare/pair.js'
 import { renamePart } from './part-steps.js'
 import { type NameChange, renamesInOrder } from './rename-order.js'
@@ -18,9 +20,12 @@ type Renamed<Part> = readonly (readonly [old: Part, now: Part])[]
 
 /** The constraints whose names change with that of their table or column, each with its wanted form. */
 export function renamedConstraints(pair: Pair): Renamed<CatalogConstraint> {
+  const isOnRetyped = (key: CatalogConstraint) =>
+    key.kind === 'foreign_key' && (usesOf(key).some((column) => pair.retyped.has(column)) || refersToRetyped(key, pair))
   return renamedOf(pair.from.constraints, pair.to.constraints, {
     isOurs: (each) => isOurConstraint(pair, each),
-    isSame: (old, now) => old.kind === now.kind && isSame(old, now),
+    // PostgreSQL checks a foreign key against each new type of its columns at once, so one of two types would not fit.
+    isSame: (old, now) => old.kind === now.kind && isSame(old, now) && !isOnRetyped(old),
   })
 }
 
