@@ -2,7 +2,7 @@ import type { AppSpec } from '../../config/spec.js'
 import type { Connection, Database } from '../../db/database.js'
 import type { Difference } from './compare/diff.js'
 import type { Migration } from '../files/files.js'
-import { after, type Compared, differ } from './compare/compare.js'
+import { after, type Compared, compareSettled, differ } from './compare/compare.js'
 import { onBothSides, type Plan, prove } from './generate.js'
 import { extra, find, has } from './compare/pair.js'
 import { FROM, runAll } from '../run/scratch.js'
@@ -44,17 +44,20 @@ export async function planAdditions(
   return onBothSides(spec, files, scratch, async (session, sides) => {
     const known = wantedTables(before)
     const compared = { ...sides, wanted: sides.wanted.map((table) => forgetting(table, sides, known)) }
-    const whole = await differ(session, compared)
-    const { taken, left } = part(whole.steps)
-    const lacks = whole.rejections.length > 0 ? [] : await lacksAfter(session, taken, compared.wanted)
+    const { steps: found, rejections, notes, former } = await compareSettled(session, compared)
+    const { taken, left } = part(found)
+    const lacks = rejections.length > 0 ? [] : await lacksAfter(session, taken, compared.wanted)
     const orphans = extra(known, compared.wanted).filter(({ name }) => has(sides.from, name))
     const rest = { left, unmet: lacks, orphans: orphans.map(({ name }) => name) }
-    const difference: Difference = { ...whole, steps: lacks.length > 0 ? [] : taken }
+    const difference: Difference = { rejections, notes, steps: lacks.length > 0 ? [] : taken }
     const isWanted = async (from: Compared['from']) => {
       const { steps } = await differ(session, { ...after(compared, difference.steps), from })
       return part(steps).taken.every(({ subject }) => left.some((step) => step.subject === subject))
     }
-    return { ...(await prove(session, difference, { from: sides.from, files: files.length, isWanted })), ...rest }
+    return {
+      ...(await prove(session, difference, { from: sides.from, former, files: files.length, isWanted })),
+      ...rest,
+    }
   })
 }
 

@@ -4,6 +4,7 @@ import { openScratch } from '../../db/open.js'
 import type { Catalog } from '../introspect/catalog/catalog.js'
 import { after, type Compared, type Comparison, compareSettled, differ, readSchema } from './compare/compare.js'
 import type { Difference } from './compare/diff.js'
+import type { FormerNames } from './compare/pair.js'
 import { sketchWanted } from './compare/sketch.js'
 import { buildWanted, inputsOfWanted, type WantedSchema } from './build-wanted.js'
 import { blockedTables, onlineSteps } from './steps/online.js'
@@ -32,6 +33,7 @@ export interface Plan extends Difference {
   readonly name: string
   /** The number of files that the plan is based on. */
   readonly files: number
+  readonly former: FormerNames
   /** The result of testing the text; undefined without a text. */
   readonly proof: Proof | undefined
 }
@@ -90,6 +92,7 @@ function compare(
     const difference = { rejections, notes, steps }
     return prove(session, difference, {
       from: compared.from,
+      former,
       files: files.length,
       isWanted: async (catalog) => {
         return isEmpty(await differ(session, { ...after(compared, difference.steps), from: catalog }))
@@ -157,15 +160,16 @@ function isEmpty({ steps, rejections }: Difference): boolean {
 
 interface Claim {
   readonly from: Catalog
+  readonly former: FormerNames
   readonly files: number
   readonly isWanted: (catalog: Catalog) => Promise<boolean>
 }
 
 /** Makes a plan of a difference, and tests its text in both directions. */
 export async function prove(session: Connection, difference: Difference, claim: Claim): Promise<Plan> {
-  const { from, files, isWanted } = claim
+  const { from, former, files, isWanted } = claim
   const { steps, rejections } = difference
-  const plan = { ...difference, name: planName(steps), files }
+  const plan = { ...difference, name: planName(steps), former, files }
   if (rejections.length > 0 || steps.length === 0) return { ...plan, text: undefined, proof: undefined }
   const texts = [steps.filter(({ outside }) => !outside), steps.filter(({ outside }) => outside)]
     .filter(({ length }) => length > 0)

@@ -98,6 +98,21 @@ describe('a plan is rejected with a way out', () => {
     expect(await migrate('up')).toMatchObject({ code: 0 })
   })
 
+  test('also if the plan renames the table and the column', async () => {
+    await sql('create view long_books as select title from books where pages > 100; alter table books add note text')
+    const fields =
+      'leaves: { type: bigint, nullable: true, renamed_from: pages }\n      note: { type: text, nullable: true }'
+    const renamed = withField(fields).replace('table: books', 'table: volumes\n    renamed_from: books')
+    await project.write('resources.yaml', renamed)
+    const rejected = await migrate('plan', '--write')
+    expect(rejected).toMatchObject({ code: 1 })
+    expect(rejected.stdout).toContain('volumes.leaves cannot be changed, because the view long_books of this database')
+    expect(rejected.stdout).toContain('books.note exists in this database, and no migration made it')
+    await sql('drop view long_books; alter table books drop note')
+    expect(await migrate('plan', '--write', 'volumes')).toMatchObject({ code: 0 })
+    expect(await migrate('up')).toMatchObject({ code: 0 })
+  })
+
   test('if the name of a column or table is taken', async () => {
     await sql('alter table books add note text; create table members (id integer)')
     await project.write(

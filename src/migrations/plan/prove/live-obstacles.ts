@@ -1,6 +1,7 @@
 import type { Connection } from '../../../db/database.js'
 import { shellWord } from '../../../foundation/shell-word.js'
 import { partsOf, type Step } from '../../files/steps.js'
+import type { FormerNames } from '../compare/pair.js'
 import type { Plan } from '../generate.js'
 
 const NAMES = `
@@ -33,17 +34,22 @@ export async function rejectObstacles<Planned extends Plan>(planned: Planned, da
   const names = await database.query({ text: NAMES, values: [] })
   const taken = new Set(names.rows.map(([table, part]) => (part === null ? table : `${table}.${part}`)))
   const readers = (await database.query({ text: READERS, values: [] })).rows
+  const was = formerSubject(planned.former)
   const gone = new Set(
-    planned.steps.flatMap(({ change, subject, renamed }) => (change === 'drop' ? [subject] : [renamed ?? ''])),
+    planned.steps
+      .filter(({ change, renamed }) => change === 'drop' || renamed !== undefined)
+      .map(({ subject }) => was(subject)),
   )
   const changed = new Set(planned.steps.map(({ subject }) => subject))
   const rejections = planned.steps.flatMap((step) => {
-    const isTaken = step.change === 'add' && taken.has(step.subject) && !gone.has(step.subject)
+    const subject = was(step.subject)
+    const isTaken = step.change === 'add' && taken.has(subject) && !gone.has(subject)
     const blocking = readers.filter(
-      ([table, column, , name]) => dropsOrRetypes(step, `${table}.${column}`) && !changed.has(name ?? ''),
+      ([table, column, , name]) =>
+        dropsOrRetypes({ ...step, subject }, `${table}.${column}`) && !changed.has(name ?? ''),
     )
     return [
-      ...(isTaken ? [takenName(step)] : []),
+      ...(isTaken ? [takenName(subject)] : []),
       ...blocking.map(
         ([, , view]) =>
           `${step.subject} cannot be ${step.change === 'drop' ? 'dropped' : 'changed'}, because the view ${view} of this database reads it: ` +
@@ -55,13 +61,22 @@ export async function rejectObstacles<Planned extends Plan>(planned: Planned, da
   return { ...planned, rejections: [...planned.rejections, ...rejections], text: undefined, proof: undefined }
 }
 
+/** The subject of a step under the names before the renames of the plan, which the database still has. */
+function formerSubject(former: FormerNames): (subject: string) => string {
+  return (subject) => {
+    const [table, part] = partsOf(subject)
+    const before = former.table(table)
+    return part === undefined ? before : `${before}.${former.column(table, part)}`
+  }
+}
+
 /** Whether a step drops a column or its table, or gives the column another type. */
 function dropsOrRetypes({ change, subject, up }: Step, column: string): boolean {
   if (change === 'drop') return column === subject || (!subject.includes('.') && partsOf(column)[0] === subject)
   return change === 'change' && column === subject && up.some((sql) => / alter column .* type /.test(sql))
 }
 
-function takenName({ subject }: Step): string {
+function takenName(subject: string): string {
   const isTable = !subject.includes('.')
   const ways = isTable
     ? 'give the model another `table`, use the table as it is with `managed: false`, or rename it in the database'
