@@ -155,6 +155,33 @@ describe('a client that sends many requests at once', () => {
     expect(logged()).toBe(begun())
   })
 
+  test('does not delay the end of the server once it is gone', async () => {
+    const { routes, open, begun } = gate()
+    const server = await serve(routes, { drainTimeout: 20_000 })
+    const socket = connectTo(server)
+    socket.write(get('/api/slow/').repeat(20))
+    await waitUntil(() => begun() === 8)
+    socket.destroy()
+    const opening = setInterval(open, 5)
+    const begunAt = performance.now()
+    await server.drain()
+    clearInterval(opening)
+    expect(performance.now() - begunAt).toBeLessThan(10_000)
+  })
+
+  test('has nothing done for requests behind one that closes its connection', async () => {
+    const { routes, open, begun } = gate()
+    const server = await serve(routes)
+    const socket = connectTo(server)
+    const answers = receive(socket)
+    const invalid = 'GET /api/books/ HTTP/1.1\r\n\r\n'
+    socket.write(get('/api/slow/').repeat(8) + invalid + post('/api/books/', '{"title":"late"}'))
+    await waitUntil(() => begun() === 8)
+    open()
+    expect((await answers).answers.map(({ status }) => status)).toEqual([...Array<number>(8).fill(200), 400])
+    expect(server.written).toEqual([])
+  })
+
   test('gets no more large responses before it has read some', async () => {
     const { routes, open, begun } = gate(`"${'x'.repeat(300_000)}"`)
     const socket = connectTo(await serve(routes, { inProgress: 2 }))

@@ -63,3 +63,19 @@ test('all lists that have waited too long are rejected at once, and later ones w
   await jest.advanceTimersByTimeAsync(1_000)
   expect(results.slice(40)).toEqual(['late'])
 })
+
+test('clients that read slowly are given the time since which responses wait, which begins again once none waits', async () => {
+  jest.useFakeTimers()
+  const budget = createSendBudget({ ...DEFAULT_LIMITS, sendBytes: 1_000 * KB })
+  const times: number[] = []
+  budget.onPressure((since) => times.push(since))
+  budget.hold(1_000 * KB)
+  const begun = performance.now()
+  void budget.reserve(1_000 * KB)
+  await jest.advanceTimersByTimeAsync(300)
+  budget.release(1_000 * KB)
+  await jest.advanceTimersByTimeAsync(700)
+  void budget.reserve(1_000 * KB)
+  await jest.advanceTimersByTimeAsync(300)
+  expect(times.map((since) => since - begun)).toEqual([0, 1_000])
+})
