@@ -215,3 +215,13 @@ describe('work that waits', () => {
     expect(enter('follows', { resource: 'b', follows: true })).toBeDefined()
   })
 })
+
+test('records that nobody uses are forgotten, and all but a hundred statements of a resource', () => {
+  for (let at = 0; at < 300; at += 1) {
+    enter(`change ${at}`, { resource: 'a', name: `x${at}`, record: `r${at}` })
+    leave(`change ${at}`)
+  }
+  enter('last', { resource: 'a', name: 'x0' })
+  const { queues, records } = granted.get('last')?.group ?? {}
+  expect([queues?.size, records?.size]).toEqual([100, 0])
+})
