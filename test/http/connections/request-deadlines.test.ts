@@ -390,18 +390,21 @@ describe('plugin code that never ends', () => {
     expect(await failed(before)).toContainEqual(expect.objectContaining(entry))
   })
 
-  test('loses its connection although its client has gone', async () => {
-    const before = failures().length
-    const gone = new AbortController()
-    const asked = send('/books/', { signal: gone.signal })
-    await waitUntil(() => connections() > 0)
-    gone.abort()
-    await expect(asked).rejects.toThrow()
-    const entry = { route: 'book-list', hook: 'afterCreate' }
-    expect(await failed(before)).toContainEqual(expect.objectContaining(entry))
-    await noConnections()
-    await free()
-  })
+  test.each(['destroy', 'resetAndDestroy'] as const)(
+    'loses its connection although its client has gone: %s',
+    async (leave) => {
+      const before = failures().length
+      const socket = dial(filed.url)
+      const head = `Host: ${new URL(filed.url).host}\r\nContent-Type: application/json\r\nContent-Length: 13`
+      socket.write(`POST /api/books/ HTTP/1.1\r\n${head}\r\n\r\n{"title":"x"}`)
+      await waitUntil(() => connections() > 0)
+      socket[leave]()
+      const entry = { route: 'book-list', hook: 'afterCreate' }
+      expect(await failed(before)).toContainEqual(expect.objectContaining(entry))
+      await noConnections()
+      await free()
+    },
+  )
 
   test('in an after-commit task keeps no connection, and does not delay other tasks', async () => {
     const before = failures().length
