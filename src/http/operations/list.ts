@@ -16,12 +16,25 @@ export function list(resource: Resource): Operation<ListInput, ListPage<Uint8Arr
     method: 'GET',
     on: 'collection',
     read: ({ search }) => ({ request: resource.parseList(search) }),
-    run: ({ request }, context) => context.documents(resource).list(request.plan),
+    async run({ request }, context) {
+      const page = await context.documents(resource).list(request.plan)
+      return page.total?.estimated ? { ...page, total: atLeastShown(page, request) } : page
+    },
     reply(page, context, { request }) {
       const links = linksOf({ resource, context, request }, page)
       return { status: 200, headers: listHeaders(links, page), text: isWrapped ? envelope(page, links) : page.items }
     },
   }
+}
+
+/** The planner's estimate can be smaller than the rows that the page itself shows. */
+function atLeastShown(
+  { total, length, more }: ListPage<unknown>,
+  { plan, cut }: ListRequest,
+): ListPage<unknown>['total'] {
+  if (!total || length === 0) return total
+  const offset = cut?.window.offset ?? ('offset' in plan.start ? plan.start.offset : 0)
+  return { ...total, rows: Math.max(total.rows, Number(offset) + length + (more ? 1 : 0)) }
 }
 
 function envelope(page: ListPage<Uint8Array>, links: Links): Uint8Array {
