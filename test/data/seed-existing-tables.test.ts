@@ -24,6 +24,10 @@ models:
       id: { type: integer, primary_key: true, key: client }
       width: { type: integer, nullable: true }
       area: { type: integer, nullable: true, generated: true }
+  guest_count:
+    managed: false
+    primary_key: [room]
+    fields: { room: { type: integer, key: client }, n: { type: integer } }
   guest:
     managed: false
     fields: { id: { type: integer, primary_key: true, key: client }, name: { type: string, max: 9 } }
@@ -43,6 +47,7 @@ create table parcel (id int primary key, width int, area int generated always as
 create table guest (id int primary key, name varchar(9) not null);
 create function skip() returns trigger language plpgsql as $$ begin return null; end $$;
 create trigger skip before insert on guest for each row when (new.name = 'nobody') execute function skip();
+create view guest_count as select room, count(*)::int as n from generate_series(1, 150) room group by rollup (room);
 create table excluded (id int primary key, note varchar(9) not null);
 `
 
@@ -93,4 +98,16 @@ test('a record that a trigger skips is an error with its line, and nothing is wr
   expect(await seed(guests('nobody'))).toContain(skipped)
   expect(await seed(guests('bob'))).toContain('created 2, updated 0, unchanged 0')
   expect(await seed(guests('eve'))).toContain('created 0, updated 1, unchanged 1')
+})
+
+test('a dump of a view has its records with null keys, and those with the same key', async () => {
+  const { stdout } = await shelves.run('dump', 'guest_count')
+  expect(stdout.split('\n').slice(-3)).toEqual(['{"room":150,"n":1}', '{"room":null,"n":150}', ''])
+  expect(stdout.split('\n')).toHaveLength(152)
+})
+
+test('records cannot be seeded into a view', async () => {
+  expect(await seed('guest_count:\n  - { room: 1, n: 1 }\n')).toContain(
+    'data.yaml:2: guest_count is a view; records are seeded into tables',
+  )
 })

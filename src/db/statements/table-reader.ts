@@ -1,5 +1,5 @@
 import { tableAlias, tableSql } from '../../fields/table-name.js'
-import type { ModelSpec } from '../../config/spec.js'
+import type { FieldSpec, ModelSpec } from '../../config/spec.js'
 import type { Cell } from '../../fields/cell.js'
 import { identifier } from '../../fields/sql-literal.js'
 import type { Connection } from '../database.js'
@@ -16,16 +16,20 @@ const MAX_PAGE_SIZE = 1_000
 /** The target size of a page in characters, regardless of the length of its rows. */
 const TARGET_LENGTH = 2 ** 21
 
+/** Whether the rows of a table have keys that are unique and not null, as those of views and foreign tables may not be. */
+const HAS_KEYS = `select (relkind in ('r', 'p'))::text from pg_class where oid = to_regclass($1)`
+
 /**
  * Yields every row of a table in primary-key order, a page at a time, within a transaction. Long rows make pages shorter, so that memory is bounded.
- * Rows without a key come in the order of their texts.
+ * Rows without a key, or with the same one, come in the order of their texts.
  */
 export async function* readTable(
   connection: Connection,
   { model, select }: Reading,
 ): AsyncIterable<readonly (readonly Cell[])[]> {
-  const read =
-    model.key.length > 0 ? readByKey(connection, { model, select }) : await readAll(connection, { model, select })
+  const { rows } = await connection.query({ text: HAS_KEYS, values: [tableSql(model.table)] })
+  const isByKey = model.key.length > 0 && rows[0]?.[0] === 'true'
+  const read = isByKey ? readByKey(connection, { model, select }) : await readAll(connection, { model, select })
   yield* readPages(read, TARGET_LENGTH)
 }
 
@@ -47,8 +51,7 @@ export async function* readPages(
 }
 
 function readByKey(connection: Connection, { model: { table, key }, select }: Reading): ReadPage {
-  // Qualify the columns: unqualified they would resolve to the `::text` output columns, which sort differently.
-  const columns = key.map(({ column }) => `${tableAlias(table)}.${identifier(column)}`)
+  const columns = key.map(columnOf(table))
   const texts = [...columns.map((column) => `${column}::text`), ...select].join(', ')
   const places = columns.map((_, at) => `$${at + 2}`).join(', ')
   const after = ` where (${columns.join(', ')}) > (${places})`
@@ -63,10 +66,16 @@ function readByKey(connection: Connection, { model: { table, key }, select }: Re
   }
 }
 
+/** Qualifies columns: unqualified they would resolve to the `::text` output columns, which sort differently. */
+function columnOf(table: string): (field: FieldSpec) => string {
+  return ({ column }) => `${tableAlias(table)}.${identifier(column)}`
+}
+
 const CURSOR = identifier('snippetctl reader')
 
-async function readAll(connection: Connection, { model: { table }, select }: Reading): Promise<ReadPage> {
-  const text = `select ${select.join(', ')} from ${tableSql(table)} order by row(${select.join(', ')})::text collate "C"`
+async function readAll(connection: Connection, { model: { table, key }, select }: Reading): Promise<ReadPage> {
+  const order = [...key.map(columnOf(table)), `row(${select.join(', ')})::text collate "C"`].join(', ')
+  const text = `select ${select.join(', ')} from ${tableSql(table)} order by ${order}`
   await connection.query({ text: `declare ${CURSOR} no scroll cursor for ${text}`, values: [] })
   return async (limit) => {
     const { rows } = await connection.query({ text: `fetch ${limit} from ${CURSOR}`, values: [] })

@@ -20,6 +20,7 @@ export interface Upserted {
 
 /** The properties of an existing table on which the SQL of an upsert depends. */
 export interface ExistingTable {
+  readonly isView: boolean
   /** The type and collation of each column: an existing column can have others than its field. */
   readonly types: ReadonlyMap<string, string>
   /** The columns that PostgreSQL generates, which nobody can write. */
@@ -165,6 +166,8 @@ const COLUMNS = `
   from pg_attribute a join pg_type t on t.oid = a.atttypid
   where a.attrelid = $1::regclass and a.attnum > 0 and not a.attisdropped`
 
+const IS_VIEW = `select (relkind in ('v', 'm'))::text from pg_class where oid = $1::regclass`
+
 const TAKES_CONFLICTS = `
   select bool_and(i.indimmediate and c.relkind = 'r' and not c.relhassubclass and c.relname <> 'excluded')::text
   from pg_index i join pg_class c on c.oid = i.indrelid
@@ -180,9 +183,11 @@ export async function readExistingTable(
   key: readonly FieldSpec[],
 ): Promise<ExistingTable> {
   const columns = await connection.query({ text: COLUMNS, values: [tableSql(table)] })
+  const kind = await connection.query({ text: IS_VIEW, values: [tableSql(table)] })
   const names = JSON.stringify(key.map(({ column }) => column))
   const conflicts = await connection.query({ text: TAKES_CONFLICTS, values: [tableSql(table), names] })
   return {
+    isView: kind.rows[0]?.[0] === 'true',
     types: new Map(columns.rows.map(([name, type]) => [name ?? '', type ?? ''])),
     generated: new Set(columns.rows.flatMap(([name, , generated]) => (generated === 'true' ? [name ?? ''] : []))),
     takesConflicts: conflicts.rows[0]?.[0] === 'true',
