@@ -22,7 +22,7 @@ models:
       id: { type: integer, primary_key: true, key: client }
       shelf: { type: belongs_to, model: shelf, column: shelf, nullable: true }
 resources:
-  shelf: { model: shelf, path: /shelves/, url: true }
+  shelf: { model: shelf, path: /shelves/, url: true, bulk: [partial_update, destroy] }
   book: { model: book, path: /books/, expand: [shelf], links: { shelf: shelf-detail } }
 `
 
@@ -76,4 +76,14 @@ test('a change repeats the key as the path spells it, and never stores another s
 
 test('a key that differs only in case is taken', async () => {
   expect((await api.send('POST', '/api/shelves/', { code: 'main', name: 'c' })).status).toBe(409)
+})
+
+test('bulk requests find records by any spelling, but each record only once', async () => {
+  await runSql(database, `insert into shelves values ('Low', 'l'), ('High', 'h')`)
+  const changed = await api.send('PATCH', '/api/shelves/', [{ code: 'LOW', name: 'm' }])
+  expect([changed.status, await changed.json()]).toEqual([200, [{ url: '/api/shelves/Low/', code: 'Low', name: 'm' }]])
+  expect((await api.fetch('/api/shelves/?ids=LOW,low', { method: 'DELETE' })).status).toBe(404)
+  expect((await api.fetch('/api/shelves/?ids=LOW,none', { method: 'DELETE' })).status).toBe(404)
+  expect((await api.fetch('/api/shelves/?ids=LOW,high', { method: 'DELETE' })).status).toBe(204)
+  expect((await api.fetch('/api/shelves/Low/')).status).toBe(404)
 })

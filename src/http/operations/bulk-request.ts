@@ -33,7 +33,10 @@ export function rejectConditions({ headers }: Context): void {
  * @throws Problem `not_found` naming the missing records
  */
 export async function lockAll(resource: Resource, inside: Context, ids: readonly Id[]): Promise<void> {
-  const there = new Set((await inside.documents(resource).lockMany(ids)).map(resource.key.text))
+  const locked = await inside.documents(resource).lockMany(ids)
+  // A key that ignores case can be stored in another spelling.
+  if (locked.length === ids.length) return
+  const there = new Set(locked.map(resource.key.text))
   const named = [...ids.entries()].map(([place, id]) => [place, resource.key.text(id)] as const)
   const missing = named.filter(([, text]) => !there.has(text))
   if (missing.length > 0) notFoundAt(resource, missing)
