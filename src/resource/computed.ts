@@ -63,6 +63,8 @@ export function compileSplit([first]: readonly ComputedSpec[]): (document: strin
   const start = `,${JSON.stringify(first.field.name)}:`
   return (document) => {
     const at = document.lastIndexOf(start)
+    // No stored field is shown.
+    if (at < 0) return { stored: '{}', computed: document }
     return { stored: `${document.slice(0, at)}}`, computed: document.slice(at) }
   }
 }

@@ -7,6 +7,7 @@ import { makeProject } from '../support/cli.js'
 import { ddlOf, mistakesOf, specOf } from '../support/config.js'
 import { openTestDatabase, type TestDatabase, watchDatabase } from '../support/database.js'
 import { linksOf } from '../support/links.js'
+import { startTasks } from '../support/tasks.js'
 
 const YAML = `version: 1
 plugins: [./plugin.mjs]
@@ -185,6 +186,33 @@ describe("a record's version", () => {
     expect(await statuses(before)).toEqual([412, 200])
     expect(await statuses(`${before}, ${after.slice(0, -1)}-br"`)).toEqual([200, 200])
     expect(await statuses(`W/${after}`)).toEqual([412, 412])
+  })
+
+  test('can be named by callers who see only computed fields', async () => {
+    const yaml = `version: 1
+plugins: [./plugin.mjs]
+api: { prefix: "" }
+auth: { development: { ann: {} } }
+models:
+  card: { table: cards, fields: { id: { type: bigint, primary_key: true }, title: { type: string, max: 9 } } }
+resources:
+  card:
+    model: card
+    path: /cards/
+    concurrency: required
+    computed: { full: { from: [title], type: string } }
+    access: [{ to: signed_in, may: read, fields: [full] }, { to: signed_in, may: change, fields: [title] }]
+`
+    const cards = await startTasks({ yaml, plugin: (app) => app.compute('card', 'full', ({ title }) => `${title}!`) })
+    try {
+      await cards.database.query({ text: "insert into cards (title) values ('a')", values: [] })
+      const { headers } = await cards.as('ann', 'GET', '/cards/1/')
+      const change = (title: string) =>
+        cards.as('ann', 'PATCH', '/cards/1/', { title }, { 'if-match': headers.get('etag') ?? '' })
+      expect(await change('b')).toMatchObject({ status: 200, json: { full: 'b!' } })
+    } finally {
+      await cards.close()
+    }
   })
 })
 
