@@ -43,7 +43,7 @@ export { createWhole, isStandardOutput, naming, targetOf, writeWhole } from './f
 export { identifier, literal } from './fields/sql-literal.js'
 export { tableSql } from './fields/table-name.js'
 export { createAll, wantedTables } from './migrations/plan/sql.js'
-export { createView, wantedViews } from './migrations/plan/views.js'
+export { createViews, wantedViews } from './migrations/plan/views.js'
 export { nearestWord } from './config/schema/synonyms.js'
 export { article } from './config/words.js'
 export { readForDecision } from './data/stored-records.js'

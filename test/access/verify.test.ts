@@ -128,6 +128,19 @@ test('a service has no difference where only the database can decide who belongs
   expect({ code, differences }).toEqual({ code: 0, differences: [] })
 })
 
+test('a view may come before the one that it reads', async () => {
+  const views = `  most:
+    view: select status, max(stats)::integer as stats from stats group by status
+    primary_key: [status]
+    fields: { status: { type: text }, stats: { type: integer } }
+  stats:
+    view: select status, count(*)::integer as stats, 'most' as most from tasks group by status
+    primary_key: [status]
+    fields: { status: { type: text }, stats: { type: integer }, most: { type: text } }
+resources:`
+  expect(await verify(yamlWith(GRANTS).replace('resources:', views))).toMatchObject({ code: 0, differences: [] })
+})
+
 test('a condition that no caller notices is reported with its line', async () => {
   const yaml = yamlWith(`- { to: member, may: read }\n      - { to: member, may: read, rows: { status: open } }`)
   const line = yaml.split('\n').findIndex((each) => each.includes('rows: { status: open }')) + 1

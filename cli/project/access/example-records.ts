@@ -2,7 +2,7 @@ import {
   type AppSpec,
   callerFor,
   createAll,
-  createView,
+  createViews,
   type Database,
   exampleValues,
   identifier,
@@ -38,7 +38,10 @@ const MAX_RECORDS = 30
  */
 export async function makeExamples(spec: AppSpec, database: Database): Promise<ExampleRecords> {
   const run = (text: string) => database.query({ text, values: [] })
-  await run([...createAll(wantedTables(spec)), ...wantedViews(spec).map((view) => createView(view))].join(';\n'))
+  await database.transaction(async (connection) => {
+    await connection.query({ text: createAll(wantedTables(spec)).join(';\n'), values: [] })
+    await createViews(connection, wantedViews(spec))
+  })
   const models = inOrder(spec.models.filter((model) => !spec.internal.includes(model) && model.view === undefined))
   const world = new Map<string, StoredRecord[]>(spec.models.map(({ table }) => [table, []]))
   const empty = new Map<string, string>()

@@ -1,8 +1,17 @@
 import type { WantedConstraint, WantedTable } from './sql.js'
 
+/** A constraint or an index. */
+interface Part {
+  readonly name: string
+  readonly columns: readonly string[]
+  readonly condition?: string | undefined
+}
+
 interface Named {
   readonly name: string
   readonly owner: string
+  /** Whether it has a condition, of which the name leaves out some characters. */
+  readonly isPartial?: true
 }
 
 const KINDS: Readonly<Record<WantedConstraint['kind'], string>> = {
@@ -32,15 +41,16 @@ function isKey({ kind }: WantedConstraint): boolean {
   return KINDS[kind] === 'key'
 }
 
-function named(kind: string, { name, columns }: Pick<WantedConstraint, 'name' | 'columns'>, table: string): Named {
-  return { name, owner: `the ${kind} (${columns.join(', ')}) of table ${table}` }
+function named(kind: string, { name, columns, condition }: Part, table: string): Named {
+  const owner = `the ${kind} (${columns.join(', ')}) of table ${table}`
+  return condition === undefined ? { name, owner } : { name, owner: `${owner} where ${condition}`, isPartial: true }
 }
 
 function clashesAmong(all: readonly Named[]): readonly string[] {
-  return all.flatMap(({ name, owner }, index) => {
+  return all.flatMap(({ name, owner, isPartial }, index) => {
     const first = all.findIndex((other) => other.name === name)
-    return first === index
-      ? []
-      : [`${all[first]?.owner} and ${owner} would both be called ${name}: rename a table or a field`]
+    if (first === index) return []
+    const help = isPartial ? 'make one of them by hand in a migration' : 'rename a table or a field'
+    return [`${all[first]?.owner} and ${owner} would both be called ${name}: ${help}`]
   })
 }

@@ -20,10 +20,11 @@ const WITHIN = {
 }
 
 /**
- * Limits how long a statement waits for a lock, because a pending lock blocks every later statement on the table. PostgreSQL cancels an autovacuum only
- * for sessions that have waited for `deadlock_timeout`, so it must be longer.
+ * Limits how long a statement waits for a lock, because a pending lock blocks every later statement on the table: to less than the two seconds that
+ * requests wait. PostgreSQL cancels an autovacuum only for sessions that have waited for `deadlock_timeout`, a second by default, so the limit is longer.
  */
-const LIMIT_WAITS = `select set_config('lock_timeout', greatest(1000, setting::int + 500)::text, $1) from pg_settings where name = 'deadlock_timeout'`
+const LIMIT_WAITS = `
+  select set_config('lock_timeout', least(greatest(1000, setting::bigint + 500), 1900)::text, $1) from pg_settings where name = 'deadlock_timeout'`
 
 /** Lets the server end the transaction of a killed migrator even while a statement runs. Servers on some platforms reject it. */
 const CHECKED = { client_connection_check_interval: '500ms' }
@@ -45,7 +46,7 @@ export interface MigratingSession extends Session {
 
 /**
  * Runs `work` in a transaction as the only migrator of the database. The lock belongs to the transaction, so it is released even if the process
- * is killed. Work that waits for a table lock longer than a second is rolled back, and tried again after a pause in which others get their turn.
+ * is killed. Work that waits too long for a table lock is rolled back, and tried again after a pause in which others get their turn.
  * @throws MigrationError if the database is read-only or another migrator works for more than 60 s, and the errors of `work`
  */
 export function asOnlyMigrator<T>(
@@ -93,7 +94,7 @@ function withBlockers(error: unknown, blockers: readonly Blocker[]): unknown {
   )
 }
 
-/** Runs a statement outside a transaction, which blocks others for little more than a second while it waits for its lock. */
+/** Runs a statement outside a transaction, which blocks others for less than two seconds while it waits for its lock. */
 export async function withLockTimeout(connection: Connection, watch: Watch, work: () => Promise<void>): Promise<void> {
   await connection.query({ text: LIMIT_WAITS, values: ['false'] })
   await tryAgain(watch, work)
