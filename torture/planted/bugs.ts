@@ -528,8 +528,8 @@ export const BUGS: readonly PlantedBug[] = [
   {
     name: 'several records are deleted that no grant covers',
     file: 'src/db/statements/bulk-statements.ts',
-    search: 'return ` and ${covered} returning',
-    replace: 'return ` and (true or ${covered}) returning',
+    search: '` and ${coversStored(model, granted.access.destroy, { ...granted, params })}`',
+    replace: '` and (true or ${coversStored(model, granted.access.destroy, { ...granted, params })})`',
     caughtBy: { file: 'test/access/writes', test: '45: several records stay', database: 'embedded' },
   },
   {

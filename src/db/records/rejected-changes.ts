@@ -1,6 +1,9 @@
 import type { ModelSpec } from '../../config/spec.js'
 import { Problem } from '../../foundation/problem.js'
-import type { Precondition, Row } from '../../resource/plan.js'
+import { doAtIndex } from '../../resource/bodies/items.js'
+import { recordKey } from '../../resource/keys/record-key.js'
+import type { Id, Precondition, Row } from '../../resource/plan.js'
+import { disallowed } from '../driver/meanings.js'
 import type { Bounds } from '../statements/rules/bounds.js'
 import { forbiddenFields, notGranted, unnamedFields } from '../statements/rules/granted-writes.js'
 import type { Statements } from '../statements/statements.js'
@@ -54,7 +57,21 @@ export function rejectionsOn({ model, statements, sender }: Bound) {
     await rejectUnmet(bounds, id, only)
   }
 
-  return { rejectUncovered, rejectUnmet, rejectIfThere }
+  /** Throws if one of several records is still there after all were deleted. */
+  const rejectRemaining = async (bounds: Bounds | undefined, ids: readonly Id[]): Promise<void> => {
+    const key = recordKey(model)
+    const { rows } = await sender.change(statements.lockMany(bounds, ids.map(key.write)), bounds)
+    const [kept] = rows.map(key.read)
+    if (kept === undefined) return
+    const place = ids.findIndex((id) => key.text(id) === key.text(kept))
+    const reject = async () => {
+      await rejectUncovered(bounds, key.write(kept), undefined)
+      throw new Problem(disallowed.type, disallowed.detail)
+    }
+    await doAtIndex(place, reject, key.fields)
+  }
+
+  return { rejectUncovered, rejectUnmet, rejectIfThere, rejectRemaining }
 }
 
 function unmet(only: readonly Precondition[]): string {

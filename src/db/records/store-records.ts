@@ -6,7 +6,6 @@ import type { Id, Precondition, Row } from '../../resource/plan.js'
 import { Problem } from '../../foundation/problem.js'
 import type { Connection, Result } from '../database.js'
 import { misfitParameterOf } from '../driver/errors.js'
-import { disallowed } from '../driver/meanings.js'
 import { type Projection, projectionFor } from '../statements/projections.js'
 import type { Bounds, Granted } from '../statements/rules/bounds.js'
 import { filledByScope } from '../statements/rules/scope.js'
@@ -95,7 +94,7 @@ export function recordsOn<Item, Items>({
 }: Changes<Item, Items>): Bounded<Omit<Store<Item, Items>, 'create' | 'createMany' | 'list' | 'batches'>> {
   const key = recordKey(model)
   const read = readStored(model, projection)
-  const { rejectUncovered, rejectUnmet, rejectIfThere } = rejectionsOn({ model, statements, sender })
+  const { rejectUncovered, rejectUnmet, rejectIfThere, rejectRemaining } = rejectionsOn({ model, statements, sender })
   const { maySkip, isSame, digestBefore, rejectKept, isDestroyed } = skipsOn({
     model,
     statements,
@@ -112,19 +111,6 @@ export function recordsOn<Item, Items>({
     if (sender.inTransaction) throw new Problem('not_found', 'A record does not exist', { cause: error })
   }
   const ifPossible = <T>(operation: () => Promise<T>): Promise<T | undefined> => operation().catch(orMissing)
-
-  /** Throws if one of the records is still there after all were deleted. */
-  const rejectRemaining = async (bounds: Bounds | undefined, ids: readonly Id[]): Promise<void> => {
-    const { rows } = await sender.change(statements.lockMany(bounds, ids.map(key.write)), bounds)
-    const [kept] = rows.map(key.read)
-    if (kept === undefined) return
-    const place = ids.findIndex((id) => key.text(id) === key.text(kept))
-    const reject = async () => {
-      await rejectUncovered(bounds, key.write(kept), undefined)
-      throw new Problem(disallowed.type, disallowed.detail)
-    }
-    await doAtIndex(place, reject, key.fields)
-  }
 
   const coveringOf = async (granted: Granted, grants: readonly GrantSpec[], id: Id) => {
     const limited = grants.filter(({ rows }) => rows !== undefined)
