@@ -119,6 +119,29 @@ describe('a change of a large table blocks its requests only for a moment, and c
   })
 })
 
+test('a constraint that is replaced under another name restricts new rows between the two files', async () => {
+  const range = (minimum: number) => ({ type: 'integer', nullable: true, minimum })
+  const { author: relation, pages: _pages, ...others } = { ...fields, ...reader }
+  const writer = { ...(relation as Fields), renamed_from: 'author', on_delete: 'cascade' }
+  const to = {
+    author,
+    book: { table: 'books', fields: { ...others, writer, leaves: { ...range(1), renamed_from: 'pages' } } },
+  }
+  const { planned } = await prepare(books({ ...reader, pages: range(0) }), to)
+  const [up = ''] = planned.text?.split('-- down') ?? []
+  const constraints = [...up.matchAll(/(drop|add) constraint "(\w+)"(?:;| .* not valid;)/g)]
+  expect(constraints.map(([, change, name]) => `${change} ${name}`)).toEqual([
+    'drop books_author_id_fkey',
+    'drop books_pages_range',
+    'add books_leaves_range',
+    'add books_writer_id_fkey',
+  ])
+  await migrateUp(database, folder.path)
+  expect(await plan(to)).toMatchObject({ steps: [], rejections: [] })
+  await migrateDown(database, folder.path, { steps: 2, allows: () => true })
+  await migrateUp(database, folder.path)
+})
+
 test('a small table gets one file, whose statements are one transaction', async () => {
   await writeMigration(await plan(BASE), folder.path, 'first')
   const to = specOf(books({ code: { type: 'string', max: 20, unique: true } }))

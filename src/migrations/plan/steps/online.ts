@@ -19,6 +19,8 @@ interface Setting {
   readonly isLarge: (table: string) => boolean
   /** The names of constraints and indexes that other steps drop. */
   readonly dropped: ReadonlySet<string>
+  /** The tables of the checks and foreign keys that other steps drop, each with the kind: `books check`. */
+  readonly weakened: ReadonlySet<string>
   /** The tables with a unique constraint that is made outside. */
   readonly unready: Set<string>
 }
@@ -42,7 +44,14 @@ export function onlineSteps(
   isLarge: (table: string) => boolean,
 ): readonly Step[] {
   const dropped = new Set(steps.flatMap(({ up }) => up.flatMap((text) => DROP.exec(text)?.[1] ?? [])))
-  const setting = { from, isLarge, dropped, unready: new Set<string>() }
+  const weakened = new Set(
+    steps
+      .filter(({ change, up }) => change === 'drop' && up.some((text) => / drop constraint /.test(text)))
+      .map(
+        ({ subject, detail }) => `${partsOf(subject)[0]} ${/^(?:check|foreign key)/i.exec(detail)?.[0].toLowerCase()}`,
+      ),
+  )
+  const setting = { from, isLarge, dropped, weakened, unready: new Set<string>() }
   const parts = steps.map((step) => partsOfStep(step, setting))
   return [...parts.flatMap(({ inside }) => inside ?? []), ...parts.flatMap(({ outside }) => outside ?? [])]
 }
@@ -66,7 +75,9 @@ function partsOfStep(step: Step, setting: Setting): Parts {
     return { outside: uniqueOutside(step, table, { name: given, definition }) }
   }
   if (kind === 'check' || kind === 'foreign key') {
-    const isReplaced = step.up.length > 1 || setting.dropped.has(given)
+    // The name of the constraint that it replaces can differ.
+    const isOtherName = !waitsForKey && setting.weakened.has(`${table} ${kind}`)
+    const isReplaced = step.up.length > 1 || setting.dropped.has(given) || isOtherName
     return isReplaced ? validatedLater(step, table, [given]) : { outside: checkedOutside(step, table, given) }
   }
   const [, column] = SET_NOT_NULL.exec(last) ?? []
