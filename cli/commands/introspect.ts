@@ -47,7 +47,7 @@ export function addIntrospect(program: Command, context: CliContext): void {
     .description('write models and resources for existing tables and views')
     .option(
       '--schema <names>',
-      'the schemas to look at, separated by commas; by default that of the connection',
+      'the schemas to look at, separated by commas; by default that of the connection, with --update those of the models',
       parseNames,
     )
     .option('--tables <names>', 'models for these tables only, separated by commas', parseNames)

@@ -19,7 +19,7 @@ import { onReplayed } from '../run/scratch.js'
 import { wantedTables } from '../plan/sql.js'
 import { type SchemaInspection, inspectSchema } from './catalog/inspect.js'
 import { specOfText, specOfWritten } from './spec-of-text.js'
-import { updateModels } from './update.js'
+import { schemasOfModels, updateModels } from './update.js'
 import { writeText } from './write-text.js'
 
 /** The options of an introspection. */
@@ -30,7 +30,7 @@ export interface IntrospectOptions {
   readonly text?: string | undefined
   /** The folder of the migrations. */
   readonly directory: MigrationFolder
-  /** The schemas to introspect, by default the current one. */
+  /** The schemas to introspect, by default the current one; for an update, those of the models. */
   readonly schemas?: readonly string[] | undefined
   /** The tables to introspect, by default all. */
   readonly tables?: readonly string[] | undefined
@@ -131,7 +131,8 @@ async function writeModels(
 ): Promise<Introspected> {
   options.onStage?.('reading the tables')
   await rejectAbsentSchemas(database, options.schemas)
-  const inspected = await inspectSchema(database, options.schemas)
+  const ofModels = options.update && spec ? await schemasOfModels(database, spec) : undefined
+  const inspected = await inspectSchema(database, options.schemas ?? ofModels)
   rejectAbsent(inspected, options.tables)
   const catalog = await readTables(
     database,

@@ -1,5 +1,6 @@
 import type { AppSpec, ModelSpec } from '../../config/spec.js'
 import type { Database } from '../../db/database.js'
+import { readTableName } from '../../fields/table-name.js'
 import { differencesOfOthers } from '../drift/tables-of-others.js'
 import { readLacks } from '../drift/verify.js'
 import { find } from '../plan/compare/pair.js'
@@ -19,6 +20,14 @@ interface Current {
   readonly catalog: Catalog
   readonly tables?: readonly string[] | undefined
   readonly spelling: FieldSpelling
+}
+
+/** The schemas of the tables of a configuration; undefined if only the current one. */
+export async function schemasOfModels(database: Database, { models }: AppSpec): Promise<readonly string[] | undefined> {
+  const named = models.map(({ table }) => readTableName(table)?.schema)
+  if (named.every((schema) => schema === undefined)) return undefined
+  const { rows } = await database.query({ text: 'select current_schema()', values: [] })
+  return [...new Set(named.map((schema) => schema ?? rows[0]?.[0] ?? ''))]
 }
 
 /** A configuration whose models follow unmanaged tables. */

@@ -206,3 +206,17 @@ test('a table whose key is gone is reported by --update and by check --database'
     stdout: expect.stringContaining('warning[SC409]: column books.isbn is missing'),
   })
 })
+
+test('models of another schema follow their tables, and new tables there get models', async () => {
+  await given('create schema sales; create table sales.customers (id bigserial primary key, code varchar(10) not null)')
+  expect(await run('introspect', '--schema', 'sales')).toMatchObject({ code: 0 })
+  await given(`
+    alter table sales.customers alter code type varchar(30);
+    create table sales.orders (id bigserial primary key);
+    create table public.others (id bigserial primary key)`)
+  expect(await run('introspect', '--update')).toMatchObject({ code: 0 })
+  expect(await configuration()).toMatch(/code: .*max: 30/)
+  expect(await configuration()).toContain('table: "sales.orders"')
+  expect(await configuration()).not.toContain('others')
+  expect(await run('check', '--database')).toMatchObject({ code: 0 })
+})
