@@ -156,7 +156,7 @@ function createRun(seeding: Seeding, { careful, deferred }: Way) {
   }
 
   const load = async (connection: Connection, { model, key, resource, records, line }: Planned): Promise<void> => {
-    const table = await readExistingTable(connection, model.table, key)
+    const table = await readExistingTable(connection, model, key)
     if (table.isView) throw new UnreadableData(line, `${model.name} is a view; records are seeded into tables`)
     let counts = resources.get(resource) ?? { created: 0, updated: 0, unchanged: 0 }
     for await (const batch of batchesOf(records(), { model, key, reject })) {

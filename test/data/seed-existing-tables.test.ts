@@ -31,6 +31,9 @@ models:
   guest:
     managed: false
     fields: { id: { type: integer, primary_key: true, key: client }, name: { type: string, max: 9 } }
+  member:
+    managed: false
+    fields: { email: { type: string, max: 9, primary_key: true, key: client }, name: { type: string, max: 9 } }
 resources:
   sale: { model: sale, path: /sales/ }
   visit: { model: visit, path: /visits/ }
@@ -47,6 +50,9 @@ create table parcel (id int primary key, width int, area int generated always as
 create table guest (id int primary key, name varchar(9) not null);
 create function skip() returns trigger language plpgsql as $$ begin return null; end $$;
 create trigger skip before insert on guest for each row when (new.name = 'nobody') execute function skip();
+create table member (email varchar(9) primary key, name varchar(9) not null);
+create function lower_email() returns trigger language plpgsql as $$ begin new.email := lower(new.email); return new; end $$;
+create trigger lower_email before insert on member for each row execute function lower_email();
 create view guest_count as select room, count(*)::int as n from generate_series(1, 150) room group by rollup (room);
 create table excluded (id int primary key, note varchar(9) not null);
 `
@@ -98,6 +104,14 @@ test('a record that a trigger skips is an error with its line, and nothing is wr
   expect(await seed(guests('nobody'))).toContain(skipped)
   expect(await seed(guests('bob'))).toContain('created 2, updated 0, unchanged 0')
   expect(await seed(guests('eve'))).toContain('created 0, updated 1, unchanged 1')
+})
+
+test('a record whose key a trigger changes is left alone or updated by a second run', async () => {
+  const members = (name: string) =>
+    `member:\n  - { email: Ada@x.org, name: ada }\n  - { email: bob@x.org, name: ${name} }\n`
+  expect(await seed(members('bob'))).toContain('created 2, updated 0, unchanged 0')
+  expect(await seed(members('bob'))).toContain('created 0, updated 0, unchanged 2')
+  expect(await seed(members('eve'))).toContain('created 0, updated 1, unchanged 1')
 })
 
 test('a dump of a view has its records with null keys, and those with the same key', async () => {

@@ -7,6 +7,7 @@ import type { Connection, Statement } from '../database.js'
 import { toProblem } from '../driver/errors.js'
 import { replacing } from './columns.js'
 import { constraintErrorsOf } from '../records/guards.js'
+import { watchSkippedRows } from '../records/skipped-rows.js'
 
 /** The result of an upsert. */
 export interface Upserted {
@@ -14,7 +15,7 @@ export interface Upserted {
   readonly updated: number
   /** The index of the first row whose record this transaction has already written, or an earlier row has; if set, nothing was done. */
   readonly repeated: number | undefined
-  /** The indexes of rows whose records do not exist afterwards. */
+  /** The indexes of rows that a trigger or a rule has skipped: no record has their key afterwards. */
   readonly skipped: readonly number[]
 }
 
@@ -30,6 +31,8 @@ export interface ExistingTable {
    * tables that inherit from it, whose name is not that of the proposed row.
    */
   readonly takesConflicts: boolean
+  /** Whether a trigger or a rule may skip a new row. */
+  readonly maySkip: boolean
 }
 
 interface Shape extends ExistingTable {
@@ -61,8 +64,9 @@ export function compileUpsert(shape: Shape): (connection: Connection, rows: read
       const [repeated, ...counts] = answer.rows[0] ?? []
       const [created = 0, updated = 0] = counts.map(Number)
       if (repeated != null) return { created, updated, repeated: Number(repeated) - 1, skipped: [] }
-      const hasOthers = created + updated < rows.length
-      const skipped = hasOthers ? (await connection.query({ text: missing, values })).rows : []
+      // Where nothing may skip a row, a trigger has changed the key of one that is missing.
+      const looks = shape.maySkip && created + updated < rows.length
+      const skipped = looks ? (await connection.query({ text: missing, values })).rows : []
       return { created, updated, repeated: undefined, skipped: skipped.map(([n]) => Number(n) - 1) }
     } catch (error) {
       throw toProblem(error, constraintErrors)
@@ -179,18 +183,20 @@ const TAKES_CONFLICTS = `
 /** @param key the fields by which rows find their records */
 export async function readExistingTable(
   connection: Connection,
-  table: string,
+  model: ModelSpec,
   key: readonly FieldSpec[],
 ): Promise<ExistingTable> {
-  const columns = await connection.query({ text: COLUMNS, values: [tableSql(table)] })
-  const kind = await connection.query({ text: IS_VIEW, values: [tableSql(table)] })
+  const table = tableSql(model.table)
+  const columns = await connection.query({ text: COLUMNS, values: [table] })
+  const kind = await connection.query({ text: IS_VIEW, values: [table] })
   const names = JSON.stringify(key.map(({ column }) => column))
-  const conflicts = await connection.query({ text: TAKES_CONFLICTS, values: [tableSql(table), names] })
+  const conflicts = await connection.query({ text: TAKES_CONFLICTS, values: [table, names] })
   return {
     isView: kind.rows[0]?.[0] === 'true',
     types: new Map(columns.rows.map(([name, type]) => [name ?? '', type ?? ''])),
     generated: new Set(columns.rows.flatMap(([name, , generated]) => (generated === 'true' ? [name ?? ''] : []))),
     takesConflicts: conflicts.rows[0]?.[0] === 'true',
+    maySkip: await watchSkippedRows(connection).maySkip(model, 'insert'),
   }
 }
 
