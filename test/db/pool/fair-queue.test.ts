@@ -203,8 +203,8 @@ describe('work that waits', () => {
     while (granted.size > 0) for (const work of [...granted.keys()]) leave(work)
     for (const giveUp of givingUp) giveUp?.()
     enterMany(16, {})
-    expect(waitingOf({ resource: 'a', name: 'x' })).toBe(858)
-    expect(waitingOf({ resource: 'a', name: 'y' })).toBe(142)
+    expect(waitingOf({ resource: 'a', name: 'x' })).toBe(shareOfStatement(PLACES))
+    expect(waitingOf({ resource: 'a', name: 'y' })).toBe(PLACES / 2 - shareOfStatement(PLACES))
   })
 
   test('may wait in a full queue if its resource has little of it, or if it follows other work', () => {
