@@ -15,7 +15,7 @@ import {
 import { coveredAfter, coversStored, demand, writtenSql } from './rules/covering-sql.js'
 import { grantedWrites, type GrantedWrites, type GrantedWrite, notGranted } from './rules/granted-writes.js'
 import { filledByScope } from './rules/scope.js'
-import { keyTexts } from './columns.js'
+import { keyTexts, modelColumns } from './columns.js'
 import { type Projection } from './projections.js'
 import { type Parameters, parameters } from './parameters.js'
 
@@ -54,6 +54,7 @@ export function compileBulkStatements(model: ModelSpec, projection: Projection<u
   const returnedBy = (bounds: Bounds | undefined, params: Parameters) =>
     [...keyTexts(model), ...boundProjection(projection, bounds, params).select].join(', ')
   const resource = model.table
+  const all = modelColumns(model)
   /** A statement about the records with some ids; `head` and `tail` surround the condition. */
   const among = (
     { bounds, ids }: Among,
@@ -84,13 +85,13 @@ export function compileBulkStatements(model: ModelSpec, projection: Projection<u
     const sent = fields.filter(({ name }) => writes.some((write) => write.sent?.has(name) ?? true))
     const granted = bounds?.granted
     const after = granted && coveredAfter(model, coverings, 'create', { ...granted, params })
-    const bound = boundChecks(model, fields, bounds, { params, sent, added: `select * from ${ADDED}` })
+    const bound = boundChecks(model, fields, bounds, { params, sent, added: `select ${all} from ${ADDED}` })
     const checks = `${bound}${after === undefined ? '' : demand(after)}`
     const seen = writtenSelect(model, boundProjection(projection, bounds, params), bounds, params)
     const returning = `${[...keyTexts(model), ...seen].join(', ')}${checks}`
     const insert = `insert into ${table} (${names}) values ${tuples.join(', ')} returning`
     const text = checks.includes(ADDED)
-      ? `with ${ADDED} as (${insert} *) select ${returning} from ${ADDED} ${tableAlias(model.table)}`
+      ? `with ${ADDED} as (${insert} ${all}) select ${returning} from ${ADDED} ${tableAlias(model.table)}`
       : `${insert} ${returning}`
     return { text, values: params.values, resource }
   }

@@ -18,6 +18,11 @@ export function replacing({ nullable, type }: FieldSpec, stored: string, given: 
   return isReadAsNull === undefined ? given : `coalesce(${given}, case when ${isReadAsNull} then ${stored} end)`
 }
 
+/** The columns of a model's fields, in place of `*`: the database user may lack the privilege to read other columns. */
+export function modelColumns({ fields }: Pick<ModelSpec, 'fields'>): string {
+  return fields.map(({ column }) => identifier(column)).join(', ')
+}
+
 /** The columns of a model's key as `readCell` expects them. */
 export function keyTexts({ key }: Pick<ModelSpec, 'key'>): readonly string[] {
   return key.map(cellColumn)

@@ -3,6 +3,7 @@ import type { FieldSpec, ModelRelation, ModelSpec } from '../../../config/spec.j
 import { identifier, literal } from '../../../fields/sql-literal.js'
 import { exact } from '../../../lookups/exact.js'
 import type { Row, Scopes } from '../../../resource/plan.js'
+import { modelColumns } from '../columns.js'
 import type { Narrow } from '../projections.js'
 import type { Parameters } from '../parameters.js'
 import { compare } from '../lists/where.js'
@@ -60,7 +61,8 @@ export function refersTo(
 ): string {
   const table = tableAlias(model.table)
   const stored = tableSql(target.table)
-  const records = added && target.table === model.table ? `(select * from ${stored} union all ${added})` : stored
+  const records =
+    added && target.table === model.table ? `(select ${modelColumns(model)} from ${stored} union all ${added})` : stored
   const references = parts.map(({ field }) => `${table}.${identifier(field.column)}`)
   const missing = references.map((reference) => `${reference} is null or `)
   const same = parts.map(({ to }, place) => `${RELATED}.${identifier(to.column)} = ${references[place]}`)
