@@ -71,6 +71,8 @@ interface Bound {
   readonly connection: Connection
 }
 
+type Fate = 'deleted' | 'kept' | 'missing'
+
 const KEPT = 'The database did not change the record: a trigger, a rule or a policy prevented it'
 
 /** Finds out what became of a record whose change the database may have skipped, which is known only within a transaction. */
@@ -81,6 +83,10 @@ export function skipsOn({ model, statements, sender, skipped, connection }: Boun
   const maySkip = async (change: Skippable) => sender.inTransaction && skipped.maySkip(model, change, connection)
 
   const isSame = async () => skipped.maySkip(model, 'same', connection)
+
+  const hasWritten = async () =>
+    (await sender.read(follow({ text: 'select pg_current_xact_id_if_assigned()::text', values: [] }))).rows[0]?.[0] !=
+    null
 
   const rejectKept = (): never => {
     throw new Problem('conflict', KEPT)
@@ -97,13 +103,15 @@ export function skipsOn({ model, statements, sender, skipped, connection }: Boun
     },
     rejectKept,
     /**
-     * Whether a trigger has deleted a record in a way of its own: it has changed the row, or the request no longer sees it.
-     * @throws Problem `conflict` if the record is as it was
+     * What became of a record that was not deleted: a trigger has deleted it in a way of its own (it has changed the row, or the request no longer sees
+     * it), the database has kept it, or the request sees no such record.
      */
-    async isDestroyed(bounds: Bounds | undefined, id: readonly string[], before: unknown): Promise<boolean> {
-      if (before === undefined) return false
-      if ((await digestOf(bounds, id)) === before) rejectKept()
-      return true
+    async fateOf(bounds: Bounds | undefined, id: readonly string[], before: unknown): Promise<Fate> {
+      if (before === undefined) return 'missing'
+      const after = await digestOf(bounds, id)
+      // What another transaction has changed meanwhile is no deletion.
+      if (after !== before && (await hasWritten())) return 'deleted'
+      return after === undefined ? 'missing' : 'kept'
     },
   }
 }

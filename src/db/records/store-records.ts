@@ -95,7 +95,7 @@ export function recordsOn<Item, Items>({
   const key = recordKey(model)
   const read = readStored(model, projection)
   const { rejectUncovered, rejectUnmet, rejectIfThere, rejectRemaining } = rejectionsOn({ model, statements, sender })
-  const { maySkip, isSame, digestBefore, rejectKept, isDestroyed } = skipsOn({
+  const { maySkip, isSame, digestBefore, rejectKept, fateOf } = skipsOn({
     model,
     statements,
     sender,
@@ -125,8 +125,10 @@ export function recordsOn<Item, Items>({
       const before = await digestBefore('delete', bounds, written)
       const { count } = await sender.remove(statements.destroy(bounds, written, only), bounds)
       if (count > 0) return true
+      const fate = await fateOf(bounds, written, before)
+      if (fate === 'deleted') return true
       await rejectIfThere(bounds, written, undefined, only)
-      return isDestroyed(bounds, written, before)
+      return fate === 'kept' && rejectKept()
     })
     return isDeleted ?? false
   }
@@ -213,8 +215,10 @@ export function recordsOn<Item, Items>({
         const last = before === undefined ? undefined : readOne(await sender.read(statements.retrieve(bounds, written)))
         const item = readOne(await sender.remove(statements.take(bounds, written, only), bounds))
         if (item !== undefined) return item
+        const fate = await fateOf(bounds, written, before)
+        if (fate === 'deleted') return last
         await rejectIfThere(bounds, written, undefined, only)
-        return (await isDestroyed(bounds, written, before)) ? last : undefined
+        return fate === 'kept' ? rejectKept() : undefined
       }),
   }
 }

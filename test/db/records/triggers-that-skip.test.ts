@@ -14,6 +14,9 @@ models:
   ruled: { table: ruled, ${FIELDS} }
   free: { table: free, ${FIELDS} }
   calm: { table: calm, ${FIELDS} }
+  page:
+    table: pages
+    fields: { id: { type: bigint, primary_key: true, key: client }, text: { type: text }, deleted: { type: boolean, default: false } }
   unnumbered: { table: unnumbered, fields: { id: { type: bigint, primary_key: true }, text: { type: text } } }
   numbered: { table: numbered, fields: { id: { type: bigint, primary_key: true }, text: { type: text } } }
 resources:
@@ -25,6 +28,7 @@ resources:
   ruled: { model: ruled, path: /ruled/, ${DELETE} }
   free: { model: free, path: /free/, ${DELETE} }
   calm: { model: calm, path: /calm/, ${DELETE} }
+  page: { model: page, path: /pages/, ${DELETE} }
 mounts:
   - { path: /json-server, dialect: json-server }
 `
@@ -54,6 +58,12 @@ beforeAll(async () => {
     'create trigger keep before update or delete on kept for each row execute function keep()',
     'create table ruled (id bigint primary key, text text not null)',
     'create rule keep_deleted as on delete to ruled do instead insert into notes values (old.text)',
+    'create table pages (id bigint primary key, text text not null, deleted boolean not null default false)',
+    `create function hide_page() returns trigger language plpgsql as $$ begin
+       update pages set deleted = true where id = old.id;
+       return null;
+     end $$`,
+    'create trigger hide before delete on pages for each row execute function hide_page()',
     'create table calm (id bigint primary key, text text not null)',
     `create trigger calm before update on calm for each row execute function suppress_redundant_updates_trigger()`,
     'create table counted (id bigint generated always as identity primary key, text text not null)',
@@ -123,6 +133,17 @@ describe.each(['logs', 'live_logs'])('a record of `%s` that a trigger deletes by
   test('can be changed', async () => {
     expect(await statusOf('PATCH', `/api/${path}/1/`, { text: 'b' })).toBe(200)
   })
+})
+
+test('a record that a trigger deletes by changing one of its fields is deleted, if it is as the client knows it', async () => {
+  await query("insert into pages values (1, 'a')")
+  const tag = (await api.fetch('/api/pages/1/')).headers.get('etag') ?? ''
+  const destroy = async (known: string) =>
+    (await api.fetch('/api/pages/1/', { method: 'DELETE', headers: { 'if-match': known } })).status
+  const isDeleted = async () => (await query('select deleted::text from pages')).rows.flat()
+  expect([await destroy('"other"'), await isDeleted()]).toEqual([412, ['false']])
+  expect([await destroy(tag), await isDeleted()]).toEqual([204, ['true']])
+  expect(await destroy(tag)).toBe(412)
 })
 
 test('a change to the stored values is made, although the trigger of PostgreSQL for such changes skips it', async () => {

@@ -91,7 +91,9 @@ const plugin: Plugin = (app) => {
   app.action('book', 'lose', {
     summary: 'Destroy a book',
     output: 'record',
-    handle: ({ context, id }) => void context.store(books).destroy(id),
+    handle: async ({ context, id }) => {
+      await context.store(books).destroy(id)
+    },
   })
   app.replace('book', 'destroy', async ({ context, id, generated }) => {
     called.push(`destroy ${id}`)
