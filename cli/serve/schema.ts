@@ -57,11 +57,21 @@ interface Preparation {
 export async function prepareDatabase(preparation: Preparation): Promise<'ready' | 'away'> {
   const { database, log } = preparation
   if (await isReachable(database)) {
-    await prepareSchema(preparation)
+    await prepareReached(preparation)
     return 'ready'
   }
   log.warn({ event: 'database_away', msg: 'the database is unavailable: requests get 503 until it is back' })
   return 'away'
+}
+
+/**
+ * Brings the schema of a database up to date that was reached for the first time, and warns if the database does not know its characters.
+ * @throws as `prepareSchema` does
+ */
+export async function prepareReached(preparation: Preparation): Promise<void> {
+  const unknown = await unknownEncoding(preparation.database)
+  if (unknown) preparation.log.warn({ event: 'unknown_encoding', msg: `${unknown.message}; ${unknown.help}` })
+  await prepareSchema(preparation)
 }
 
 /**
@@ -70,8 +80,6 @@ export async function prepareDatabase(preparation: Preparation): Promise<'ready'
  */
 export async function prepareSchema(preparation: Preparation): Promise<void> {
   const { spec, database, log } = preparation
-  const unknown = await unknownEncoding(database)
-  if (unknown) log.warn({ event: 'unknown_encoding', msg: `${unknown.message}; ${unknown.help}` })
   await applyPending(preparation)
   const newer = newerIn(await migrationStatus(database, projectFolders(spec.file).migrations))
   if (newer.length === 0) {

@@ -18,7 +18,7 @@ import { createLog, type Log } from './log/log.js'
 import { reportDroppedLines } from './log/dropped-lines.js'
 import type { WorkerOptions } from './workers/parent.js'
 import { watchesFiles, reloadOnSave } from './reload.js'
-import { prepareDatabase, prepareSchema, untilReachable } from './schema.js'
+import { prepareDatabase, prepareReached, untilReachable } from './schema.js'
 import { keepServing, listenForStop, type Stop, type StopOptions } from './stop.js'
 import { type AdminOptions, watchProcess } from './watch.js'
 
@@ -139,7 +139,7 @@ async function openWhenReachable(run: ServiceRun, open: () => void): Promise<Exi
   if (worker?.prepared === false) await context.parent?.prepared
   await untilReachable(database, stop.signal)
   if (stop.signal.aborted) return stop.requested
-  await prepareSchema(preparationOf(run))
+  await prepareReached(preparationOf(run))
   open()
   monitor?.open()
   log.info({ event: 'database_back', msg: 'the database is available again' })

@@ -43,7 +43,7 @@ afterAll(() => plans.close())
 beforeEach(async () => {
   const fill = `truncate plans restart identity;
     insert into plans (title, span, price, fee, code, tags, extra, at, pin)
-    values ('a', '1 month', 1.50, 2.5, 'Ann', '{1.0,2}', '{"n": 1, "more": {"a": [1]}}', '2026-01-02 03:04:05.6Z', '4711')`
+    values ('a', '1 month', 1.50, 2.5, 'Ann', '{1.0,2}', '{"n": 1.0, "more": {"a": [1]}}', '2026-01-02 03:04:05.6Z', '4711')`
   await plans.database.query({ text: fill, values: [] })
 })
 

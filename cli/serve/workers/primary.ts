@@ -10,7 +10,7 @@ import { type ExitCode, Failure, Finished } from '../../failure.js'
 import { createLog, type Log } from '../log/log.js'
 import { reportDroppedLines } from '../log/dropped-lines.js'
 import type { Output } from '../../output.js'
-import { prepareDatabase, prepareSchema, untilReachable } from '../schema.js'
+import { prepareDatabase, prepareReached, untilReachable } from '../schema.js'
 import { hasBanner, type ServeOptions } from '../serving.js'
 import { splitPool } from './pool-split.js'
 import { drainDelayOf, listenForStop, type Stop } from '../stop.js'
@@ -123,7 +123,7 @@ async function prepareWhenReachable(run: WorkersRun, pool: WorkerPool): Promise<
   const { options, log, stop } = run
   await withDatabase(run, async (database, spec) => {
     await untilReachable(database, stop.signal)
-    if (!stop.signal.aborted) await prepareSchema({ spec, database, migrate: options.migrate === true, log })
+    if (!stop.signal.aborted) await prepareReached({ spec, database, migrate: options.migrate === true, log })
   })
   pool.tellPrepared()
   return stop.requested

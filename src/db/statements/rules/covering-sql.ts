@@ -67,7 +67,8 @@ export function coversAny(grant: GrantSpec, kind: 'create' | 'change'): boolean 
 
 /**
  * The condition that a change leaves a field as it is, and the record shows the field: a hidden value could be guessed. Values are compared by their
- * texts, because different ones can be equal: intervals of a month and of 30 days, or texts in a column that ignores case.
+ * texts, because different ones can be equal: intervals of a month and of 30 days, or texts in a column that ignores case. JSON is compared as JSON,
+ * because clients write the number 1.0 as 1.
  */
 export function unchangedBy({ table }: Pick<ModelSpec, 'table'>, field: FieldSpec, row: Row, asking: Writing): string {
   const owner = tableAlias(table)
@@ -79,7 +80,8 @@ export function unchangedBy({ table }: Pick<ModelSpec, 'table'>, field: FieldSpe
       : changedSql({ table }, field, row, asking)
   // A value gets the type of the column.
   const given = `case when false then ${stored} else ${changed} end`
-  const same = `${stored}::text collate "C" is not distinct from (${given})::text collate "C"`
+  const exact = field.type.patch ? '::jsonb' : '::text collate "C"'
+  const same = `${stored}${exact} is not distinct from (${given})${exact}`
   const seen = seenRule(asking.access, field.name)
   return seen === undefined ? same : `(${same} and ${ruleSql(seen, owner, asking)})`
 }
