@@ -8,7 +8,8 @@ import { deferForeignKeys } from './deferral.js'
 import { type Reading, readTable } from '../statements/table-reader.js'
 import { digestRows, type RowDigests, SPELLING } from './row-digests.js'
 import { advanceCounters } from '../statements/upsert.js'
-import { codeOf } from '../driver/meanings.js'
+import { isBroken, isTransient } from '../driver/errors.js'
+import { codeOf, driverError } from '../driver/meanings.js'
 
 /** Why records cannot be copied to another database; nothing was copied. */
 export class CopyRejected extends Error {
@@ -158,10 +159,11 @@ async function truncate(to: Connection, names: readonly string[], full: readonly
   try {
     await to.query({ text: `truncate ${names.join(', ')}`, values: [] })
   } catch (error) {
-    if (codeOf(error) !== REFERENCED) throw error
+    const cause = driverError(error)
+    if (cause === undefined || isBroken(cause) || isTransient(cause)) throw error
     throw new CopyRejected(
-      `the rows that migrations inserted into ${full.join(', ')} cannot be replaced: ${(error as Error).message}`,
-      ['a table without a model refers to them: empty the tables yourself'],
+      `the rows that migrations inserted into ${full.join(', ')} cannot be replaced: ${cause.message}`,
+      codeOf(cause) === REFERENCED ? ['a table without a model refers to them: empty the tables yourself'] : [],
     )
   }
 }

@@ -245,7 +245,7 @@ onServer('db copy of a project whose migration creates rows', () => {
       reason: 'a trigger rejects it',
       obstacle: `create function keep() returns trigger language plpgsql as $$ begin raise 'kept'; end $$;
         create trigger keep before truncate on books execute function keep()`,
-      says: /nothing was copied: The database rejected the change\n$/,
+      says: /the rows that migrations inserted into books cannot be replaced: kept\n$/,
     },
   ])('does not replace the rows of migrations if $reason', async ({ obstacle, says }) => {
     await target.query({ text: 'drop table if exists notes, books, snippetctl_migrations', values: [] })
