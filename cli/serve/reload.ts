@@ -81,19 +81,23 @@ export async function reloadOnSave(served: Served): Promise<() => Promise<void>>
       }),
   })
 
-  const refresh = async (): Promise<Contents> => {
+  const refresh = async (): Promise<{ found: Contents; compiled: Contents }> => {
     const read = await loadSpec(state.spec.file).catch(() => undefined)
     const spec = read?.ok ? read.spec : state.spec
     const { migrations } = projectFolders(spec.file)
     const folder = typeof migrations === 'string' ? migrations : migrations.path
-    const files = [spec.file, ...(await pluginFiles(spec))]
+    const compiled = await pluginFiles(spec)
+    const files = [spec.file, ...compiled.keys()]
     follower.follow([...files, folder])
     const names = await readdir(folder).catch(() => [])
-    return readContents([...files, ...names.sort().map((name) => join(folder, name))])
+    return {
+      found: await readContents([...files, ...names.sort().map((name) => join(folder, name))]),
+      compiled: new Map([...compiled].map(([path, hash]) => [path, hash ?? NONE])),
+    }
   }
 
   const check = async (): Promise<void> => {
-    const seen = await refresh()
+    const { found: seen } = await refresh()
     const before = state.seen
     const changed = changedIn(before, seen)
     if (state.closed || (changed.length === 0 && !state.again)) return
@@ -112,9 +116,11 @@ export async function reloadOnSave(served: Served): Promise<() => Promise<void>>
     if (awaited && !state.closed) wait.begin({ spec: awaited.spec, tried: tried && !awaited.isTransient }, tryAgain)
     // Files that this turn wrote are not changes in the next one.
     if (written) state.seen = new Map([...seen, ...(await readContents(written))])
-    const found = await refresh()
-    // A file that a failed compilation missed may have been made since.
-    if (state.broken && [...found].some(([path, digest]) => !seen.has(path) && digest !== NONE)) checkAgain()
+    const { found, compiled } = await refresh()
+    // A file that the compilation discovered, or missed, may have been saved since.
+    const discovered = new Map([...compiled].filter(([path]) => !seen.has(path)))
+    state.seen = new Map([...state.seen, ...discovered])
+    if ([...discovered].some(([path, digest]) => found.get(path) !== digest)) checkAgain()
   }
 
   const tryAgain = () => {
@@ -128,7 +134,7 @@ export async function reloadOnSave(served: Served): Promise<() => Promise<void>>
     })
   }
 
-  const seen = await refresh()
+  const { found: seen } = await refresh()
   const late = await savedSinceStart([...seen.keys()])
   state.seen = new Map([...seen, ...late])
   if (late.size > 0) checkAgain()

@@ -68,9 +68,10 @@ async function compiledPlugin(entry: string, folder: string): Promise<string> {
 }
 
 /** The source files of the last compilation, even if it failed, starting with the plugin; only the plugin if there was none. */
-export async function compiledFrom(entry: string, folder: string): Promise<readonly string[]> {
+export async function compiledFrom(entry: string, folder: string): Promise<Inputs> {
   const note = await readNote(noteOf(entry, folder))
-  return [...new Set([entry, ...(note?.inputs ?? []).map(([path]) => resolve(folder, path))])]
+  const inputs = (note?.inputs ?? []).map(([path, hash]) => [resolve(folder, path), hash] as const)
+  return new Map([[entry, null], ...inputs])
 }
 
 function noteOf(entry: string, folder: string): string {

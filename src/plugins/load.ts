@@ -4,7 +4,7 @@ import { isNativeError } from 'node:util/types'
 import type { Rejection } from '../config/parse/rejection.js'
 import type { AppSpec } from '../config/spec.js'
 import type { Plugin } from '../http/registrations/plugin.js'
-import { FRAMEWORK } from './bundle.js'
+import { FRAMEWORK, type Inputs } from './bundle.js'
 import { compiledFrom, importCompiled } from './compiled.js'
 import { errorPlace } from './place.js'
 import { Unloadable, unloadable } from './unloadable.js'
@@ -57,11 +57,11 @@ export async function loadPlugins(
   return { plugins, rejections }
 }
 
-/** The known files of the plugins of a spec, including the files that they import. */
-export async function pluginFiles({ file, plugins }: Pick<AppSpec, 'file' | 'plugins'>): Promise<readonly string[]> {
+/** The known files of the plugins of a spec, including the files that they import, as they were last compiled. */
+export async function pluginFiles({ file, plugins }: Pick<AppSpec, 'file' | 'plugins'>): Promise<Inputs> {
   const folder = dirname(file)
   const files = await Promise.all(plugins.map((path) => compiledFrom(resolve(folder, path), folder)))
-  return [...new Set(files.flat())]
+  return new Map(files.flatMap((inputs) => [...inputs]))
 }
 
 async function findFile(path: string, folder: string): Promise<string> {

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from '@jest/globals'
 import { migrateUp } from '../../../src/internal.js'
 import {
@@ -127,6 +128,18 @@ describe('serve, while its files change,', () => {
     await mkdir(join(project.folder, 'lib'))
     await project.write('lib/word.ts', say('two'))
     await answered(server, '/api/word/', 'two')
+  })
+
+  test('compiles a plugin once for each save, also if it fails after it has found a new file', async () => {
+    await begin()
+    const server = await start()
+    await project.write('more.ts', say('more'))
+    await project.write('plugin.ts', `import './more.js'\n${PLUGIN.replace('./word.js', './missing.js')}`)
+    await server.logged('not_reloaded')
+    await setTimeout(500)
+    await project.write('missing.ts', say('two'))
+    await answered(server, '/api/word/', 'two')
+    expect(server.output.stderr.match(/error\[SC353\]/g)).toHaveLength(1)
   })
 
   test('detects files saved during startup', async () => {
