@@ -60,15 +60,17 @@ export function rejectionsOn({ model, statements, sender }: Bound) {
   /** Throws if one of several records is still there after all were deleted. */
   const rejectRemaining = async (bounds: Bounds | undefined, ids: readonly Id[]): Promise<void> => {
     const key = recordKey(model)
-    const { rows } = await sender.change(statements.lockMany(bounds, ids.map(key.write)), bounds)
-    const [kept] = rows.map(key.read)
-    if (kept === undefined) return
-    const place = ids.findIndex((id) => key.text(id) === key.text(kept))
-    const reject = async () => {
-      await rejectUncovered(bounds, key.write(kept), undefined)
-      throw new Problem(disallowed.type, disallowed.detail)
+    const isThere = async (some: readonly Id[]) =>
+      (await sender.change(statements.lockMany(bounds, some.map(key.write)), bounds)).rows.length > 0
+    if (!(await isThere(ids))) return
+    for (const [place, id] of ids.entries()) {
+      const reject = async () => {
+        if (!(await isThere([id]))) return
+        await rejectUncovered(bounds, key.write(id), undefined)
+        throw new Problem(disallowed.type, disallowed.detail)
+      }
+      await doAtIndex(place, reject, key.fields)
     }
-    await doAtIndex(place, reject, key.fields)
   }
 
   return { rejectUncovered, rejectUnmet, rejectIfThere, rejectRemaining }

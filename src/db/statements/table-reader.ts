@@ -16,8 +16,13 @@ const MAX_PAGE_SIZE = 1_000
 /** The target size of a page in characters, regardless of the length of its rows. */
 const TARGET_LENGTH = 2 ** 21
 
-/** Whether the rows of a table have keys that are unique and not null, as those of views and foreign tables may not be. */
-const HAS_KEYS = `select (relkind in ('r', 'p'))::text from pg_class where oid = to_regclass($1)`
+/** Whether the database itself keeps the keys of all rows unique and not null, as it does not for views, foreign tables and declared keys without an index. */
+const HAS_KEYS = `
+  select (c.relkind = 'p' or c.relkind = 'r' and not c.relhassubclass)::text
+  from pg_class c join pg_index i on i.indrelid = c.oid
+  where c.oid = to_regclass($1) and i.indisunique and i.indisvalid and i.indimmediate and i.indpred is null and i.indexprs is null
+    and (select bool_and(a.attnotnull and $2::jsonb ? a.attname::text) from pg_attribute a
+      where a.attrelid = c.oid and a.attnum = any ((i.indkey::int2[])[0:i.indnkeyatts - 1]))`
 
 /**
  * Yields every row of a table in primary-key order, a page at a time, within a transaction. Long rows make pages shorter, so that memory is bounded.
@@ -27,8 +32,9 @@ export async function* readTable(
   connection: Connection,
   { model, select }: Reading,
 ): AsyncIterable<readonly (readonly Cell[])[]> {
-  const { rows } = await connection.query({ text: HAS_KEYS, values: [tableSql(model.table)] })
-  const isByKey = model.key.length > 0 && rows[0]?.[0] === 'true'
+  const columns = JSON.stringify(model.key.map(({ column }) => column))
+  const { rows } = await connection.query({ text: HAS_KEYS, values: [tableSql(model.table), columns] })
+  const isByKey = rows[0]?.[0] === 'true'
   const read = isByKey ? readByKey(connection, { model, select }) : await readAll(connection, { model, select })
   yield* readPages(read, TARGET_LENGTH)
 }

@@ -33,12 +33,19 @@ export function rejectConditions({ headers }: Context): void {
  * @throws Problem `not_found` naming the missing records
  */
 export async function lockAll(resource: Resource, inside: Context, ids: readonly Id[]): Promise<void> {
-  const locked = await inside.documents(resource).lockMany(ids)
-  // A key that ignores case can be stored in another spelling.
+  const store = inside.documents(resource)
+  const locked = await store.lockMany(ids)
   if (locked.length === ids.length) return
   const there = new Set(locked.map(resource.key.text))
-  const named = [...ids.entries()].map(([place, id]) => [place, resource.key.text(id)] as const)
-  const missing = named.filter(([, text]) => !there.has(text))
+  const named = new Set<string>()
+  const missing: (readonly [place: number, id: string])[] = []
+  for (const [place, id] of ids.entries()) {
+    const text = resource.key.text(id)
+    // A key that ignores case can be stored in another spelling.
+    const [stored] = there.has(text) ? [text] : (await store.lockMany([id])).map(resource.key.text)
+    if (stored === undefined || named.has(stored)) missing.push([place, text])
+    else named.add(stored)
+  }
   if (missing.length > 0) notFoundAt(resource, missing)
 }
 
