@@ -157,12 +157,12 @@ function compileOrder(spec: CoreSpec & OrderableSpec): (text: string, plan: Orde
     if (new Set(order.map(({ field }) => field)).size < order.length) {
       throw new Problem('invalid_query', 'the parameter `ordering` names a field twice')
     }
-    plan.order = totalOrder(spec.model, order)
+    plan.order = totalOrder(spec.model, order, spec.shown)
   }
 }
 
-function describeOrders({ orderable: fields, defaultOrder, nulls, model }: CoreSpec & OrderableSpec): string {
-  const standard = totalOrder(model, defaultOrder).map(({ field, descending }) =>
+function describeOrders({ orderable: fields, defaultOrder, nulls, model, shown }: CoreSpec & OrderableSpec): string {
+  const standard = totalOrder(model, defaultOrder, shown).map(({ field, descending }) =>
     descending ? `-${field.name}` : field.name,
   )
   return (

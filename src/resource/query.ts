@@ -76,10 +76,10 @@ function tooMany(most: number): Problem {
   return new Problem('invalid_query', `the query has more than ${most} parameters`)
 }
 
-/** Quotes a client's name for an error message: shortened, with unusual characters replaced and spaces visible. */
+/** Quotes a client's text for an error message: shortened, with spaces visible, and without characters that could disturb a line of text or a page. */
 export function quote(name: string): string {
   const shown = name.length > MAX_SHOWN_LENGTH ? `${name.slice(0, MAX_SHOWN_LENGTH)}…` : name
-  return `\`${shown.replaceAll(' ', '␣').replaceAll(/[^\p{L}\p{N}_.,$%/[\]…␣-]/gu, '\uFFFD')}\``
+  return `\`${shown.replaceAll(' ', '␣').replaceAll(/[\p{C}\p{Z}`<>"'&\\]/gu, '\uFFFD')}\``
 }
 
 function decode(text: string): string {

@@ -38,6 +38,11 @@ describe('a list rejects', () => {
     expect(text).toContain('this list has no parameter `sort␣by`')
   })
 
+  test('any other unknown parameter, and shows it without what could disturb a page', async () => {
+    expect((await list('a:b~c@d+e=1')).text).toContain('this list has no parameter `a:b~c@d␣e`')
+    expect((await list('%3Ca%3E%26=1')).text).toContain('this list has no parameter `�a��`')
+  })
+
   test.each([
     ...['0', '-1', '1.5', '%2B1', '01', '1e3', 'NaN', '%20', '', '1%261'].map((page) => `page=${page}`),
     ...['0', '-1', 'abc', ''].map((size) => `page_size=${size}`),

@@ -112,12 +112,17 @@ export function orderBy(field: FieldSpec, descending: boolean, place: NullsPlace
 
 /**
  * Appends the primary key to an order, in the direction of the field before it, so that pages never overlap. Records without a key are ordered by
- * all their fields, orderable fields first: records that are equal in all of them are interchangeable.
+ * all their fields: records that are equal in all of them are interchangeable. The fields that responses show come first, because the order of records
+ * that differ in them must not reveal hidden values, and of these the orderable ones.
  */
-export function totalOrder({ key, fields }: ModelSpec, order: readonly OrderSpec[]): readonly OrderSpec[] {
+export function totalOrder(
+  { key, fields }: ModelSpec,
+  order: readonly OrderSpec[],
+  shown: readonly FieldSpec[] = fields,
+): readonly OrderSpec[] {
   const named = new Set(order.map(({ field }) => field))
-  const rest =
-    key.length > 0 ? key : fields.toSorted((one, other) => Number(other.type.orderable) - Number(one.type.orderable))
+  const rankOf = (field: FieldSpec) => (shown.includes(field) ? 0 : 2) + (field.type.orderable ? 0 : 1)
+  const rest = key.length > 0 ? key : fields.toSorted((one, other) => rankOf(one) - rankOf(other))
   const descending = order.at(-1)?.descending ?? false
   return [...order, ...rest.filter((field) => !named.has(field)).map((field) => ({ field, descending }))]
 }

@@ -284,7 +284,9 @@ function expandedMember(
       ({ field, to }) => `${alias}.${identifier(to.column)} = ${owner}.${identifier(field.column)}`,
     )
     const found = `${key.join(' and ')}${narrow?.(expansion, alias) ?? ''}`
-    const expression = `(select ${documentValue(members)} from ${tableSql(model.table)} ${alias} where ${found})`
+    // Views and inheriting tables can have the key twice.
+    const one = model.managed ? '' : ' limit 1'
+    const expression = `(select ${documentValue(members)} from ${tableSql(model.table)} ${alias} where ${found}${one})`
     return { name: relation.name, fields: relation.parts.map(({ field }) => field), expression }
   })
   return [{ name: EXPANDED, fields: related.flatMap((member) => member.fields), expression: documentValue(related) }]

@@ -20,7 +20,7 @@ export interface LimitedPlans {
  * themselves stay: statements compare only values that records show.
  */
 export function compileLimitedPlans(
-  { model, filters, orderable, defaultOrder, expand, pagination }: ResourceSpec,
+  { model, shown, filters, orderable, defaultOrder, expand, pagination }: ResourceSpec,
   access: ResourceAccess,
 ): LimitedPlans {
   const relatedOf = new Map(filters.map(({ name, related }) => [name, related]))
@@ -35,7 +35,7 @@ export function compileLimitedPlans(
     const place = order.findIndex(({ field }) => !ordered.has(field) && field !== distinct)
     if (place < 0) return
     // The end of every order, which makes it total, was not chosen.
-    const isTotal = totalOrder(model, order.slice(0, place)).every(({ field }, at) => order[at]?.field === field)
+    const isTotal = totalOrder(model, order.slice(0, place), shown).every(({ field }, at) => order[at]?.field === field)
     if (!isTotal) reject(`order records by ${quote(order[place]?.field.name ?? '')}`)
   }
   const limitCondition = (condition: Condition): Condition => {

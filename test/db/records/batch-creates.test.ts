@@ -92,7 +92,7 @@ describe.each(['rows', 'documents'])('creating several records as %s outside of 
   })
 
   test.each([
-    ['full', 503, 'unavailable'],
+    ['full', 409, 'conflict'],
     ['title-0', 409, 'conflict'],
   ])('creates none if a later statement fails: %s', async (last, status, type) => {
     const response = await create(form, last)

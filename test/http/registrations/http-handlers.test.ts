@@ -35,7 +35,8 @@ function serveHandler(handle: Handler, limits = {}): Promise<BookServer> {
 
 async function get(url: string, init?: RequestInit) {
   const response = await fetch(url, init)
-  const answer = { status: response.status, headers: Object.fromEntries(response.headers), body: await response.text() }
+  const { status, statusText: reason } = response
+  const answer = { status, reason, headers: Object.fromEntries(response.headers), body: await response.text() }
   expectSound(answer)
   return answer
 }
@@ -136,7 +137,11 @@ describe('a response', () => {
   ])('that %s is a logged 500 without details', async (_what, handle) => {
     const { url, errors } = await serveHandler(handle as Handler)
     const answer = await get(`${url}/api/test/`)
-    expect(answer).toMatchObject({ status: 500, headers: { 'content-type': 'application/problem+json' } })
+    expect(answer).toMatchObject({
+      status: 500,
+      reason: 'Internal Server Error',
+      headers: { 'content-type': 'application/problem+json' },
+    })
     expect(answer.body).not.toContain('canary')
     expect(answer.headers).not.toHaveProperty('set-cookie')
     expect(errors).toMatchObject([

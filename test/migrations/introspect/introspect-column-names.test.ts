@@ -31,7 +31,9 @@ test('introspect names fields after columns of any name, and the next plan is em
   await onProjectDatabase(project, database, (connection) => runSql(connection, SQL))
   expect(await run('introspect', '--manage', '--read-only')).toMatchObject({
     code: 0,
-    stderr: expect.stringContaining('left  people.displayName: the field is display_name_2: display_name is taken;'),
+    stderr: expect.stringContaining(
+      'left  people.displayName: its field is display_name_2, because display_name is taken;',
+    ),
   })
   expect(await readFile(join(project.folder, 'resources.yaml'), 'utf8')).toContain(`    fields:
       id:             { type: integer, column: Id, primary_key: true }

@@ -120,6 +120,8 @@ function writeHead(exchange: Exchange, reply: WrittenReply, length: number | und
   // Node sets the header only for GET, because a response to HEAD has no chunks.
   if (reply.stream !== undefined && request.method === 'HEAD' && request.httpVersion !== '1.0')
     headers.push('Transfer-Encoding', 'chunked')
+  // Node would keep that of a response whose headers were invalid.
+  response.statusMessage = ''
   response.writeHead(reply.status, headers)
   if (close && connection) endConnection(connection)
   return close
