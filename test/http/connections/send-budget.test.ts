@@ -1,9 +1,13 @@
-import { afterEach, expect, jest, test } from '@jest/globals'
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals'
 import { DEFAULT_LIMITS } from '../../../src/http/connections/limits.js'
 import { createSendBudget } from '../../../src/http/connections/send-budget.js'
 
 const KB = 1024
 
+// Otherwise responses that still wait at the end of a test would be rejected during another one.
+beforeEach(() => {
+  jest.useFakeTimers()
+})
 afterEach(() => {
   jest.useRealTimers()
 })
@@ -45,7 +49,6 @@ test('small responses have a quarter of the room for themselves', () => {
 })
 
 test('all lists that have waited too long are rejected at once, and later ones wait on', async () => {
-  jest.useFakeTimers()
   const budget = createSendBudget({ ...DEFAULT_LIMITS, sendBytes: 1_000 * KB, sendTimeout: 1_000 })
   budget.hold(1_000 * KB)
   const results: string[] = []
@@ -65,7 +68,6 @@ test('all lists that have waited too long are rejected at once, and later ones w
 })
 
 test('clients that read slowly are given the time since which responses wait, which begins again once none waits', async () => {
-  jest.useFakeTimers()
   const budget = createSendBudget({ ...DEFAULT_LIMITS, sendBytes: 1_000 * KB })
   const times: number[] = []
   budget.onPressure((since) => times.push(since))
