@@ -1,6 +1,6 @@
 import type { Database } from '../../src/internal.js'
 
-/** Returns what is wrong with the encoding of a database, and how to mend it; undefined if nothing is. */
+/** Returns a warning, with help, about a database that does not know the characters of its texts; undefined for any other. */
 export async function unknownEncoding(database: Database): Promise<{ message: string; help: string } | undefined> {
   const { rows } = await database.query({ text: `select current_setting('server_encoding')`, values: [] })
   if (rows[0]?.[0] !== 'SQL_ASCII') return undefined

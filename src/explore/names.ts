@@ -165,7 +165,7 @@ async function lookUp(explored: Explored, context: Context, { to, references }: 
       const values = [...texts].map((text) => field.type.parse(text, field.options))
       return { field, lookup: isIn, value: values.filter((value) => value !== undefined) }
     }),
-    order: totalOrder(to.spec.model, []),
+    order: totalOrder(to.spec, []),
     start: { offset: 0 },
     limit: MAX_FOUND,
     keyset: false,

@@ -27,7 +27,7 @@ export async function schemaPage(explored: Explored, { resource, may, runs }: Se
   )
   const isShown = (field: FieldSpec) => resource.shown.includes(field)
   const key = model.key.filter(isShown)
-  const order = totalOrder(model, spec.defaultOrder)
+  const order = totalOrder(spec, spec.defaultOrder)
     .filter(({ field }) => isShown(field))
     .map(({ field, descending }) => `${descending ? '-' : ''}${field.name}`)
   const facts: readonly (readonly [string, Html | string])[] = [

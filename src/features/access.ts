@@ -74,8 +74,7 @@ export const access: Feature<AccessSpec, object, Pick<OrderableSpec, 'defaultOrd
     })
   },
 
-  indexes: ({ access: grants = [], model, defaultOrder }) =>
-    grants.flatMap((grant, place) => ruleIndexes(grant, { model, defaultOrder }, place)),
+  indexes: (spec) => (spec.access ?? []).flatMap((grant, place) => ruleIndexes(grant, spec, place)),
 
   responses: ({ access: grants }, { operation }) =>
     grants === undefined
@@ -91,7 +90,7 @@ const NARROWING: readonly Lookup[] = [exact, isIn]
 /** The indexes that lists under a grant need: for each combination of conditions, one for the first condition that is slow without an index. */
 function ruleIndexes(
   { may, rows = [] }: GrantSpec,
-  { model, defaultOrder }: Pick<CoreSpec, 'model'> & Pick<OrderableSpec, 'defaultOrder'>,
+  spec: CoreSpec & Pick<OrderableSpec, 'defaultOrder'>,
   place: number,
 ): readonly IndexUse[] {
   if (!may.includes('list')) return []
@@ -102,9 +101,9 @@ function ruleIndexes(
           relations.length === 0 && NARROWING.includes(lookup) && lookup.index(field) === 'needed',
       ) ?? [],
   )
-  const order = defaultOrder.length === 0 ? [] : uniformStart(totalOrder(model, defaultOrder))
+  const order = spec.defaultOrder.length === 0 ? [] : uniformStart(totalOrder(spec, spec.defaultOrder))
   return narrowing.map(({ field }): IndexUse => {
-    const after = (order.length > 0 ? order : totalOrder(model, [])).map((each) => each.field)
+    const after = (order.length > 0 ? order : totalOrder(spec, [])).map((each) => each.field)
     const cost = `no index serves the rule on ${show(field.name)} in the order of lists: each list reads all records that it allows`
     const best = [field, ...after.filter((each) => each !== field)]
     return { field, need: { key: 'access', place, cost, wanted: { equal: [field], order }, best } }

@@ -172,7 +172,7 @@ function choicesOf(field: FieldSpec, lookup: Lookup): readonly string[] | undefi
 }
 
 function indexesOf(
-  { model, defaultOrder }: CoreSpec & OrderableSpec,
+  spec: CoreSpec & OrderableSpec,
   { name, field, related, lookups }: FilterSpec,
   place: number,
 ): readonly IndexUse[] {
@@ -185,7 +185,7 @@ function indexesOf(
     return [{ field, ...owner, need: { key: 'filterable', place, entry: name, cost, wanted, best: [field] } }]
   }
   // An index orders rows by its later columns only while the earlier ones have one value, unlike in a range.
-  const order = lookups.includes(exact) ? uniformStart(totalOrder(model, defaultOrder)) : totalOrder(model, [])
+  const order = lookups.includes(exact) ? uniformStart(totalOrder(spec, spec.defaultOrder)) : totalOrder(spec, [])
   const after = order.map((each) => each.field).filter((each) => each !== field)
   const cost = `no index serves the filter ${show(field.name)}: it reads the whole table`
   const wanted = { equal: [field], order: [] }

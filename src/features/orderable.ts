@@ -104,7 +104,7 @@ export const orderable: Feature<OrderableSpec, OrderPlan, PaginationSpec> = {
 
   indexes(spec) {
     const { model, orderable: fields, defaultOrder, pagination } = spec
-    const ownOrder = totalOrder(model, defaultOrder)
+    const ownOrder = totalOrder(spec, defaultOrder)
     const [first] = ownOrder
     // Without a key, every order has all fields: no index serves it.
     if (first === undefined || model.key.length === 0) return []
@@ -113,7 +113,7 @@ export const orderable: Feature<OrderableSpec, OrderPlan, PaginationSpec> = {
     const cost = 'no index serves this order: every page sorts the whole table'
     return [
       ...fields.map((field, place) => {
-        const order = totalOrder(model, [{ field, descending: false }])
+        const order = totalOrder(spec, [{ field, descending: false }])
         const cost = `no index serves \`ordering=${field.name}\`: every page sorts the whole table`
         return { field, need: needOf(order, { key: 'orderable', place, cost }) }
       }),
@@ -157,12 +157,13 @@ function compileOrder(spec: CoreSpec & OrderableSpec): (text: string, plan: Orde
     if (new Set(order.map(({ field }) => field)).size < order.length) {
       throw new Problem('invalid_query', 'the parameter `ordering` names a field twice')
     }
-    plan.order = totalOrder(spec.model, order, spec.shown)
+    plan.order = totalOrder(spec, order)
   }
 }
 
-function describeOrders({ orderable: fields, defaultOrder, nulls, model, shown }: CoreSpec & OrderableSpec): string {
-  const standard = totalOrder(model, defaultOrder, shown).map(({ field, descending }) =>
+function describeOrders(spec: CoreSpec & OrderableSpec): string {
+  const { orderable: fields, defaultOrder, nulls } = spec
+  const standard = totalOrder(spec, defaultOrder).map(({ field, descending }) =>
     descending ? `-${field.name}` : field.name,
   )
   return (

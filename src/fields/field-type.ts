@@ -138,6 +138,8 @@ export interface FieldType<Value = unknown, Options extends object = object> {
   fromJson(json: Json, source: string, options: Options): Value
   /** The change of a stored value that a JSON value means in an update; undefined if it replaces the value. */
   patch?(json: Json, source: string, options: Options): Value | undefined
+  /** The SQL of a value for comparisons that tell apart values that PostgreSQL calls equal; its text if left out. */
+  exact?(value: string): string
   /** Returns the SQL condition that a stored value that is not null is read as null. */
   isReadAsNull?(column: string): string
   /** Returns PostgreSQL's text form of a value. */

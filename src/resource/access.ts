@@ -52,7 +52,7 @@ export interface ReadingPart {
   readonly rows: Rule | undefined
 }
 
-/** Joins grants that show the same fields. What may only be written is not shown, whatever a grant names. */
+/** Joins grants that show the same fields. Write-only fields are hidden, even if a grant names them. */
 export function readingOf({ fields: all }: ModelSpec, grants: readonly GrantSpec[]): Reading {
   const hidden = new Set(all.filter((field) => !isShown(field)).map(({ name }) => name))
   const parts = new Map<string, ReadingPart>()

@@ -1,7 +1,7 @@
 import { comparisonText } from '../../lookups/index.js'
 import type { NullsPlace } from '../../pagination/paginator.js'
 import { columnsOf, type FieldSpec, type IndexSpec, isPlain, type ModelSpec } from '../model-spec.js'
-import type { OrderSpec } from '../core-spec.js'
+import type { CoreSpec, OrderSpec } from '../core-spec.js'
 
 /** The fields that a list compares for equality, and its order: an index must have them in this sequence. */
 export interface IndexNeeds {
@@ -116,9 +116,8 @@ export function orderBy(field: FieldSpec, descending: boolean, place: NullsPlace
  * that differ in them must not reveal hidden values, and of these the orderable ones.
  */
 export function totalOrder(
-  { key, fields }: ModelSpec,
+  { model: { key, fields }, shown }: Pick<CoreSpec, 'model' | 'shown'>,
   order: readonly OrderSpec[],
-  shown: readonly FieldSpec[] = fields,
 ): readonly OrderSpec[] {
   const named = new Set(order.map(({ field }) => field))
   const rankOf = (field: FieldSpec) => (shown.includes(field) ? 0 : 2) + (field.type.orderable ? 0 : 1)

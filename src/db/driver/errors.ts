@@ -214,8 +214,9 @@ const SMALL_TYPE = /\b(?:smallint|real)$/
 const SMALL_TYPE_OF_OTHERS = /\b(?:smallint|integer|real)$/
 
 /**
- * Returns the number of the parameter whose value is outside of the range of its type, or has a character that the database's encoding lacks. Undefined for other errors, also if a view, a function or a
- * trigger computed such a value: only for a parameter does the server report nothing but its number as the context.
+ * Returns the number of the parameter whose value is outside of the range of its type, or has a character that the database's encoding lacks.
+ * Undefined for other errors, also if a view, a function or a trigger computed such a value: only for a parameter does the server report nothing but
+ * its number as the context.
  */
 export function misfitParameterOf(error: unknown, { managed }: Pick<ModelSpec, 'managed'>): number | undefined {
   const code = codeOf(error)

@@ -156,10 +156,11 @@ export function meaningOf(error: DriverError): Meaning | undefined {
   if (isAgainstPolicy(error)) return disallowed
   const meaning = MEANINGS[code] ?? (isSqlState(error) ? MEANINGS[code.slice(0, 2)] : undefined)
   // A function may raise any code, also those of privileges and connections.
-  return RAISING.has(routineOf(error)) && !isRaisable(meaning) ? rejected : meaning
+  return RAISING.has(routineOf(error)) && !isKept(meaning) ? rejected : meaning
 }
 
-function isRaisable(meaning: Meaning | undefined): boolean {
+/** Whether an error has the same meaning if a function raises it. */
+function isKept(meaning: Meaning | undefined): boolean {
   return meaning === busy || meaning?.type === 'conflict' || meaning?.type === 'validation'
 }
 

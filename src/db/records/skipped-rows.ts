@@ -23,7 +23,8 @@ export interface SkippedRows {
 
 /**
  * Whether a trigger or a rule of a table may skip a row, by kind of change: all may but triggers that only return the row, and set no more than its
- * columns. Those of a view may be those of any table. A function in another language than PL/pgSQL may do anything.
+ * columns. Those of a view may be those of any table. A function in another language than PL/pgSQL may do anything. The last row is about PostgreSQL's
+ * own trigger that skips updates without a change.
  */
 const MAY_SKIP = `
   select (c.relkind = 'v' and k.n = 1
@@ -109,7 +110,7 @@ export function skipsOn({ model, statements, sender, skipped, connection }: Boun
     async fateOf(bounds: Bounds | undefined, id: readonly string[], before: unknown): Promise<Fate> {
       if (before === undefined) return 'missing'
       const after = await digestOf(bounds, id)
-      // What another transaction has changed meanwhile is no deletion.
+      // If this transaction has written nothing, another one has changed the row.
       if (after !== before && (await hasWritten())) return 'deleted'
       return after === undefined ? 'missing' : 'kept'
     },

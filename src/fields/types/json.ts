@@ -71,6 +71,8 @@ export const json: FieldType<JsonText> = {
   fromJson: (_json, source) => new JsonText(source),
   patch: (json, source) =>
     typeof json === 'object' && json !== null && !Array.isArray(json) ? new JsonMergePatch(source) : undefined,
+  // JavaScript clients send 1.0 back as 1.
+  exact: (value) => `(${value})::jsonb`,
   isReadAsNull: (column) => `jsonb_typeof(${column}) = 'null'`,
   write,
 }

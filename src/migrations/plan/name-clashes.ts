@@ -10,7 +10,7 @@ interface Part {
 interface Named {
   readonly name: string
   readonly owner: string
-  /** Whether it has a condition, of which the name leaves out some characters. */
+  /** Whether it is a partial index. Its name leaves out some characters of the condition. */
   readonly isPartial?: true
 }
 

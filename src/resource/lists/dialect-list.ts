@@ -193,9 +193,9 @@ export function sortableBy({ model, orderable, joinedId, pagination }: ResourceS
 }
 
 function compileSorting(spec: ResourceSpec): (asked: readonly Sorting[] | undefined) => readonly OrderSpec[] {
-  const { model, defaultOrder, nulls, shown } = spec
+  const { model, defaultOrder, nulls } = spec
   const fields = sortableBy(spec)
-  const standard = totalOrder(model, defaultOrder, shown)
+  const standard = totalOrder(spec, defaultOrder)
   const find = ({ field: name, descending }: Sorting): readonly OrderSpec[] => {
     const field = fields.get(name)
     if (field && spec.joinedId && name === JOINED_ID)
@@ -209,7 +209,7 @@ function compileSorting(spec: ResourceSpec): (asked: readonly Sorting[] | undefi
     const order = asked.slice(0, fields.size + 1).flatMap(find)
     if (new Set(order.map(({ field }) => field)).size < order.length)
       throw new Problem('invalid_query', 'the order of the list names a field twice')
-    return totalOrder(model, order, shown)
+    return totalOrder(spec, order)
   }
 }
 

@@ -19,10 +19,8 @@ export interface LimitedPlans {
  * Limits plans to the part of a resource that callers see, because plugins parse queries by the whole resource. Conditions on fields of the records
  * themselves stay: statements compare only values that records show.
  */
-export function compileLimitedPlans(
-  { model, shown, filters, orderable, defaultOrder, expand, pagination }: ResourceSpec,
-  access: ResourceAccess,
-): LimitedPlans {
+export function compileLimitedPlans(spec: ResourceSpec, access: ResourceAccess): LimitedPlans {
+  const { model, filters, orderable, defaultOrder, expand, pagination } = spec
   const relatedOf = new Map(filters.map(({ name, related }) => [name, related]))
   const ordered = new Set([
     ...(pagination.keyed ? model.key : []),
@@ -35,7 +33,7 @@ export function compileLimitedPlans(
     const place = order.findIndex(({ field }) => !ordered.has(field) && field !== distinct)
     if (place < 0) return
     // The end of every order, which makes it total, was not chosen.
-    const isTotal = totalOrder(model, order.slice(0, place), shown).every(({ field }, at) => order[at]?.field === field)
+    const isTotal = totalOrder(spec, order.slice(0, place)).every(({ field }, at) => order[at]?.field === field)
     if (!isTotal) reject(`order records by ${quote(order[place]?.field.name ?? '')}`)
   }
   const limitCondition = (condition: Condition): Condition => {

@@ -76,7 +76,7 @@ function compileParameters(
   featured: readonly QueryParameter<FeaturePlans>[],
   what: string,
 ): (text: string) => AskedRecords {
-  const standard = totalOrder(spec.model, spec.defaultOrder, spec.shown)
+  const standard = totalOrder(spec, spec.defaultOrder)
   const known: ReadonlySet<string> = new Set(namesInOrder(featured))
   const allowed = known.size === 0 ? 'it has none' : `allowed are ${[...known].join(', ')}`
   const isIgnored = (name: string) => spec.unknownQuery === 'ignore' && !known.has(name)

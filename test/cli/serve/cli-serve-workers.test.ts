@@ -319,7 +319,7 @@ async function openOnBoth(server: Serving, least = 1): Promise<{ readonly opened
   return { opened, pids }
 }
 
-/** Sends requests to two workers, which answer them when they are told to stop. Resolves when all have arrived, with their answers. */
+/** Sends requests to two workers, and returns their pending answers once all requests have arrived. The workers answer when they are told to stop. */
 async function hold(server: Serving): Promise<readonly Promise<Answer>[]> {
   const { opened } = await openOnBoth(server)
   const answers = opened.map((client) => client.get('/api/held/'))

@@ -125,7 +125,7 @@ describe.each(['logs', 'live_logs'])('a record of `%s` that a trigger deletes by
     expect(await deleted()).toEqual([])
   })
 
-  test('is 404 if there is none', async () => {
+  test('is 404 if no record has the id', async () => {
     expect(await statusOf('DELETE', `/api/${path}/7/`)).toBe(404)
     expect(await statusOf('PATCH', `/api/${path}/7/`, { text: 'b' })).toBe(404)
   })

@@ -66,24 +66,22 @@ export function coversAny(grant: GrantSpec, kind: 'create' | 'change'): boolean 
 }
 
 /**
- * The condition that a change leaves a field as it is, and the record shows the field: a hidden value could be guessed. Values are compared by their
- * texts, because different ones can be equal: intervals of a month and of 30 days, or texts in a column that ignores case. JSON is compared as JSON,
- * because clients write the number 1.0 as 1.
+ * The condition that a change leaves a field as it is, and the record shows the field: a hidden value could be guessed. Values are compared exactly,
+ * because different ones can be equal: intervals of a month and of 30 days, or texts in a column that ignores case.
  */
 export function unchangedBy({ table }: Pick<ModelSpec, 'table'>, field: FieldSpec, row: Row, asking: Writing): string {
   const owner = tableAlias(table)
   const stored = `${owner}.${identifier(field.column)}`
-  const value = row[field.name]
-  const changed =
-    value instanceof JsonMergePatch
-      ? mergedInto(stored, value, (part) => asking.params.add(part))
-      : changedSql({ table }, field, row, asking)
   // A value gets the type of the column.
-  const given = `case when false then ${stored} else ${changed} end`
-  const exact = field.type.patch ? '::jsonb' : '::text collate "C"'
-  const same = `${stored}${exact} is not distinct from (${given})${exact}`
+  const given = `case when false then ${stored} else ${changedSql({ table }, field, row, asking)} end`
+  const exact = field.type.exact ?? exactText
+  const same = `${exact(stored)} is not distinct from ${exact(given)}`
   const seen = seenRule(asking.access, field.name)
   return seen === undefined ? same : `(${same} and ${ruleSql(seen, owner, asking)})`
+}
+
+function exactText(value: string): string {
+  return `(${value})::text collate "C"`
 }
 
 /** The condition under which a grant covers the record as the statement has stored it. */
@@ -115,8 +113,11 @@ export function changedSql(
   row: Row,
   { params, isDocument = false }: Sending,
 ): string {
-  const value = writtenSql(field, row, params)
-  return isDocument ? replacing(field, `${tableAlias(table)}.${identifier(field.column)}`, value) : value
+  const stored = `${tableAlias(table)}.${identifier(field.column)}`
+  const value = row[field.name]
+  if (value instanceof JsonMergePatch) return mergedInto(stored, value, (part) => params.add(part))
+  const written = writtenSql(field, row, params)
+  return isDocument ? replacing(field, stored, written) : written
 }
 
 /** The error of a record that no grant covers. */

@@ -1,5 +1,4 @@
 import type { ModelSpec } from '../../../config/spec.js'
-import { JsonMergePatch } from '../../../fields/spelling/json-text.js'
 import { identifier } from '../../../fields/sql-literal.js'
 import { tableAlias, tableSql } from '../../../fields/table-name.js'
 import type { Row } from '../../../resource/plan.js'
@@ -17,7 +16,6 @@ import {
   unchangedBy,
 } from './covering-sql.js'
 import type { GrantedWrite } from './granted-writes.js'
-import { mergedInto } from '../merge-patch.js'
 import type { WriteColumns } from '../write-columns.js'
 
 interface Assigned {
@@ -27,11 +25,9 @@ interface Assigned {
 
 /** The assignments of an update that sets the fields of a row. */
 export function assignmentsOf({ model, writeColumns }: Assigned, row: Row, sending: Sending): string {
-  const changes = writeColumns.columnsOf(row).map(({ field, column }) => {
-    const value = row[field.name]
-    if (!(value instanceof JsonMergePatch)) return `${column} = ${changedSql(model, field, row, sending)}`
-    return `${column} = ${mergedInto(`${tableAlias(model.table)}.${column}`, value, (part) => sending.params.add(part))}`
-  })
+  const changes = writeColumns
+    .columnsOf(row)
+    .map(({ field, column }) => `${column} = ${changedSql(model, field, row, sending)}`)
   return [...changes, ...writeColumns.touched].join(', ')
 }
 

@@ -14,7 +14,10 @@ import type { SendBudget } from '../../connections/send-budget.js'
 /** Headers that delimit responses; a handler that sets them could desynchronise the connection. */
 const OURS = new Set(['connection', 'content-length', 'keep-alive', 'transfer-encoding', 'x-request-id'])
 const BODYLESS = new Set([204, 304])
-/** The texts of a stream, other than events, are joined to chunks of this many characters. A stream that fails before the first chunk gets a proper error response. */
+/**
+ * The texts of a stream, other than events, are joined to chunks of this many characters. A stream that fails before the first chunk gets a proper
+ * error response.
+ */
 const CHUNK = 16 * 1024
 
 /** A response as the server writes it. */
@@ -120,7 +123,7 @@ function writeHead(exchange: Exchange, reply: WrittenReply, length: number | und
   // Node sets the header only for GET, because a response to HEAD has no chunks.
   if (reply.stream !== undefined && request.method === 'HEAD' && request.httpVersion !== '1.0')
     headers.push('Transfer-Encoding', 'chunked')
-  // Node would keep that of a response whose headers were invalid.
+  // After a response with invalid headers, Node would keep its reason phrase.
   response.statusMessage = ''
   response.writeHead(reply.status, headers)
   if (close && connection) endConnection(connection)
