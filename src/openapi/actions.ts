@@ -2,6 +2,7 @@ import type { FieldSpec } from '../config/spec.js'
 import { fail } from '../foundation/fail.js'
 import type { ActionDescription } from '../http/registrations/action-description.js'
 import type { OperationDescription, ResponseDescription } from '../http/operation-description.js'
+import { mayBeView } from '../http/operations/request.js'
 import type { Route } from '../http/route.js'
 import { featureResponses } from '../features/index.js'
 import type { JsonSchema } from '../foundation/json.js'
@@ -37,7 +38,7 @@ export function describeAction(
     ...parts.map((each) => each.requestHeaders),
   )
   const done = answers(output, schemas, shown)
-  const unseen = output === 'record' && resource.access ? UNSEEN : {}
+  const unseen = output === 'record' && (resource.access || mayBeView(resource)) ? UNSEEN : {}
   return {
     summary,
     description: `Implemented by ${source.replace('plugin ', '')}.`,
@@ -63,7 +64,7 @@ export function describeAction(
   }
 }
 
-const UNSEEN = { 204: { description: 'The action succeeded; the caller may not see the record.' } }
+const UNSEEN = { 204: { description: 'The action succeeded; the record cannot be seen afterwards.' } }
 
 type Answers = Readonly<Record<number, ResponseDescription>>
 

@@ -39,7 +39,8 @@ export function describeBulk(subject: Subject, { shown, bodies }: SchemaNames): 
   const headers = parts.flatMap(({ requestHeaders = {} }) => headerParameters(requestHeaders))
   const parameters = kind === 'destroy' ? [idsParameter(resource, schemas), ...headers] : headers
   const rejected = rejecting(resource)
-  const rejections = FEATURES.flatMap((feature) => feature({ ...subject, bulk: true }).rejections ?? [])
+  const additions = FEATURES.map((feature) => feature({ ...subject, bulk: true }))
+  const rejections = additions.flatMap((addition) => addition.rejections ?? [])
   const statuses = new Set([PROBLEMS.invalid_query.status, ...rejections])
   return {
     summary: `${text.summary} ${name} records`,
@@ -55,6 +56,7 @@ export function describeBulk(subject: Subject, { shown, bodies }: SchemaNames): 
           content: { 'application/json': { schema: { type: 'array', items: reference('schemas', shown) } } },
         }),
       },
+      ...Object.assign({}, ...additions.map(({ answers }) => answers)),
       ...Object.fromEntries([...statuses].map((status) => [status, rejected(status)])),
       default: rejected('other'),
     },

@@ -66,7 +66,10 @@ export function describeApp({ spec, routes }: Described): JsonPart {
     const canConflict = operation === 'destroy' ? isHeld(model, spec.models) || isGuarded(model) : canClash(generated)
     const describeIt = generated.bulk ? describeBulk : describeGenerated
     return withProblems(
-      describeIt({ resource, operation, schemas, canConflict, partial, exports }, namesOf(resource)),
+      describeIt(
+        { resource, operation, schemas, canConflict, hooked: route.hooks !== undefined, partial, exports },
+        namesOf(resource),
+      ),
       route,
       rendered,
     )

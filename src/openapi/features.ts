@@ -6,6 +6,7 @@ import { describeFilter } from '../features/filterable.js'
 import { featureParameters, featureResponses, placesPage } from '../features/index.js'
 import { mayEstimate } from '../features/pagination.js'
 import type { ValueDescription } from '../http/operation-description.js'
+import { mayBeView } from '../http/operations/request.js'
 import { rejectsParameters, rejectsSelection } from '../http/middleware/parameters.js'
 import { exact } from '../lookups/exact.js'
 import { isIn } from '../lookups/in.js'
@@ -26,6 +27,8 @@ export interface Subject {
   readonly schemas: FieldSchemas
   /** Whether writes may conflict with other records. */
   readonly canConflict: boolean
+  /** Whether hooks of plugins run around it. */
+  readonly hooked?: boolean | undefined
   /** Whether it returns parts of records. */
   readonly partial?: boolean | undefined
   /** Whether it applies to several records at once. */
@@ -128,6 +131,16 @@ const addressing: Feature = ({ resource: { spec }, operation, schemas }) => {
   }
 }
 
+/** Hooks may end with a record that has left the view. */
+const leaving: Feature = ({ resource, operation, hooked }) =>
+  hooked && mayBeView(resource) && (operation === 'update' || operation === 'partial_update')
+    ? {
+        answers: {
+          204: { description: 'The change is stored; the record cannot be seen afterwards.', headers: headersNamed() },
+        },
+      }
+    : {}
+
 const writing: Feature = ({ operation }) => (isWriting(operation) ? { rejections: [400, 413, 415] } : {})
 
 /** Describes the path parameters of a record. */
@@ -178,6 +191,7 @@ export const FEATURES: readonly Feature[] = [
   featured,
   speaking,
   writing,
+  leaving,
   bare,
   acceptance,
   constraints,

@@ -9,6 +9,7 @@ import type { Resource } from '../../resource/resource.js'
 import type { Committed, Hooks } from '../registrations/hooks.js'
 import { deriveContext } from '../registrations/queries.js'
 import type { Transaction } from '../route.js'
+import { HIDDEN } from '../operations/request.js'
 import { mergeValues } from './merge-values.js'
 import type { Stage } from './endpoint.js'
 
@@ -47,10 +48,7 @@ function hookedStore(context: Transaction, { resource, hooks, operation }: Hooke
     }
   }
   /** Reads the record after the hooks, which may have changed it. */
-  const answer = async (id: Id): Promise<string> => (await context.documents(resource).retrieve(id)) ?? missing()
-  /** A caller may not see the record after a change. */
-  const missing = (): string =>
-    resource.access ? 'null' : fail(`a hook of \`${resource.spec.name}\` destroyed the record`)
+  const answer = async (id: Id): Promise<string> => (await context.documents(resource).retrieve(id)) ?? HIDDEN
 
   const beforeCreate = async (row: Row): Promise<Row> => {
     let values = row
@@ -96,7 +94,7 @@ function hookedStore(context: Transaction, { resource, hooks, operation }: Hooke
       for (const [place, each] of made.entries()) await doAtIndex(place, () => created(each))
       const answered = await context.documents(resource).retrieveMany(made.map(({ id }) => id))
       const items = new Map(answered.map((each) => [resource.key.text(each.id), each]))
-      return made.map(({ id }) => items.get(resource.key.text(id)) ?? { id, item: missing() })
+      return made.map(({ id }) => items.get(resource.key.text(id)) ?? { id, item: HIDDEN })
     },
 
     async update(id, row, only) {

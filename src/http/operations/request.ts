@@ -30,7 +30,15 @@ export function notFound(): never {
   throw new Problem('not_found')
 }
 
-/** Whether the caller may not see a record that the request has written. */
+/** The document of a record that the request has written and does not see: it has left the view or the scope, or no grant shows it. */
+export const HIDDEN = 'null'
+
+/** Whether the request does not see a record that it has written. */
 export function isHidden({ access }: Resource, document: string): boolean {
-  return access !== undefined && (document === 'null' || access.retrieve.parts.length === 0)
+  return document === HIDDEN || access?.retrieve.parts.length === 0
+}
+
+/** Whether stored records can leave the resource because its table is, or may be, a view with a condition. */
+export function mayBeView({ spec: { model } }: Resource): boolean {
+  return model.view !== undefined || !model.managed
 }
