@@ -96,7 +96,7 @@ export { rejectObstacles } from './migrations/plan/prove/live-obstacles.js'
 export type { Swap } from './migrations/plan/steps/swaps.js'
 export type { GivenConversion } from './migrations/plan/steps/type-change.js'
 export { openResultStore } from './migrations/run/result-store.js'
-export { applyGrowth, type Growth, planGrowth } from './migrations/run/grow.js'
+export { applyGrowth, canGrow, type Growth, planGrowth } from './migrations/run/grow.js'
 export { planAdditions, wantSameTables } from './migrations/plan/additions.js'
 export {
   type FindLarge,

@@ -4,6 +4,7 @@ import {
   type Database,
   MigrationError,
   applyGrowth,
+  canGrow,
   planAdditions,
   planGrowth,
   readMigrations,
@@ -81,7 +82,8 @@ async function add(context: CliContext, { spec, before, database, log }: Fit, la
     async (scratch) => {
       const made = await planAdditions(spec, before, known, scratch)
       const last = made.text === undefined ? undefined : await findOpen(spec.file, known)
-      return { plan: made, open: last, growth: last && (await planGrowth({ spec, before }, known, made, scratch)) }
+      const open = last && canGrow(last, made) ? last : undefined
+      return { plan: made, open, growth: open && (await planGrowth({ spec, before }, known, made, scratch)) }
     },
   )
   const { text, steps, rejections, unmet } = plan

@@ -28,6 +28,8 @@ export interface Step {
   readonly waits?: string
   /** Whether it runs outside a transaction, and so belongs in a separate file. */
   readonly outside?: true
+  /** The choices that it adds to an enum. PostgreSQL accepts them in other statements only after the commit. */
+  readonly choices?: readonly string[]
   /** Counts the rows that are affected by the risk. */
   readonly rows?: RowQuery
   readonly up: readonly string[]

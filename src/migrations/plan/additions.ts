@@ -5,7 +5,7 @@ import type { Migration } from '../files/files.js'
 import { after, type Compared, compareSettled, differ } from './compare/compare.js'
 import { onBothSides, type Plan, prove } from './generate.js'
 import { extra, find, has } from './compare/pair.js'
-import { FROM, runAll } from '../run/scratch.js'
+import { FROM, runSteps } from '../run/scratch.js'
 import { attempt, rolledBack } from '../run/session.js'
 import { type WantedTable, wantedTables } from './sql.js'
 import type { Step } from '../files/steps.js'
@@ -87,8 +87,7 @@ function lacksAfter(
   wanted: readonly WantedTable[],
 ): Promise<readonly string[]> {
   return rolledBack(session, async () => {
-    const statements = taken.flatMap(({ up }) => up)
-    const rejected = await attempt(session, () => runAll(session, statements))
+    const rejected = await attempt(session, () => runSteps(session, taken))
     if (rejected) return [`the additions cannot be made without the rest: ${rejected.message}`]
     return (await findLacks(wanted, session, FROM)).map(({ text }) => text)
   })

@@ -1,4 +1,5 @@
 import type { AppSpec } from '../../config/spec.js'
+import { literal } from '../../fields/sql-literal.js'
 import type { Connection, Database } from '../../db/database.js'
 import { openScratch } from '../../db/open.js'
 import type { Catalog } from '../introspect/catalog/catalog.js'
@@ -27,7 +28,9 @@ import { readViews, wantedViews } from './views.js'
 export interface Plan extends Difference {
   /** The text of the next file; undefined if there is nothing to do, or if something cannot be planned. */
   readonly text: string | undefined
-  /** The text of a second file, for steps outside of transactions, if there are steps of both kinds. */
+  /** The text of a file before it, for choices of enums that its own statements use, which must be committed first. */
+  readonly choicesText?: string
+  /** The text of a file after it, for steps outside of transactions, if there are steps of both kinds. */
   readonly outsideText?: string
   /** A suggested name. */
   readonly name: string
@@ -171,10 +174,12 @@ export async function prove(session: Connection, difference: Difference, claim: 
   const { steps, rejections } = difference
   const plan = { ...difference, name: planName(steps), former, files }
   if (rejections.length > 0 || steps.length === 0) return { ...plan, text: undefined, proof: undefined }
-  const texts = [steps.filter(({ outside }) => !outside), steps.filter(({ outside }) => outside)]
-    .filter(({ length }) => length > 0)
-    .map(render)
-  const [text, outsideText] = texts
+  const choices = usedChoices(steps)
+  const rest = steps.filter((step) => !choices.includes(step))
+  const parts = [rest.filter(({ outside }) => !outside), rest.filter(({ outside }) => outside)]
+  const choicesText = choices.length > 0 ? render(choices) : undefined
+  const [text, outsideText] = parts.filter(({ length }) => length > 0).map(render)
+  const texts = [choicesText, text, outsideText].filter((each) => each !== undefined)
   const rejection = await rejectionByRows(session, texts, from)
   if (rejection !== undefined)
     return { ...plan, rejections: [rowsReject(rejection)], text: undefined, proof: undefined }
@@ -187,7 +192,21 @@ export async function prove(session: Connection, difference: Difference, claim: 
     readSchema: () => readSchema(session),
     isWanted,
   })
-  return { ...plan, text, ...(outsideText !== undefined && { outsideText }), proof }
+  return {
+    ...plan,
+    text,
+    ...(choicesText !== undefined && { choicesText }),
+    ...(outsideText !== undefined && { outsideText }),
+    proof,
+  }
+}
+
+/** The steps that add choices to enums, if statements of the same transaction may use the choices. An extra file does no harm. */
+function usedChoices(steps: readonly Step[]): readonly Step[] {
+  const adding = steps.filter(({ choices }) => choices !== undefined)
+  const others = steps.filter(({ choices, outside }) => choices === undefined && !outside).flatMap(({ up }) => up)
+  const isUsed = (choice: string) => others.some((text) => text.includes(choice) || text.includes(literal(choice)))
+  return adding.some(({ choices = [] }) => choices.some(isUsed)) ? adding : []
 }
 
 function rowsReject(message: string): string {
@@ -195,7 +214,7 @@ function rowsReject(message: string): string {
 }
 
 /**
- * Writes the planned migration as the next file, or as the next two files.
+ * Writes the planned migration as the next file, or as the next files.
  * @returns their paths
  * @throws MigrationError if there is nothing to write, if the name is invalid, or if the files changed since the plan.
  */
@@ -212,7 +231,12 @@ export async function writeMigration(
   const { length } = await readMigrations(directory)
   if (length !== plan.files)
     throw new MigrationError(['the migration files changed since the plan was made'], ['Plan again'])
-  const file = await writeNext(directory, name, plan.text)
-  if (plan.outsideText === undefined) return [file]
-  return [file, await writeNext(directory, `${name}_online`, plan.outsideText)]
+  const written: string[] = []
+  for (const [suffix, text] of [
+    ['_choices', plan.choicesText],
+    ['', plan.text],
+    ['_online', plan.outsideText],
+  ] as const)
+    if (text !== undefined) written.push(await writeNext(directory, name + suffix, text))
+  return written
 }

@@ -8,7 +8,7 @@ import { renderTogether } from '../files/render.js'
 import { type Additions, planAdditions } from '../plan/additions.js'
 import { readViews } from '../plan/views.js'
 import { asOnlyMigrator } from './lock.js'
-import { FROM, onReplayed } from './scratch.js'
+import { addsChoices, FROM, onReplayed } from './scratch.js'
 import { runStatements } from './session.js'
 
 /** The last migration, and its text after more additions. */
@@ -24,6 +24,11 @@ interface Configurations {
   readonly spec: AppSpec
   /** The previous configuration, as for `planAdditions`. */
   readonly before: AppSpec
+}
+
+/** Whether additions can go into the last migration: choices of an enum must be committed before statements that use them. */
+export function canGrow(last: Migration, { choicesText }: Additions): boolean {
+  return choicesText === undefined && !addsChoices(last)
 }
 
 /**

@@ -7,7 +7,14 @@ import type { Plan } from '../plan/generate.js'
 import { compareJournal } from '../files/journal.js'
 import { loadExtensionsOf } from './scratch.js'
 import { isLockMode, type LockMode, strength, type TableLock } from '../locks/modes.js'
-import { attempt, inDiscardedTransaction, runStatements, type Session } from './session.js'
+import {
+  attempt,
+  inDiscardedTransaction,
+  runStatements,
+  type Session,
+  sqlState,
+  UNCOMMITTED_CHOICE,
+} from './session.js'
 
 /** The measurement of one step. */
 export interface Measured {
@@ -116,7 +123,10 @@ async function measure(
   const before = await readState(session)
   const began = performance.now()
   // A failed statement would end the transaction before its locks can be read.
-  const failure = (await attempt(session, () => run(session)))?.message
+  const error = await attempt(session, () => run(session))
+  // The choice is in a file before it, which would be committed.
+  if (sqlState(error) === UNCOMMITTED_CHOICE) return { ...measured, outside: true }
+  const failure = error?.message
   const milliseconds = Math.round(performance.now() - began)
   if (failure !== undefined) return { ...measured, milliseconds, failure }
   const after = await readState(session)

@@ -2,6 +2,7 @@ import type { Connection, Database } from '../../db/database.js'
 import { type Catalog, readCatalog } from '../introspect/catalog/catalog.js'
 import { runPart } from '../files/code.js'
 import type { Migration } from '../files/files.js'
+import type { Step } from '../files/steps.js'
 import { MigrationError } from '../files/error.js'
 import { inputsOfFiles, openRecall, type Recall } from './recall.js'
 import { attempt, inDiscardedTransaction, sqlState } from './session.js'
@@ -125,12 +126,17 @@ export async function replay(session: Connection, files: readonly Migration[]): 
     })
     // Checks deferred constraints, as the commit of the migration would.
     await runAll(session, ['set constraints all immediate'])
-    if (file.up.some(({ text }) => ADDS_VALUE.test(text))) await settleEnums(session)
+    await settleEnums(session, file)
   }
 }
 
 /** `alter type … add value`, possibly within a block of code. */
 const ADDS_VALUE = /\badd\s+value\b/i
+
+/** Whether a file adds values to an enum. Later statements can use them only in another transaction. */
+export function addsChoices({ up }: Pick<Migration, 'up'>): boolean {
+  return up.some(({ text }) => ADDS_VALUE.test(text))
+}
 
 const ENUMS = `
   select format_type(t.oid, null), (select json_agg(e.enumlabel order by e.enumsortorder) from pg_enum e where e.enumtypid = t.oid)::text
@@ -138,15 +144,17 @@ const ENUMS = `
   where t.typtype = 'e' and t.typnamespace = '${FROM}'::regnamespace`
 
 /**
- * Recreates each enum that only columns depend on: PostgreSQL accepts a value that was added to an enum only after the commit,
- * and the files are replayed in one transaction.
+ * Recreates each enum that only columns and views depend on, after a part of a file that adds values: PostgreSQL accepts a value that was added to an
+ * enum only after the commit, and all files run in one transaction here.
  */
-async function settleEnums(session: Connection): Promise<void> {
-  const used = enumColumns(await catalogOf(session, FROM))
+export async function settleEnums(session: Connection, { up }: Pick<Migration, 'up'>): Promise<void> {
+  if (!addsChoices({ up })) return
+  const views = await readViews(session, FROM)
+  const all = enumColumns(await catalogOf(session, FROM))
   const { rows } = await session.query({ text: ENUMS, values: [] })
   for (const [type, labels] of rows) {
-    const columns = used.filter(({ column }) => enumOf(column) === type)
-    const statements = replaceEnum(type ?? '', JSON.parse(labels ?? '[]') as string[], columns)
+    const used = all.filter(({ column }) => enumOf(column) === type)
+    const statements = replaceEnum(type ?? '', JSON.parse(labels ?? '[]') as string[], { used, views })
     await attempt(session, () => runAll(session, statements))
   }
 }
@@ -179,6 +187,14 @@ function withRepair({ errors, help, cause }: MigrationError, { name }: Migration
     `Then, if a database has applied it, accept the edit there: snippetctl migrate resolve --edited ${name}`,
   ]
   return new MigrationError(errors, [...help, ...repairs], cause)
+}
+
+/** Runs the up parts of steps as if those that add choices to an enum were committed. */
+export async function runSteps(session: Connection, steps: readonly Step[]): Promise<void> {
+  for (const { up } of steps) {
+    await runAll(session, up)
+    await settleEnums(session, { up: up.map((text) => ({ text, line: 1 })) })
+  }
 }
 
 export async function runAll(session: Connection, statements: readonly string[]): Promise<void> {

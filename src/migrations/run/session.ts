@@ -131,8 +131,15 @@ export interface ServerError extends Error {
 /** Wraps the error of a statement with its place in the file. */
 export function failedAt(place: string, error: ServerError): MigrationError {
   const { message, detail, hint } = error
-  return new MigrationError([`${place}: ${[message, detail, hint].filter(Boolean).join('. ')}`], [], error)
+  const help = sqlState(error) === UNCOMMITTED_CHOICE ? [OWN_FILE] : []
+  return new MigrationError([`${place}: ${[message, detail, hint].filter(Boolean).join('. ')}`], help, error)
 }
+
+/** The error of PostgreSQL for a value of an enum that the same transaction has added. */
+export const UNCOMMITTED_CHOICE = '55P04'
+
+const OWN_FILE =
+  'Write `alter type … add value` into a migration file of its own, before the file that uses the value: each file is committed before the next one'
 
 /** The SQLSTATE of an error or its cause, if the server sent it. */
 export function sqlState(error: unknown): string | undefined {

@@ -127,6 +127,27 @@ onEmbedded('while developing, saved additions go into one migration', () => {
     await expectConsistent()
   })
 
+  test('except statements that may use a new choice of an enum, which must be committed first', async () => {
+    const made =
+      "create type mood as enum ('sad', 'ok');\nalter table books add column mood mood not null default 'ok';"
+    await project.write(
+      'migrations/0002_mood.sql',
+      `-- up\n${made}\n-- down\nalter table books drop column mood;\ndrop type mood;\n`,
+    )
+    const mood = (choices: string, value: string) =>
+      withFields(`mood: { type: choice, choices: [${choices}], default: ${value} }`)
+    await project.write('resources.yaml', mood('sad, ok', 'ok'))
+    commit()
+    const at = await start()
+    await save(at, mood('sad, ok, good', 'ok'))
+    await save(at, mood('sad, ok, good', 'good'))
+    await insert(at, { title: 'Emma' })
+    await stop()
+    expect(await files()).toHaveLength(4)
+    await expectConsistent()
+    expect(await rows('select mood::text from books')).toEqual([['good']])
+  })
+
   test('and keep a field that was removed meanwhile, with its values', async () => {
     commit()
     const at = await start()

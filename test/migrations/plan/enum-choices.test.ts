@@ -75,17 +75,95 @@ test('plans a changed default of a column with an enum', async () => {
   expect(await cellsOf('insert into days default values returning mood::text')).toEqual(['sad'])
 })
 
-test('a default that is a new choice needs a plan of its own', async () => {
-  const { rejections } = await plan(both(['sad', 'ok', 'good'], { default: 'good' }))
-  expect(rejections).toEqual([
-    'the default of days.mood is the new choice "good", which PostgreSQL accepts in an enum only after the migration that adds it: plan the choice first, and the default in a second plan',
-  ])
-  await writeMigration(await plan(both(['sad', 'ok', 'good'])), folder.path)
-  const second = await plan(both(['sad', 'ok', 'good'], { default: 'good' }))
-  expect(second.rejections).toEqual([])
-  await writeMigration(second, folder.path)
+test.each([
+  { use: 'a default', more: { default: 'good' }, view: undefined, detail: "default 'ok'::mood -> 'good'::mood" },
+  { use: 'a view', more: {}, view: "select id from days where mood = 'good'", detail: 'view (id integer)' },
+])('a new choice that $use needs gets a file of its own, which is committed first', async ({ more, view, detail }) => {
+  const choices = ['sad', 'ok', 'good']
+  const good = { table: 'good_days', view: view ?? '', fields: { id: { type: 'integer', primary_key: true } } }
+  const wanted = { ...both(choices, more), ...(view !== undefined && { good }) }
+  const planned = await plan(wanted)
+  expect(planned).toMatchObject({ rejections: [], steps: [{ detail: 'enum, new choices: good' }, { detail }] })
+  expect(planned.choicesText).toContain("alter type mood add value 'good' after 'ok';")
+  expect(planned.text).not.toContain('add value')
+  await writeMigration(planned, folder.path, 'more')
+  expect(await folder.names()).toEqual(['0001_days.sql', '0002_more_choices.sql', '0003_more.sql'])
   await migrateUp(database, folder.path, { allows: () => true })
-  expect(await cellsOf('insert into days default values returning mood::text')).toEqual(['good'])
+  expect(await plan(wanted)).toMatchObject({ steps: [], rejections: [] })
+  await migrateDown(database, folder.path, { steps: 2, allows: () => true })
+  expect(await labels()).toEqual(['sad', 'ok'])
+  await migrateUp(database, folder.path, { allows: () => true })
+  expect(await labels()).toEqual(choices)
+})
+
+test('a new choice that no statement needs stays in the file of the other changes', async () => {
+  const planned = await plan(both(['sad', 'ok', 'good'], { default: 'sad' }))
+  expect(planned.choicesText).toBeUndefined()
+  expect(planned.text).toContain("add value 'good'")
+})
+
+const READER = `-- up
+create view bad as select id, mood as state from days where mood = 'sad';
+comment on view bad is 'no fun';
+create view worse as select id from bad;
+-- down
+drop view worse;
+drop view bad;
+`
+
+test('views that read the enum stay, and `down` makes them again', async () => {
+  await folder.write('0002_bad.sql', READER)
+  const declared = {
+    table: 'states',
+    view: 'select id, mood from days',
+    fields: { id: { type: 'integer', primary_key: true } },
+  }
+  await writeMigration(await plan({ ...both(['sad', 'ok']), declared }), folder.path, 'declared')
+  await migrateUp(database, folder.path)
+  const oids = () =>
+    cellsOf("select oid::text from pg_class where relname in ('bad', 'worse', 'states') order by relname")
+  const before = await oids()
+  const planned = await plan({ ...both(['sad', 'ok', 'good']), declared })
+  expect(planned.steps.map(({ detail }) => detail)).toEqual(['enum, new choices: good'])
+  await writeMigration(planned, folder.path)
+  await migrateUp(database, folder.path)
+  expect(await oids()).toEqual(before)
+  await migrateDown(database, folder.path, { allows: () => true })
+  expect(await labels()).toEqual(['sad', 'ok'])
+  expect(await cellsOf('select state::text from worse join bad using (id)')).toEqual(['sad'])
+  expect(await cellsOf("select obj_description('bad'::regclass)")).toEqual(['no fun'])
+})
+
+test('an enum that another object needs gets new choices, and `down` cannot take them away', async () => {
+  const made =
+    '-- up\ncreate materialized view bad as select id, mood from days;\n-- down\ndrop materialized view bad;\n'
+  await folder.write('0002_bad.sql', made)
+  const wanted = both(['sad', 'ok', 'good'], { nullable: true })
+  const planned = await plan(wanted)
+  expect(planned.proof?.losses).toEqual(['the enum mood without "good", because other objects depend on it'])
+  await writeMigration(planned, folder.path)
+  const more = both(['sad', 'ok', 'good'], { nullable: true })
+  expect(await plan(more)).toMatchObject({ steps: [], rejections: [] })
+  for (const work of [migrateUp, migrateDown, migrateUp]) await work(database, folder.path, { allows: () => true })
+  expect(await labels()).toEqual(['sad', 'ok', 'good'])
+})
+
+test('a value that a file adds can be used in later ones although a view reads the enum', async () => {
+  await folder.write('0002_bad.sql', READER)
+  await folder.write('0003_good.sql', "-- up\nalter type mood add value 'good';\n-- down\n")
+  await folder.write('0004_default.sql', "-- up\nalter table days alter column mood set default 'good';\n-- down\n")
+  expect(await plan(both(['sad', 'ok', 'good'], { default: 'good' }))).toMatchObject({ steps: [], rejections: [] })
+})
+
+test('a file that adds a value and uses it is rejected with the way out', async () => {
+  const text = "alter type mood add value 'good';\nupdate days set mood = 'good';\n"
+  await folder.write('0002_good.sql', `-- up\n${text}-- down\n`)
+  await expect(migrateUp(database, folder.path)).rejects.toMatchObject({
+    errors: [expect.stringContaining('0002_good.sql:3: unsafe use of new value "good" of enum type mood')],
+    help: [
+      'Write `alter type … add value` into a migration file of its own, before the file that uses the value: each file is committed before the next one',
+    ],
+  })
 })
 
 test('a value that a migration by hand adds can be used in later ones', async () => {

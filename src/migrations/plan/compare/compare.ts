@@ -3,11 +3,11 @@ import { tableSql } from '../../../fields/table-name.js'
 import { ownedBy } from '../../files/render.js'
 import type { Step } from '../../files/steps.js'
 import type { Catalog } from '../../introspect/catalog/catalog.js'
-import { catalogOf, FROM, runAll } from '../../run/scratch.js'
-import { rolledBack, sqlState } from '../../run/session.js'
+import { catalogOf, FROM, runAll, runSteps } from '../../run/scratch.js'
+import { attempt, rolledBack, sqlState } from '../../run/session.js'
 import { checkConversions } from '../prove/check-conversions.js'
 import type { WantedTable } from '../sql.js'
-import { enumChanges } from '../steps/enum-steps.js'
+import { enumSteps, irreversible } from '../steps/enum-steps.js'
 import { findRenames } from '../steps/renames.js'
 import type { Swap } from '../steps/swaps.js'
 import type { GivenConversion } from '../steps/type-change.js'
@@ -71,10 +71,7 @@ async function schemaAfter(
 ): Promise<Schema> {
   if (steps.length === 0) return { tables: from, views: fromViews ?? (await readViews(session, FROM)) }
   return rolledBack(session, async () => {
-    await runAll(
-      session,
-      steps.flatMap(({ up }) => up),
-    )
+    await runSteps(session, steps)
     return readSchema(session)
   })
 }
@@ -84,25 +81,35 @@ export async function compareSettled(session: Connection, compared: Compared): P
   const { wanted, dropped, to, views, known, owns, conversions, swaps } = compared
   const renames = findRenames(wanted, compared.from, swaps)
   const settled = await schemaAfter(session, compared, renames.steps)
-  const enums = enumChanges({ wanted, from: settled.tables, to })
-  const before = [...renames.steps, ...enums.steps]
+  const original = { tables: compared.from, views: compared.fromViews ?? (await readViews(session, FROM)) }
+  const choices = await withoutDown(session, enumSteps({ wanted, from: settled.tables, to, original }))
+  const before = [...choices, ...renames.steps]
   const { tables: from, views: fromViews } =
-    enums.steps.length === 0 ? settled : await schemaAfter(session, compared, before)
+    choices.length === 0 ? settled : await schemaAfter(session, compared, before)
   const { former } = renames
   const target = reconcile({ wanted, from, to, former, owns, dropped })
   const { steps, rejections, notes } = compareSchemas({ ...target, dropped, from, former, owns, conversions })
   await checkConversions(session, conversions, { from, to: target.to, before })
-  const original = compared.fromViews ?? fromViews
-  const ofTables = [...before, ...steps]
-  const toViews = await viewsAfter(session, views, fromViews, ofTables)
+  const ofTables = [...renames.steps, ...steps]
+  const toViews = await viewsAfter(session, views, fromViews, [...choices, ...ofTables])
   const { first, last } = viewSteps(
-    { wanted: views.wanted, to: toViews, from: fromViews, original, owned: owns.recorded },
+    { wanted: views.wanted, to: toViews, from: fromViews, original: original.views, owned: owns.recorded },
     ofTables,
   )
-  const all = [...first, ...before, ...steps, ...last]
+  const all = [...choices, ...first, ...ofTables, ...last]
   const existing = { tables: from, views: fromViews.map(({ name }) => name) }
-  const allRejections = [...renames.rejections, ...enums.rejections, ...rejections, ...knownAlready(all, known)]
+  const allRejections = [...renames.rejections, ...rejections, ...knownAlready(all, known)]
   return { steps: all, rejections: allRejections, notes, to: target.to, former, existing }
+}
+
+/** Leaves out the down part of steps that cannot be reverted, because another object depends on the enum. */
+async function withoutDown(session: Connection, steps: readonly Step[]): Promise<readonly Step[]> {
+  const tried: Step[] = []
+  for (const step of steps) {
+    const error = await attempt(session, () => rolledBack(session, () => runAll(session, [...step.up, ...step.down])))
+    tried.push(error ? irreversible(step) : step)
+  }
+  return tried
 }
 
 /**
@@ -119,10 +126,11 @@ async function viewsAfter(
   if (wanted.every(({ name }) => find(from, name)?.query === find(to, name)?.query)) return to
   const replaced = from.filter(({ name }) => has(wanted, name))
   return rolledBack(session, async () => {
-    await runAll(session, [
-      ...replaced.map(({ name }) => `drop view if exists ${tableSql(name)} cascade`),
-      ...steps.flatMap(({ up }) => up),
-    ])
+    await runAll(
+      session,
+      replaced.map(({ name }) => `drop view if exists ${tableSql(name)} cascade`),
+    )
+    await runSteps(session, steps)
     await createViews(session, wanted)
     return readViews(session, FROM)
   }).catch((error: unknown) => {

@@ -11,6 +11,7 @@ import { find, has } from '../compare/pair.js'
 import { inherited } from '../view-parts.js'
 import type { CatalogView } from '../views.js'
 import { fillTables } from './samples.js'
+import { settleEnums } from '../../run/scratch.js'
 import { rolledBack, runStatements, sqlState } from '../../run/session.js'
 import { partsOf, type Step } from '../../files/steps.js'
 
@@ -95,12 +96,15 @@ async function runAll(session: Connection, migrations: readonly Migration[], par
     await runStatements(session, migration.file, migration[part] ?? [])
     // Changes of rows leave checks that would stand in the way of the next file.
     await session.query({ text: 'set constraints all immediate', values: [] })
+    if (part === 'up') await settleEnums(session, migration)
   }
 }
 
 async function goRound(session: Connection, claim: Claim, migrations: readonly Migration[]): Promise<void> {
   const { before, readSchema, isWanted } = claim
   const between: (typeof before)[] = []
+  const isRestored = (now: Schema, former: Schema | undefined) =>
+    isDeepStrictEqual(reverted(now, claim), former && reverted(former, claim))
   for (const migration of migrations) {
     between.push(await readSchema())
     await runAll(session, [migration], 'up')
@@ -116,16 +120,22 @@ async function goRound(session: Connection, claim: Claim, migrations: readonly M
   for (const migration of migrations.toReversed()) {
     await runAll(session, [migration], 'down')
     if (
-      !isDeepStrictEqual(
-        await readSchema(),
-        migration === migrations[0] ? before : between.at(migrations.indexOf(migration)),
-      )
+      !isRestored(await readSchema(), migration === migrations[0] ? before : between.at(migrations.indexOf(migration)))
     )
       throw new MigrationError(['the down part of the planned migration does not restore the former schema'])
   }
   await runAll(session, migrations, 'up')
   if (!isDeepStrictEqual(await readSchema(), up))
     throw new MigrationError(['the planned migration does not lead to the same schema a second time'])
+}
+
+/** A schema without the choices of enums that `down` cannot remove. */
+function reverted({ tables, views }: Schema, { steps }: Claim): Schema {
+  const kept = steps.flatMap(({ choices = [], down }) => (down.length === 0 ? choices : []))
+  const withoutKept = (labels: readonly string[] | null) => labels?.filter((label) => !kept.includes(label)) ?? null
+  const columnsOfTable = (columns: Catalog[number]['columns']) =>
+    columns.map((column) => ({ ...column, labels: withoutKept(column.labels) }))
+  return { tables: tables.map((table) => ({ ...table, columns: columnsOfTable(table.columns) })), views }
 }
 
 /** Whether a view has the options and parts of the former one that fit it. One that is not changed may have options that a new one could not have. */

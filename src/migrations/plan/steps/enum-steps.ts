@@ -2,6 +2,7 @@ import { literal } from '../../../fields/sql-literal.js'
 import type { Catalog, CatalogTable } from '../../introspect/catalog/catalog.js'
 import { safe, type Step } from '../../files/steps.js'
 import { find } from '../compare/pair.js'
+import type { CatalogView } from '../views.js'
 import { type EnumColumn, enumColumns, enumOf, nameOfEnum, replaceEnum } from './replace-enum.js'
 import type { WantedTable } from '../sql.js'
 import { joinLimits, readCheck } from '../../introspect/catalog/constraint-parser.js'
@@ -11,44 +12,27 @@ interface Sides {
   readonly wanted: readonly WantedTable[]
   readonly from: Catalog
   readonly to: Catalog
-}
-
-/** Choices that are added to enums. */
-interface EnumChanges {
-  readonly steps: readonly Step[]
-  /** Changes that PostgreSQL can only make in two transactions. */
-  readonly rejections: readonly string[]
+  /** The tables and views before the renames of the plan. */
+  readonly original: { readonly tables: Catalog; readonly views: readonly CatalogView[] }
 }
 
 /**
  * Adds choices to enums, which rewrites no row. All fields whose columns have the same enum must agree on the choices, and keep the old ones; otherwise
  * columns whose choices differ from those of the enum become `text`.
  */
-export function enumChanges({ wanted, from, to }: Sides): EnumChanges {
+export function enumSteps({ wanted, from, to, original }: Sides): readonly Step[] {
   const columns = enumColumns(from)
   const types = new Map(columns.map(({ column }) => [enumOf(column), column.labels ?? []]))
-  const widenings = [...types].flatMap(([type, labels]): readonly Widening[] => {
+  return [...types].flatMap(([type, labels]): readonly Step[] => {
     const used = columns.filter(({ column }) => enumOf(column) === type)
     const choices = used.flatMap((each) => wantedChoices(each, wanted, to))
     const [first = []] = choices
     const isAgreed = choices.every((each) => each.length === first.length && each.every((text) => first.includes(text)))
     const isWider = first.length > labels.length && labels.every((label) => first.includes(label))
     const added = first.filter((choice) => !labels.includes(choice))
-    return isAgreed && isWider && isName(type) ? [{ type, labels, choices: first, added, used }] : []
-  })
-  return { steps: widenings.map(addChoices), rejections: widenings.flatMap((each) => rejectedDefaults(each, to)) }
-}
-
-function rejectedDefaults({ added, used }: Widening, to: Catalog): readonly string[] {
-  return used.flatMap(({ table, column }) => {
-    const value = find(find(to, table.name)?.columns ?? [], column.name)?.default
-    const choice = added.find((each) => value === `${literal(each)}::text`)
-    return choice === undefined
-      ? []
-      : [
-          `the default of ${table.name}.${column.name} is the new choice ${JSON.stringify(choice)}, which PostgreSQL accepts in an enum only after the migration that ` +
-            'adds it: plan the choice first, and the default in a second plan',
-        ]
+    if (!(isAgreed && isWider && isName(type))) return []
+    const before = enumColumns(original.tables).filter(({ column }) => enumOf(column) === type)
+    return [addChoices({ type, labels, choices: first, added }, { used: before, views: original.views })]
   })
 }
 
@@ -75,18 +59,30 @@ interface Widening {
   readonly choices: readonly string[]
   /** The choices that the enum does not have yet. */
   readonly added: readonly string[]
-  readonly used: readonly EnumColumn[]
 }
 
-function addChoices({ type, labels, choices, added, used }: Widening): Step {
+/** @param uses the columns and views before the plan, because `down` reverts this step last */
+function addChoices({ type, labels, choices, added }: Widening, uses: Parameters<typeof replaceEnum>[2]): Step {
   return {
     change: 'change',
     subject: nameOfEnum(type),
     detail: `enum, new choices: ${added.join(', ')}`,
     ...safe,
+    choices: added,
     up: added.map((choice) => `alter type ${type} add value ${literal(choice)} ${placeOf(choice, choices, labels)}`),
     // PostgreSQL cannot remove a value of an enum, so the old enum is replaced.
-    down: replaceEnum(type, labels, used),
+    down: replaceEnum(type, labels, uses),
+  }
+}
+
+/** The step without a down part. A second `up` accepts the choices that the first one has added. */
+export function irreversible(step: Step): Step {
+  const { subject, choices = [] } = step
+  return {
+    ...step,
+    loss: `the enum ${subject} without ${choices.map((each) => JSON.stringify(each)).join(', ')}, because other objects depend on it`,
+    up: step.up.map((text) => text.replace(' add value ', ' add value if not exists ')),
+    down: [],
   }
 }
 

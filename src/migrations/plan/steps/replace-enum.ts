@@ -1,7 +1,10 @@
 import { identifier, literal } from '../../../fields/sql-literal.js'
 import type { Catalog, CatalogColumn, CatalogTable } from '../../introspect/catalog/catalog.js'
 import { alter } from '../../files/steps.js'
+import { inDependencyOrder } from '../../../foundation/dependency-order.js'
 import { find, usesOf } from '../compare/pair.js'
+import { type CatalogView, createView, dropView } from '../views.js'
+import { withReaders } from './view-steps.js'
 
 /** A column of an enum. */
 export interface EnumColumn {
@@ -30,19 +33,35 @@ export function nameOfEnum(type: string): string {
  * SQL that recreates an enum with other values. It fails if rows have other values.
  * @param type as PostgreSQL spells it, without a schema
  * @param used all columns of the enum
+ * @param views all views: those that read the tables of the columns are dropped and created again
  */
-export function replaceEnum(type: string, labels: readonly string[], used: readonly EnumColumn[]): readonly string[] {
+export function replaceEnum(
+  type: string,
+  labels: readonly string[],
+  { used, views }: { readonly used: readonly EnumColumn[]; readonly views: readonly CatalogView[] },
+): readonly string[] {
   const name = nameOfEnum(type)
   const other = identifier(`${name.slice(0, 54)}_replaced`)
   const parts = used.flatMap((each) => partsThatName(type, each))
+  const readers = viewsInTheWay(type, used, views)
   return [
+    ...readers.toReversed().map(dropView),
     ...parts.map(({ drop }) => drop),
     `create type ${other} as enum (${labels.map(literal).join(', ')})`,
     ...used.flatMap((each) => retype(each, other)),
     `drop type ${type}`,
     `alter type ${other} rename to ${identifier(name)}`,
     ...parts.map(({ add }) => add),
+    ...readers.flatMap((view) => [createView(view), ...view.parts.map(({ sql }) => sql)]),
   ]
+}
+
+/** The views that PostgreSQL does not permit during the change, each after the views that it reads. */
+function viewsInTheWay(type: string, used: readonly EnumColumn[], views: readonly CatalogView[]) {
+  const isReader = ({ reads, query }: CatalogView) =>
+    used.some(({ table }) => reads.includes(table.name)) || query.includes(`::${type}`)
+  const readers = withReaders(views.filter(isReader), views)
+  return inDependencyOrder(readers, ({ reads }) => readers.filter(({ name }) => reads.includes(name)))
 }
 
 /** The values and the default of a column; the default keeps its text. */
