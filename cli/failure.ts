@@ -1,3 +1,5 @@
+import type { Problem } from '../src/internal.js'
+
 /** 0: done. 1: the command ran and the answer is no. 2: the command could not run. 3: a confirmation is missing. */
 export type ExitCode = 0 | 1 | 2 | 3
 
@@ -24,4 +26,13 @@ export class Finished extends Error {
     super(`finished with exit code ${code}`)
     this.code = code
   }
+}
+
+/** SQLSTATEs of a table, a column or a privilege that is missing. */
+const NAMES_OBJECT = /^(?:42|3F)/
+
+/** Describes a failed statement to the operator, with the server's words about the object that it lacks. A client only sees the message. */
+export function describeProblem({ message, cause }: Problem): string {
+  const { code, message: reason = '' } = (cause ?? {}) as { readonly code?: unknown; readonly message?: string }
+  return NAMES_OBJECT.test(String(code)) ? `${message}: ${reason}` : message
 }

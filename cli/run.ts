@@ -2,7 +2,7 @@ import { getSystemErrorMap } from 'node:util'
 import { CommanderError } from 'commander'
 import { DatabaseRejected, MigrationError, Problem } from '../src/internal.js'
 import { type CliContext, createContext, type Lifecycle, shownPath, type Surroundings } from './context.js'
-import { type ExitCode, Failure, Finished } from './failure.js'
+import { describeProblem, type ExitCode, Failure, Finished } from './failure.js'
 import { createProgram } from './program.js'
 
 /** Runs one command line. `finish` of the lifecycle is called with its exit code in every case. */
@@ -43,7 +43,7 @@ const EXPECTED: readonly ((error: unknown, context: CliContext) => Explained | u
   (error) => (error instanceof MigrationError ? { messages: error.errors, help: error.help, code: 2 } : undefined),
   (error) =>
     error instanceof Problem && DATABASE_FAILURES.has(error.type)
-      ? { messages: [error.message], help: ['see the state of the database: snippetctl doctor'], code: 2 }
+      ? { messages: [describeProblem(error)], help: ['see the state of the database: snippetctl doctor'], code: 2 }
       : undefined,
   (error, context) => (isFileError(error) ? explainFileError(context, error) : undefined),
 ]

@@ -4,13 +4,15 @@ import {
   DatabaseInUse,
   DatabaseRejected,
   differencesFromLater,
+  MigrationError,
   migrationStatus,
+  Problem,
   schemaDifferences,
 } from '../../src/internal.js'
 import { type CliContext, projectFolders } from '../context.js'
 import { hasDatabase, openReachable } from '../database/database.js'
 import { unknownEncoding } from '../database/encoding.js'
-import { Failure } from '../failure.js'
+import { describeProblem, Failure } from '../failure.js'
 import type { Finding } from './finding.js'
 import { count } from '../output.js'
 
@@ -42,6 +44,9 @@ function toFinding(error: unknown): Known {
     return { state: 'ok', message: `${error.message}; its schema and clock were not checked`, help: [] }
   if (error instanceof Failure || error instanceof DatabaseRejected)
     return { state: 'fail', message: error.message, help: error.help }
+  if (error instanceof MigrationError) return { state: 'fail', message: error.errors.join('; '), help: error.help }
+  if (error instanceof Problem)
+    return { state: 'fail', message: describeProblem(error), help: ['snippetctl migrate status'] }
   return {
     state: 'fail',
     message: error instanceof Error ? error.message : String(error),

@@ -1,4 +1,5 @@
 import type { Connection } from '../../db/database.js'
+import { identifier } from '../../fields/sql-literal.js'
 import { MigrationError } from './error.js'
 import { type Migration, numberOf, type Replaced } from './files.js'
 
@@ -41,9 +42,14 @@ const ENTRIES = `
   select name, checksum, to_char(migration_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
   from ${JOURNAL} order by id`
 
+const ACCESS = `
+  select j::text, has_table_privilege(j, 'select')::text, current_user::text
+  from to_regclass('${JOURNAL}') as j where j is not null`
+
 /** Creates the journal if it does not exist. */
 export async function createJournal(connection: Connection): Promise<void> {
-  if (!(await hasJournal(connection))) await connection.query({ text: CREATE, values: [] })
+  const { rows } = await connection.query({ text: ACCESS, values: [] })
+  if (rows.length === 0) await connection.query({ text: CREATE, values: [] })
 }
 
 /** Returns all migrations of a folder and the journal, by name. Changes nothing, and works without a journal. */
@@ -90,9 +96,12 @@ function replacingStatus({ name, file, replaces }: Migration, entries: ReadonlyM
   return { name, state: 'partial', appliedAt: undefined, file, lacks }
 }
 
-/** Returns the lines of the journal by name; none without a journal. */
+/**
+ * Returns the lines of the journal by name; none without a journal.
+ * @throws MigrationError if the role may not read it
+ */
 export async function readEntries(connection: Connection): Promise<ReadonlyMap<string, Entry>> {
-  if (!(await hasJournal(connection))) return new Map()
+  if (!(await hasReadableJournal(connection))) return new Map()
   const { rows } = await connection.query({ text: ENTRIES, values: [] })
   return new Map(
     rows.map(([name, checksum, at]) => [
@@ -107,9 +116,16 @@ export async function recordedChecksum(connection: Connection, name: string): Pr
   return (await readEntries(connection)).get(name)?.checksum ?? undefined
 }
 
-async function hasJournal(connection: Connection): Promise<boolean> {
-  const { rows } = await connection.query({ text: `select to_regclass('${JOURNAL}')::text`, values: [] })
-  return rows[0]?.[0] != null
+/** @throws MigrationError if the role may not read the journal */
+async function hasReadableJournal(connection: Connection): Promise<boolean> {
+  const { rows } = await connection.query({ text: ACCESS, values: [] })
+  const [table, readable, role] = rows[0] ?? []
+  if (table == null) return false
+  if (readable === 'true') return true
+  throw new MigrationError(
+    [`the role ${role} may not read the table ${table}, the journal of applied migrations`],
+    [`as the owner of the table: grant select on ${table} to ${identifier(role ?? '')}`],
+  )
 }
 
 /**

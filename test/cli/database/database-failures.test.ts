@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { openDatabase } from '../../../src/db/open.js'
+import { runInHost } from '../../support/cli.js'
 import { testDatabaseKind } from '../../support/database.js'
+import { CREATE_ROLE, DROP_ROLE, ROLE } from '../../support/roles.js'
 import { openShelves, type Shelves } from '../../support/shelves.js'
 
 const YAML = `version: 1
@@ -33,5 +35,41 @@ onServer('a failure of the database is not reported as a bug', async () => {
     })
   } finally {
     await other.close()
+  }
+})
+
+onServer('a missing privilege on the journal is named, with the role and the grant', async () => {
+  const { database } = shelves
+  const url = new URL(String(database?.url))
+  await database?.query({ text: `${CREATE_ROLE} grant select on notes to ${ROLE}`, values: [] })
+  try {
+    url.username = url.password = ROLE
+    const env = { DATABASE_URL: url.href, PORT: '0' }
+    const reason = `the role ${ROLE} may not read the table snippetctl_migrations, the journal of applied migrations`
+    const help = `as the owner of the table: grant select on snippetctl_migrations to "${ROLE}"`
+    for (const command of [['serve'], ['migrate', 'status'], ['check', '--database'], ['dump', 'note']])
+      expect({ command, ...(await runInHost(command, { cwd: shelves.project.folder, env })) }).toMatchObject({
+        command,
+        code: 2,
+        stderr: expect.stringContaining(`error: ${reason}\n  = help: ${help}\n`),
+      })
+    const doctor = await runInHost(['doctor', '--json'], { cwd: shelves.project.folder, env })
+    expect((JSON.parse(doctor.stdout) as { checks: unknown[] }).checks).toContainEqual({
+      check: 'schema',
+      state: 'fail',
+      message: reason,
+      help: [help],
+    })
+
+    await database?.query({
+      text: `grant select on snippetctl_migrations to ${ROLE}; revoke all on notes from ${ROLE}`,
+      values: [],
+    })
+    expect((await runInHost(['dump', 'note'], { cwd: shelves.project.folder, env })).stderr).toBe(
+      'error: The database does not match the configuration: permission denied for table notes\n' +
+        '  = help: see the state of the database: snippetctl doctor\n',
+    )
+  } finally {
+    await database?.query({ text: DROP_ROLE, values: [] })
   }
 })
