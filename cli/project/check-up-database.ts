@@ -15,6 +15,7 @@ import { unknownEncoding } from '../database/encoding.js'
 import { describeProblem, Failure } from '../failure.js'
 import type { Finding } from './finding.js'
 import { count } from '../output.js'
+import { differenceHelp } from '../serve/schema.js'
 
 type Known = Omit<Finding, 'check'>
 
@@ -87,7 +88,7 @@ async function findSchema(spec: AppSpec, database: Database): Promise<Known> {
   const differences = await compare(spec, database)
   if (differences.length === 0)
     return { state: 'ok', message: `${count(states.length, 'migration')} applied`, help: [] }
-  return { state: 'fail', message: differences.join('; '), help: ['snippetctl migrate plan --write NAME'] }
+  return { state: 'fail', message: differences.join('; '), help: differenceHelp(spec) }
 }
 
 /** With a larger difference, logs of the two machines cannot be compared. */

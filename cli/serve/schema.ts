@@ -171,12 +171,18 @@ function laterFailure(newer: readonly string[], misfits: readonly string[]): Fai
 /** A database of other tables lacks all of them; a longer list would not be read. */
 const MAX_DIFFERENCES = 10
 
-function differenceFailure({ models }: AppSpec, differences: readonly string[]): Failure {
+function differenceFailure(spec: AppSpec, differences: readonly string[]): Failure {
   const shown = firstOf(differences, MAX_DIFFERENCES)
-  return new Failure(2, `the database does not have the schema of the configuration: ${shown.join('; ')}`, [
+  const message = `the database does not have the schema of the configuration: ${shown.join('; ')}`
+  return new Failure(2, message, differenceHelp(spec))
+}
+
+/** How to make a database and a configuration agree. */
+export function differenceHelp({ models }: AppSpec): readonly string[] {
+  return [
     ...(models.some(({ managed }) => managed) ? MIGRATION_HELP : []),
     ...(models.some(({ managed }) => !managed) ? OTHERS_HELP : []),
-  ])
+  ]
 }
 
 const MIGRATION_HELP = [

@@ -142,7 +142,7 @@ export function modelSchema(): JsonSchema {
     {
       table: doc(
         { type: 'string', ...TABLE_NAME },
-        'The name of the table or view, by default that of the model; with its schema if migrations do not make it: `sales.Customers`. ' +
+        'The name of the table or view, by default that of the model; with its schema if that is not the current one, and migrations do not make the table: `sales.Customers`. ' +
           'A part that contains a dot is written between double quotes.',
         'table: books',
       ),

@@ -1,12 +1,23 @@
 import type { CatalogColumn } from '../introspect/catalog/catalog.js'
-import type { WantedColumn } from '../plan/sql.js'
+import type { WantedColumn, WantedTable } from '../plan/sql.js'
 import { countsOf } from '../../fields/columns.js'
+import { formatTableName, readTableName } from '../../fields/table-name.js'
 import { textColumn } from '../../fields/text-rules.js'
 
 /** The server's spelling of the types in resources.yaml, and its own order of texts if that is by code point. */
 export interface Server {
   readonly types: Readonly<Record<string, string | null>>
   readonly collation: string | null
+  /** The current schema, which names of tables leave out. */
+  readonly schema: string | null
+}
+
+/** Describes a table that the catalogue does not have under its name. */
+export function describeMissing({ name, kind }: Pick<WantedTable, 'name' | 'kind'>, { schema }: Server): string {
+  const { schema: given, name: bare } = readTableName(name) ?? {}
+  if (given === undefined || given !== schema) return `${kind} ${name} is missing`
+  const short = formatTableName({ schema: undefined, name: bare ?? '' })
+  return `${kind} ${name} is named with the current schema, which the configuration leaves out: write \`table: ${short}\``
 }
 
 /** The type of a column as the server spells it; the digits of a time stand before its zone: `timestamp(3) without time zone`. */

@@ -10,7 +10,7 @@ import {
 } from '../introspect/catalog/catalog.js'
 import { partsOf } from '../introspect/catalog/in-parts.js'
 import { canEquateTexts, isCollationName } from '../../fields/text-rules.js'
-import { type Server, typeIn, isWider, kindOf, sameType, readType } from './live-types.js'
+import { describeMissing, type Server, typeIn, isWider, kindOf, sameType, readType } from './live-types.js'
 import { usedTables, type WantedColumn, type WantedConstraint, type WantedTable, wantedTables } from '../plan/sql.js'
 
 /** A column whose type was changed, even temporarily, has another version of its row in the catalogue. */
@@ -27,7 +27,8 @@ const LIVE = `
     (${COLUMNS}),
     (select jsonb_object_agg(w, to_regtype(w)::text)::text from jsonb_array_elements_text($2) w),
     (select 'C' from pg_database d
-      where datname = current_database() and datcollate in ('C', 'POSIX') and coalesce(to_jsonb(d) ->> 'datlocprovider', 'c') = 'c')`
+      where datname = current_database() and datcollate in ('C', 'POSIX') and coalesce(to_jsonb(d) ->> 'datlocprovider', 'c') = 'c'),
+    coalesce($1, current_schema())`
 
 /** The part of a column that differs. */
 type Aspect = 'type' | 'nullable' | 'default'
@@ -175,6 +176,7 @@ async function readLive(wanted: readonly WantedTable[], database: Connection, sc
     server: {
       types: Object.assign({}, ...parts.map(({ server }) => server.types)) as Server['types'],
       collation: parts[0]?.server.collation ?? null,
+      schema: parts[0]?.server.schema ?? null,
     },
     columns: parts.map(({ columns }) => columns).join(),
   }
@@ -185,9 +187,9 @@ async function readPart(wanted: readonly WantedTable[], database: Connection, sc
   const names = wanted.map(({ name }) => name)
   const values = [schema, JSON.stringify([...types]), JSON.stringify(names)]
   const { rows } = await database.query({ text: LIVE, values })
-  const [[catalog, columns, named, collation] = []] = rows
+  const [[catalog, columns, named, collation, current] = []] = rows
   const live = JSON.parse(catalog ?? '[]') as Catalog
-  const server: Server = { types: JSON.parse(named ?? '{}'), collation: collation ?? null }
+  const server: Server = { types: JSON.parse(named ?? '{}'), collation: collation ?? null, schema: current ?? null }
   return { live, server, columns: columns ?? '' }
 }
 
@@ -200,7 +202,7 @@ function tableDifferences(
 ): readonly Difference[] {
   const table = wanted.name
   const difference = (text: string, breaks = false, wider = false): Difference => ({ table, text, breaks, wider })
-  if (!live) return [difference(`${wanted.kind} ${table} is missing`, true)]
+  if (!live) return [difference(describeMissing(wanted, server), true)]
   return [
     ...wanted.columns.flatMap((column) => {
       const there = live.columns.find(({ name }) => name === column.name)

@@ -277,6 +277,14 @@ test('reports what is missing afterwards', async () => {
   ])
 })
 
+test('tells to leave out the current schema from the name of a table', async () => {
+  const { rows } = await database.query({ text: 'select current_schema()', values: [] })
+  const spec = specOf(found.text.replace('  stones:\n', `  stones:\n    table: ${rows[0]?.[0]}.stones\n`))
+  expect(await schemaDifferences(spec, database)).toContainEqual(
+    `table or view ${rows[0]?.[0]}.stones is named with the current schema, which the configuration leaves out: write \`table: stones\`; migrations do not change it (\`managed: false\`)`,
+  )
+})
+
 /** Introspects a database of its own, which `work` can ask meanwhile. */
 async function onOther(
   sql: string,
