@@ -5,18 +5,13 @@ import { inDependencyOrder } from '../foundation/dependency-order.js'
 import { analyzeTables } from '../db/records/analyze.js'
 import { lacksPrivilege } from '../db/driver/errors.js'
 import { deferForeignKeys } from '../db/records/deferral.js'
-import {
-  advanceCounters,
-  compileUpsert,
-  type ExistingTable,
-  readExistingTable,
-  type Upserted,
-} from '../db/statements/upsert.js'
-import { Problem, type ProblemType } from '../foundation/problem.js'
-import { type Batch, batchesOf } from './batches.js'
+import { advanceCounters } from '../db/statements/key-counters.js'
+import { compileUpsert, readExistingTable } from '../db/statements/upsert.js'
+import { batchesOf } from './batches.js'
+import { errorsOfBatch, errorsOfRows, isAboutData, type SeededBatch } from './batch-errors.js'
 import { readData } from './file.js'
 import { readKey } from './key.js'
-import { type DataError, errorsAt, UnreadableData } from './record.js'
+import { type DataError, UnreadableData } from './record.js'
 import type { Section } from './tree.js'
 
 /** What happened to the records of one resource. */
@@ -163,8 +158,8 @@ function createRun(seeding: Seeding, { careful, deferred }: Way) {
       const place = state.batches++
       const work = { connection, model, models: seeding.spec.models, key, table, batch }
       if (careful !== undefined && place >= careful) {
-        if (state.errorCount < MAX_ERRORS) reject(await errorsOfEach(work))
-        if (place === careful && state.errorCount === 0) reject([conflictError(batch)])
+        const known = place === careful && state.errorCount === 0
+        if (state.errorCount < MAX_ERRORS) reject(await errorsOfBatch(work, known))
         continue
       }
       // After an error, only further errors are collected.
@@ -174,7 +169,7 @@ function createRun(seeding: Seeding, { careful, deferred }: Way) {
       tell()
     }
     resources.set(resource, counts)
-    if (!seeding.dryRun && state.errorCount === 0) await advanceCounters(connection, model)
+    if (!seeding.dryRun && state.errorCount === 0 && counts.created > 0) await advanceCounters(connection, model)
   }
 
   return { begin, result }
@@ -183,15 +178,6 @@ function createRun(seeding: Seeding, { careful, deferred }: Way) {
 interface Planned extends Omit<Section, 'key'> {
   readonly model: ModelSpec
   readonly key: readonly FieldSpec[]
-}
-
-interface SeededBatch {
-  readonly connection: Connection
-  readonly model: ModelSpec
-  readonly models: readonly ModelSpec[]
-  readonly key: readonly FieldSpec[]
-  readonly table: ExistingTable
-  readonly batch: Batch
 }
 
 async function write(
@@ -209,52 +195,6 @@ async function write(
     if (!isAboutData(error)) throw error
     throw new RejectedBatch({ place, refersLater: model.relations.length > 0 }, error)
   }
-}
-
-/** Finds the errors of the database for each record of a rejected batch. */
-async function errorsOfEach({
-  connection,
-  model,
-  models,
-  key,
-  table,
-  batch,
-}: SeededBatch): Promise<readonly DataError[]> {
-  const upsert = compileUpsert({ model, models, fields: batch.fields, key, ...table })
-  const found: DataError[] = []
-  for (const [index, row] of batch.rows.entries()) {
-    const line = batch.lines[index] ?? 0
-    await connection.query({ text: 'savepoint record', values: [] })
-    try {
-      found.push(...errorsOfRows(await upsert(connection, [row]), [line]))
-      await connection.query({ text: 'release savepoint record', values: [] })
-    } catch (error) {
-      if (!isAboutData(error)) throw error
-      const { errors, message } = error
-      found.push(...(errors.length > 0 ? errorsAt(line, errors) : [{ line, message }]))
-      await connection.query({ text: 'rollback to savepoint record', values: [] })
-    }
-  }
-  return found
-}
-
-/** Problems that a policy (`forbidden`), a constraint or a trigger of the database reports about a record. */
-const ABOUT_DATA: ReadonlySet<ProblemType> = new Set(['forbidden', 'conflict', 'validation'])
-
-function isAboutData(error: unknown): error is Problem {
-  return error instanceof Problem && ABOUT_DATA.has(error.type)
-}
-
-function conflictError({ lines }: Batch): DataError {
-  return { line: lines[0] ?? 0, message: 'the records from here on conflict with each other' }
-}
-
-const REPEATED = 'this record appears in the file twice; each record may appear only once'
-const SKIPPED = 'the database did not store this record: a trigger or a rule has skipped it, or a policy hides it'
-
-function errorsOfRows({ repeated, skipped }: Upserted, lines: readonly number[]): readonly DataError[] {
-  const errorAt = (message: string) => (index: number) => ({ line: lines[index] ?? 0, message })
-  return repeated === undefined ? skipped.map(errorAt(SKIPPED)) : [errorAt(REPEATED)(repeated)]
 }
 
 function add(one: SeedCounts, other: SeedCounts): SeedCounts {

@@ -7,7 +7,7 @@ import { analyzeTables } from './analyze.js'
 import { deferForeignKeys } from './deferral.js'
 import { type Reading, readTable } from '../statements/table-reader.js'
 import { digestRows, type RowDigests, SPELLING } from './row-digests.js'
-import { advanceCounters } from '../statements/upsert.js'
+import { advanceCounters } from '../statements/key-counters.js'
 import { isBroken, isTransient } from '../driver/errors.js'
 import { codeOf, driverError } from '../driver/meanings.js'
 

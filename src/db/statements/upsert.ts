@@ -1,10 +1,12 @@
-import { tableAlias, tableSql } from '../../fields/table-name.js'
+import { tableSql } from '../../fields/table-name.js'
 import type { FieldSpec, ModelSpec } from '../../config/spec.js'
 import { writeCell } from '../../fields/cell.js'
 import { identifier } from '../../fields/sql-literal.js'
 import type { Row } from '../../resource/plan.js'
-import type { Connection, Statement } from '../database.js'
+import { Problem } from '../../foundation/problem.js'
+import type { Connection } from '../database.js'
 import { toProblem } from '../driver/errors.js'
+import { codeOf, routineOf } from '../driver/meanings.js'
 import { replacing } from './columns.js'
 import { constraintErrorsOf } from '../records/guards.js'
 import { watchSkippedRows } from '../records/skipped-rows.js'
@@ -15,7 +17,7 @@ export interface Upserted {
   readonly updated: number
   /** The index of the first row whose record this transaction has already written, or an earlier row has; if set, nothing was done. */
   readonly repeated: number | undefined
-  /** The indexes of rows that a trigger or a rule has skipped: no record has their key afterwards. */
+  /** The indexes of rows that a trigger or a rule has skipped. */
   readonly skipped: readonly number[]
 }
 
@@ -31,7 +33,7 @@ export interface ExistingTable {
    * tables that inherit from it, whose name is not that of the proposed row.
    */
   readonly takesConflicts: boolean
-  /** Whether a trigger or a rule may skip a new row. */
+  /** Whether a trigger or a rule may skip a new or changed row. */
   readonly maySkip: boolean
 }
 
@@ -55,23 +57,53 @@ const OWN = `(txid_current() % 4294967296)::text`
  */
 export function compileUpsert(shape: Shape): (connection: Connection, rows: readonly Row[]) => Promise<Upserted> {
   const constraintErrors = constraintErrorsOf(shape.model, shape.models)
-  const [text, missing] = [upsertText(shape), missingText(shape)]
-  return async (connection, rows) => {
+  const [text, unwritten] = [upsertText(shape), unwrittenText(shape)]
+  const valuesOf = (rows: readonly Row[]) => {
     const cells = rows.map((row) => shape.fields.map((field) => writeCell(field, row[field.name])))
-    const values = [JSON.stringify(cells)]
+    return [JSON.stringify(cells)]
+  }
+  const skippedOf = async (connection: Connection, rows: readonly Row[]): Promise<readonly number[]> => {
+    const found = await connection.query({ text: unwritten, values: valuesOf(rows) })
+    const skipped: number[] = []
+    for (const [n, exists] of found.rows) {
+      const index = Number(n) - 1
+      const values = valuesOf(rows.slice(index, index + 1))
+      if (exists === 'true' || !(await isStored(connection, shape, values))) skipped.push(index)
+    }
+    return skipped
+  }
+  return async (connection, rows) => {
     try {
-      const answer = await connection.query({ text, values })
+      const answer = await connection.query({ text, values: valuesOf(rows) })
       const [repeated, ...counts] = answer.rows[0] ?? []
       const [created = 0, updated = 0] = counts.map(Number)
       if (repeated != null) return { created, updated, repeated: Number(repeated) - 1, skipped: [] }
-      // Where nothing may skip a row, a trigger has changed the key of one that is missing.
-      const looks = shape.maySkip && created + updated < rows.length
-      const skipped = looks ? (await connection.query({ text: missing, values })).rows : []
-      return { created, updated, repeated: undefined, skipped: skipped.map(([n]) => Number(n) - 1) }
+      const skipped = shape.maySkip && created + updated < rows.length ? await skippedOf(connection, rows) : []
+      return { created, updated, repeated: undefined, skipped }
     } catch (error) {
+      if (isWrittenTwice(error)) throw new Problem('conflict', 'Two records have the same key', { cause: error })
       throw toProblem(error, constraintErrors)
     }
   }
+}
+
+/** Whether a record is stored under another key, which a trigger has given it. Then an insert that was not skipped conflicts with it. */
+async function isStored(connection: Connection, shape: Shape, values: readonly string[]): Promise<boolean> {
+  await connection.query({ text: 'savepoint stored', values: [] })
+  try {
+    const { rows } = await connection.query({ text: probeText(shape), values })
+    return rows.length > 0
+  } catch (error) {
+    if (codeOf(error) !== '23505') throw error
+    return true
+  } finally {
+    await connection.query({ text: 'rollback to savepoint stored', values: [] })
+  }
+}
+
+/** Whether two rows of one statement have become the same record, or a trigger of one row has changed the record of another. */
+function isWrittenTwice(error: unknown): boolean {
+  return codeOf(error) === '27000' || (codeOf(error) === '21000' && routineOf(error) === 'ExecOnConflictUpdate')
 }
 
 /** Nothing is written if a record is repeated. */
@@ -92,10 +124,29 @@ function sameKey({ model, fields, key }: Shape): string {
   return key.map((field) => `${columnOf(field)} = "@given".c${fields.indexOf(field)}`).join(' and ')
 }
 
-/** Finds the rows whose records do not exist. It is a statement of its own, because an upsert does not see what it has written. */
-function missingText(shape: Shape): string {
+/**
+ * Finds the rows whose records do not exist, or still differ although this transaction has not written them. It is a statement of its own, because an
+ * upsert does not see what it has written.
+ */
+function unwrittenText(shape: Shape): string {
+  const { model, fields } = shape
+  const table = tableSql(model.table)
+  const changes = changesOf(shape, (field) => `"@given".c${fields.indexOf(field)}`)
+  const kept = changes ? `${table}.xmin::text <> ${OWN} and ${changes.where}` : 'false'
   return `${givenRows(shape)}
-    select n::text from "@given" where not exists (select from ${tableSql(shape.model.table)} where ${sameKey(shape)}) order by n`
+    select n::text, (${table}.tableoid is not null)::text from "@given" left join ${table} on ${sameKey(shape)}
+    where ${table}.tableoid is null or ${kept} order by n`
+}
+
+/** Returns a row for a record that exists, or can be inserted. */
+function probeText(shape: Shape): string {
+  const { model, key, takesConflicts } = shape
+  const [first] = key.map(({ column }) => identifier(column))
+  const columns = key.map(({ column }) => identifier(column)).join(', ')
+  const conflict = takesConflicts
+    ? `on conflict (${columns}) do update set ${first} = ${tableSql(model.table)}.${first}`
+    : ''
+  return `${givenRows(shape)}, "@repeated" as (select null as n) ${insertOf(shape)} ${conflict} returning 'true'`
 }
 
 function upsertText(shape: Shape): string {
@@ -191,28 +242,12 @@ export async function readExistingTable(
   const kind = await connection.query({ text: IS_VIEW, values: [table] })
   const names = JSON.stringify(key.map(({ column }) => column))
   const conflicts = await connection.query({ text: TAKES_CONFLICTS, values: [table, names] })
+  const skips = watchSkippedRows(connection)
   return {
     isView: kind.rows[0]?.[0] === 'true',
     types: new Map(columns.rows.map(([name, type]) => [name ?? '', type ?? ''])),
     generated: new Set(columns.rows.flatMap(([name, , generated]) => (generated === 'true' ? [name ?? ''] : []))),
     takesConflicts: conflicts.rows[0]?.[0] === 'true',
-    maySkip: await watchSkippedRows(connection).maySkip(model, 'insert'),
+    maySkip: (await skips.maySkip(model, 'insert')) || (await skips.maySkip(model, 'update')),
   }
-}
-
-/** Moves a column's counter past every existing number, so that the next record gets a free one. Does nothing for columns without a counter. */
-function advanceCounter(table: string, field: FieldSpec): Statement {
-  const column = identifier(field.column)
-  const name = tableSql(table)
-  const text = `select setval(s::regclass, n) from (
-      select s, case when s is not null then m::bigint end as n from (
-        select pg_get_serial_sequence($1, $2) as s, (select ${column}::text from ${name} order by ${tableAlias(table)}.${column} desc limit 1) as m
-      ) as found
-    ) as counter where n > coalesce(pg_sequence_last_value(s::regclass), 0)`
-  return { text, values: [name, field.column] }
-}
-
-/** Moves the counters of a primary key past every existing number. */
-export async function advanceCounters(connection: Connection, { table, key }: ModelSpec): Promise<void> {
-  for (const field of key) await connection.query(advanceCounter(table, field))
 }
