@@ -148,6 +148,33 @@ describeWithSessions('quick reads', () => {
     await changeRole('drop role $')
   })
 
+  const session = { ...quick, text: 'select pg_backend_pid()', values: [] }
+
+  test.each([
+    { count: 20, connections: 1, least: 20 },
+    { count: 21, connections: 2, least: 1 },
+    { count: 41, connections: 3, least: 1 },
+    { count: 120, connections: 3, least: 40 },
+  ])('open a connection for each 20 that are in progress: $count', async ({ count, connections, least }) => {
+    const reads = Array.from({ length: count }, () => database.query(session))
+    expect(database.usage().pipelinedConnections).toBe(connections)
+    const numbers = new Map<unknown, number>()
+    for (const { rows } of await Promise.all(reads)) numbers.set(rows[0]?.[0], (numbers.get(rows[0]?.[0]) ?? 0) + 1)
+    expect([numbers.size, Math.min(...numbers.values())]).toEqual([connections, least])
+  })
+
+  test('use another connection after one has lost its prepared statements', async () => {
+    const named = { ...session, name: 'session' }
+    const before = (await database.query(named)).rows
+    expect((await database.query(named)).rows).toEqual(before)
+    await database.query({ ...quick, text: 'deallocate all', values: [] })
+    await database.query(named)
+    const after = (await database.query(named)).rows
+    expect(after).not.toEqual(before)
+    expect((await database.query(session)).rows).toEqual(after)
+    expect(database.usage().pipelinedConnections).toBe(1)
+  })
+
   test('are prepared again when their table was changed', async () => {
     await admin.query({ text: 'create table things (a int); insert into things values (1)', values: [] })
     const all = { ...quick, name: 'all_things', text: 'select * from things', values: [] }
