@@ -24,13 +24,27 @@ function nearest(text: string, { bits }: FloatOptions): number | undefined {
 /** The nearest 32-bit number as PostgreSQL prints it, with the fewest digits that identify it: 0.1, not 0.10000000149011612. */
 function nearestSingle(value: number): number {
   const single = Math.fround(value)
-  if (single === 0) return single
+  if (single === 0 || !Number.isFinite(single)) return single
   // Nine digits identify every value.
   for (let digits = 1; digits < 9; digits++) {
-    const printed = Number(single.toPrecision(digits))
-    if (Math.fround(printed) === single) return printed
+    const printed = roundHalfEven(single, digits)
+    if (Math.fround(printed) === single && !isHalfway(printed, single)) return printed
   }
-  return Number(single.toPrecision(9))
+  return roundHalfEven(single, 9)
+}
+
+/** Rounds to significant digits; JavaScript rounds 2.5 to 3, PostgreSQL prints 2. */
+function roundHalfEven(value: number, digits: number): number {
+  const rounded = value.toExponential(digits - 1)
+  const longer = value.toExponential(digits)
+  const isTie = Number(longer) === value && longer.includes('5e')
+  return Number(isTie && /[13579]e/.test(rounded) ? longer.replace('5e', 'e') : rounded)
+}
+
+/** Whether a number that rounds to a 32-bit number lies exactly between it and the next one; PostgreSQL prints only nearer numbers. */
+function isHalfway(value: number, single: number): boolean {
+  const other = 2 * value - single
+  return other !== single && Math.fround(other) === other
 }
 
 function write(value: number): string {
@@ -92,6 +106,9 @@ export const float: FieldType<number, FloatOptions> = {
     { json: 0.1, text: '0.100000001', value: 0.1, options: { bits: 32, minimum: 0.1 } },
     { json: 3.4028235e38, text: '3.4028235e38', value: 3.4028235e38, options: { bits: 32 } },
     { json: 1e-45, text: '1e-45', value: 1e-45, options: { bits: 32 } },
+    // The shortest text that PostgreSQL prints: half of the distance to a neighbour is not near enough, and ties are even.
+    { json: 942047230, source: '942047232', text: '942047232', value: 942047230, options: { bits: 32 } },
+    { json: 391603.12, source: '391603.125', text: '391603.125', value: 391603.12, options: { bits: 32 } },
     { json: 16777216, source: '16777217', text: '16777217', value: 16777216, options: { bits: 32 } },
     { json: -123456789012345680000, text: '-123456789012345680000', value: -123456789012345680000 },
   ],
