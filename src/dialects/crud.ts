@@ -119,7 +119,10 @@ function readConditions(json: Json | undefined, depth: number): readonly Compari
 }
 
 function readMember(field: string, value: Json): readonly Comparison[] {
+  if (value === null) return [compare(field, '$isnull', [true])]
   if (typeof value !== 'object') return [compare(field, '$eq', [value])]
+  if (Array.isArray(value))
+    throw rejected(`s.${field}`, 'must be a value, or an object of comparisons such as `{"$in":[1,2]}`')
   return readMembers(`s.${field}`, value).flatMap(([operator, operand]) => {
     const values = Array.isArray(operand) ? (operand as readonly Json[]) : [operand]
     if (operator !== '$between') return [compare(field, operator, values)]
@@ -141,10 +144,17 @@ function compare(field: string, operator: string, operands: readonly Json[]): Co
   if (lookups === undefined)
     throw rejected(parameter, `is not a known comparison; known comparisons are ${[...OPERATORS.keys()].join(', ')}`)
   if (operator === '$isnull' || operator === '$notnull')
-    return { parameter, field, lookups, values: [String(operator === '$isnull')] }
+    return { parameter, field, lookups, values: [String(readFlag(parameter, operands) === (operator === '$isnull'))] }
   const values = operands.map(textOf)
   if (values.includes(undefined)) throw rejected(parameter, 'must be text, a number, true or false')
   return { parameter, field, lookups, values: values.flatMap((value) => value ?? []) }
+}
+
+/** `{"$isnull":true}`, or the empty value of `status||$isnull`. */
+function readFlag(parameter: string, operands: readonly Json[]): boolean {
+  const [text] = operands.length === 1 ? operands.map(String) : []
+  if (text !== '' && text !== 'true' && text !== 'false') throw rejected(parameter, 'takes true or false')
+  return text !== 'false'
 }
 
 /** `title,DESC` */

@@ -168,7 +168,7 @@ function toConditions(
   { field, related, lookup, most, readLink }: Meant,
 ): readonly Condition[] {
   const texts = [...new Set(values)]
-  const [text = '', ...others] = texts
+  const [text, ...others] = texts
   const source = operandSource({ parameter, field, readLink, maxValues: most })
   const condition = (by: Lookup, value: unknown): Condition => ({
     field,
@@ -182,7 +182,8 @@ function toConditions(
     return parseValues(texts, operandSource({ parameter, field, readLink })).map((value) => condition(lookup, value))
   const { operand } = lookup
   if (operand.list) return [condition(lookup, operand.list.parse(values, source))]
-  if (others.length > 0) throw new Problem('invalid_query', `the parameter ${quote(parameter)} must have one value`)
+  if (text === undefined || others.length > 0)
+    throw new Problem('invalid_query', `the parameter ${quote(parameter)} must have one value`)
   return [condition(lookup, operand.parse(text, source))]
 }
 
