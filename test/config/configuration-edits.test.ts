@@ -327,6 +327,18 @@ describe('a former name', () => {
       `  book:\r\n    renamed_from: tomes\r\n    fields: { id: { type: bigint, primary_key: true } }\r\n`,
     ],
     [
+      'of a field of a table whose name has capitals, a dot and a colon',
+      'Old.Books: all.Size:pages',
+      `  book:\n    table: 'Old.Books: all'\n    fields:\n${KEY}      pages: { type: integer }\n`,
+      `  book:\n    table: 'Old.Books: all'\n    fields:\n${KEY}      pages: { renamed_from: Size, type: integer }\n`,
+    ],
+    [
+      'of a table whose name has a space',
+      'Order Details:orders',
+      `  book:\n    table: orders\n    fields:\n${KEY}`,
+      `  book:\n    renamed_from: Order Details\n    table: orders\n    fields:\n${KEY}`,
+    ],
+    [
       'of a table whose model is inside braces',
       'tomes:book',
       '  book: { fields: { id: { type: bigint, primary_key: true } } }\n',
@@ -334,6 +346,8 @@ describe('a former name', () => {
     ],
   ])('%s is written, and every other character stays', (_what, rename, before, after) => {
     for (const mark of ['', '\ufeff']) expect(declareRename(mark + file(before), FILE, rename)).toBe(mark + file(after))
+    const withReturns = (text: string) => text.replaceAll(/\r?\n/g, '\r')
+    expect(declareRename(withReturns(file(before)), FILE, rename)).toBe(withReturns(file(after)))
     expect(isRight(file(after))).toBe(true)
   })
 
@@ -342,16 +356,11 @@ describe('a former name', () => {
   test.each<[rename: string, message: string, help: string]>([
     ['size', '`size` is not a valid rename', 'table.old:new for a field, old:new for a table'],
     ['books.size', '`books.size` is not a valid rename', 'table.old:new for a field, old:new for a table'],
-    [
-      'xBooks.size:pages',
-      '`xBooks.size:pages` is not a valid rename',
-      'table.old:new for a field, old:new for a table',
-    ],
-    [
-      'books.size:pages!',
-      '`books.size:pages!` is not a valid rename',
-      'table.old:new for a field, old:new for a table',
-    ],
+    ['books.:pages', '`books.:pages` is not a valid rename', 'table.old:new for a field, old:new for a table'],
+    ['books.size:', '`books.size:` is not a valid rename', 'table.old:new for a field, old:new for a table'],
+    [':books', '`:books` is not a valid rename', 'table.old:new for a field, old:new for a table'],
+    ['xBooks.size:pages', 'no model has the table `xBooks`', 'a table with a similar name exists: `books`'],
+    ['books.size:pages!', 'the model `book` has no field `pages!`', 'a field with a similar name exists: `pages`'],
     ['boks.size:pages', 'no model has the table `boks`', 'a table with a similar name exists: `books`'],
     ['books.size:page', 'the model `book` has no field `page`', 'a field with a similar name exists: `pages`'],
     ['tomes:boks', 'no model has the table `boks`', 'a table with a similar name exists: `books`'],

@@ -19,8 +19,6 @@ interface RenamePlace {
   readonly from: string
 }
 
-const RENAME = /^([a-z][a-z0-9_]*)(?:\.(.{1,63}))?:([A-Za-z][A-Za-z0-9_]*)$/
-
 /**
  * Writes a rename into the text of a configuration as `renamed_from`, and leaves every other character as it is.
  * @param rename `books.size:pages` if the field is now called `pages`, `books:volumes` for a table
@@ -35,13 +33,34 @@ export function declareRename(text: string, file: string, rename: string): strin
 }
 
 function declare(text: string, document: ConfigDocument, rename: string): string | RenameRejection {
-  const [, table, column, to] = RENAME.exec(rename) ?? []
-  if (table === undefined || to === undefined) {
+  const names = splitRename(rename, document)
+  if (names === undefined) {
     const help = ['table.old:new for a field, old:new for a table']
     return { message: `${show(rename)} is not a valid rename`, help }
   }
+  const { table, column, to } = names
   const place = column === undefined ? placeOfTable(document, table, to) : placeOfField(document, { table, column, to })
   return 'message' in place ? place : insert(text, document, place)
+}
+
+interface RenameNames {
+  readonly table: string
+  /** The former column; undefined if the table is renamed. */
+  readonly column?: string
+  readonly to: string
+}
+
+/** Names in PostgreSQL may contain dots and colons, so a table of the configuration that the text starts with decides where its name ends. */
+function splitRename(rename: string, document: ConfigDocument): RenameNames | undefined {
+  const colon = rename.lastIndexOf(':')
+  const from = rename.slice(0, Math.max(0, colon))
+  const to = rename.slice(colon + 1)
+  const known = modelTables(document)
+    .map(({ table }) => table)
+    .filter((table) => from.startsWith(`${table}.`))
+  const end = known.length > 0 ? Math.max(...known.map(({ length }) => length)) : from.indexOf('.')
+  const [table, column] = end < 0 ? [from] : [from.slice(0, end), from.slice(end + 1)]
+  return table === '' || column === '' || to === '' ? undefined : { table: table, to, ...(column && { column }) }
 }
 
 function placeOfTable(document: ConfigDocument, from: string, to: string): RenamePlace | RenameRejection {

@@ -14,8 +14,11 @@ export function editConfig<Edited>(
   const document = readConfig(new TextEncoder().encode(text), file)
   if (Array.isArray(document)) return undefined
   const start = text.startsWith('\ufeff') ? 1 : 0
-  const edited = edit(text.slice(start), document)
-  return typeof edited === 'string' ? text.slice(0, start) + edited : edited
+  // Editing functions know LF and CRLF. All offsets stay the same.
+  const hasLoneReturns = text.includes('\r') && !text.includes('\n')
+  const edited = edit(hasLoneReturns ? text.slice(start).replaceAll('\r', '\n') : text.slice(start), document)
+  if (typeof edited !== 'string') return edited
+  return text.slice(0, start) + (hasLoneReturns ? edited.replaceAll('\n', '\r') : edited)
 }
 
 /** Lists each model with its table. The configuration may be invalid. */
