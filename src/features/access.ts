@@ -40,11 +40,12 @@ interface GrantDraft {
   readonly set: readonly { readonly field: string; readonly value: ValueDraft }[]
 }
 
+const CHANGES: readonly string[] = ['update', 'partial_update']
 /** Short words for several operations. */
-const SHORT: Readonly<Record<string, readonly string[]>> = {
-  read: READS,
-  change: ['update', 'partial_update'],
-}
+const SHORT: ReadonlyMap<string, readonly string[]> = new Map([
+  ['read', READS],
+  ['change', CHANGES],
+])
 const ALL = 'all'
 
 /** `access: [{ to: member, may: read, rows: { owner: $sub } }]`: the operations of each role, on some records and fields. */
@@ -139,7 +140,7 @@ function readGrant(resource: ResourceDraft, given: Json, place: number, scope: A
   }
   const rows = rule('rows')
   const becomes = rule('becomes')
-  if (becomes && !may.some((each) => SHORT['change']?.includes(each)))
+  if (becomes && !may.some((each) => CHANGES.includes(each)))
     report.add({
       code: 'SC332',
       path: [...path, 'becomes'],
@@ -149,7 +150,7 @@ function readGrant(resource: ResourceDraft, given: Json, place: number, scope: A
   const set = membersOf(usable('set')).flatMap(([name, value]) =>
     readSet(name, value, { model, path: [...path, 'set', name] }, scope),
   )
-  if (set.length > 0 && may.every((each) => each !== 'create' && !SHORT['change']?.includes(each)))
+  if (set.length > 0 && may.every((each) => each !== 'create' && !CHANGES.includes(each)))
     report.add({
       code: 'SC332',
       path: [...path, 'set'],
@@ -218,7 +219,7 @@ function readMay(resource: ResourceDraft, given: Json, path: Path, { report }: A
   const names = Array.isArray(given) ? (given as readonly Json[]).map(nameOf) : [nameOf(given)]
   const all = names.flatMap((name, index): readonly string[] => {
     if (name === ALL) return [ALL]
-    const meant = SHORT[name] ?? [name]
+    const meant = SHORT.get(name) ?? [name]
     const some = meant.filter((each) => offered.includes(each) || !(OPERATIONS as readonly string[]).includes(each))
     if (some.length === 0) {
       const at = Array.isArray(given) ? [...path, index] : path

@@ -5,7 +5,7 @@ import { checkFieldName, type NamePlace } from '../config/parse/field-names.js'
 import { operationsOf, offers, type ResourceDraft } from '../config/parse/resource-drafts.js'
 import { doc, FIELD_NAME, listOf, mapping } from '../config/schema/parts.js'
 import { membersOf, type ResourceYaml } from '../config/schema/yaml-shape.js'
-import { show, suggest } from '../config/words.js'
+import { nameOf, show, suggest } from '../config/words.js'
 import type { Json, JsonSchema } from '../foundation/json.js'
 import { Problem } from '../foundation/problem.js'
 import type { Declared, DescribeRecord, Feature, Scope } from './feature.js'
@@ -139,7 +139,7 @@ interface Expansion {
 
 function expansionsOf(given: Json | undefined): readonly Expansion[] {
   return Array.isArray(given)
-    ? (given as readonly Json[]).map((path, place) => ({ path: String(path), place, yaml: {} }))
+    ? (given as readonly Json[]).map((path, place) => ({ path: nameOf(path), place, yaml: {} }))
     : membersOf(given).map(([path, yaml]) => ({ path, place: path, yaml: yaml as Expansion['yaml'] }))
 }
 

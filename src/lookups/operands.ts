@@ -71,7 +71,7 @@ export const TEXT: Operand<string> = {
     return text
   },
   check(given, { needs }) {
-    if (typeof given !== 'string') throw needs('a text')
+    if (typeof given !== 'string' || !isStorable(given)) throw needs('a text without U+0000 and unpaired surrogates')
     return given
   },
   write: (text) => text,

@@ -116,6 +116,26 @@ resources:
   })
 })
 
+test('names of JavaScript objects and mappings in lists are mistakes like any other', () => {
+  const text = `version: 1
+auth: { roles: { names: [r] }, development: { ann: {} } }
+models:
+  book:
+    fields:
+      id: { type: bigint, primary_key: true }
+      title: { type: text, nullable: constructor }
+      parent: { type: belongs_to, model: book, nullable: true }
+resources:
+  book:
+    model: book
+    path: /books/
+    expand: [{ parent: {} }]
+    access: [{ to: r, may: toString }]
+`
+  expect(mistakesOf(text)).toEqual(['7:38 SC203', '13:14 SC203'])
+  expect(JSON.stringify(diagnosticsOf(text))).not.toContain('native code')
+})
+
 describe('an unknown name', () => {
   test.each<[given: string, meant: readonly string[]]>([
     ['str', ['string']],

@@ -441,6 +441,20 @@ describe('a resource', () => {
     expect(mistakesOf(text.replace('/books/', '/books/, read_only: true'))).toEqual([])
   })
 
+  test('that creates records is rejected at a key that clients choose but cannot send', () => {
+    const text = (key: string) => `version: 1
+models:
+  book:
+    fields:
+      code: { type: text, primary_key: true, read_only: true${key} }
+resources:
+  book: { model: book, path: /books/ }
+`
+    expect(mistakesOf(text(''))).toEqual(['5:46 SC317'])
+    expect(mistakesOf(text('').replace('text', 'uuid'))).toEqual([])
+    expect(mistakesOf(text(', key: client').replace('text', 'uuid'))).toEqual(['5:46 SC317'])
+  })
+
   test('an opaque field has no default, and a required one no create', () => {
     const text = (field: string, operations: string) => `version: 1
 models:

@@ -42,6 +42,8 @@ describe('an index', () => {
     ['{ fields: [name], where: { status__in: open } }', '15:48 SC315'],
     ['{ fields: [name], where: { name__ne: null } }', '15:46 SC315'],
     ['{ fields: [name], where: { score__isnull: 1 } }', '15:51 SC315'],
+    ['{ fields: [name], where: { name__startswith: "a\\0b" } }', '15:54 SC315'],
+    ['{ fields: [name], where: { name__contains: "\\uD800" } }', '15:52 SC315'],
     ['{ fields: [name], where: {} }', '15:34 SC207'],
     ['{ fields: [id], ignore_case: true }', '15:25 SC319'],
     ['{ fields: [name], using: tree }', '15:34 SC204'],

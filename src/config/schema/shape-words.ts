@@ -51,14 +51,14 @@ function kinds(names: unknown): string {
     .join(' or ')
 }
 
-const BOOLEAN_WORDS: Readonly<Record<string, boolean>> = {
-  yes: true,
-  on: true,
-  y: true,
-  no: false,
-  off: false,
-  n: false,
-}
+const BOOLEAN_WORDS: ReadonlyMap<string, boolean> = new Map([
+  ['yes', true],
+  ['on', true],
+  ['y', true],
+  ['no', false],
+  ['off', false],
+  ['n', false],
+])
 
 /** Describes a key by its schema: its example if that is one line, or else its description, or its keys. */
 function exampleOf(schema: Broken['schema']): string[] {
@@ -80,7 +80,7 @@ function kindHelp({ path, value, schema, root }: Broken): string[] {
     const key = isItem(path, root) ? '' : `${String(path.at(-1))}: `
     return [`in brackets it is a list: \`${key}[${value}]\``]
   }
-  const word = BOOLEAN_WORDS[value.toLowerCase()]
+  const word = BOOLEAN_WORDS.get(value.toLowerCase())
   if (wanted === 'boolean' && word !== undefined) return [`YAML 1.2 reads ${show(value)} as text; write \`${word}\``]
   const numeric = (wanted === 'integer' || wanted === 'number') && /^-?\d+$/.test(value)
   return numeric ? [withoutQuotes(value)] : exampleOf(schema)

@@ -6,7 +6,7 @@ import { FEATURES, reservedParameters } from '../../../features/index.js'
 import { checkLinks, checkUrl } from './check-links.js'
 import { checkDialect, checkMounts } from './check-mounts.js'
 import type { AuthDraft } from '../auth-draft.js'
-import type { Drafts, FieldDraft } from '../drafts.js'
+import { type Drafts, type FieldDraft, isWholeKey, keySourceOf } from '../drafts.js'
 import type { Report } from '../report.js'
 import { draftResources, offers, type ResourceDraft } from '../resource-drafts.js'
 import { show, suggest } from '../../words.js'
@@ -131,8 +131,9 @@ function checkOperations({ path, yaml, has }: ResourceDraft, report: Report): vo
 function checkWritable(resources: readonly ResourceDraft[], report: Report): void {
   const seen = new Set<FieldDraft>()
   for (const resource of resources) {
-    if (offers(resource, 'create', report) !== true) continue
-    for (const field of resource.model?.fields.values() ?? []) {
+    const { model } = resource
+    if (!model || offers(resource, 'create', report) !== true) continue
+    for (const field of model.fields.values()) {
       if (field === undefined || seen.has(field) || report.isUncertain(field.path)) continue
       const {
         private: hidden,
@@ -151,7 +152,7 @@ function checkWritable(resources: readonly ResourceDraft[], report: Report): voi
         nullable ||
         auto !== undefined ||
         generated ||
-        primary_key ||
+        (primary_key && keySourceOf(field, isWholeKey(model, field)) !== 'client') ||
         (fallback ?? null) !== null
       )
         continue
@@ -163,9 +164,11 @@ function checkWritable(resources: readonly ResourceDraft[], report: Report): voi
         part: 'key',
         message,
         help: [
-          field.type.readOnly
-            ? 'add `nullable: true`, or leave `create` out of the operations'
-            : 'add `nullable: true` or a `default`',
+          primary_key
+            ? `leave out \`${key}\`, or leave \`create\` out of the operations`
+            : field.type.readOnly
+              ? 'add `nullable: true`, or leave `create` out of the operations'
+              : 'add `nullable: true` or a `default`',
         ],
       })
     }
