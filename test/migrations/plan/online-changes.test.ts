@@ -28,6 +28,7 @@ const books = (more: Fields, rest: Readonly<Record<string, Json>> = {}): Models 
   book: { table: 'books', ...rest, fields: { ...fields, ...more } },
 })
 const BASE = books({})
+const indexed = (index: Json): Models => books({}, { indexes: [index] })
 const reader: Fields = { author: { type: 'belongs_to', model: 'author', nullable: true } }
 
 let database: TestDatabase
@@ -73,6 +74,13 @@ describe('a change of a large table blocks its requests only for a moment, and c
       books({}, { indexes: [{ fields: ['code'], unique: true, ignore_case: true }] }),
       1,
     ],
+    ['an index instead of another', indexed({ fields: ['code'] }), indexed({ fields: ['code', 'pages'] }), 1],
+    [
+      'an index with the name of another',
+      indexed({ fields: ['title'], where: { code: 'a-b' } }),
+      indexed({ fields: ['title'], where: { code: 'a.b' } }),
+      2,
+    ],
     ['a rule', BASE, books({ pages: { type: 'integer', nullable: true, minimum: 1 } }), 1],
     ['another rule', BASE, books({ title: { type: 'string', min: 2, max: 100 } }), 2],
     ['a required field', BASE, books({ pages: { type: 'integer' } }), 1],
@@ -117,6 +125,33 @@ describe('a change of a large table blocks its requests only for a moment, and c
     await migrateUp(database, folder.path)
     expect(await schemaDifferences(specOf(to), database)).toEqual([])
   })
+})
+
+test.each([
+  { replaced: { fields: ['code'] }, by: { fields: ['code', 'pages'] }, name: 'books_code_idx' },
+  {
+    replaced: { fields: ['title'], where: { code: 'a-b' } },
+    by: { fields: ['title'], where: { code: 'a.b' } },
+    name: 'books_title_code_a_b_idx',
+  },
+])('an index is dropped only after the index that replaces it was built: $name', async ({ replaced, by, name }) => {
+  const { planned } = await prepare(indexed(replaced), indexed(by))
+  const file = planned.outsideText ?? planned.text ?? ''
+  const [up = ''] = file.split('-- down')
+  expect(up.replaceAll(/"replaced_\w+"/g, `"${name}"`).match(/(?:create|drop) index concurrently "\w+"/g)).toEqual([
+    expect.stringMatching(/^create /),
+    `drop index concurrently "${name}"`,
+  ])
+  const index = planned.text?.match(/alter index "\w+"/g) ?? []
+  expect(index).toEqual(planned.outsideText === undefined ? [] : [`alter index "${name}"`, expect.any(String)])
+})
+
+test('an index whose column is dropped goes with it, before another one is built', async () => {
+  const { code: _code, ...others } = fields
+  const to = { author, book: { table: 'books', dropped: ['code'], fields: others, indexes: [['pages']] } }
+  const { planned } = await prepare(indexed({ fields: ['code'] }), to)
+  expect(planned.text).toContain('drop index "books_code_idx"')
+  expect(planned.outsideText).not.toContain('drop index concurrently "books_code_idx"')
 })
 
 test('a constraint that is replaced under another name restricts new rows between the two files', async () => {

@@ -3,18 +3,21 @@ import { checkName } from '../../../config/parse/constraint-names.js'
 import { identifier } from '../../../fields/sql-literal.js'
 import { readRepeatable } from '../../files/concurrent.js'
 import { alter, partsOf, safe, type Step } from '../../files/steps.js'
+import { dropLater } from './late-drops.js'
 import type { Catalog } from '../../introspect/catalog/catalog.js'
 import { addConstraint } from '../sql.js'
 import type { Connection } from '../../../db/database.js'
 
-/** The parts of a step: in the transaction of the migration, and after it, while others read and write. */
+/** The parts of a step: in the transaction of the migration, and after it, while others read and write, possibly after all other steps. */
 interface Parts {
   readonly inside?: Step
   readonly outside?: Step
+  readonly last?: Step
 }
 
 /** The inputs that decide how a step is run. */
 interface Setting {
+  readonly steps: readonly Step[]
   readonly from: Catalog
   readonly isLarge: (table: string) => boolean
   /** The names of constraints and indexes that other steps drop. */
@@ -36,7 +39,7 @@ const SET_NOT_NULL = new RegExp(`alter column (${NAME}) set not null$`)
 
 /**
  * Moves steps that would block requests to large tables out of the transaction. Unique keys use an index that is built concurrently; checks and
- * foreign keys are added `not valid` and then validated; `not null` uses a validated check. All other steps stay in the transaction.
+ * foreign keys are added `not valid` and then validated; `not null` uses a validated check. An index that is replaced is dropped last. All other steps stay in the transaction.
  */
 export function onlineSteps(
   steps: readonly Step[],
@@ -51,9 +54,13 @@ export function onlineSteps(
         ({ subject, detail }) => `${partsOf(subject)[0]} ${/^(?:check|foreign key)/i.exec(detail)?.[0].toLowerCase()}`,
       ),
   )
-  const setting = { from, isLarge, dropped, weakened, unready: new Set<string>() }
+  const setting = { steps, from, isLarge, dropped, weakened, unready: new Set<string>() }
   const parts = steps.map((step) => partsOfStep(step, setting))
-  return [...parts.flatMap(({ inside }) => inside ?? []), ...parts.flatMap(({ outside }) => outside ?? [])]
+  return [
+    ...parts.flatMap(({ inside }) => inside ?? []),
+    ...parts.flatMap(({ outside }) => outside ?? []),
+    ...parts.flatMap(({ last }) => last ?? []),
+  ]
 }
 
 /** The tables of steps that would block requests. */
@@ -68,6 +75,8 @@ function partsOfStep(step: Step, setting: Setting): Parts {
   const target = REFERS.exec(definition)?.[1]
   const waitsForKey = target !== undefined && setting.unready.has(target)
   if (!(setting.isLarge(table) || waitsForKey)) return { inside: step }
+  const late = dropLater(step, setting.steps, setting.from)
+  if (late) return late
   if (step.change === 'add' && step.up.length === 1 && /^create (?:unique )?index /.test(last))
     return { outside: concurrently(step) }
   if (kind === 'unique' && step.up.length === 1 && !setting.dropped.has(given)) {
