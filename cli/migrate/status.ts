@@ -61,9 +61,7 @@ function printStatus({ out, err }: CliContext, { migrations, differences, drift 
   if (drift.length + differences.length > 0) out.line()
   for (const { text, repair } of drift) {
     out.line(`${out.colors.red('drift')}    ${text}`)
-    out.line(
-      `  = help: ${'adopt' in repair ? `keep it: snippetctl migrate adopt ${shellWord(repair.adopt)}` : `put it back: ${repair.sql}`}`,
-    )
+    out.line(`  = help: ${helpOf(repair)}`)
   }
   for (const difference of differences) out.line(`${out.colors.red('differs')}  ${difference}`)
   if (migrations.some(({ state }) => ['changed', 'missing', 'partial'].includes(state)))
@@ -74,6 +72,11 @@ function printStatus({ out, err }: CliContext, { migrations, differences, drift 
     err.line(
       `  = help: ${drift.length > 0 ? 'repair the drift first; then ' : ''}list the differences: snippetctl migrate plan`,
     )
+}
+
+function helpOf(repair: Drift['repair']): string {
+  if ('adopt' in repair) return `keep it: snippetctl migrate adopt ${shellWord(repair.adopt)}`
+  return 'sql' in repair ? `put it back: ${repair.sql}` : `keep it: write a migration with \`${repair.migrate}\``
 }
 
 /** Descriptions of the states of a migration. */

@@ -17,6 +17,7 @@ import { both, extra, find, usesOf } from '../plan/compare/pair.js'
 import { inputsOfFiles } from '../run/recall.js'
 import { inScratch, replayWhenUsed } from '../run/scratch.js'
 import { readViews } from '../plan/views.js'
+import { findEnumDrift } from './drifted-enums.js'
 import type { Drift } from './drifted-object.js'
 import { findSameQueries, findViewDrift, inSpellingOfFiles, type ViewSides } from './drifted-views.js'
 import { normaliseSql } from '../plan/compare/normalise-sql.js'
@@ -92,7 +93,7 @@ export function findDrift({ files, live, views, known }: Drifted): readonly Drif
     const there = find(live, made.name)
     return there ? driftOf(made, there) : [missing(made.name, 'table', makeTable(made))]
   })
-  return [...all, ...findViewDrift(views, isRetyped)].filter(
+  return [...all, ...findEnumDrift(files, live), ...findViewDrift(views, isRetyped)].filter(
     ({ object, repair }) => !('adopt' in repair && known.includes(object)),
   )
 }

@@ -251,9 +251,16 @@ function columnDifferences(wanted: WantedColumn, live: CatalogColumn, server: Se
   const isUnfilled = wanted.filled && !isFilled(live)
   return [
     ...(isSame ? [] : [{ aspect: 'type' as const, text: `is ${live.type} and should be ${type}` }]),
+    ...missingChoices(wanted, live).map((text) => ({ aspect: 'type' as const, text })),
     ...(live.nullable === wanted.nullable ? [] : [{ aspect: 'nullable' as const, text: nullText }]),
     ...(isUnfilled ? [{ aspect: 'default' as const, text: 'has no default, and the server should fill it in' }] : []),
   ]
+}
+
+/** The choices that an enum lacks. A later version of the project may have added others. */
+function missingChoices({ choices = [] }: WantedColumn, { labels }: CatalogColumn): readonly string[] {
+  const missing = choices.filter((choice) => labels !== null && !labels.includes(choice))
+  return missing.map((choice) => `has an enum that lacks the choice ${JSON.stringify(choice)}`)
 }
 
 /** The order of texts. */

@@ -37,6 +37,8 @@ export interface WantedColumn {
   readonly nullable: boolean
   /** Whether the server fills the column if an insert omits it: by a default or a counter. */
   readonly filled: boolean
+  /** Its choices, or the choices of its items. */
+  readonly choices: readonly string[] | undefined
   /** The choices of its items, if it is a list: no check restricts them. */
   readonly itemChoices: readonly string[] | undefined
   /** Whether an existing column of another type can hold the values. */
@@ -111,6 +113,7 @@ function wantedColumn(field: FieldSpec): WantedColumn {
     default: given,
     nullable: field.nullable,
     filled: (key ?? given) !== undefined,
+    choices: field.type.choices?.(field.options) ?? itemChoicesOf(field),
     itemChoices: itemChoicesOf(field),
     serves: (column) => field.type.serves?.(column, field.options) ?? false,
     definition: parts.filter(Boolean).join(' '),
