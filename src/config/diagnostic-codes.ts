@@ -73,7 +73,7 @@ export const DIAGNOSTICS = {
   SC115: {
     title: 'Number without an exact value',
     explanation:
-      'Numbers must be finite, and integers must lie within ±(2^53 − 1), so that every reader sees the same digits.',
+      'Integers must lie within ±(2^53 − 1), and other numbers must be finite and have at most 15 digits, so that every reader sees the same digits.',
   },
   SC116: {
     title: 'Ambiguous number',

@@ -158,7 +158,8 @@ function compileKey(key: RecordKey, readLink: LinkReader, compile: CompileSchema
   return (body) => {
     const id = isJoined ? body.value(JOINED_ID) : undefined
     if (id === undefined) return key.of(read(body, 'create', body.keys))
-    return key.parse(encodeSegment(String(id)) ?? '') ?? rejectId(JOINED_ID, id)
+    if (typeof id !== 'string') throw invalid([{ field: JOINED_ID, message: 'Id must be a string' }])
+    return key.parse(encodeSegment(id) ?? '') ?? rejectId(JOINED_ID, id)
   }
 }
 

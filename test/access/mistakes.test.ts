@@ -90,6 +90,38 @@ describe('a mistake in a grant is reported with the file', () => {
   })
 })
 
+describe('variables are compared by the type of their values', () => {
+  const mistakes = (key: string, rows: string) => {
+    const found = checkText(`version: 1
+auth: { claims: { tenant: { type: integer }, region: { type: string } }, user: { model: account, match: subject } }
+models:
+  person: { table: people, fields: { id: { type: bigint, primary_key: true } } }
+  account: { table: accounts, fields: { key: { ${key}, primary_key: true }, subject: { type: string, max: 9, unique: true } } }
+  task:
+    table: tasks
+    fields:
+      id: { type: bigint, primary_key: true }
+      state: { type: choice, choices: [open, done] }
+      owner: { type: belongs_to, model: account }
+resources:
+  task: { model: task, path: /tasks/, access: [{ to: signed_in, may: all, rows: { ${rows} } }] }
+`)
+    return Array.isArray(found) ? found.map(({ message }) => message) : []
+  }
+
+  test('a user may be identified by a relation or a choice', () => {
+    for (const key of ['type: belongs_to, model: person', 'type: choice, choices: [a, b]'])
+      expect(mistakes(key, 'owner: $user')).toEqual([])
+  })
+
+  test('a choice is compared with a text', () => {
+    expect(mistakes('type: bigint', 'state: $region')).toEqual([])
+    expect(mistakes('type: bigint', 'state: $tenant')).toEqual([
+      '`state` is of the type `choice`, and `$tenant` is a number',
+    ])
+  })
+})
+
 test('every mistake in grants is reported at once, in the order of the file, with its line and column', () => {
   const access = '{ to: membr, may: destroy, rows: { ownr: $sub }, fields: [nothing] }'
   const second = '{ to: member, may: list, rows: { owner: $tenant } }'

@@ -65,6 +65,10 @@ describe('a file', () => {
     ['a list as a key', 'x-a: {[b]: 1}\n', ['1:7 SC113']],
     ['a number with a leading zero', 'x-a: 012\n', ['1:6 SC116']],
     ['an integer above 2^53', 'x-a: 9223372036854775808\n', ['1:6 SC115']],
+    ['a fraction with more digits than JavaScript keeps', 'x-a: 0.12345678901234567890\n', ['1:6 SC115']],
+    ['a fraction of 17 digits that JavaScript keeps', 'x-a: 0.30000000000000004\n', []],
+    ['a number that JavaScript rounds to zero', 'x-a: -1.5e-400\n', ['1:6 SC115']],
+    ['a zero with an exponent', 'x-a: 0.0e-400\n', []],
     ['not a number', 'x-a: .nan\n', ['1:6 SC115']],
     ['infinity', 'x-a: -.inf\n', ['1:6 SC115']],
     ['a colon without a space', 'version:1\nmodels: {}\n', ['1:1 SC114']],
@@ -331,6 +335,11 @@ describe('a model', () => {
     [
       'with a former table that still exists',
       '  a: { renamed_from: b, fields: { id: { type: bigint, primary_key: true } } }\n  b: { fields: { id: { type: bigint, primary_key: true } } }\n',
+      ['3:22 SC304'],
+    ],
+    [
+      'with a former table in another spelling that still exists',
+      `  a: { renamed_from: '"b"', fields: { id: { type: bigint, primary_key: true } } }\n  b: { fields: { id: { type: bigint, primary_key: true } } }\n`,
       ['3:22 SC304'],
     ],
     [

@@ -114,6 +114,9 @@ describe.each(DIALECTS)('in the dialect %s, records whose key has several fields
       ],
     })
     expect((await api.send('PATCH', `/${dialect}/lines`, [{ id: '5', quantity: 7 }])).status).toBe(400)
+    const unnamed = await api.send('PATCH', `/${dialect}/lines`, [{ id: {}, quantity: 7 }])
+    expect(unnamed.status).toBe(400)
+    expect(await unnamed.text()).toMatch(/\bid must be a string/i)
     const ids = ['5~p%7E1', '5~p%7E2'].map((id) => encodeURIComponent(encodeURIComponent(id))).join(',')
     expect([200, 204]).toContain((await api.fetch(`/${dialect}/lines?ids=${ids}`, { method: 'DELETE' })).status)
   })

@@ -227,6 +227,8 @@ test.each([
   ['decimal', { precision: 2, scale: 3 }, 'scale'],
   ['decimal', { precision: 30, scale: 3, minimum: 1e21 }, 'minimum'],
   ['float', { minimum: 1, maximum: 0 }, 'minimum'],
+  ['float', { bits: 32, maximum: 1e39 }, 'maximum'],
+  ['float', { bits: 32, minimum: 1e-50 }, 'minimum'],
   ['choice', { choices: ['\ud800'] }, 'choices'],
 ])('%s reports a contradiction in %j for %s', (name, options, option) => {
   expect(

@@ -10,7 +10,13 @@ models:
     fields:
       digest: { type: binary, max: 32, primary_key: true, key: client }
       content: { type: binary }
+  copy:
+    table: copies
+    fields:
+      id: { type: bigint, primary_key: true }
+      file: { type: belongs_to, model: file }
 resources:
+  copy: { model: copy, path: /copies/, orderable: [file], pagination: { style: cursor, page_size: 1 } }
   file:
     model: file
     path: /files/
@@ -67,6 +73,14 @@ test('cursors lead through records whose keys are bytes', async () => {
   expect(await first.json()).toMatchObject([{ digest: bytes(0, 1) }])
   const second = await api.fetch(linksOf(first)['next'] ?? '')
   expect(await second.json()).toMatchObject([{ digest: DIGEST }])
+})
+
+test('cursors lead through lists that are ordered by a relation to such records', async () => {
+  for (const file of [bytes(0, 1), DIGEST]) expect((await api.send('POST', '/copies/', { file })).status).toBe(201)
+  const first = await api.fetch('/copies/?ordering=-file')
+  expect(await first.json()).toMatchObject([{ file: DIGEST }])
+  const second = await api.fetch(linksOf(first)['next'] ?? '')
+  expect(await second.json()).toMatchObject([{ file: bytes(0, 1) }])
 })
 
 test('`max` counts bytes, in requests and in the database', async () => {

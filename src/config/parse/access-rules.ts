@@ -143,10 +143,10 @@ function plain(given: Json): Json {
   return typeof given === 'string' && given.startsWith('$$') ? given.slice(1) : given
 }
 
-/** The TypeScript type of a field's values, by which variables are compared with it. */
+/** The TypeScript type of a field's values, of the items of a list, or of the referenced field, by which variables are compared with it. */
 function kindOf({ type, options }: Typed): string {
-  const items = type.items?.(options)
-  return items ? kindOf(items) : (type.typescriptOf?.(options) ?? type.typescript)
+  const other = type.items?.(options) ?? ('key' in options ? (options.key as Typed) : undefined)
+  return other ? kindOf(other) : type.typescript
 }
 
 function readVariable(
@@ -169,7 +169,8 @@ function readVariable(
       return reject('`$user` needs `auth.user`, which says which record stands for the caller')
     if (lookup !== exact) return reject('`$user` is one value; compare it without a lookup')
     const [key] = models.get(auth.user.model)?.key ?? []
-    return differ(key && kindOf({ type: key.type, options: {} }))
+    const known = key && typedOf(key, models)
+    return differ(known && kindOf(known))
   }
   const claim = auth.claims.get(variable)
   if (claim !== undefined) return differ(kindOf({ type: claim, options: {} }))

@@ -1,5 +1,6 @@
 import { Composer, CST, isMap, isScalar, isSeq, Lexer, type Pair, type ParsedNode, Parser, type Scalar } from 'yaml'
 import { FORBIDDEN_NAMES, type Json } from '../../foundation/json.js'
+import { isRounded } from '../../fields/spelling/json-text.js'
 import { decodeConfig } from './decode.js'
 import type { Diagnostic, Range } from '../diagnostic.js'
 import { findLocated, type Located, type Path, type Span } from './located.js'
@@ -207,8 +208,10 @@ function toJson({ value, source = '' }: Scalar, span: Span, reject: Reject): Jso
     const help = [`without the zero: \`${number}\``, `as text: \`"${source}"\``]
     reject({ code: 'SC116', ...span, message: `the number ${show(source)} starts with a zero`, help })
   }
-  if (!Number.isFinite(number) || (typeof value === 'bigint' && !Number.isSafeInteger(number))) {
-    const help = ['numbers must be finite, and integers within ±9007199254740991; put text in quotes']
+  if (typeof value === 'bigint' ? !Number.isSafeInteger(number) : !Number.isFinite(number) || isRounded(source)) {
+    const help = [
+      'write an integer within ±9007199254740991 or a finite number of at most 15 digits; put text in quotes',
+    ]
     reject({ code: 'SC115', ...span, message: `${show(source)} cannot be represented exactly as a number`, help })
   }
   return number

@@ -54,10 +54,12 @@ function countObjects({ objects }: JsonObject): number {
 /** JavaScript numbers distinguish all decimals of up to this many digits. */
 const EXACT_DIGITS = 15
 
-function isRounded(text: string): boolean {
+/** Whether JavaScript loses digits of a number in a JSON text. */
+export function isRounded(text: string): boolean {
   return [...withoutStrings(text).matchAll(NUMBERS)].some(
     ([number]) =>
       !Number.isFinite(Number(number)) ||
+      (Number(number) === 0 && /^[^eE]*[1-9]/.test(number)) ||
       (number.replaceAll(/[^0-9]/g, '').length > EXACT_DIGITS && String(Number(number)) !== number),
   )
 }

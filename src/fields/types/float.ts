@@ -131,10 +131,20 @@ export const float: FieldType<number, FloatOptions> = {
     },
     ...rangeOf(options),
   ],
-  conflicts: ({ minimum = -Infinity, maximum = Infinity }) =>
-    minimum > maximum
+  conflicts(options) {
+    const { bits = 64, minimum = -Infinity, maximum = Infinity } = options
+    const beyond = (['minimum', 'maximum'] as const).filter(
+      (option) => options[option] !== undefined && nearest(String(options[option]), options) === undefined,
+    )
+    if (beyond.length > 0)
+      return beyond.map((option) => ({
+        option,
+        message: `${options[option]} is not a number that a ${bits}-bit float can hold`,
+      }))
+    return minimum > maximum
       ? [{ option: 'minimum', message: `\`minimum\` is ${minimum}, which is more than \`maximum\`, ${maximum}` }]
-      : [],
+      : []
+  },
   admits(_json, source, options) {
     const value = nearest(source, options)
     if (value === undefined) return 'type'

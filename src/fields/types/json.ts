@@ -1,4 +1,5 @@
 import type { Json } from '../../foundation/json.js'
+import { errorOfJson } from '../../foundation/json-body.js'
 import type { FieldType } from '../field-type.js'
 import { JsonMergePatch, JsonText, unstorable } from '../spelling/json-text.js'
 
@@ -63,7 +64,9 @@ export const json: FieldType<JsonText> = {
   read: (text) => new JsonText(text),
   parse(text) {
     try {
-      return unstorable(JSON.parse(text), text) === undefined ? new JsonText(text) : undefined
+      return errorOfJson(text) === undefined && unstorable(JSON.parse(text), text) === undefined
+        ? new JsonText(text)
+        : undefined
     } catch {
       return undefined
     }

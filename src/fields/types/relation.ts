@@ -50,5 +50,6 @@ export const belongsTo: FieldType<unknown, RelationOptions> = {
   parseStored: (text, { key: { type, options } }) => (type.parseStored ?? type.parse)(text, options),
   fromJson: (json, source, { key: { type, options } }) => type.fromJson(json, source, options),
   write: (value, { key: { type, options } }) => type.write(value, options),
+  format: (value, { key: { type, options } }) => (type.format ?? type.write)(value, options),
   print: (value, { key }) => printCell(key, value),
 }

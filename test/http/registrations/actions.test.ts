@@ -51,6 +51,7 @@ const plugin: Plugin = (app) => {
       width: { type: 'integer', maximum: 9, nullable: true },
       scale: { type: 'float', nullable: true },
       sizes: { type: 'array', items: { type: 'float', nullable: true }, nullable: true },
+      colours: { type: 'json', nullable: true },
     },
     output: { text: { type: 'text' } },
     handle: ({ record, input }) => ({ text: `${record.title} ${input.width}` }),
@@ -211,6 +212,7 @@ describe('an action', () => {
     ['an undeclared query parameter', 'GET', '/books/1/cover/?height=1', undefined, 400],
     ['a query parameter of another type', 'GET', '/books/1/cover/?width=wide', undefined, 400],
     ['a number that JSON does not have', 'GET', '/books/1/cover/?scale=NaN', undefined, 400],
+    ['a JSON object with a key twice', 'GET', '/books/1/cover/?colours={"a":1,"a":2}', undefined, 400],
     ['an infinite number', 'GET', '/books/1/cover/?scale=-Infinity', undefined, 400],
     ['a list with a number that JSON does not have', 'GET', '/books/1/cover/?sizes={1,NaN}', undefined, 400],
     ['a query parameter that violates a rule', 'GET', '/books/1/cover/?width=10', undefined, 400],
@@ -230,7 +232,7 @@ describe('an action', () => {
 
   test('lists the query parameters it accepts', async () => {
     expect(await (await api.fetch('/books/1/cover/?height=1')).json()).toMatchObject({
-      detail: '`height` is not a parameter here; the parameters are width, scale, sizes',
+      detail: '`height` is not a parameter here; the parameters are width, scale, sizes, colours',
     })
   })
 

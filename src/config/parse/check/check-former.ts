@@ -1,3 +1,4 @@
+import { canonicalTableName } from '../../../fields/table-name.js'
 import type { Json } from '../../../foundation/json.js'
 import { columnOf, type ModelDraft } from '../drafts.js'
 import { findValue, type Path } from '../../yaml/located.js'
@@ -16,7 +17,7 @@ export function checkFormerTables(root: Json, owners: ReadonlyMap<string, string
   const claims = [
     ...[...owners.values()].flatMap((model) => renamed(root, ['models', model], report)),
     ...dropped(root, [], report),
-  ]
+  ].map(({ name, path }) => ({ name: canonicalTableName(name) ?? name, path }))
   checkClaims(claims, { noun: 'table', isThere: (name) => owners.has(name) }, report)
 }
 
