@@ -107,18 +107,20 @@ function widenedCascades(before: AppSpec, after: AppSpec): readonly Widened[] {
     return isOld === false
   }
   return after.resources.flatMap((resource) =>
-    (resource.access ?? []).flatMap((grant, index) =>
-      ungrantedCascades(after, resource.model, grant).flatMap(({ from, relations }) =>
+    (resource.access ?? []).flatMap((grant, index) => {
+      const old = ungrantedCascades(after, resource.model, grant, (from, relation) => !isNew(from, relation))
+      const known = new Set(old.flatMap(({ relations }) => relations))
+      return ungrantedCascades(after, resource.model, grant).flatMap(({ from, relations }) =>
         relations
-          .filter((relation) => isNew(from, relation))
+          .filter((relation) => !known.has(relation))
           .map(({ name }) => ({
             what: `${resource.name}.destroy:${grant.to}`,
             now: `to ${grant.to}; destroy also deletes ${from.name} records, because \`${name}\` has \`on_delete: cascade\``,
             path: grantPath(resource, index),
             before: [],
           })),
-      ),
-    ),
+      )
+    }),
   )
 }
 

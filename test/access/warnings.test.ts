@@ -10,7 +10,7 @@ afterAll(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true 
 /** What `check` says about the grants of tasks. */
 const saidOf = async (
   grant: string,
-  { task = '', indexes = '[]', note = '', more = '' } = {},
+  { task = '', indexes = '[]', note = '', more = '', models = '' } = {},
 ): Promise<readonly string[]> => {
   const folder = await mkdtemp(join(tmpdir(), 'snippetctl-'))
   folders.push(folder)
@@ -33,6 +33,7 @@ models:
   note:
     table: notes
     fields: { id: { type: bigint, primary_key: true }, task: { type: belongs_to, model: task, on_delete: cascade } }
+${models}
 resources:
   task: { model: task, path: /tasks/, default_order: [-made], access: [${grant}] }
   note: { model: note, path: /notes/, access: [${note}] }
@@ -92,6 +93,24 @@ test('a deletion that reaches records that the rows of no grant cover is a warni
   expect(await said('{ to: member, may: destroy, rows: [{ id__gt: 5 }, { task.tenant: $tenant }] }')).toEqual([])
   const part = 'part_of: { type: belongs_to, model: task, nullable: true, on_delete: cascade }'
   expect(await said('{ to: member, may: destroy }', part)).toEqual(reach('task'))
+  expect(await said('{ to: member, may: list }', part)).toEqual([
+    ...reach('task'),
+    'SC412: deleting a `task` record also deletes its `note` records, which `member` may not delete (grant it `destroy` there, or write `on_delete: restrict` in the model `note`)',
+  ])
+})
+
+test('deletion reaches through the records of another model', async () => {
+  const note = '{ to: member, may: list }'
+  const text = await saidOf('{ to: member, may: destroy }', {
+    note,
+    models:
+      '  reply: { table: replies, fields: { id: { type: bigint, primary_key: true }, note: { type: belongs_to, model: note, on_delete: cascade } } }',
+  })
+  expect(text).toContainEqual(
+    expect.stringMatching(
+      /^SC412: deleting a `task` record also deletes `reply` records \(through `note`\), which `member` may not delete /,
+    ),
+  )
 })
 
 test('an action that no plugin has is an error with the nearest name', async () => {

@@ -141,6 +141,20 @@ resources:
     expect(widened(yaml('restrict', 'destroy'), yaml('cascade', 'destroy'))).toEqual([])
     expect(widened(yaml('restrict'), yaml('cascade', 'destroy'))).toEqual(['note.destroy:member'])
     expect(widened(yaml('restrict'), yaml('restrict', 'retrieve', remark))).toEqual([])
+
+    const reply = (onDelete: string) =>
+      `  reply: { table: replies, fields: { id: { type: bigint, primary_key: true }, note: { type: belongs_to, model: note, on_delete: ${onDelete} } } }`
+    const twoSteps = (note: string, of: string, may = 'retrieve') => yaml(note, may, reply(of))
+    expect(widened(twoSteps('cascade', 'restrict'), twoSteps('cascade', 'cascade'))).toEqual(['team.destroy:member'])
+    expect(widened(twoSteps('restrict', 'cascade'), twoSteps('cascade', 'cascade'))).toEqual([
+      'team.destroy:member',
+      'team.destroy:member',
+    ])
+    expect(widened(twoSteps('cascade', 'cascade'), twoSteps('cascade', 'cascade'))).toEqual([])
+    // The grant for notes reaches the replies, not the grant for teams.
+    expect(widened(twoSteps('cascade', 'restrict', 'destroy'), twoSteps('cascade', 'cascade', 'destroy'))).toEqual([
+      'note.destroy:member',
+    ])
   })
 
   test('a resource widens', () => {

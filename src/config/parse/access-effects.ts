@@ -77,42 +77,65 @@ function isToAll(one: string, other: string): boolean {
 }
 
 function reachOf(spec: AppSpec, { name, model }: ResourceSpec, grant: GrantSpec, place: number): readonly Rejection[] {
-  return ungrantedCascades(spec, model, grant).map(({ from, isGranted }) => ({
+  return ungrantedCascades(spec, model, grant).map(({ from, through, isGranted }) => ({
     code: 'SC412',
     path: ['resources', name, 'access', place],
     part: 'value',
-    message: `deleting a ${show(model.name)} record also deletes its ${show(from.name)} records, ${isGranted ? 'some of which' : 'which'} ${show(grant.to)} may not delete`,
+    message: `deleting a ${show(model.name)} record also deletes ${recordsOf(from, through)}, ${isGranted ? 'some of which' : 'which'} ${show(grant.to)} may not delete`,
     help: [`grant it \`destroy\` there, or write \`on_delete: restrict\` in the model ${show(from.name)}`],
   }))
+}
+
+function recordsOf(from: ModelSpec, through: readonly ModelSpec[]): string {
+  const between = through.map(({ name }) => show(name)).join(' and ')
+  return through.length === 0 ? `its ${show(from.name)} records` : `${show(from.name)} records (through ${between})`
 }
 
 interface Cascade {
   /** The model whose records are deleted, too. */
   readonly from: ModelSpec
   readonly relations: readonly ModelRelation[]
+  /** The models between them, whose records are deleted first; empty for one step. */
+  readonly through: readonly ModelSpec[]
   /** Whether callers may delete some of these records. */
   readonly isGranted: boolean
 }
 
-/** Finds models whose records `on_delete: cascade` deletes with the records of a grant, although no grant lets its callers delete all of them. */
+/**
+ * Finds models whose records `on_delete: cascade` deletes with the records of a grant, at any number of steps, although no grant lets its callers delete
+ * all of them. Records that a grant lets them delete are not followed further, because that grant has cascades of its own.
+ * @param cascades which relations to follow of those with `on_delete: cascade`
+ */
 export function ungrantedCascades(
   { models, resources }: AppSpec,
   model: ModelSpec,
   { to, may, rows }: GrantSpec,
+  cascades: (from: ModelSpec, relation: ModelRelation) => boolean = () => true,
 ): readonly Cascade[] {
   if (!may.includes('destroy')) return []
-  return models.flatMap((from) => {
-    const grants = resources
-      .filter((each) => each.model === from)
-      .flatMap(({ access = [] }) => access.filter((grant) => grant.may.includes('destroy') && isToAll(grant.to, to)))
-    const relations = from.relations.filter(
-      (relation) =>
-        relation.target.table === model.table &&
-        relation.target.onDelete === 'cascade' &&
-        !grants.some((grant) => followsFrom(rows, grant.rows, relation)),
-    )
-    return relations.length === 0 ? [] : [{ from, relations, isGranted: grants.length > 0 }]
-  })
+  const found = new Map<ModelSpec, Cascade>()
+  const follow = (deleted: ModelSpec, rule: Rule | undefined, through: readonly ModelSpec[]): void => {
+    const next = models.flatMap((from) => {
+      const grants = resources
+        .filter((each) => each.model === from)
+        .flatMap(({ access = [] }) => access.filter((grant) => grant.may.includes('destroy') && isToAll(grant.to, to)))
+      const relations = from.relations.filter(
+        (relation) =>
+          relation.target.table === deleted.table &&
+          relation.target.onDelete === 'cascade' &&
+          cascades(from, relation) &&
+          !grants.some((grant) => followsFrom(rule, grant.rows, relation)),
+      )
+      return relations.length === 0 || found.has(from)
+        ? []
+        : [{ from, relations, through, isGranted: grants.length > 0 }]
+    })
+    for (const cascade of next) found.set(cascade.from, cascade)
+    // Any of these records may be deleted.
+    for (const { from } of next) follow(from, undefined, [...through, from])
+  }
+  follow(model, rows, [])
+  return [...found.values()]
 }
 
 /**
