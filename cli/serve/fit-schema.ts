@@ -30,15 +30,17 @@ interface Fit {
 /** The result, as short texts for the log. */
 interface Fitted {
   readonly changes: readonly string[]
-  /** Changes that were not made, because they could destroy data. */
+  /** Changes that were not made, because they are more than additions. */
   readonly left: readonly string[]
+  /** Why other changes could not be made or planned, one sentence each. */
+  readonly unmade: readonly string[]
   /** The files that were written. */
   readonly files: readonly string[]
   /** Whether additions failed, so that the next reload must try them again. */
   readonly failed?: true
 }
 
-const NOTHING: Fitted = { changes: [], left: [], files: [] }
+const NOTHING: Fitted = { changes: [], left: [], unmade: [], files: [] }
 
 /**
  * Makes the schema of the database fit a configuration that was just saved. On the embedded database, applies pending migrations, and writes
@@ -68,7 +70,7 @@ export async function fitSchema(context: CliContext, fit: Fit, serve: () => void
   // The rest (indexes, checks, other tables) is not needed to serve the configuration.
   return add(context, fit, lacks).catch((error: unknown) => {
     if (!(error instanceof MigrationError)) throw error
-    return { ...NOTHING, left: error.errors, failed: true }
+    return { ...NOTHING, unmade: error.errors, failed: true }
   })
 }
 
@@ -88,13 +90,14 @@ async function add(context: CliContext, { spec, before, database, log }: Fit, la
   )
   const { text, steps, rejections, unmet } = plan
   if (lacks.length > 0 && text === undefined) throw notAdditions(plan, lacks)
-  if (text === undefined) return { ...NOTHING, left: [...rejections.map(firstLine), ...unmet, ...leftWords(plan)] }
+  if (text === undefined) return { ...NOTHING, left: leftWords(plan), unmade: [...rejections.map(firstLine), ...unmet] }
   const added = steps.map(({ subject, detail }) => `+ ${subject} ${detail}`)
   if (open && growth) {
     await growOpen(spec.file, open, growth, () => applyGrowth(database, known, growth))
     return {
       changes: [...added, `rewrote ${shownPath(context, open.file)}`],
       left: leftWords(plan),
+      unmade: [],
       files: [open.file],
     }
   }
@@ -108,7 +111,7 @@ async function add(context: CliContext, { spec, before, database, log }: Fit, la
   const last = (await readMigrations(migrations)).at(-1)
   if (last) await markOpen(spec.file, last)
   const written = files.map((file) => `wrote ${shownPath(context, file)}`)
-  return { changes: [...added, ...written], left: leftWords(plan), files }
+  return { changes: [...added, ...written], left: leftWords(plan), unmade: [], files }
 }
 
 /** Only a command can ask for consent, and it cannot open the embedded database while this process has it. */

@@ -232,7 +232,7 @@ async function reload(served: Served, state: Versions, changed: readonly string[
       changes,
       msg: [`reload  ${files.join(', ')}`, ...changes, `${ms} ms`].join('  '),
     })
-    warnOfLeft(fitted.left, log)
+    warnOfLeft(fitted, log)
     return { written: fitted.files }
   } catch (error) {
     const [message, help] = explain(error)
@@ -249,10 +249,18 @@ async function reload(served: Served, state: Versions, changed: readonly string[
 }
 
 /** A reload never deletes data, so removed tables and columns stay until a migration drops them. */
-function warnOfLeft(left: readonly string[], log: Log): void {
-  if (left.length === 0) return
-  const msg = `not applied, because a reload never deletes data: ${left.join(', ')}; to apply: snippetctl migrate plan --write NAME`
-  log.warn({ event: 'schema_left', left, msg })
+function warnOfLeft({ left, unmade, failed }: Awaited<ReturnType<typeof fitSchema>>, log: Log): void {
+  const plan = 'snippetctl migrate plan --write NAME'
+  if (unmade.length > 0) {
+    const [what, next] = failed
+      ? ['additions failed', 'the next reload tries them again']
+      : ['not applied', `see: ${plan}`]
+    log.warn({ event: 'schema_left', left: unmade, msg: `${what}: ${unmade.join('; ')}; ${next}` })
+  }
+  if (left.length > 0) {
+    const msg = `not applied, because a reload never deletes data: ${left.join(', ')}; to apply: ${plan}`
+    log.warn({ event: 'schema_left', left, msg })
+  }
 }
 
 const LAST_GOOD = 'still serving the last good version'
