@@ -5,6 +5,7 @@ import { resolve } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { createRequestRenderer } from '../../../cli/serve/log/request-entry.js'
 import { makeProject, PLUGGED, type Project, type Serving, startServe } from '../../support/cli.js'
+import { untilPrinted } from '../../support/until-printed.js'
 
 const PAD = 'x'.repeat(10_000)
 
@@ -74,7 +75,7 @@ describe('the log of serve', () => {
   test('reports suppressed messages after a second, not only at the end', async () => {
     const { url, output, child } = await start()
     for (let index = 0; index < 3; index += 1) await fetch(`${url}/api/again/`)
-    while (!output.stdout.includes('"repeated":')) await once(child.stdout, 'data')
+    await untilPrinted(child.stdout, () => output.stdout.includes('"repeated":'))
   })
 
   test.each([
@@ -150,7 +151,7 @@ describe('the log of serve', () => {
     let text = ''
     terminal.stdout.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
     const until = async (wanted: RegExp) => {
-      while (!wanted.test(text)) await once(terminal.stdout, 'data')
+      await untilPrinted(terminal.stdout, () => wanted.test(text))
       return wanted.exec(text)?.[1] ?? ''
     }
     const url = await until(/API +(http:\S+)\r\n/)

@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { openDatabase } from '../../../src/internal.js'
 import {
@@ -12,6 +11,7 @@ import {
   startServe,
 } from '../../support/cli.js'
 import { type Cluster, createCluster, installedBinaries } from '../../support/servers.js'
+import { untilPrinted } from '../../support/until-printed.js'
 
 let project: Project
 let cluster: Cluster
@@ -45,7 +45,7 @@ onMachine('serve, started while its PostgreSQL is down', () => {
       await cluster.start()
       expect(await server.logged('migrated')).toMatchObject({ migration: '0001_create_books' })
       // Each worker says so for itself.
-      while (count(server, 'database_back') < (args.length > 0 ? 2 : 1)) await once(server.child.stdout, 'data')
+      await untilPrinted(server.child.stdout, () => count(server, 'database_back') >= (args.length > 0 ? 2 : 1))
       expect(count(server, 'migrated')).toBe(1)
       expect(await (await fetch(`${server.url}/api/books/`)).json()).toEqual([])
       expect(await server.stop()).toMatchObject({ code: 0, stderr: '' })

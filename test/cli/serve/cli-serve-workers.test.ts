@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import {
   BOOKS_MIGRATION,
@@ -14,6 +13,7 @@ import { openTestDatabase, type TestDatabase, testDatabaseKind } from '../../sup
 import { type Client, connectClient } from '../../support/client.js'
 import type { Answer } from '../../support/leaks.js'
 import { waitUntil } from '../../support/wait-until.js'
+import { untilPrinted } from '../../support/until-printed.js'
 
 /** A plugin that tells which process answers, and what its part of the connections is. */
 const PLUGIN = `
@@ -323,8 +323,10 @@ async function openOnBoth(server: Serving, least = 1): Promise<{ readonly opened
 async function hold(server: Serving): Promise<readonly Promise<Answer>[]> {
   const { opened } = await openOnBoth(server)
   const answers = opened.map((client) => client.get('/api/held/'))
-  while ((server.output.stdout.match(/"event":"held"/g) ?? []).length < answers.length)
-    await once(server.child.stdout, 'data')
+  await untilPrinted(
+    server.child.stdout,
+    () => (server.output.stdout.match(/"event":"held"/g) ?? []).length >= answers.length,
+  )
   return answers
 }
 

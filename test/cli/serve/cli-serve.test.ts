@@ -15,6 +15,7 @@ import {
   startServe,
 } from '../../support/cli.js'
 import { openTestDatabase, testDatabaseKind } from '../../support/database.js'
+import { untilPrinted } from '../../support/until-printed.js'
 
 // The first start of an embedded database takes seconds, and many on a busy machine.
 
@@ -145,7 +146,7 @@ describe('serve, started by a shell that does not forward signals,', () => {
     })
     let stdout = ''
     shell.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))
-    while (!stdout.includes('"listening"')) await once(shell.stdout, 'data')
+    await untilPrinted(shell.stdout, () => stdout.includes('"listening"'))
     return { shell, closed: once(shell.stdout, 'close'), read: () => stdout }
   }
 

@@ -1,5 +1,4 @@
 import { execFileSync } from 'node:child_process'
-import { once } from 'node:events'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
@@ -15,6 +14,7 @@ import {
 } from '../../support/cli.js'
 import { envOf, openOnlyOnServer, testDatabaseKind } from '../../support/database.js'
 import { onProjectDatabase } from '../../support/existing.js'
+import { untilPrinted } from '../../support/until-printed.js'
 
 let project: Project
 let server: Serving | undefined
@@ -60,7 +60,7 @@ async function save(at: Serving, text: string): Promise<void> {
   const reloads = () => at.output.stdout.split('"reloaded"').length
   const before = reloads()
   await project.write('resources.yaml', text)
-  while (reloads() === before) await once(at.child.stdout, 'data')
+  await untilPrinted(at.child.stdout, () => reloads() !== before)
 }
 
 const migrate = (...args: readonly string[]) => runInHost(['migrate', ...args], { cwd: project.folder })

@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -21,6 +20,7 @@ import {
   testDatabaseKind,
 } from '../../support/database.js'
 import { waitUntil } from '../../support/wait-until.js'
+import { untilPrinted } from '../../support/until-printed.js'
 
 const PLUGIN = `import { word } from './word.js'
 import { appendFileSync } from 'node:fs'
@@ -74,7 +74,7 @@ async function closed(text: string): Promise<void> {
 
 /** What is shown goes another way than the log, and may come after it. */
 async function shown({ child, output }: Serving, text: string): Promise<void> {
-  while (!output.stderr.includes(text)) await once(child.stderr, 'data')
+  await untilPrinted(child.stderr, () => output.stderr.includes(text))
 }
 
 /** Asks without a pause, and answers the statuses that came, once it is told to end. */
@@ -254,7 +254,7 @@ export default () => {}
     const server = await start()
     const rejections = () => server.output.stdout.split('\n').filter((line) => line.includes('"not_reloaded"'))
     const rejectedTimes = async (times: number) => {
-      while (rejections().length < times) await once(server.child.stdout, 'data')
+      await untilPrinted(server.child.stdout, () => rejections().length >= times)
     }
     const text = CONFIGURATION.replace('max: 100 }', 'max: 100 }\n      pages: { type: integer, nullable: true }')
     await save(text)
@@ -264,8 +264,10 @@ export default () => {}
     await save(text)
     await rejectedTimes(2)
     await project.write('migrations/0002_add_pages.sql', '-- up\n\nalter table books add pages integer;\n')
-    while (!rejections().at(-1)?.includes('1 migration is pending: 0002_add_pages'))
-      await once(server.child.stdout, 'data')
+    await untilPrinted(
+      server.child.stdout,
+      () => rejections().at(-1)?.includes('1 migration is pending: 0002_add_pages') === true,
+    )
     if (database) await migrateUp(database, join(project.folder, 'migrations'))
     expect(await server.logged('reloaded')).toMatchObject({ changes: ['+ field book.pages'] })
   })
@@ -315,10 +317,10 @@ export default () => {}
         .slice(0, -1)
         .filter((line) => line.includes(`"${event}"`))
         .map((line) => JSON.parse(line) as { readonly changes: unknown; readonly repeated?: number })
-    while (lines('reloaded').length < 3) await once(server.child.stdout, 'data')
+    await untilPrinted(server.child.stdout, () => lines('reloaded').length >= 3)
 
     await withField('sheets: { type: integer, nullable: true }')
-    while (!server.output.stdout.includes('+ books.sheets')) await once(server.child.stdout, 'data')
+    await untilPrinted(server.child.stdout, () => server.output.stdout.includes('+ books.sheets'))
     const sent = await fetch(`${server.url}/api/books/`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -364,7 +366,7 @@ export default () => {}
 
     await fetch(`${books}1/`, { method: 'PATCH', headers, body: '{"title":"Persuasion"}' })
     await save(stricter.replace('/api', '/api\n  title: Shop'))
-    while (!server.output.stdout.includes('wrote migrations/0002_')) await once(server.child.stdout, 'data')
+    await untilPrinted(server.child.stdout, () => server.output.stdout.includes('wrote migrations/0002_'))
     expect(await readdir(join(project.folder, 'migrations'))).toHaveLength(2)
   })
 

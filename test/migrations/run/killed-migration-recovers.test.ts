@@ -1,5 +1,4 @@
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { resolve } from 'node:path'
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { migrateUp } from '../../../src/migrations/run/run.js'
@@ -7,6 +6,7 @@ import { makeProject, runCli } from '../../support/cli.js'
 import { openTestDatabase, type TestDatabase, testDatabaseKind } from '../../support/database.js'
 import { makeFolder, tablesOf } from '../../support/migrations.js'
 import { buildMigrator, killNow, startMigrator, until } from '../../support/migrators.js'
+import { nextOutput } from '../../support/until-printed.js'
 
 /** `npm run test:kills` says 50. */
 const KILLS = Number(process.env['SNIPPETCTL_KILLS'] ?? 4)
@@ -62,7 +62,7 @@ embedded('a migrator of the embedded database', () => {
     try {
       const command = resolve('bin', 'snippetctl.js')
       const child = spawn(process.execPath, [command, 'migrate', 'up'], { cwd: project.folder, stdio: 'pipe' })
-      await once(child.stderr, 'data')
+      await nextOutput(child.stderr)
       await killNow(child)
       const left = await runCli(['migrate', 'status', '--json'], { cwd: project.folder })
       expect(JSON.parse(left.stdout)).toMatchObject({
