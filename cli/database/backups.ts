@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { basename, dirname } from 'node:path'
+import { readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Database, removeAtExit } from '../../src/internal.js'
 import { Failure } from '../failure.js'
@@ -22,6 +22,7 @@ function nameOf(embedded: string, id: string, state: 'asked' | 'taken' | 'part' 
   return `${embedded}.backup-${id}.${state}`
 }
 
+const FILE = /\.backup-[0-9a-f-]{36}\.(asked|taken|part|made|failed)$/
 const ASKED = /^.*\.backup-([0-9a-f-]{36})\.asked$/
 
 /** Makes the backups that other processes request, until the returned function is called. */
@@ -30,6 +31,7 @@ export function answerBackups(embedded: string, database: Database, log: Log): (
   if (!pack) return async () => {}
   const stop = new AbortController()
   const look = async () => {
+    await removeLeft(embedded)
     let answered = Promise.resolve()
     while (!stop.signal.aborted) {
       for (const id of await requestsIn(embedded)) {
@@ -46,6 +48,18 @@ export function answerBackups(embedded: string, database: Database, log: Log): (
   return async () => {
     stop.abort()
     await looking
+  }
+}
+
+/** Removes the files of processes that were killed. A process that still waits has newer ones; the database itself is elsewhere. */
+async function removeLeft(embedded: string): Promise<void> {
+  const [folder, prefix] = [dirname(embedded), `${basename(embedded)}.backup-`]
+  for (const name of await readdir(folder).catch(() => [])) {
+    const state = name.startsWith(prefix) ? FILE.exec(name)?.[1] : undefined
+    if (state === undefined) continue
+    const file = join(folder, name)
+    const age = Date.now() - ((await stat(file).catch(() => undefined))?.mtimeMs ?? Date.now())
+    if (age > 2 * (state === 'asked' ? ACCEPT_TIMEOUT_MS : BACKUP_TIMEOUT_MS)) await rm(file, { force: true })
   }
 }
 

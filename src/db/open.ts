@@ -1,12 +1,10 @@
-import { mkdtempSync } from 'node:fs'
 import { cp, rename } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { removeAtExit } from '../foundation/remove-at-exit.js'
 import { type Database, DatabaseRejected } from './database.js'
 import { freeName } from './embedded/backup.js'
 import { layOutDirectory, openMemory, openPglite } from './embedded/pglite.js'
 import { lockDirectory } from './embedded/lock.js'
+import { makeTemporary } from './embedded/temporary.js'
 import { openPostgres } from './pool/postgres.js'
 import { withReplica } from './pool/replica.js'
 import { withParts } from './wrap.js'
@@ -103,10 +101,9 @@ export function openCopy(directory: string): Promise<Database> {
 
 /** @param fill creates the files of the database in a folder that does not exist yet */
 async function openTemporary(description: string, fill: (folder: string) => Promise<void>): Promise<Database> {
-  const parent = mkdtempSync(join(tmpdir(), 'snippetctl-copy-'))
-  const remove = removeAtExit(parent)
+  const { path, remove } = await makeTemporary('copy')
   try {
-    const folder = join(parent, 'pg')
+    const folder = join(path, 'pg')
     await fill(folder)
     const database = await openPglite(folder)
     const close = () => database.close().finally(remove)

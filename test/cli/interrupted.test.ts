@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, readdir, rm, utimes } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
@@ -13,6 +14,7 @@ import {
   inherited,
   makeProject,
   type Project,
+  runCli,
   type RunOptions,
   runInHost,
   startServe,
@@ -43,12 +45,17 @@ test('Ctrl-C ends a command with 130, and leaves no incomplete file', async () =
 })
 
 /** Runs a command until something is true, and then presses Ctrl-C. Returns the exit code, or the signal that ended the process. */
-async function interrupt(args: readonly string[], options: RunOptions, isTime: () => Promise<boolean>) {
+async function interrupt(
+  args: readonly string[],
+  options: RunOptions,
+  isTime: () => Promise<boolean>,
+  by: NodeJS.Signals = 'SIGINT',
+) {
   const { cwd, env = {} } = options
   const child = spawn(process.execPath, [COMMAND, ...args], { cwd, env: { ...inherited(), ...env } })
   const ended = once(child, 'exit')
   await waitUntil(async () => child.exitCode !== null || (await isTime()))
-  child.kill('SIGINT')
+  child.kill(by)
   const [code, signal] = await ended
   return (code ?? signal) as number | NodeJS.Signals
 }
@@ -110,6 +117,54 @@ test('Ctrl-C in `migrate plan` leaves no temporary database', async () => {
     expect(await readdir(temporary)).toEqual([])
   } finally {
     await rm(temporary, { recursive: true })
+    await project.remove()
+  }
+})
+
+test('the next command removes the temporary database of a killed one, and nothing else', async () => {
+  const project = await makeProject({ 'resources.yaml': BOOKS })
+  const temporary = await mkdtemp(join(tmpdir(), 'interrupted-'))
+  try {
+    const kept = ['another', 'snippetctl-copy-unknown']
+    for (const name of kept) await mkdir(join(temporary, name))
+    const options = { cwd: project.folder, env: { TMPDIR: temporary } }
+    const isOwned = async () => {
+      const left = (await readdir(temporary)).find((name) => !kept.includes(name))
+      return left !== undefined && existsSync(join(temporary, left, 'pg'))
+    }
+    expect(await interrupt(['migrate', 'plan'], options, isOwned, 'SIGKILL')).toBe('SIGKILL')
+    expect(await readdir(temporary)).toHaveLength(3)
+    expect(await runCli(['migrate', 'plan'], options)).toMatchObject({ code: 0 })
+    expect((await readdir(temporary)).sort()).toEqual(kept)
+  } finally {
+    await rm(temporary, { recursive: true })
+    await project.remove()
+  }
+})
+
+test('a starting server removes what a killed `db restore` or `db backup` has left, and no database', async () => {
+  const project = await makeProject({ 'resources.yaml': BOOKS, [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION })
+  try {
+    const options = { cwd: project.folder }
+    expect(await runInHost(['migrate', 'up'], options)).toMatchObject({ code: 0 })
+    const id = '0e4f2a57-0000-4000-8000-000000000001'
+    for (const name of [
+      'pg.restored-4242/base',
+      'pg.before-restore-1/base',
+      `pg.backup-${id}.made`,
+      `pg.backup-${id}.taken`,
+    ])
+      await project.write(join('.snippetctl', name), '')
+    const hours = new Date(Date.now() - 3_600_000)
+    await utimes(join(project.folder, '.snippetctl', `pg.backup-${id}.made`), hours, hours)
+    const server = await startServe([], options)
+    const left = async () =>
+      (await readdir(join(project.folder, '.snippetctl'))).filter((name) => /^pg\.[br]/.test(name))
+    const wanted = [`pg.backup-${id}.taken`, 'pg.before-restore-1']
+    await waitUntil(left, (names) => names.length <= wanted.length)
+    await server.stop()
+    expect((await left()).sort()).toEqual(wanted)
+  } finally {
     await project.remove()
   }
 })

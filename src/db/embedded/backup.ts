@@ -7,6 +7,7 @@ import { removeAtExit } from '../../foundation/remove-at-exit.js'
 import { DatabaseRejected } from '../database.js'
 import { EMBEDDED_MAJOR, startPglite } from './pglite.js'
 import { lockDirectory } from './lock.js'
+import { removeUnpacked } from './temporary.js'
 
 /** The number of stages of a restore. */
 export const RESTORE_STAGES = 3
@@ -28,6 +29,7 @@ export async function restoreEmbedded(
   const fresh = `${directory}.restored-${process.pid}`
   const removeFresh = removeAtExit(fresh)
   try {
+    await removeUnpacked(directory)
     await unpack(file, fresh, onStage)
     const aside = existsSync(directory) ? freeName(directory, 'before-restore') : undefined
     // Both in one turn: a signal between them would leave no database.

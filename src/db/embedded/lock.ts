@@ -85,6 +85,12 @@ function isLeftBehind(path: string, directory: string): boolean {
   return true
 }
 
+/** Whether a lock exists whose process has ended; false if that cannot be checked from here. */
+export function isAbandoned(directory: string): boolean {
+  const holder = parse(read(`${directory}.lock`) ?? '')
+  return holder !== undefined && holder.host === hostname() && !isAlive(holder)
+}
+
 function uncheckable(path: string, directory: string, holder: Holder | undefined): DatabaseRejected {
   const who = holder ? `process ${holder.pid} on ${holder.host}` : 'an unknown process'
   return new DatabaseRejected(`${directory} is in use by ${who}, which cannot be checked from here`, [

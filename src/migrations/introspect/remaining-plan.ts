@@ -1,10 +1,8 @@
-import { mkdtempSync } from 'node:fs'
-import { cp } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { cp, mkdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import type { AppSpec } from '../../config/spec.js'
 import type { Database } from '../../db/database.js'
-import { removeAtExit } from '../../foundation/remove-at-exit.js'
+import { makeTemporary } from '../../db/embedded/temporary.js'
 import { type MigrationFolder, pathOf, readMigrations } from '../files/files.js'
 import { writeNext } from '../files/write-next.js'
 import { planMigration } from '../plan/generate.js'
@@ -23,9 +21,10 @@ export async function remainingPlan(
   spec: AppSpec,
   { directory, migration, scratch }: Proposed,
 ): Promise<readonly string[]> {
-  const copy = mkdtempSync(join(tmpdir(), 'introspect-'))
-  const remove = removeAtExit(copy)
+  const { path, remove } = await makeTemporary('introspect')
+  const copy = join(path, 'migrations')
   try {
+    await mkdir(copy)
     if ((await readMigrations(directory)).length > 0) await cp(pathOf(directory), copy, { recursive: true })
     if (migration !== undefined) await writeNext(asIf(directory, copy), MIGRATION_NAME, migration)
     const { steps, rejections } = await planMigration(spec, asIf(directory, copy), scratch)

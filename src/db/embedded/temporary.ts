@@ -1,0 +1,62 @@
+import { lstatSync, mkdtempSync, readdirSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join } from 'node:path'
+import { removeAtExit } from '../../foundation/remove-at-exit.js'
+import { isAbandoned, lockDirectory } from './lock.js'
+
+export interface TemporaryFolder {
+  readonly path: string
+  remove(): void
+}
+
+/** The name before `.lock` of the lock that names the process of a temporary folder. */
+const OWNER = 'owner'
+
+/**
+ * Creates a folder in the system's folder for temporary files, removes it at the latest when this process exits, and removes those of the same prefix whose
+ * process was killed.
+ */
+export async function makeTemporary(prefix: string): Promise<TemporaryFolder> {
+  const start = `snippetctl-${prefix}-`
+  await removeAbandoned(start)
+  const path = mkdtempSync(join(tmpdir(), start))
+  const release = lockDirectory(join(path, OWNER))
+  const removeNow = removeAtExit(path)
+  return {
+    path,
+    remove() {
+      release()
+      removeNow()
+    },
+  }
+}
+
+async function removeAbandoned(start: string): Promise<void> {
+  const parent = tmpdir()
+  const paths = readdirSync(parent).flatMap((name) => (name.startsWith(start) ? [join(parent, name)] : []))
+  for (const path of paths) {
+    if (isOwn(path) && isAbandoned(join(path, OWNER)))
+      // Another process may be removing it, too.
+      await rm(path, { recursive: true, force: true }).catch(() => {})
+  }
+}
+
+/** Whether a path is a folder of this user. */
+function isOwn(path: string): boolean {
+  const found = lstatSync(path, { throwIfNoEntry: false })
+  return found?.isDirectory() === true && found.uid === process.getuid?.()
+}
+
+const UNPACKED = /^\.restored-\d+$/
+
+/**
+ * Removes the backups that a killed restore has unpacked next to a database, if the database itself is there. Only for the holder of its lock, because a
+ * restore holds it.
+ */
+export async function removeUnpacked(directory: string): Promise<void> {
+  const [parent, name] = [dirname(directory), basename(directory)]
+  if (lstatSync(directory, { throwIfNoEntry: false }) === undefined) return
+  const left = readdirSync(parent).filter((each) => each.startsWith(name) && UNPACKED.test(each.slice(name.length)))
+  for (const each of left) await rm(join(parent, each), { recursive: true, force: true }).catch(() => {})
+}
