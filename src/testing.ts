@@ -17,7 +17,7 @@ import type { Environment } from './settings.js'
  * const options: TestServiceOptions = { file: 'test/resources.yaml', env: { SECRET: 'x' } }
  */
 export interface TestServiceOptions {
-  /** The path of `resources.yaml`, by default the one in the current folder. The folder `migrations` next to it makes the tables. */
+  /** The path of `resources.yaml`, by default the one in the current folder. The migrations in the folder `migrations` next to it create the tables. */
   readonly file?: string
   /** The URL of an empty PostgreSQL database. By default, an embedded database that is deleted on `close`. */
   readonly databaseUrl?: string | undefined

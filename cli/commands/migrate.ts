@@ -42,13 +42,13 @@ export function addMigrate(program: Command, context: CliContext): void {
 function addPlan(migrate: Command, context: CliContext): void {
   migrate
     .command('plan')
-    .description('show the schema changes that no migration makes yet, without changing the database')
+    .description('show the schema changes that no migration contains yet, without changing the database')
     .option('--write [name]', 'write the next migration, with this name or a generated one')
     .option(
       '--concurrently',
-      'make indexes and constraints without blocking requests, in a second file; the default for large tables',
+      'build indexes and add constraints without blocking requests, in a second file; the default for large tables',
     )
-    .option('--no-concurrently', 'make everything in one transaction')
+    .option('--no-concurrently', 'apply everything in one transaction')
     .option('--sql', 'print the SQL')
     .option('--json', 'print one JSON document')
     .option('--exit-code', 'exit with 1 if there is something to migrate')
@@ -168,7 +168,7 @@ function addResolve(migrate: Command, context: CliContext): void {
 function addSquash(migrate: Command, context: CliContext): void {
   migrate
     .command('squash')
-    .description('replace all files up to a given one with one file that makes the same schema')
+    .description('replace all files up to a given one with one file that creates the same schema')
     .option('--through <file>', 'the last file to replace, by default the last one')
     .option('--name <name>', 'the name of the new file', 'squashed')
     .addOption(scratchOption())

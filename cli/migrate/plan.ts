@@ -153,7 +153,7 @@ function printPlan(out: Output, planned: CountedPlan): void {
   for (const rejection of rejections) out.line(`  ${out.colors.red('! rejected')}  ${rejection}`)
   for (const note of notes) out.line(`  ${out.colors.dim(`note     ${note}`)}`)
   if (steps.length + rejections.length + notes.length > 0) out.line()
-  out.line(isEmpty(planned) ? 'nothing to migrate: the files make the schema of the configuration' : summary(planned))
+  out.line(isEmpty(planned) ? 'nothing to migrate: the files create the schema of the configuration' : summary(planned))
 }
 
 function riskOf({ risk, waits, count: counted }: CountedStep): string {

@@ -10,7 +10,7 @@ export interface SquashOptions extends CommonOptions, ScratchOptions {
   readonly name: string
 }
 
-/** `migrate squash`: replaces migration files by one file that makes the same schema. */
+/** `migrate squash`: replaces migration files by one file that creates the same schema. */
 export async function squash(context: CliContext, options: SquashOptions): Promise<ExitCode> {
   const spec = await requireSpec(context, options)
   const { migrations } = projectFolders(spec.file)
@@ -21,7 +21,7 @@ export async function squash(context: CliContext, options: SquashOptions): Promi
       squashFiles(migrations, { ...request, scratch }),
     )
     context.err.line(
-      `wrote ${shownPath(context, file)} in place of ${count(replaced.length, 'file')}: it makes the same schema`,
+      `wrote ${shownPath(context, file)} in place of ${count(replaced.length, 'file')}: it creates the same schema`,
     )
     if (kept !== undefined) context.err.line(`  ! it repeats their statements one by one, because ${kept}`)
     context.err.line('  ! `migrate down` stops at it, because it has no down part')

@@ -8,7 +8,7 @@ export interface ModelSpec {
   readonly table: string
   /** Whether migrations create the table. Unmanaged tables, and views, are only used. */
   readonly managed: boolean
-  /** The query of a view that migrations make. */
+  /** The query of a view that migrations create. */
   readonly view: string | undefined
   /** The former name of the table. */
   readonly renamedFrom: string | undefined
@@ -92,7 +92,7 @@ export interface TargetSpec {
   readonly table: string
   /** Whether the relation refers to the primary key of the other model, so that its value leads to the record. */
   readonly isKey: boolean
-  /** Whether migrations make the other table, so that a foreign key can refer to it. */
+  /** Whether migrations create the other table, so that a foreign key can refer to it. */
   readonly managed: boolean
   readonly onDelete: 'restrict' | 'cascade' | 'set_null'
 }

@@ -18,7 +18,7 @@ export const WARNINGS = {
   SC403: {
     title: 'Index missing in the database',
     explanation:
-      'Found by `check --database`: the file declares or implies the index, and the database does not have it. Either no migration makes it yet, or it was dropped by hand.',
+      'Found by `check --database`: the file declares or implies the index, and the database does not have it. Either no migration creates it yet, or it was dropped by hand.',
   },
   SC404: {
     title: 'Index not valid',

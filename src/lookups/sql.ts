@@ -24,7 +24,7 @@ interface Match {
   readonly pattern: string
 }
 
-/** The SQL of a column as a text. The column of a field for texts can be an enum in a table that migrations do not make. */
+/** The SQL of a column as a text. The column of a field for texts can be an enum in a table that migrations do not create. */
 export function textOf(column: string, { managed }: Typed): string {
   return managed === false ? `${column}::text` : column
 }

@@ -34,11 +34,11 @@ export interface ModelDraft {
   readonly keyNames: ReadonlySet<string>
   /** The fields of the primary key, in its order; empty without a key, and for a wrong one. */
   readonly key: readonly FieldDraft[]
-  /** Whether migrations make the table or the view. */
+  /** Whether migrations create the table or the view. */
   readonly isOurs: boolean
   /** Whether the model has the query of a view. */
   readonly isView: boolean
-  /** Whether migrations make a table. */
+  /** Whether migrations create a table. */
   readonly isManaged: boolean
   /** Whether the model says that records have no key. */
   readonly isKeyless: boolean

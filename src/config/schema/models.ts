@@ -142,7 +142,7 @@ export function modelSchema(): JsonSchema {
     {
       table: doc(
         { type: 'string', ...TABLE_NAME },
-        'The name of the table or view, by default that of the model; with its schema if that is not the current one, and migrations do not make the table: `sales.Customers`. ' +
+        'The name of the table or view, by default that of the model; with its schema if that is not the current one, and migrations do not create the table: `sales.Customers`. ' +
           'A part that contains a dot is written between double quotes.',
         'table: books',
       ),
@@ -153,7 +153,7 @@ export function modelSchema(): JsonSchema {
       ),
       managed: doc(
         { type: 'boolean' },
-        'Whether migrations make the table; by default as `database.managed` says. Tables and views of other programs have `managed: false`.',
+        'Whether migrations create the table; by default as `database.managed` says. Tables and views of other programs have `managed: false`.',
         'managed: false',
       ),
       renamed_from: doc(

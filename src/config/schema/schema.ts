@@ -86,7 +86,7 @@ export function configSchema(): JsonSchema {
           mapping('the database', {
             managed: doc(
               { type: 'boolean', default: true },
-              'Whether migrations of this project make the tables of models that do not say otherwise.',
+              'Whether migrations of this project create the tables of models that do not say otherwise.',
               'managed: false',
             ),
           }),

@@ -110,8 +110,8 @@ function textOf(object: string, { up, down }: Parts): string {
 /** A file without statements. Its comments tell readers what the database contains. */
 function knownText(object: string, reason: string, { up }: Parts): string {
   const comments = [
-    `Another program made it, and an empty database cannot: ${reason}`,
-    'Migrations neither make, compare nor drop it. In the database it is:',
+    `Another program created it, and an empty database cannot: ${reason}`,
+    'Migrations do not create, compare or drop it. In the database it is:',
     ...up,
   ].flatMap((text) => text.split(/\r?\n/))
   return `-- known: ${object}\n${comments.map((line) => `--   ${line}\n`).join('')}-- up\n\n-- down\n`

@@ -39,7 +39,7 @@ export interface IntrospectOptions {
   /** How fields are named by their columns, by default in lower snake case. */
   readonly spelling?: FieldSpelling | undefined
   /**
-   * Whether migrations of this project make the tables from now on; the first one records them as they are. By default true if the text says so, or
+   * Whether migrations of this project create the tables from now on; the first one records them as they are. By default true if the text says so, or
    * if there are migrations.
    */
   readonly manage?: boolean | undefined
@@ -89,7 +89,7 @@ export async function introspect(database: Database, options: IntrospectOptions)
     )
   if (!(options.manage ?? isManagedFile)) return describeTables(database, options, spec)
   if (schemas !== undefined)
-    throw new MigrationError(['migrations make tables in one schema'], ['Introspect other schemas without --manage'])
+    throw new MigrationError(['migrations create tables in one schema'], ['Introspect other schemas without --manage'])
   onStage?.('reading the tables')
   const scratch = options.scratch ?? (await (options.openScratch ?? openScratch)())
   try {
@@ -110,7 +110,7 @@ interface SchemaAndText {
 }
 
 /**
- * Describes tables that migrations do not make. Checking the text of a thousand models takes much memory, so the description of the database is no
+ * Describes tables that migrations do not create. Checking the text of a thousand models takes much memory, so the description of the database is no
  * longer referenced then.
  */
 async function describeTables(

@@ -50,7 +50,7 @@ function clashesAmong(all: readonly Named[]): readonly string[] {
   return all.flatMap(({ name, owner, isPartial }, index) => {
     const first = all.findIndex((other) => other.name === name)
     if (first === index) return []
-    const help = isPartial ? 'make one of them by hand in a migration' : 'rename a table or a field'
+    const help = isPartial ? 'create one of them by hand in a migration' : 'rename a table or a field'
     return [`${all[first]?.owner} and ${owner} would both be called ${name}: ${help}`]
   })
 }

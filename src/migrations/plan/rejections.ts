@@ -19,7 +19,7 @@ export function rejectionsOf(pair: Pair): readonly string[] {
 function takenNames(pair: Pair): readonly string[] {
   const { wanted, from, to } = pair
   const reject = (kind: string, name: string, definition: string) =>
-    `${kind} ${name} of ${wanted.name} is made by hand, as ${definition}, and resources.yaml needs the name for a different one: ` +
+    `${kind} ${name} of ${wanted.name} was created by hand, as ${definition}, and resources.yaml needs the name for a different one: ` +
     'write a migration by hand that renames or drops it'
   const constraints = both(from.constraints, to.constraints).filter(
     ([old, now]) =>
@@ -154,7 +154,7 @@ export function notesOf(pair: Pair): readonly string[] {
   const columns = extra(from.columns, to.columns).filter((column) => column.generated)
   return [
     ...columns.map(({ name }) => `column ${wanted.name}.${name} is computed and is left alone`),
-    ...constraints.map(({ name }) => `constraint ${name} of ${wanted.name} is made by hand and is left alone`),
-    ...indexes.map(({ name }) => `index ${name} of ${wanted.name} is made by hand and is left alone`),
+    ...constraints.map(({ name }) => `constraint ${name} of ${wanted.name} was created by hand and is left alone`),
+    ...indexes.map(({ name }) => `index ${name} of ${wanted.name} was created by hand and is left alone`),
   ]
 }

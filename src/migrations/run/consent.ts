@@ -39,7 +39,7 @@ const WORDS: Readonly<Record<Loss['kind'], { readonly verb: string; readonly par
   column: { verb: 'drops the column', part: 'value', lost: 'is lost with it' },
   table: { verb: 'drops the table', part: 'row', lost: 'is lost with it' },
   rows: { verb: 'deletes from the table', part: 'row', lost: 'is in it' },
-  adopted: { verb: 'drops objects that others made:', part: '', lost: '' },
+  adopted: { verb: 'drops objects that others created:', part: '', lost: '' },
 }
 
 /** `0002_less drops the column books.size: 1,204 values are lost with it`. */

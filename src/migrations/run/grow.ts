@@ -67,7 +67,7 @@ export async function planGrowth(
   const together = renderTogether([last, added])
   const text = whole !== undefined && (await isRight(whole)) ? whole : together
   if (text === together && !(await isRight(together)))
-    throw new MigrationError([`the additions and ${name} do not make the same schema in one file`])
+    throw new MigrationError([`the additions and ${name} do not create the same schema in one file`])
   return { grown: parse(text), text, added }
 }
 

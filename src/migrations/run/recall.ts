@@ -43,7 +43,7 @@ export async function openRecall(session: Connection, results: ResultStore | und
   }
 }
 
-/** Everything that determines the schema that files make; undefined if they may make another one each time. */
+/** Everything that determines the schema that files create; undefined if they may make another one each time. */
 export function inputsOfFiles(files: readonly Migration[]): unknown {
   if (files.some(({ up, load }) => load !== undefined || !up.every(({ text }) => isRepeatable(text)))) return undefined
   return [

@@ -124,7 +124,7 @@ async function driftOf(database: Database, files: readonly Migration[], scratch:
 
 /** A file that becomes pending would fail because its objects exist, and nothing can be adopted while it is pending. */
 function contradictionOf({ text, repair }: Drift, undone: readonly Migration[]): Contradiction {
-  if ('sql' in repair) return { text, help: `make it: ${repair.sql}`, leavable: false }
+  if ('sql' in repair) return { text, help: `restore it: ${repair.sql}`, leavable: false }
   if ('migrate' in repair)
     return { text, help: `keep it: write a migration with \`${repair.migrate}\``, leavable: false }
   if (undone.length > 0) return { text, help: 'remove it, or leave the migration as applied', leavable: false }

@@ -135,7 +135,7 @@ describe('an adopted object blocks no later command', () => {
     const { file } = await adopt(object)
     if (known === undefined) {
       expect(await failureOf(migrateDown(database, folder.path))).toBe(
-        `${file.replace(/.*\/|\.sql$/g, '')} drops objects that others made: ${object}`,
+        `${file.replace(/.*\/|\.sql$/g, '')} drops objects that others created: ${object}`,
       )
       const states = (await migrationStatus(database, folder.path)).map(({ state }) => state)
       expect(new Set(states)).toEqual(new Set(['applied']))
@@ -342,7 +342,7 @@ test('the name of a known object is rejected for a new one', async () => {
     BOOKS.replace('max: 100 }\n', 'max: 100 }\n      isbn: { type: string, max: 13, nullable: true }\n'),
   )
   expect((await planMigration(wanted, folder.path, scratch)).rejections).toEqual([
-    'books.isbn already exists in the database: another program made it, and a migration lists it as known; give the new one another name',
+    'books.isbn already exists in the database: another program created it, and a migration lists it as known; give the new one another name',
   ])
 })
 
@@ -354,6 +354,6 @@ test('an index adopted by an earlier version is dropped only if it is named', as
   )
   await migrateUp(database, folder.path)
   expect(await failureOf(migrateDown(database, folder.path))).toBe(
-    '0002_adopt_books_by_title drops objects that others made: by_title',
+    '0002_adopt_books_by_title drops objects that others created: by_title',
   )
 })

@@ -182,7 +182,7 @@ resources:
 
   test('does not cost its table the model: records are changed, and the report says why none are created', async () => {
     expect(others.left).toContain(
-      'required: no request can create records: place is not null and has no default, and no request can set a point; nothing can be added while migrations make the table',
+      'required: no request can create records: place is not null and has no default, and no request can set a point; nothing can be added while migrations create the table',
     )
     expect(await (await served.fetch('/required/')).json()).toEqual([{ id: 1, name: 'a', place: '(1,2)' }])
     const changed = await served.send('PATCH', '/required/1/', { name: 'b' })
@@ -191,7 +191,7 @@ resources:
 
   test('has no field if it is not null and has a default, so that records can be created', () => {
     expect(others.left).toContain(
-      'filled.place: no field: no field has the type point; nothing can be added while migrations make the table: the column stays as it is',
+      'filled.place: no field: no field has the type point; nothing can be added while migrations create the table: the column stays as it is',
     )
   })
 

@@ -32,14 +32,14 @@ describe('introspect', () => {
       stdout: `version: 1
 
 models:
-  # authors.initial: no field: it is computed; nothing can be added while migrations make the table: the column stays as it is
+  # authors.initial: no field: it is computed; nothing can be added while migrations create the table: the column stays as it is
   authors:
     fields:
       id:   { type: integer, primary_key: true }
       name: { type: string, max: 80, collation: default }
 `,
       stderr:
-        'left  authors.initial: no field: it is computed; nothing can be added while migrations make the table: the column stays as it is\n',
+        'left  authors.initial: no field: it is computed; nothing can be added while migrations create the table: the column stays as it is\n',
     })
     await expect(configuration()).rejects.toThrow('ENOENT')
     await expect(access(join(project.folder, 'migrations'))).rejects.toThrow('ENOENT')

@@ -55,7 +55,7 @@ afterAll(async () => {
 })
 
 test.each([true, false])(
-  'foreign keys of several columns are relations (migrations make the tables: %s)',
+  'foreign keys of several columns are relations (migrations create the tables: %s)',
   async (manage) => {
     const found = await introspect(database, { file: 'resources.yaml', directory: folder, scratch, manage })
     expect(found.remaining).toEqual([])
@@ -87,7 +87,7 @@ test.each([true, false])(
   },
 )
 
-test('a foreign key of another integer type than its key is a relation, unless migrations make the tables', async () => {
+test('a foreign key of another integer type than its key is a relation, unless migrations create the tables', async () => {
   const others = await openTestDatabase('')
   try {
     await runSql(

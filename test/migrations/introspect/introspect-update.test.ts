@@ -137,7 +137,7 @@ test.each([
     const plan = await run('migrate', 'plan')
     expect(plan).toMatchObject({
       code: 0,
-      stdout: 'nothing to migrate: the files make the schema of the configuration\n',
+      stdout: 'nothing to migrate: the files create the schema of the configuration\n',
     })
   },
 )

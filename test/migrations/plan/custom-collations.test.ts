@@ -33,7 +33,7 @@ describe('collations that only the database has', () => {
     const file = await readFile(join(project.folder, 'resources.yaml'), 'utf8')
     expect(
       file,
-    ).toContain(`  # cities: migrations do not make it: the collation german of its column name does not exist in every database; no plan changes it
+    ).toContain(`  # cities: migrations do not create it: the collation german of its column name does not exist in every database; no plan changes it
   cities:
     managed: false
     fields:
@@ -41,8 +41,8 @@ describe('collations that only the database has', () => {
       name:  { type: text }
       mayor: { type: text, nullable: true }
 `)
-    expect(file).toContain('migrations do not make it: the collation "other"."swedish" of its column code does not')
-    expect(file).toContain('people.town: no relation: migrations do not make towns')
+    expect(file).toContain('migrations do not create it: the collation "other"."swedish" of its column code does not')
+    expect(file).toContain('people.town: no relation: migrations do not create towns')
     expect(file).toContain('plain:   { type: text, nullable: true }')
     expect(file).toContain('rank:    { type: text, collation: und-x-icu, nullable: true }')
     expect(stderr).toContain(

@@ -46,7 +46,8 @@ describe('hand-made constraints and indexes are not touched, whatever their name
     await folder.write('0002_by_hand.sql', BY_HAND)
     const { steps, rejections, notes } = await plan(BOOKS)
     expect({ steps, rejections }).toEqual({ steps: [], rejections: [] })
-    for (const name of NOTES) expect(notes.join('\n')).toContain(`${name} of books is made by hand and is left alone`)
+    for (const name of NOTES)
+      expect(notes.join('\n')).toContain(`${name} of books was created by hand and is left alone`)
   })
 
   test('after introspection', async () => {
@@ -164,7 +165,7 @@ test.each([
   expect(steps).toEqual([])
   expect(rejections).toEqual([
     expect.stringMatching(
-      /^constraint books_title_length of books is made by hand, as CHECK .*, and resources\.yaml needs the name for a different one/,
+      /^constraint books_title_length of books was created by hand, as CHECK .*, and resources\.yaml needs the name for a different one/,
     ),
   ])
 })

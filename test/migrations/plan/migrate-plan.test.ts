@@ -159,7 +159,7 @@ drop table "authors";
       [['x', 'y'], ['x_y']],
     ],
     [
-      `the index (x) of table books where "y" > '5' and the index (x) of table books where "y" > '-5' would both be called books_x_y_gt_5_key: make one of them by hand in a migration`,
+      `the index (x) of table books where "y" > '5' and the index (x) of table books where "y" > '-5' would both be called books_x_y_gt_5_key: create one of them by hand in a migration`,
       PAIRS,
       [5, -5].map((y) => ({ fields: ['x'], unique: true, where: { y__gt: y } })),
     ],
@@ -456,9 +456,9 @@ create index books_lower on books (lower(title));
       notes: [
         'table audit is not in resources.yaml and is left alone; `dropped: [audit]` at its top drops it',
         'column books.upper is computed and is left alone',
-        'constraint books_title_check of books is made by hand and is left alone',
-        'constraint no_dots of books is made by hand and is left alone',
-        'index books_lower of books is made by hand and is left alone',
+        'constraint books_title_check of books was created by hand and is left alone',
+        'constraint no_dots of books was created by hand and is left alone',
+        'index books_lower of books was created by hand and is left alone',
       ],
     })
   })

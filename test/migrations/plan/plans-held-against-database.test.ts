@@ -107,7 +107,7 @@ describe('a plan is rejected with a way out', () => {
     const rejected = await migrate('plan', '--write')
     expect(rejected).toMatchObject({ code: 1 })
     expect(rejected.stdout).toContain('volumes.leaves cannot be changed, because the view long_books of this database')
-    expect(rejected.stdout).toContain('books.note exists in this database, and no migration made it')
+    expect(rejected.stdout).toContain('books.note exists in this database, and no migration created it')
     await sql('drop view long_books; alter table books drop note')
     expect(await migrate('plan', '--write', 'volumes')).toMatchObject({ code: 0 })
     expect(await migrate('up')).toMatchObject({ code: 0 })
@@ -125,10 +125,10 @@ describe('a plan is rejected with a way out', () => {
     const rejected = await migrate('plan', '--write')
     expect(rejected).toMatchObject({ code: 1 })
     expect(rejected.stdout).toContain(
-      'books.note exists in this database, and no migration made it: keep it: snippetctl migrate adopt books.note',
+      'books.note exists in this database, and no migration created it: keep it: snippetctl migrate adopt books.note',
     )
     expect(rejected.stdout).toContain(
-      'members exists in this database, and no migration made it: give the model another `table`',
+      'members exists in this database, and no migration created it: give the model another `table`',
     )
     await sql('drop table members; alter table books drop note')
     expect(await migrate('plan', '--write', 'members')).toMatchObject({ code: 0 })

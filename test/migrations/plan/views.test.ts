@@ -360,7 +360,7 @@ test.each([
     '`managed: false`',
     '{ view: select 1 as id, managed: false, fields: { id: { type: integer, primary_key: true } } }',
     '',
-    'migrations make the view `a`, and `managed` is false',
+    'migrations create the view `a`, and `managed` is false',
   ],
   [
     'a resource that does not say its operations',

@@ -70,7 +70,7 @@ describe('tables without a journal', () => {
     const rejected = await migrate('resolve', '--applied')
     expect(rejected).toMatchObject({ code: 2 })
     expect(rejected.stderr).toContain('the database says otherwise: column books.pages is missing in the database')
-    expect(rejected.stderr).toContain('make it: alter table "books" add column "pages" integer')
+    expect(rejected.stderr).toContain('restore it: alter table "books" add column "pages" integer')
     expect(await migrate('resolve', '--applied', '--yes')).toMatchObject({ code: 2 })
     expect(await migrate('resolve')).toMatchObject({
       stdout: expect.stringMatching(/: snippetctl migrate resolve --applied 0001_create_books\n/),

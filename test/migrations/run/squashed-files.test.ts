@@ -50,7 +50,9 @@ describe('migrate squash', () => {
     await migrate('up')
     const outcome = await migrate('squash')
     expect(outcome).toMatchObject({ code: 0 })
-    expect(outcome.stderr).toContain('wrote migrations/0002_squashed.sql in place of 2 files: it makes the same schema')
+    expect(outcome.stderr).toContain(
+      'wrote migrations/0002_squashed.sql in place of 2 files: it creates the same schema',
+    )
     expect(await files()).toEqual(['0002_squashed.sql'])
     const text = await read('0002_squashed.sql')
     expect(text.match(/create table/g)).toHaveLength(1)
@@ -122,7 +124,7 @@ describe('migrate squash', () => {
     )
     const diagnosed = await migrate('resolve')
     expect(diagnosed).toMatchObject({ code: 1 })
-    expect(diagnosed.stdout).toContain('make it: alter table "books" add column "pages" integer')
+    expect(diagnosed.stdout).toContain('restore it: alter table "books" add column "pages" integer')
     await onProjectDatabase(project, database, (connection) =>
       connection.query({ text: 'alter table "books" add column "pages" integer', values: [] }),
     )

@@ -32,7 +32,7 @@ export interface FieldRole {
   readonly isKey: boolean
   /** Whether the key has no other field. */
   readonly isWhole: boolean
-  /** Whether migrations make the column. */
+  /** Whether migrations create the column. */
   readonly isManaged: boolean
 }
 
@@ -62,7 +62,7 @@ export function checkField(field: FieldDraft, role: FieldRole, { drafts, report,
 
 function checkGenerated({ name, path, yaml }: FieldDraft, { isManaged }: FieldRole, report: Report): void {
   if (yaml.generated !== true || !isManaged) return
-  const message = `${show(name)} cannot be \`generated\`: migrations make the column, but nothing that fills it`
+  const message = `${show(name)} cannot be \`generated\`: migrations create the column, but nothing that fills it`
   const help = [
     '`default` and `auto` fill a column',
     'or say `managed: false` of the model, if its table is made otherwise',
@@ -192,7 +192,7 @@ function checkDefault(
   if (typeof given === 'object' && given !== null && 'function' in given) {
     if (given.function === 'database') {
       if (!role.isManaged) return
-      const message = `${show(field.name)} cannot have the default of the database: migrations make the column, with a default that is written here`
+      const message = `${show(field.name)} cannot have the default of the database: migrations create the column, with a default that is written here`
       report.add({
         code: 'SC315',
         path: [...path, 'function'],

@@ -76,7 +76,7 @@ function checkTables(root: Json, drafts: Drafts, report: Report): ReadonlyMap<st
   return owners
 }
 
-/** Reports names that PostgreSQL would truncate, and schemas in the names of managed tables: migrations make tables in one schema. */
+/** Reports names that PostgreSQL would truncate, and schemas in the names of managed tables: migrations create tables in one schema. */
 function checkSchema(table: string, model: ModelDraft | undefined, path: Path, report: Report): void {
   const parts = readTableName(table)
   if (!parts) return
@@ -87,9 +87,9 @@ function checkSchema(table: string, model: ModelDraft | undefined, path: Path, r
     report.add({ code: 'SC318', path, message: `the name ${show(name)} has ${length} bytes`, help })
   }
   if (parts.schema === undefined || model?.isOurs !== true) return
-  const message = `migrations make tables in one schema, and ${show(table)} names another`
+  const message = `migrations create tables in one schema, and ${show(table)} names another`
   const help = [
-    'add `managed: false` if the table is made otherwise',
+    'add `managed: false` if the table is created otherwise',
     'or leave the schema out: migrations use that of the connection',
   ]
   report.add({ code: 'SC304', path, message, help })
@@ -106,8 +106,8 @@ function checkView(root: Json, { name, path, isView, isOurs }: ModelDraft, repor
     report.add({ code: 'SC304', path: [...path, key], part: 'key', message })
   }
   if (isOurs) return
-  const message = `migrations make the view ${show(name)}, and \`managed\` is false`
-  const help = ['remove `view` if the view is made otherwise', 'or say `managed: true` of the model']
+  const message = `migrations create the view ${show(name)}, and \`managed\` is false`
+  const help = ['remove `view` if the view is created otherwise', 'or say `managed: true` of the model']
   report.add({ code: 'SC304', path: [...path, 'view'], part: 'key', message, help })
 }
 

@@ -4,7 +4,7 @@ import { formatValue } from '../../../config/edit/format-value.js'
 export const NO_PLAN = 'nothing can be added, and no plan changes it'
 
 /** Ends reports of columns without a field. */
-export const NO_FIELD = 'nothing can be added while migrations make the table: the column stays as it is'
+export const NO_FIELD = 'nothing can be added while migrations create the table: the column stays as it is'
 
 /** The command that follows unmanaged tables. */
 export const UPDATE = 'snippetctl introspect --update'
@@ -17,7 +17,7 @@ export function adviceForMessage(constraint: string): string {
   return `no plan changes it, and its errors can have a message: \`messages: ${formatValue({ [constraint]: '…' })}\``
 }
 
-/** How a table that migrations do not make gets a model. */
+/** How a table that migrations do not create gets a model. */
 export function unmanagedModel(table: string): string {
   return `a model with \`managed: false\` can show it: snippetctl introspect --print --tables ${formatValue(table)} in an empty folder prints one`
 }

@@ -82,7 +82,7 @@ function choose(
 ): Omit<ChosenRelation, 'name'> | string {
   const target = models.get(key.target ?? '')
   if (target === undefined) return `the table ${key.target} has no model, or one that was there before`
-  if (target.isUnmanageable && !model.isUnmanageable) return `migrations do not make ${target.table}`
+  if (target.isUnmanageable && !model.isUnmanageable) return `migrations do not create ${target.table}`
   const reason = reasonAgainstRelation(key, { live, managed }, find(catalog, target.table))
   const reference = readForeignKey(key)
   if (reason !== undefined || !reference) return reason ?? 'the file cannot express it'

@@ -78,7 +78,7 @@ function reasonAgainstCreate(table: Table, columns: readonly CatalogColumn[]): s
   if (!blocking || (fillsNewRows(table.inspected) && !table.managed)) return undefined
   const reason = `${blocking.name} is not null and has no default, and no request can set a ${blocking.type}`
   const advice = table.managed
-    ? 'nothing can be added while migrations make the table'
+    ? 'nothing can be added while migrations create the table'
     : 'once the column has a default: `generated: true` in its field, and no `operations` in the resource'
   return `${reason}; ${advice}`
 }

@@ -66,7 +66,7 @@ export function chooseRelation(
     model === undefined
       ? `the table ${key.target} has no model`
       : managed && unmanageable.has(key.target ?? '') && (textColumn(column) || !isIndexed(live, column.name))
-        ? `migrations do not make ${key.target}`
+        ? `migrations do not create ${key.target}`
         : (reasonAgainstRelation(key, { live, managed }, target) ?? reasonAgainstCircle(key, live, catalog))
   const reference = readForeignKey(key)
   if (reason !== undefined || !reference || model === undefined)
@@ -82,7 +82,7 @@ export function chooseRelation(
   if (!isOfKey && !shown.get(reference.target)?.some(({ name }) => name === to)) {
     const why = `${reference.target}.${to} has no field, or a model that was there before`
     const settings = formatBelongsTo({ model, references: nameOfColumn(to), column: column.name })
-    const advice = managed ? `if it has one: ${settings} in this field` : `${UPDATE} makes the relation`
+    const advice = managed ? `if it has one: ${settings} in this field` : `${UPDATE} adds the relation`
     return { relation: undefined, left: [`${place}: no relation: ${why}; ${advice}`, ...more] }
   }
   const relation = {

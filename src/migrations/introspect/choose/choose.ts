@@ -126,7 +126,7 @@ export function chooseModels(
         .filter((table) => !isMade(table))
         .map(
           ({ name, special }) =>
-            `${name} has no model: ${special}, which migrations do not make; ${unmanagedModel(name)}`,
+            `${name} has no model: ${special}, which migrations do not create; ${unmanagedModel(name)}`,
         ),
       ...wanted
         .filter((table) => isMade(table) && table.columns.length === 0)
@@ -270,7 +270,7 @@ function chooseModel({ table, chosenKey, columns, fieldless, related, fields }: 
     left: [
       ...(unmanageable === undefined
         ? []
-        : [`${live.name}: migrations do not make it: ${unmanageable}; no plan changes it`]),
+        : [`${live.name}: migrations do not create it: ${unmanageable}; no plan changes it`]),
       ...(reason === undefined
         ? []
         : [`${live.name}: records can only be listed: ${reason}; ${adviceForKey(table, columns, byColumn)}`]),

@@ -30,7 +30,7 @@ interface Role {
   readonly relation:
     | { readonly model: string; readonly references: string | undefined; readonly onDelete: string }
     | undefined
-  /** Whether migrations of this project make the table. */
+  /** Whether migrations of this project create the table. */
   readonly managed: boolean
   /** Whether a trigger sets the column on each change, or may fill it on each insert. */
   readonly trigger: 'sets' | 'may fill' | undefined

@@ -145,7 +145,7 @@ function knownAlready(steps: readonly Step[], known: readonly string[]): readonl
     .filter(({ change, subject }) => (change === 'add' || change === 'change') && known.includes(subject))
     .map(
       ({ subject }) =>
-        `${subject} already exists in the database: another program made it, and a migration lists it as known; give the new one another name`,
+        `${subject} already exists in the database: another program created it, and a migration lists it as known; give the new one another name`,
     )
 }
 

@@ -81,5 +81,5 @@ function takenName(subject: string): string {
   const ways = isTable
     ? 'give the model another `table`, use the table as it is with `managed: false`, or rename it in the database'
     : `keep it: snippetctl migrate adopt ${shellWord(subject)}; or rename it in the database`
-  return `${subject} exists in this database, and no migration made it: ${ways}`
+  return `${subject} exists in this database, and no migration created it: ${ways}`
 }
