@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { afterEach, describe, expect, test } from '@jest/globals'
 import type { Limits } from '../../../src/http/connections/limits.js'
@@ -294,6 +295,36 @@ test('a client with few waiting requests is not cut because of others', async ()
   clearInterval(opening)
   expect(greedy.filter(({ destroyed, readableEnded }) => destroyed || readableEnded)).toHaveLength(1)
   expect(greedy[8]?.destroyed).toBe(false)
+})
+
+test('requests that have waited count no longer as waiting', async () => {
+  const server = await serve([['GET', '/api/quick/', async () => ({ status: 204 })]], { requestsPerConnection: 10_000 })
+  const socket = connectTo(server)
+  let text = ''
+  socket.on('data', (chunk: Buffer) => {
+    text += chunk.toString('latin1')
+  })
+  // More than may wait in the process, but never so many at once.
+  socket.end('GET /api/quick/ HTTP/1.1\r\nHost:a\r\n\r\n'.repeat(9_000))
+  await once(socket, 'close')
+  expect(text.split('HTTP/1.1 204 ')).toHaveLength(1 + 9_000)
+})
+
+test('invalid bytes behind a request in progress are not taken for a request of their own', async () => {
+  const { routes, open, begun } = gate()
+  const socket = connectTo(await serve(routes))
+  const answers = receive(socket)
+  socket.write(get('/api/slow/'))
+  await waitUntil(() => begun() === 1)
+  // Errors below this path have another format.
+  socket.write('GET /api/plain/ HTTP/1.1\r\nno colon\r\n\r\n')
+  await settled()
+  open()
+  const types = (await answers).answers.map(({ status, headers }) => [status, headers['content-type']])
+  expect(types).toEqual([
+    [200, 'application/json'],
+    [400, 'application/problem+json'],
+  ])
 })
 
 test.each([1, 8, 12])('a client that has closed its sending side gets its responses: %i', async (count) => {
