@@ -43,17 +43,15 @@ export default (app) => {
 }
 `
 
+const FILES = { 'resources.yaml': PLUGGED, 'plugin.mjs': PLUGIN, [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION }
+
 let project: Project
 let database: TestDatabase
 let serving: Serving | undefined
 const clients: Client[] = []
 
 beforeAll(async () => {
-  project = await makeProject({
-    'resources.yaml': PLUGGED,
-    'plugin.mjs': PLUGIN,
-    [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION,
-  })
+  project = await makeProject(FILES)
 })
 
 afterAll(() => project.remove())
@@ -78,6 +76,13 @@ describe('serve --workers rejects', () => {
 const onServer = testDatabaseKind() === 'postgres' ? describe : describe.skip
 
 onServer('serve --workers', () => {
+  /** A server that replaces a worker that does not finish. It has twelve seconds to do so, in which the other tests run. */
+  let replacing: Awaited<ReturnType<typeof replaceStuckWorker>>
+  beforeAll(async () => {
+    replacing = await replaceStuckWorker()
+  })
+  afterAll(() => replacing.remove())
+
   beforeEach(async () => {
     database = await openTestDatabase()
   })
@@ -188,21 +193,6 @@ onServer('serve --workers', () => {
     expect(await server.stop()).toMatchObject({ code: 0, stderr: '' })
   })
 
-  test('kills a worker that does not finish in time when it is replaced', async () => {
-    const server = await serve(2)
-    const asked = fetch(`${server.url}/api/stuck/`).catch(() => undefined)
-    const { pid: stuck } = await server.logged('stuck')
-    server.child.kill('SIGUSR2')
-    await server.logged('replacing')
-    server.child.kill('SIGUSR2')
-    expect(await server.logged('worker_killed')).toMatchObject({ level: 'warn', worker_pid: stuck })
-    expect(await server.logged('replaced')).toMatchObject({ level: 'info' })
-    await asked
-    expect(await pidsOf(server, 8)).not.toContain(stuck)
-    expect(server.output.stdout).toContain('the workers are being replaced already')
-    expect((await server.stop()).code).toBe(0)
-  })
-
   test('keeps its workers if the files are invalid on SIGUSR2', async () => {
     const server = await serve(2)
     const before = new Set((await openOnBoth(server)).pids)
@@ -296,6 +286,16 @@ onServer('serve --workers', () => {
     expect(code).toBe(2)
     expect(stderr).toMatch(/^error: port \d+ is already in use\n {2}= help: .*\n$/)
   })
+
+  test('kills a worker that does not finish in time when it is replaced', async () => {
+    const { server, asked, stuck } = replacing
+    expect(await server.logged('worker_killed')).toMatchObject({ level: 'warn', worker_pid: stuck })
+    expect(await server.logged('replaced')).toMatchObject({ level: 'info' })
+    await asked
+    expect(await pidsOf(server, 8)).not.toContain(stuck)
+    expect(server.output.stdout).toContain('the workers are being replaced already')
+    expect((await server.stop()).code).toBe(0)
+  })
 })
 
 /** Clients, each on a connection of its own. */
@@ -335,6 +335,25 @@ async function pidsIn(answers: readonly Promise<Answer>[]): Promise<ReadonlySet<
   const all = await Promise.all(answers)
   expect(all.map(({ status }) => status)).toEqual(all.map(() => 200))
   return new Set(all.map(({ body }) => (JSON.parse(body) as { pid: number }).pid))
+}
+
+/** Starts a server in a project of its own, and asks it twice to replace its workers, of which one is stuck. */
+async function replaceStuckWorker() {
+  const own = await makeProject(FILES)
+  const ownDatabase = await openTestDatabase()
+  const env = { DATABASE_URL: ownDatabase.url ?? '' }
+  const server = await startServe(['--workers', '2', '--migrate'], { cwd: own.folder, env })
+  const asked = fetch(`${server.url}/api/stuck/`).catch(() => undefined)
+  const { pid: stuck } = await server.logged('stuck')
+  server.child.kill('SIGUSR2')
+  await server.logged('replacing')
+  server.child.kill('SIGUSR2')
+  const remove = async () => {
+    await server.stop('SIGKILL')
+    await ownDatabase.close()
+    await own.remove()
+  }
+  return { server, asked, stuck, remove }
 }
 
 /** The processes that respond to `connections` new connections. */
