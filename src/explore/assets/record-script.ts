@@ -13,10 +13,13 @@ export const RECORD_SCRIPT = String.raw`'use strict'
     for (const control of all('[data-kind]', form)) {
       const [asNull, stored] = [nullOf(form, control), now.elements.namedItem(control.name)]
       const storedNull = nullOf(now, control)
+      stored.first = stored.value
       if (isChanged(control, asNull)) mine.set(control.name, asNull.checked ? 'null' : control.value)
       else {
-        control.value = stored.value
         asNull.checked = storedNull.checked
+        // An input of another type cannot hold some values, such as line breaks or microseconds.
+        if (control.type === stored.type) control.value = stored.value
+        else control.replaceWith(stored)
       }
       control.first = stored.value
       asNull.first = storedNull.checked

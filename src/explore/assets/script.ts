@@ -204,13 +204,13 @@ export const SCRIPT = String.raw`'use strict'
     const preview = form.querySelector('[data-curl]')
     const update = () => { if (preview.parentElement.open) preview.textContent = curlOf(form) }
     begin(form)
-    for (const control of all('[data-kind]', form)) {
-      control.addEventListener('input', () => {
-        control.touched = true
-        nullOf(form, control).checked = false
-      })
-    }
-    form.addEventListener('input', update)
+    form.addEventListener('input', ({ target }) => {
+      if ('kind' in target.dataset) {
+        target.touched = true
+        nullOf(form, target).checked = false
+      }
+      update()
+    })
     preview.parentElement.addEventListener('toggle', update)
     form.addEventListener('submit', (event) => {
       event.preventDefault()
