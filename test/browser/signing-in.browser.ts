@@ -109,6 +109,29 @@ describeInChromium('signing in to Explore', () => {
     await page.getByRole('heading', { name: 'Sign in', level: 1 }).waitFor()
   })
 
+  test('tells the caller that a record was created, changed and deleted', async () => {
+    const said = (words: string) => page.getByRole('status').filter({ hasText: words }).waitFor()
+    await actAs('ann')
+    await button('New note').click()
+    await page.locator('dialog [name=text]').fill('another')
+    await button('Create').click()
+    await said('Created')
+    await button('Edit').click()
+    await page.locator('dialog [name=text]').fill('changed')
+    await button('Save').click()
+    await said('Saved')
+    await button('Delete').click()
+    await page.locator('#delete').getByRole('button', { name: 'Delete', exact: true }).click()
+    await said('Deleted')
+  })
+
+  test('says which characters a credential has', async () => {
+    await page.getByLabel('Token or API key').fill('tokeñ→')
+    await button('Sign in').click()
+    await page.getByText('A token or key has only printable ASCII characters.').waitFor()
+    expect(await credential()).toBe(null)
+  })
+
   test('says why a credential is rejected, and forgets it', async () => {
     await page.getByLabel('Token or API key').fill('wrong')
     await button('Sign in').click()

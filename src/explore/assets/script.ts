@@ -266,8 +266,11 @@ export const SCRIPT = String.raw`'use strict'
   document.documentElement.classList.add('with-js')
   try {
     const said = sessionStorage.getItem('explore-said')
-    sessionStorage.removeItem('explore-said')
-    if (said) say(said)
+    // The script of sign-in hides a page that it replaces by the caller's.
+    if (said && !document.documentElement.hidden) {
+      sessionStorage.removeItem('explore-said')
+      say(said)
+    }
   } catch {
     // Storage is blocked.
   }

@@ -67,7 +67,8 @@ export const SIGN_IN_SCRIPT = String.raw`;(() => {
     for (const form of document.querySelectorAll('[data-sign-in]')) form.addEventListener('submit', (event) => {
       event.preventDefault()
       const text = form.querySelector('input').value.trim()
-      if (text) show(text.includes(' ') ? text : 'Bearer ' + text)
+      if (/[^ -~]/.test(text)) showError('A token or key has only printable ASCII characters.')
+      else if (text) show(text.includes(' ') ? text : 'Bearer ' + text)
     })
     for (const button of document.querySelectorAll('[data-act-as]')) button.addEventListener('click', () => show('Dev ' + button.dataset.actAs))
     const out = document.querySelector('[data-sign-out]')
