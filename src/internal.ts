@@ -21,7 +21,8 @@ export {
   type Situation,
 } from './access/decide/situation.js'
 export { formatCondition, formatName } from './access/format.js'
-export { findWidened, type Widened } from './access/wider.js'
+export { findWidened } from './access/wider.js'
+export type { Widened } from './access/widened.js'
 export { keyId, makeKey } from './auth/api-keys.js'
 export { typedClaims } from './auth/claims.js'
 export { keysOf, makeIssuerKey, type SigningKey, signToken } from './auth/local-issuer.js'

@@ -1,7 +1,7 @@
 import type { Rule, RuleCondition, RuleValue, SetSpec } from '../config/spec.js'
 import type { Json } from '../foundation/json.js'
 import type { RangeEnd } from '../lookups/in-memory.js'
-import { compareStored, compareValue, excludesNull } from './decide/compare.js'
+import { compareStored, compareValue, excludesNull, kindOf } from './decide/compare.js'
 import { writtenLiteral } from './format.js'
 
 /** Whether a variable means the same in two configurations. */
@@ -75,7 +75,10 @@ function isWithin(given: RuleCondition, wanted: RuleCondition): boolean {
   const inner = given.lookup.range?.(textsOf(given))
   const outer = wanted.lookup.range?.(textsOf(wanted))
   if (inner === undefined || outer === undefined) return false
-  const order = (one: string, other: string) => compareStored(given.field, one, other)
+  // Where only the database knows the order, equal ends are the only ones that compare.
+  const isOrdered = kindOf(given.field) !== undefined
+  const order = (one: string, other: string) =>
+    isOrdered || one === other ? compareStored(given.field, one, other) : Number.NaN
   const fits = (end: RangeEnd | undefined, limit: RangeEnd | undefined, direction: 1 | -1): boolean => {
     if (limit === undefined) return true
     if (end === undefined) return false

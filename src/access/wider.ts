@@ -1,5 +1,4 @@
 import {
-  ANYONE,
   type AppSpec,
   type GrantSpec,
   isShown,
@@ -10,33 +9,14 @@ import {
   type ResourceSpec,
   type Rule,
   type SetSpec,
-  SIGNED_IN,
 } from '../config/spec.js'
 import { ungrantedCascades } from '../config/parse/access-effects.js'
 import { findValue, type Path } from '../config/yaml/located.js'
-import { itemsOf, membersOf } from '../config/schema/yaml-shape.js'
-import type { Json } from '../foundation/json.js'
 import { conjunctionsOf, implies, nameOf, type SameVariable, setNarrower } from './implies.js'
 import { grantableFields, grantPath } from './matrix.js'
 import { formatFields, formatRule, formatValue } from './format.js'
-
-/** A checked configuration, and the text that it was made of. */
-export interface Configured {
-  readonly spec: AppSpec
-  readonly root: Json
-}
-
-/** Something that callers may do with the new configuration, and perhaps not with the old one. */
-export interface Widened {
-  /** `task.list:member`, `auth.jwt`: what `--allow-wider` names. */
-  readonly what: string
-  /** The new permission, in words of the file. */
-  readonly now: string
-  /** Where the new file has it. */
-  readonly path: Path
-  /** The permissions of the old file that it replaces, each with its place. */
-  readonly before: readonly { readonly text: string; readonly path: Path }[]
-}
+import { widenedAuth, widenedMounts } from './wider-auth.js'
+import { type Configured, isToAll, type Widened } from './widened.js'
 
 /**
  * Finds where access has become wider. A grant is as narrow as before if each combination of its conditions implies one of an old grant of the same
@@ -59,6 +39,7 @@ export function findWidened(before: Configured, after: Configured): readonly Wid
   return [
     ...widenedAuth(before, after),
     ...widenedMounts(before, after),
+    ...widenedViews(before.spec, after.spec),
     ...widenedCascades(before.spec, after.spec),
     ...after.spec.resources.flatMap((resource) => {
       const old = before.spec.resources.find(
@@ -78,7 +59,7 @@ function widenedGrants(old: ResourceSpec | undefined, resource: ResourceSpec, sa
   const grants = resource.access ?? []
   return grants.flatMap((grant, index) => {
     const widened = grant.may.filter(
-      (operation) => !isCovered(used(resource, grant, operation), { operation, to: grant.to }, old, same),
+      (operation) => !isCovered(used(resource, grant, operation, old), { operation, to: grant.to }, old, same),
     )
     return widened
       .filter((operation) => operation !== 'all' || widened.length === 1)
@@ -90,7 +71,7 @@ function widenedGrants(old: ResourceSpec | undefined, resource: ResourceSpec, sa
         )
         return {
           what: `${resource.name}.${operation}:${grant.to}`,
-          now: formatGrant(resource, grant),
+          now: [formatGrant(resource, grant), ...movedFields(resource, grant, old)].join('; '),
           path: grantPath(resource, index),
           before: others,
         }
@@ -124,11 +105,63 @@ function widenedCascades(before: AppSpec, after: AppSpec): readonly Widened[] {
   )
 }
 
-/** A grant with those of its fields that an operation reads or writes. */
-function used({ model }: ResourceSpec, grant: GrantSpec, operation: string): GrantSpec {
+/** Reports views with another query: only the database could tell whether it returns fewer rows and values. */
+function widenedViews(before: AppSpec, after: AppSpec): readonly Widened[] {
+  return after.models.flatMap(({ name, table, view }) => {
+    const old = before.models.find((model) => model.table === table)
+    if (old === undefined || old.view?.trim() === view?.trim()) return []
+    return [
+      {
+        what: `models.${name}.view`,
+        now: wordsOf(view) || 'a table',
+        path: view === undefined ? ['models', name] : ['models', name, 'view'],
+        before: [
+          {
+            text: wordsOf(old.view) || 'a table',
+            path: old.view === undefined ? ['models', old.name] : ['models', old.name, 'view'],
+          },
+        ],
+      },
+    ]
+  })
+}
+
+/** A query in one line. */
+function wordsOf(query = ''): string {
+  return query.trim().replaceAll(/\s+/g, ' ')
+}
+
+/** A grant, with columns instead of the fields that an operation reads or writes, because another field may have their names in another file. */
+interface Used extends Omit<GrantSpec, 'fields' | 'set'> {
+  readonly columns: readonly string[]
+  readonly set: readonly (GrantSpec['set'][number] & { readonly column: string })[]
+}
+
+function used(resource: ResourceSpec, grant: GrantSpec, operation: string, old?: ResourceSpec): Used {
   const isUsed = isRead(operation) ? isShown : isWritable
-  const unused = new Set(model.fields.filter((field) => !isUsed(field)).map(({ name }) => name))
-  return { ...grant, fields: grant.fields.filter((name) => !unused.has(name)) }
+  const unused = new Set(resource.model.fields.filter((field) => !isUsed(field)).map(({ name }) => name))
+  return {
+    ...grant,
+    columns: grant.fields.filter((name) => !unused.has(name)).map((name) => columnOf(resource, name, old)),
+    set: grant.set.map((each) => ({ ...each, column: columnOf(resource, each.field.name, old) })),
+  }
+}
+
+/** The column of a field, in an older configuration if it has been renamed since. Computed fields have no column. */
+function columnOf({ model }: ResourceSpec, name: string, old: ResourceSpec | undefined): string {
+  const field = model.fields.find((each) => each.name === name)
+  if (field === undefined) return `computed ${name}`
+  const former = old?.model.fields.find((each) => each.name === field.renamedFrom)
+  return (former ?? field).column
+}
+
+/** The fields of a grant that had another column, in words. */
+function movedFields(resource: ResourceSpec, { fields }: GrantSpec, old: ResourceSpec | undefined): readonly string[] {
+  return fields.flatMap((name) => {
+    const before = old?.model.fields.find((each) => each.name === name)
+    const column = columnOf(resource, name, old)
+    return before === undefined || before.column === column ? [] : [`${name} has the column ${column}`]
+  })
 }
 
 function isRead(operation: string): boolean {
@@ -136,12 +169,7 @@ function isRead(operation: string): boolean {
 }
 
 /** Whether the grants of an old resource allow all that a new one does. */
-function isCovered(
-  grant: GrantSpec,
-  { operation, to }: Use,
-  old: ResourceSpec | undefined,
-  same: SameVariable,
-): boolean {
+function isCovered(grant: Used, { operation, to }: Use, old: ResourceSpec | undefined, same: SameVariable): boolean {
   const candidates = (old?.access ?? []).flatMap((each) =>
     old && isToAll(each.to, to) && allows(each, operation) ? [used(old, each, operation)] : [],
   )
@@ -151,7 +179,9 @@ function isCovered(
       const covering = candidates.filter(({ rows }) =>
         conjunctionsOf(rows).some((wanted) => implies(all, wanted, same)),
       )
-      return covering.length > 0 && grant.fields.every((name) => covering.some(({ fields }) => fields.includes(name)))
+      return (
+        covering.length > 0 && grant.columns.every((name) => covering.some(({ columns }) => columns.includes(name)))
+      )
     })
   const isChange = operation === 'update' || operation === 'partial_update'
   const isWrite = isChange || operation === 'create'
@@ -161,7 +191,7 @@ function isCovered(
     conjunctionsOf(becomes).every((end) =>
       candidates.some(
         (each) =>
-          (!isWrite || (grant.fields.every((name) => each.fields.includes(name)) && setsAsMuch(grant, each, same))) &&
+          (!isWrite || (grant.columns.every((name) => each.columns.includes(name)) && setsAsMuch(grant, each, same))) &&
           conjunctionsOf(each.rows).some((wanted) => implies(start, wanted, same)) &&
           (!isChange || conjunctionsOf(each.becomes).some((wanted) => implies(end, wanted, same))),
       ),
@@ -178,19 +208,15 @@ function isOperation(name: string): boolean {
   return (OPERATIONS as readonly string[]).includes(name)
 }
 
-/** Whether a grant applies to everybody that another applies to. */
-function isToAll(one: string, other: string): boolean {
-  return one === other || one === ANYONE || (one === SIGNED_IN && other !== ANYONE)
-}
-
 /** Whether a grant sets what an old one did, and nothing that clients could not set. */
-function setsAsMuch(grant: GrantSpec, old: GrantSpec, same: SameVariable): boolean {
-  const spelled = new Map(grant.set.map(({ field, value }) => [field.name, formatValue(value, field)]))
+function setsAsMuch(grant: Used, old: Used, same: SameVariable): boolean {
+  const spelled = new Map(grant.set.map(({ column, field, value }) => [column, formatValue(value, field)]))
   const isKept = old.set.every(
-    ({ field, value }) => spelled.get(field.name) === formatValue(value, field) && ('literal' in value || same(value)),
+    ({ column, field, value }) =>
+      spelled.get(column) === formatValue(value, field) && ('literal' in value || same(value)),
   )
-  const known = old.set.map(({ field }) => field.name)
-  return isKept && grant.set.every(({ field }) => known.includes(field.name) || old.fields.includes(field.name))
+  const known = old.set.map(({ column }) => column)
+  return isKept && grant.set.every(({ column }) => known.includes(column) || old.columns.includes(column))
 }
 
 function formatGrant(resource: ResourceSpec, { to, rows, becomes, fields, set }: GrantSpec): string {
@@ -229,58 +255,5 @@ function setsOf({ resources }: AppSpec): ReadonlyMap<string, SetSpec> {
     rules.flatMap((rule) =>
       (rule ?? []).flat().flatMap(({ value }) => ('set' in value ? [[value.set.name, value.set]] : [])),
     ),
-  )
-}
-
-/** Keys of `auth` that allow nothing by themselves. */
-const HARMLESS = ['title', 'url', 'user', 'sets', 'claims']
-
-/** Reports ways to sign in that are new or differ, new roles, and routes for more callers. */
-function widenedAuth(before: Configured, after: Configured): readonly Widened[] {
-  const at = (path: Path) => ({ old: findValue(before.root, path), now: findValue(after.root, path) })
-  const entry = (path: Path, what: string, now: string, old: Json | undefined): Widened => ({
-    what,
-    now,
-    path,
-    before: old === undefined ? [] : [{ text: JSON.stringify(old), path }],
-  })
-  const differing = membersOf(at(['auth']).now)
-    .filter(([key]) => !HARMLESS.includes(key) && !['roles', 'routes', 'development'].includes(key))
-    .flatMap(([key, value]) => {
-      const { old } = at(['auth', key])
-      return JSON.stringify(old) === JSON.stringify(value)
-        ? []
-        : [entry(['auth', key], `auth.${key}`, JSON.stringify(value), old)]
-    })
-  const from = at(['auth', 'roles', 'from'])
-  const source =
-    from.now !== undefined && JSON.stringify(from.old) !== JSON.stringify(from.now)
-      ? [entry(['auth', 'roles', 'from'], 'auth.roles.from', JSON.stringify(from.now), from.old)]
-      : []
-  const roles = (after.spec.auth?.roles ?? [])
-    .filter((role) => !before.spec.auth?.roles.includes(role))
-    .map((role) => entry(['auth', 'roles', 'names'], `auth.roles.${role}`, `the role ${role}`, undefined))
-  const development = membersOf(at(['auth', 'development']).now).flatMap(([name, value]) => {
-    const { old } = at(['auth', 'development', name])
-    const isSame = JSON.stringify(old) === JSON.stringify(value)
-    return isSame ? [] : [entry(['auth', 'development', name], `auth.development.${name}`, JSON.stringify(value), old)]
-  })
-  const routes = membersOf(at(['auth', 'routes']).now).flatMap(([name, value]) => {
-    const { old } = at(['auth', 'routes', name])
-    const named = itemsOf(old).map(String)
-    const more = (Array.isArray(value) ? itemsOf(value) : [value])
-      .map(String)
-      .filter((to) => ![...(typeof old === 'string' ? [old] : named)].some((each) => isToAll(each, to)))
-    return more.length === 0 ? [] : [entry(['auth', 'routes', name], `auth.routes.${name}`, more.join(', '), old)]
-  })
-  return [...differing, ...source, ...roles, ...development, ...routes]
-}
-
-/** Reports paths under which resources are served once more. */
-function widenedMounts(before: Configured, after: Configured): readonly Widened[] {
-  return after.spec.mounts.flatMap(({ path }, index) =>
-    before.spec.mounts.some((each) => each.path === path)
-      ? []
-      : [{ what: `mounts.${path}`, now: `a mount at ${path}`, path: ['mounts', index], before: [] }],
   )
 }

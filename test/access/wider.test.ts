@@ -118,6 +118,120 @@ describe('a change of the configuration', () => {
     expect(widened(withLimit(from), withLimit(to))).toEqual(isWider ? ['task.destroy:member'] : [])
   })
 
+  test.each([
+    { type: 'float', lookup: 'lt', from: '9', to: '10', isWider: true },
+    { type: 'float', lookup: 'lt', from: '10', to: '9', isWider: true },
+    { type: 'float', lookup: 'lte', from: '9', to: '9.0', isWider: false },
+    { type: 'interval', lookup: 'lt', from: 'P2D', to: 'P10D', isWider: true },
+    { type: 'inet', lookup: 'lt', from: '2.0.0.0', to: '100.0.0.0', isWider: true },
+    { type: 'cidr', lookup: 'lt', from: '2.0.0.0/8', to: '100.0.0.0/8', isWider: true },
+    { type: 'timestamp', lookup: 'lt', from: '2026-01-01T00:00:00Z', to: '2026-01-01T00:00:00.000Z', isWider: false },
+    { type: 'timestamp', lookup: 'lt', from: '2026-01-01T00:00:00Z', to: '2027-01-01T00:00:00Z', isWider: true },
+  ])('the limit of a $type by $lookup changes from $from to $to: wider is $isWider', (change) => {
+    const { type, lookup, from, to, isWider } = change
+    const withLimit = (limit: string) => `version: 1
+auth: { roles: { names: [member] } }
+models:
+  thing: { table: things, fields: { id: { type: bigint, primary_key: true }, x: { type: ${type} } } }
+resources:
+  thing:
+    model: thing
+    path: /things/
+    access: [{ to: member, may: destroy, rows: { x__${lookup}: ${type === 'float' ? limit : `"${limit}"`} } }]
+`
+    expect(widened(withLimit(from), withLimit(to))).toEqual(isWider ? ['thing.destroy:member'] : [])
+  })
+
+  test('a limit that becomes exclusive does not widen, whatever the type', () => {
+    const withLimit = (condition: string) =>
+      change(GRANT, `{ to: member, may: destroy, rows: { seen__${condition} } }`).replace(
+        '      creator: { type',
+        '      seen: { type: timestamp, nullable: true }\n      creator: { type',
+      )
+    const [inclusive, exclusive] = ['lte', 'lt'].map((each) => withLimit(`${each}: "2026-01-01T00:00:00Z"`))
+    expect(widened(inclusive ?? '', exclusive ?? '')).toEqual([])
+    expect(widened(exclusive ?? '', inclusive ?? '')).toEqual(['task.destroy:member'])
+  })
+
+  describe('a field with another column', () => {
+    const yaml = (fields: string, grant: string) => `version: 1
+auth: { roles: { names: [member] } }
+models:
+  thing: { table: things, fields: { id: { type: bigint, primary_key: true }, ${fields} } }
+resources:
+  thing: { model: thing, path: /things/, access: [{ to: member, ${grant} }] }
+`
+    const before = 'owner: { type: text }, secret: { type: text }'
+    test.each([
+      {
+        name: 'is shown',
+        fields: 'owner: { type: text, column: secret }, secret: { type: text, column: owner }',
+        isWider: true,
+      },
+      { name: 'replaces a shown field', fields: 'owner: { type: text, column: secret }', isWider: true },
+      {
+        name: 'is new under the name of a shown field',
+        fields: 'owner: { type: text, column: other }, secret: { type: text }',
+        isWider: true,
+      },
+      {
+        name: 'was renamed from a hidden field',
+        fields: 'owner: { type: text, renamed_from: secret }',
+        isWider: true,
+      },
+      {
+        name: 'was renamed from a shown field',
+        fields: 'holder: { type: text, renamed_from: owner }, secret: { type: text }',
+        isWider: false,
+      },
+      {
+        name: 'has the old column under another name',
+        fields: 'holder: { type: text, column: owner }, secret: { type: text }',
+        isWider: false,
+      },
+    ])('$name: wider is $isWider', ({ fields, isWider }) => {
+      const except = fields.includes('secret: ') ? 'may: all, fields: { except: [secret] }' : 'may: all'
+      const names = ['list', 'create', 'retrieve', 'update', 'partial_update'].map((each) => `thing.${each}:member`)
+      expect(widened(yaml(before, 'may: all, fields: { except: [secret] }'), yaml(fields, except))).toEqual(
+        isWider ? names : [],
+      )
+    })
+
+    test('is named', () => {
+      const grant = 'may: list, fields: [owner]'
+      const found = findWidened(
+        configured(yaml(before, grant)),
+        configured(yaml('owner: { type: text, column: secret }', grant)),
+      )
+      expect(found.map(({ now }) => now)).toEqual(['to member; fields owner; owner has the column secret'])
+    })
+
+    test('has a value that the server sets', () => {
+      const grant = 'may: create, set: { owner: $sub }'
+      const swapped = 'owner: { type: text, column: secret }, secret: { type: text, column: owner }'
+      expect(widened(yaml(before, grant), yaml(swapped, grant))).toEqual(['thing.create:member'])
+    })
+  })
+
+  test.each([
+    { name: 'fewer conditions', from: 'select id from things where pub', to: 'select id from things', isWider: true },
+    { name: 'another table', from: 'select id from things', to: 'select id from others', isWider: true },
+    { name: 'an empty line more', from: 'select id from things', to: 'select id from things\n', isWider: false },
+  ])('a view whose query has $name: wider is $isWider', ({ from, to, isWider }) => {
+    const yaml = (query: string) => `version: 1
+auth: { roles: { names: [member] } }
+models:
+  v:
+    view: |
+      ${query}
+    primary_key: [id]
+    fields: { id: { type: bigint } }
+resources:
+  v: { model: v, path: /v/, operations: [list, retrieve], access: [{ to: member, may: read }] }
+`
+    expect(widened(yaml(from), yaml(to))).toEqual(isWider ? ['models.v.view'] : [])
+  })
+
   test('a relation with `on_delete: cascade` widens where callers may not destroy the records that refer', () => {
     const yaml = (onDelete: string, note = 'retrieve', more = '') => `version: 1
 auth: { roles: { names: [member] } }

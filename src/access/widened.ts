@@ -1,0 +1,26 @@
+import { ANYONE, type AppSpec, SIGNED_IN } from '../config/spec.js'
+import type { Path } from '../config/yaml/located.js'
+import type { Json } from '../foundation/json.js'
+
+/** A checked configuration, and the text that it was made of. */
+export interface Configured {
+  readonly spec: AppSpec
+  readonly root: Json
+}
+
+/** Something that callers may do with the new configuration, and perhaps not with the old one. */
+export interface Widened {
+  /** `task.list:member`, `auth.jwt`: what `--allow-wider` names. */
+  readonly what: string
+  /** The new permission, in words of the file. */
+  readonly now: string
+  /** Where the new file has it. */
+  readonly path: Path
+  /** The permissions of the old file that it replaces, each with its place. */
+  readonly before: readonly { readonly text: string; readonly path: Path }[]
+}
+
+/** Whether a grant applies to everybody that another applies to. */
+export function isToAll(one: string, other: string): boolean {
+  return one === other || one === ANYONE || (one === SIGNED_IN && other !== ANYONE)
+}
