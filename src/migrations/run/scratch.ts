@@ -71,6 +71,8 @@ export interface Made {
   readonly views: readonly CatalogView[]
   /** The constraints and indexes from before the first file that lists those of resources.yaml. */
   readonly unrecorded: readonly string[]
+  /** The constraints and indexes that each file from the first such list on drops or renames, without those that it creates again. */
+  readonly removed: readonly (readonly string[])[]
 }
 
 /**
@@ -97,12 +99,19 @@ export async function replayWhenUsed(
 async function make(session: Connection, files: readonly Migration[]): Promise<Made> {
   const first = firstListing(files)
   let unrecorded: ReadonlySet<string> = new Set()
+  const removed: (readonly string[])[] = []
   const tables = await build(session, FROM, async () => {
     await replay(session, files.slice(0, first))
     unrecorded = await namesIn(session, FROM)
-    await replay(session, files.slice(first))
+    let before = unrecorded
+    for (const file of files.slice(first)) {
+      await replay(session, [file])
+      const names = await namesIn(session, FROM)
+      removed.push([...before].filter((name) => !names.has(name)))
+      before = names
+    }
   })
-  return { tables, views: await readViews(session, FROM), unrecorded: [...unrecorded] }
+  return { tables, views: await readViews(session, FROM), unrecorded: [...unrecorded], removed }
 }
 
 /** The number of files before the first that lists what it creates for resources.yaml. */
@@ -111,10 +120,17 @@ function firstListing(files: readonly Migration[]): number {
   return first < 0 ? files.length : first
 }
 
-/** Determines which constraints and indexes resources.yaml owns. */
-export function ownershipOf(files: readonly Migration[], { unrecorded }: Made): Ownership {
-  const recorded = files.slice(firstListing(files)).flatMap(({ owns = [] }) => owns)
-  return { recorded: new Set(recorded), unrecorded: new Set(unrecorded) }
+/** Determines which constraints and indexes resources.yaml owns. What a file removes is not owned if another one creates it again for somebody else. */
+export function ownershipOf(files: readonly Migration[], { unrecorded, removed }: Made): Ownership {
+  const owned = { recorded: new Set<string>(), unrecorded: new Set(unrecorded) }
+  for (const [place, { owns = [] }] of files.slice(firstListing(files)).entries()) {
+    for (const name of removed[place] ?? []) {
+      owned.recorded.delete(name)
+      owned.unrecorded.delete(name)
+    }
+    for (const name of owns) owned.recorded.add(name)
+  }
+  return owned
 }
 
 /** Runs the up parts of files as if each had its own transaction. */

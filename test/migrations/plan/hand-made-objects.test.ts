@@ -80,6 +80,28 @@ describe('hand-made constraints and indexes are not touched, whatever their name
     }
   })
 
+  test('after a migration that dropped a part with the same name', async () => {
+    await begin()
+    await folder.write(
+      '0002_drop.sql',
+      '-- up\nalter table books drop constraint books_title_length;\n-- owns: nothing\n',
+    )
+    await folder.write(
+      '0003_hand.sql',
+      "-- up\nalter table books add constraint books_title_length check (title <> '');\n",
+    )
+    expect(await plan(WITHOUT_MINIMUM)).toMatchObject({ steps: [], rejections: [] })
+  })
+
+  test('unless one file drops and creates the part of resources.yaml', async () => {
+    await begin()
+    const check = 'check (char_length(title) >= 1)'
+    const again = `alter table books drop constraint books_title_length;\nalter table books add constraint books_title_length ${check};`
+    await folder.write('0002_again.sql', `-- up\n${again}\n`)
+    expect(await plan(BOOKS)).toMatchObject({ steps: [], rejections: [] })
+    expect((await plan(WITHOUT_MINIMUM)).steps).toMatchObject([{ change: 'drop', subject: 'books.books_title_length' }])
+  })
+
   test('in files that do not state what they own, unless a rule has that name', async () => {
     await folder.write('0001_create_books.sql', BOOKS_MIGRATION)
     await folder.write(
