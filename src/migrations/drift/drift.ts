@@ -13,6 +13,7 @@ import {
 } from '../introspect/catalog/catalog.js'
 import { definitionOf, remake } from '../plan/steps/column-steps.js'
 import { type Migration, type MigrationFolder, readMigrations } from '../files/files.js'
+import { knownObjects } from '../files/known.js'
 import { both, extra, find, usesOf } from '../plan/compare/pair.js'
 import { inputsOfFiles } from '../run/recall.js'
 import { inScratch, replayWhenUsed } from '../run/scratch.js'
@@ -78,7 +79,7 @@ async function inOneSpelling(database: Connection, applied: readonly Migration[]
       views: await inSpellingOfFiles(views, (pairs) =>
         recall(inputs && ['queries', inputs, pairs], () => findSameQueries(session, pairs)),
       ),
-      known: applied.flatMap(({ known }) => known),
+      known: knownObjects(applied),
     }
   })
 }

@@ -12,6 +12,7 @@ import { blockedTables, onlineSteps } from './steps/online.js'
 import { MigrationError } from '../files/error.js'
 import { withLocks, withWaits } from '../locks/locks.js'
 import { type Migration, type MigrationFolder, readMigrations } from '../files/files.js'
+import { knownObjects } from '../files/known.js'
 import { writeNext } from '../files/write-next.js'
 import { type Proof, proveRoundTrip, rejectionByRows } from './prove/prove.js'
 import { planName, render } from '../files/render.js'
@@ -123,7 +124,7 @@ export async function onBothSides<T>(
   const wanted = wantedTables(spec)
   const clashes = nameClashes(wanted)
   if (clashes.length > 0) throw new MigrationError(clashes)
-  const known = files.flatMap((file) => file.known)
+  const known = knownObjects(files)
   const sidesOf = (made: Made, { to, toViews }: WantedSchema): Compared => {
     const views = { wanted: wantedViews(spec), to: toViews }
     const sides = { wanted, dropped: spec.dropped, from: made.tables, fromViews: made.views, to, views, known }

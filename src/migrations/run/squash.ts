@@ -27,6 +27,7 @@ import { isDerivedConstraint, isDerivedIndex } from '../plan/compare/derived.js'
 import { compareOnly } from '../plan/generate.js'
 import { type Ownership, formatOwned } from '../plan/compare/ownership.js'
 import { readViews } from '../plan/views.js'
+import { knownObjects } from '../files/known.js'
 import { FROM, inScratch, onReplayed, ownershipOf, replayWhenUsed, runAll } from './scratch.js'
 
 interface SquashRequest {
@@ -138,7 +139,7 @@ function replacedBy({ name, checksum, replaces }: Migration): readonly Replaced[
 }
 
 function knownOf(files: readonly Migration[]): string {
-  return [...new Set(files.flatMap(({ known }) => known))].map((object) => `-- known: ${object}\n`).join('')
+  return [...new Set(knownObjects(files))].map((object) => `-- known: ${object}\n`).join('')
 }
 
 /** The names of the constraints and indexes that resources.yaml owns, including derived ones in files that do not list what they own. */
