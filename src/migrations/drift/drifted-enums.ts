@@ -1,5 +1,6 @@
 import { literal } from '../../fields/sql-literal.js'
-import type { Catalog } from '../introspect/catalog/catalog.js'
+import type { Catalog, CatalogColumn } from '../introspect/catalog/catalog.js'
+import type { WantedColumn } from '../plan/sql.js'
 import { enumColumns, enumOf, nameOfEnum } from '../plan/steps/replace-enum.js'
 import type { Drift } from './drifted-object.js'
 
@@ -45,4 +46,10 @@ function placeOf(label: string, order: readonly string[], existing: readonly str
   const [first] = existing
   if (before !== undefined) return ` after ${literal(before)}`
   return first === undefined ? '' : ` before ${literal(first)}`
+}
+
+/** The choices that an enum lacks. A later version of the project may have added others. */
+export function missingChoices({ choices = [] }: WantedColumn, { labels }: CatalogColumn): readonly string[] {
+  const missing = choices.filter((choice) => labels !== null && !labels.includes(choice))
+  return missing.map((choice) => `has an enum that lacks the choice ${JSON.stringify(choice)}`)
 }

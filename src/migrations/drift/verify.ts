@@ -10,6 +10,7 @@ import {
 } from '../introspect/catalog/catalog.js'
 import { partsOf } from '../introspect/catalog/in-parts.js'
 import { canEquateTexts, isCollationName } from '../../fields/text-rules.js'
+import { missingChoices } from './drifted-enums.js'
 import { describeMissing, type Server, typeIn, isWider, kindOf, sameType, readType } from './live-types.js'
 import { usedTables, type WantedColumn, type WantedConstraint, type WantedTable, wantedTables } from '../plan/sql.js'
 
@@ -255,12 +256,6 @@ function columnDifferences(wanted: WantedColumn, live: CatalogColumn, server: Se
     ...(live.nullable === wanted.nullable ? [] : [{ aspect: 'nullable' as const, text: nullText }]),
     ...(isUnfilled ? [{ aspect: 'default' as const, text: 'has no default, and the server should fill it in' }] : []),
   ]
-}
-
-/** The choices that an enum lacks. A later version of the project may have added others. */
-function missingChoices({ choices = [] }: WantedColumn, { labels }: CatalogColumn): readonly string[] {
-  const missing = choices.filter((choice) => labels !== null && !labels.includes(choice))
-  return missing.map((choice) => `has an enum that lacks the choice ${JSON.stringify(choice)}`)
 }
 
 /** The order of texts. */
