@@ -1,7 +1,19 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { chmod, constants, lstat, open, readdir, readFile, rename, stat, symlink, writeFile } from 'node:fs/promises'
+import {
+  mkdir,
+  chmod,
+  constants,
+  lstat,
+  open,
+  readdir,
+  readFile,
+  rename,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
@@ -138,8 +150,13 @@ describe('dump --output', () => {
 
   test.each([
     ['/dev/full', '/dev/full: no space left on device (ENOSPC from write)'],
+    [
+      'plugins',
+      'plugins: illegal operation on a directory (EISDIR from open)\n  = help: this is a folder: name a file',
+    ],
     ['missing/b.ndjson', 'missing/b.ndjson: no such file or directory (ENOENT from open)'],
   ])('names the file in its errors: %s', async (path, message) => {
+    await mkdir(join(project.folder, 'plugins'), { recursive: true })
     const { code, stderr } = await run('dump', 'book', '--output', path)
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(`error: ${message}\n`) })
   })
