@@ -11,7 +11,8 @@ interface ChoiceOptions {
 
 /** Whether these texts are valid `choices`. */
 export function areChoices(texts: readonly string[]): boolean {
-  return new Set(texts).size === texts.length && texts.every((text) => text !== '' && [...text].length <= 255)
+  const areDistinct = new Set(texts).size === texts.length
+  return texts.length > 0 && areDistinct && texts.every((text) => text !== '' && [...text].length <= 255)
 }
 
 function longest(choices: readonly string[]): number {

@@ -1,5 +1,6 @@
 import { keyTypeOf } from '../../fields/columns.js'
 import { identifier, literal } from '../../fields/sql-literal.js'
+import { tableSql } from '../../fields/table-name.js'
 import { isCitext } from '../../fields/text-rules.js'
 import { collationSql } from './catalog/collation.js'
 import type {
@@ -100,7 +101,7 @@ function planTable(table: InspectedTable, made: ReadonlySet<string>): TablePlan 
       parts.some((column) => column !== null && !there.has(column)) ||
       (kind === 'index' && namedIn(definition.slice(definition.indexOf(' USING ')), absent) !== undefined)
     if (isAbsent) return 'one of its columns is not recorded'
-    return target !== null && !made.has(target.replaceAll('"', '')) ? `${target} is not recorded` : undefined
+    return target !== null && !made.has(target) ? `${target} is not recorded` : undefined
   }
   const parts = [...table.constraints, ...table.indexes]
   const kept = parts.filter((part) => reasonOf(part) === undefined)
@@ -155,7 +156,7 @@ function createTable({ table, columns, inside }: TablePlan): string {
     ...columns.map((column) => defineColumn(table, column)),
     ...inside.map(({ name, definition }) => `constraint ${identifier(name)} ${definition}`),
   ]
-  return `create table ${identifier(table.name)} (\n  ${members.join(',\n  ')}\n)`
+  return `create table ${tableSql(table.name)} (\n  ${members.join(',\n  ')}\n)`
 }
 
 /** The default to record for a default that only this database has: keys that are random UUIDs stay so. */
@@ -181,16 +182,16 @@ function defineColumn(table: InspectedTable, column: InspectedColumn): string {
 }
 
 function addConstraint(table: InspectedTable, { name, definition }: InspectedPart): string {
-  return `alter table ${identifier(table.name)} add constraint ${identifier(name)} ${definition}`
+  return `alter table ${tableSql(table.name)} add constraint ${identifier(name)} ${definition}`
 }
 
 function ownSequence({ name, table, column }: InspectedSequence): readonly string[] {
   if (table === null || column === null) return []
-  return [`alter sequence ${identifier(name)} owned by ${identifier(table)}.${identifier(column)}`]
+  return [`alter sequence ${identifier(name)} owned by ${tableSql(table)}.${identifier(column)}`]
 }
 
 function commentsOf({ table, columns }: TablePlan): readonly string[] {
-  const relation = identifier(table.name)
+  const relation = tableSql(table.name)
   return [
     ...(table.comment === null ? [] : [`comment on table ${relation} is ${literal(table.comment)}`]),
     ...columns.flatMap(({ name, comment }) =>

@@ -82,6 +82,17 @@ const CASES: Readonly<Record<string, Case>> = {
     sql: `create table lines (a integer not null, b integer not null, c integer generated always as (a + b) stored, d integer, primary key (a, c), unique (b) include (d))`,
     file: ['indexes:\n      - [a]\n      - [b]\n'],
   },
+  'tables whose names contain dots, commas, quotes, and other characters that are quoted': {
+    sql: `create table "x.y" (id serial primary key, label varchar(20));
+      create table "a,b" (id integer generated always as identity primary key, "c.d" integer not null references "x.y" on delete cascade, note varchar(20));
+      create table "s""t:*" (id bigserial primary key, parent bigint references "s""t:*", other integer references "x.y");
+      create index on "a,b" (note); create index on "x.y" (label);
+      comment on table "x.y" is 'dotted'; comment on column "a,b".note is 'a note'`,
+    file: ['table: "\\"x.y\\""', 'type: belongs_to, model: x_y'],
+  },
+  'an enum without values': {
+    sql: `create type nothing as enum (); create table notes (id integer primary key, none nothing, all_of nothing[])`,
+  },
 }
 
 test.each(Object.entries(CASES))('%s', async (_name, { sql, left = [], file = [] }) => {

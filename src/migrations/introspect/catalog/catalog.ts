@@ -78,10 +78,10 @@ export const IS_INHERITED = `c.relkind <> 'p' and exists (select from pg_inherit
 /** The schema named by `$1`, or the current one. */
 const SCHEMA = 'coalesce($1, current_schema())'
 
-/** SQL: the values of an enum or of an array of them. */
+/** SQL: the values of an enum or of an array of them; null for other types. */
 function labelsOf(type: string): string {
-  return `(select json_agg(e.enumlabel order by e.enumsortorder) from pg_enum e
-  where e.enumtypid = case when ${type}.typcategory = 'A' then ${type}.typelem else ${type}.oid end)`
+  return `(select coalesce((select json_agg(e.enumlabel order by e.enumsortorder) from pg_enum e where e.enumtypid = y.oid), '[]')
+  from pg_type y where y.typtype = 'e' and y.oid = case when ${type}.typcategory = 'A' then ${type}.typelem else ${type}.oid end)`
 }
 
 /** SQL: the type under a domain, which may be a domain of a domain, and whether one of them forbids null; no row for other types. */

@@ -172,7 +172,7 @@ const CONSTRAINTS = `
     'kind', case o.contype when 'p' then 'primary_key' when 'u' then 'unique' when 'f' then 'foreign_key' when 'c' then 'check' else 'exclusion' end,
     'definition', pg_get_constraintdef(o.oid),
     'columns', ${namesOf('o.conkey', 'o.conrelid')},
-    'target', case when o.confrelid <> 0 then o.confrelid::regclass::text end,
+    'target', (select ${formattedTable('f', 'm')} from pg_class f join pg_namespace m on m.oid = f.relnamespace where f.oid = o.confrelid),
     'foreign', ${dependsOnForeign('pg_constraint', 'o.oid')} or ${dependsOnForeign('pg_class', 'o.conindid')}
   ) order by o.contype <> 'p', o.conname), '[]')
   from pg_constraint o
@@ -244,7 +244,7 @@ const LISTED = `
 
 const ENUMS = `
   select coalesce(jsonb_agg(jsonb_build_object('name', t.typname, 'labels', (
-    select jsonb_agg(e.enumlabel order by e.enumsortorder) from pg_enum e where e.enumtypid = t.oid)) order by t.typname), '[]')
+    select coalesce(jsonb_agg(e.enumlabel order by e.enumsortorder), '[]') from pg_enum e where e.enumtypid = t.oid)) order by t.typname), '[]')
   from pg_type t where t.typnamespace = ${OWN} and t.typtype = 'e' and not ${extended('pg_type', 't.oid')}`
 
 const SEQUENCES = `
@@ -252,13 +252,13 @@ const SEQUENCES = `
     'name', s.relname,
     'options', concat_ws(' ', case when q.seqtypid <> 'bigint'::regtype then 'as ' || format_type(q.seqtypid, null) end,
       nullif(${COUNTING('q')}, '')),
-    'table', r.relname,
+    'table', ${formattedTable('r', 'n')},
     'column', a.attname
   ) order by s.relname), '[]')
   from pg_class s
   join pg_sequence q on q.seqrelid = s.oid
   left join pg_depend p on p.classid = 'pg_class'::regclass and p.refclassid = 'pg_class'::regclass and p.objid = s.oid and p.deptype in ('a', 'i')
-  left join pg_class r on r.oid = p.refobjid
+  left join (pg_class r join pg_namespace n on n.oid = r.relnamespace) on r.oid = p.refobjid
   left join pg_attribute a on a.attrelid = r.oid and a.attnum = p.refobjsubid
   where s.relnamespace = ${OWN} and s.relkind = 'S' and p.deptype is distinct from 'i' and s.relname !~ '^${JOURNAL}'
     and not ${extended('pg_class', 's.oid')}`

@@ -69,7 +69,7 @@ function addChoices({ type, labels, choices, added }: Widening, uses: Parameters
     detail: `enum, new choices: ${added.join(', ')}`,
     ...safe,
     choices: added,
-    up: added.map((choice) => `alter type ${type} add value ${literal(choice)} ${placeOf(choice, choices, labels)}`),
+    up: added.map((choice) => `alter type ${type} add value ${literal(choice)}${placeOf(choice, choices, labels)}`),
     // PostgreSQL cannot remove a value of an enum, so the old enum is replaced.
     down: replaceEnum(type, labels, uses),
   }
@@ -88,7 +88,9 @@ export function irreversible(step: Step): Step {
 
 function placeOf(choice: string, choices: readonly string[], labels: readonly string[]): string {
   const previous = choices[choices.indexOf(choice) - 1]
-  return previous === undefined ? `before ${literal(labels[0] ?? '')}` : `after ${literal(previous)}`
+  if (previous !== undefined) return ` after ${literal(previous)}`
+  const [first] = labels
+  return first === undefined ? '' : ` before ${literal(first)}`
 }
 
 /** The texts that the checks on a column allow; undefined if they allow any. */
