@@ -6,6 +6,7 @@ import {
   type Introspected,
   introspect,
   isReading,
+  onOneLine,
   OPERATIONS,
   writeIntrospected,
   writeWhole,
@@ -63,7 +64,7 @@ export function addIntrospect(program: Command, context: CliContext): void {
     )
     .option('--keep-names', 'name fields exactly like their columns, also in JSON: displayName, customer_id')
     .option('--print', 'print the configuration, and write nothing')
-    .option('--json', 'print a report of the models as JSON')
+    .option('--json', 'print a report of the models as JSON; with --print instead of the configuration')
     .addOption(scratchOption())
     .option('--force', 'rewrite the configuration instead of adding to it')
     .addHelpText('after', EXAMPLES)
@@ -90,10 +91,10 @@ async function run(context: CliContext, options: IntrospectOptions): Promise<Exi
       onStage: (stage) => stages.next(stage),
       openScratch: () => openScratchOf(context, options),
     }).finally(() => stages.end())
-    for (const each of found.left) context.err.line(`${context.err.colors.yellow('left')}  ${each}`)
-    for (const each of found.changes) context.err.line(`${context.err.colors.green('changed')}  ${each}`)
+    for (const each of found.left) context.err.line(`${context.err.colors.yellow('left')}  ${onOneLine(each)}`)
+    for (const each of found.changes) context.err.line(`${context.err.colors.green('changed')}  ${onOneLine(each)}`)
     if (print) {
-      context.out.data(found.text.trimEnd())
+      context.out.data(json ? JSON.stringify(reportOf(found, update === true)) : found.text.trimEnd())
       return reportRemaining(context, found, update === true)
     }
     if (found.migration !== undefined) {
@@ -108,7 +109,10 @@ async function run(context: CliContext, options: IntrospectOptions): Promise<Exi
       const changed = found.changes.length > 0 ? [count(found.changes.length, 'change')] : []
       const parts = [...changed, ...(found.models.length > 0 || text === undefined ? [more] : [])]
       context.err.line(`wrote ${shown}: ${parts.join(', ')}`)
-    } else context.err.line(`nothing to ${update ? 'change' : 'add'}: every table has a model in ${shown}`)
+    } else
+      context.err.line(
+        `nothing to ${update ? 'change' : 'add'}: every ${found.isPartial ? 'other table' : 'table'} has a model in ${shown}`,
+      )
     return reportRemaining(context, found, update === true)
   })
 }
@@ -127,7 +131,7 @@ function printModels({ err }: CliContext, models: readonly ChosenModel[]): void 
   if (models.length === 0) return
   const rows = models.map(({ name, table, rows, key, operations }) => [
     name,
-    table,
+    onOneLine(table),
     rows === null ? '-' : String(rows),
     key.join(', ') || '-',
     operations.length === OPERATIONS.length ? 'all' : operations.join(', '),
@@ -144,7 +148,7 @@ function printModels({ err }: CliContext, models: readonly ChosenModel[]): void 
 }
 
 function reportRemaining({ err }: CliContext, { remaining }: Introspected, update: boolean): ExitCode {
-  for (const each of remaining) err.line(`${err.colors.red('differs')}  ${each}`)
+  for (const each of remaining) err.line(`${err.colors.red('differs')}  ${onOneLine(each)}`)
   const help = update
     ? 'change the file by hand; see where: snippetctl check --database'
     : 'the next plan would change this; see it: snippetctl migrate plan'

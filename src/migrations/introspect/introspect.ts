@@ -13,6 +13,7 @@ import { rejectUnlessAllApplied } from '../files/journal.js'
 import { renderStatement } from '../files/render.js'
 import { formatOwned } from '../plan/compare/ownership.js'
 import { recordTables } from './record.js'
+import { rejectAbsent, rejectAbsentSchemas } from './reject-absent.js'
 import { MIGRATION_NAME, remainingPlan } from './remaining-plan.js'
 import { recordMigration } from '../run/run.js'
 import { onReplayed } from '../run/scratch.js'
@@ -68,6 +69,8 @@ export interface Introspected {
   readonly migration: string | undefined
   /** Parts of the database that the files do not describe, one sentence each. */
   readonly left: readonly string[]
+  /** Whether some of the tables have no model. */
+  readonly isPartial: boolean
   /** Changes that the next plan would still make; any of them is a bug of this program. With `update`, differences that remain. */
   readonly remaining: readonly string[]
 }
@@ -133,7 +136,7 @@ async function writeModels(
   await rejectAbsentSchemas(database, options.schemas)
   const ofModels = options.update && spec ? await schemasOfModels(database, spec) : undefined
   const inspected = await inspectSchema(database, options.schemas ?? ofModels)
-  rejectAbsent(inspected, options.tables)
+  rejectAbsent(inspected, options.tables, options.schemas ?? ofModels)
   const catalog = await readTables(
     database,
     inspected.tables.map(({ name }) => name),
@@ -161,13 +164,14 @@ async function writeModels(
     start !== undefined && choice.models.length === 0
       ? start
       : writeText(choice, { ...options, text: start }, 'database: { managed: false }')
-  const left = [...choice.left, ...choice.models.flatMap((model) => model.left)]
+  const left = [...choice.left, ...choice.models.flatMap((model) => model.left), ...(updated?.left ?? [])]
   return {
     text,
     models: choice.models,
     changes: updated?.changes ?? [],
     migration: undefined,
     left,
+    isPartial: choice.left.length > 0,
     remaining: updated?.remaining ?? [],
   }
 }
@@ -207,28 +211,9 @@ async function takeOver(
     changes: [],
     migration,
     left: [...choice.left, ...choice.models.flatMap((model) => model.left), ...left],
+    isPartial: choice.left.length > 0,
     remaining: await remainingPlan(spec, { directory, migration, scratch }),
   }
-}
-
-/** @throws MigrationError naming the schemas that do not exist */
-async function rejectAbsentSchemas(database: Database, wanted: readonly string[] = []): Promise<void> {
-  if (wanted.length === 0) return
-  const text = `select nspname::text from pg_namespace where nspname !~ '^pg_' and nspname <> 'information_schema' order by 1`
-  const { rows } = await database.query({ text, values: [] })
-  const schemas = rows.map(([name]) => name ?? '')
-  rejectUnknown(wanted, schemas, (name) => `there is no schema ${name}`)
-}
-
-/** @throws MigrationError naming the tables that do not exist */
-function rejectAbsent({ tables, schema }: SchemaInspection, wanted: readonly string[] = []): void {
-  const names = tables.map(({ name }) => name)
-  rejectUnknown(wanted, names, (name) => `there is no table ${name} in the schema ${schema}`)
-}
-
-function rejectUnknown(wanted: readonly string[], known: readonly string[], describe: (name: string) => string): void {
-  const unknown = wanted.filter((name) => !known.includes(name))
-  if (unknown.length > 0) throw new MigrationError(unknown.map(describe), [`There is: ${known.join(', ')}`])
 }
 
 /** All files must be applied; otherwise the new file would not be the next one. */

@@ -59,7 +59,12 @@ function formatPages(size: number): string {
 
 /** Renders a comment of one line. */
 export function comment(text: string): string {
-  return `# ${text.replaceAll(/[\u0000-\u001f\u007f-\u009f\ufeff\ufffe\uffff\s]+/g, ' ')}`
+  return `# ${onOneLine(text)}`
+}
+
+/** A text without control characters: names of columns can have line feeds, and sequences that a terminal obeys. */
+export function onOneLine(text: string): string {
+  return text.replaceAll(/[\u0000-\u001f\u007f-\u009f\ufeff\ufffe\uffff\s]+/g, ' ')
 }
 
 function formatWords(words: Words): string {

@@ -4,7 +4,10 @@ import type { FieldSpec, ModelSpec } from '../../config/spec.js'
 import type { Json } from '../../foundation/json.js'
 import type { ChosenField } from './choose/field-of-column.js'
 import { freeName } from './choose/field-names.js'
+import { asBase, type CatalogTable } from './catalog/catalog.js'
 import type { InspectedTable } from './catalog/inspect.js'
+import { declaredChoices } from '../plan/sql.js'
+import { find } from '../plan/compare/pair.js'
 import { formatSettings } from './render-models.js'
 
 /** A change to the text of a configuration. */
@@ -22,8 +25,8 @@ export interface Differing {
   readonly aspect: string | undefined
 }
 
-/** Makes the change for a file. */
-export type EditOf = (file: string) => Edit
+/** Makes the change for a file with a text. */
+export type EditOf = (file: string, text: string) => Edit
 
 /** The fields of a model that have a column of their own. */
 export function withColumns({ fields }: ModelSpec): readonly FieldSpec[] {
@@ -86,7 +89,7 @@ const OF_FILE = ['min', 'minimum', 'maximum', 'pattern', 'default']
 export function changedFields(
   model: ModelSpec,
   fields: readonly ChosenField[],
-  differences: readonly Differing[],
+  { live, differences }: { readonly live: CatalogTable; readonly differences: readonly Differing[] },
 ): readonly EditOf[] {
   return withColumns(model).flatMap((field) => {
     const words = fields.find(({ column }) => column === field.column)?.words
@@ -95,15 +98,15 @@ export function changedFields(
     const own = differences.filter(({ name }) => name === field.column)
     const aspects = own.map(({ aspect }) => aspect)
     const keys = [
-      ...(aspects.includes('type') || isOtherRelation(field, said) ? OF_COLUMN : []),
+      ...(aspects.includes('type') || isOtherRelation(field, said) || hasOtherValues(field, live) ? OF_COLUMN : []),
       ...(aspects.includes('nullable') ? ['nullable'] : []),
       ...(aspects.includes('default') ? ['key', 'default', 'generated'] : []),
     ]
     if (keys.length === 0) return []
     return [
-      (file: string) => ({
-        ...changeField(model, field, said, keys)(file),
-        otherwise: changeField(model, field, said, [...new Set([...keys, ...OF_FILE])])(file),
+      (file, text) => ({
+        ...changeField(model, field, said, keys)(file, text),
+        otherwise: changeField(model, field, said, [...new Set([...keys, ...OF_FILE])])(file, text),
       }),
     ]
   })
@@ -117,6 +120,14 @@ function isOtherRelation({ target }: FieldSpec, words: ReadonlyMap<string, Json>
   const references = words.get('references')
   const isSame = model === words.get('model') && onDelete === (words.get('on_delete') ?? 'restrict')
   return !isSame || (references === undefined ? !isKey : field !== references)
+}
+
+/** Whether the enum of a column has values that its field does not allow. */
+function hasOtherValues(field: FieldSpec, { columns }: CatalogTable): boolean {
+  const column = find(columns, field.column)
+  const labels = column && asBase(column).labels
+  const choices = declaredChoices(field)
+  return choices !== undefined && labels?.some((label) => !choices.includes(label)) === true
 }
 
 /** Changes the fields of a table whose column has become unique, or is it no longer. */
@@ -139,18 +150,14 @@ function changeField(
   const usual = field.target ? `${field.name}_id` : field.name
   const isNew = (key: string) => words.has(key) && (key !== 'column' || field.column === usual)
   const set = keys.filter(isNew).flatMap((key) => formatSettings([[key, words.get(key) ?? null]]))
-  const hadSetting = (key: string) =>
-    key in field.options ||
-    (key === 'nullable' && field.nullable) ||
-    (key === 'unique' && field.unique) ||
-    (key === 'default' && field.default !== undefined)
-  const removed = keys.filter((key) => !words.has(key) && hadSetting(key)).map((key) => `no ${key}`)
-  return (file) => ({
-    what: `${model.name}.${field.name}: follows its column: ${[...set, ...removed].join(', ')}`,
-    apply: (text) =>
-      keys.reduce<string | undefined>(
-        (before, key) => before && setSetting(before, file, place, { key, value: words.get(key) }),
-        text,
-      ),
-  })
+  const setIn = (text: string, file: string, key: string) =>
+    setSetting(text, file, place, { key, value: words.get(key) })
+  return (file, before) => {
+    const removed = keys.filter((key) => !words.has(key) && setIn(before, file, key) !== before)
+    const changes = [...set, ...removed.map((key) => `no ${key}`)]
+    return {
+      what: `${model.name}.${field.name}: follows its column: ${changes.join(', ')}`,
+      apply: (text) => keys.reduce<string | undefined>((each, key) => each && setIn(each, file, key), text),
+    }
+  }
 }

@@ -1,7 +1,9 @@
 import { addIndex, addRelation, commentIndex } from '../../config/edit/edit-index.js'
+import { formatValue } from '../../config/edit/format-value.js'
 import { columnsOf, type IndexSpec, type ModelSpec } from '../../config/spec.js'
 import type { CatalogIndex, CatalogTable } from './catalog/catalog.js'
 import type { ChosenModel } from './choose/choose.js'
+import { adviceForOperations } from './choose/choose-operations.js'
 import { freeName } from './choose/field-names.js'
 import { keyOfIndex, keyOfSettings } from './catalog/index-key.js'
 import { readIndex } from './catalog/read-index.js'
@@ -64,6 +66,15 @@ function commentGone(text: string, file: string, { model, key, reason }: GoneInd
   const indexes = 'models' in spec ? (spec.models.find(({ name }) => name === model)?.indexes ?? []) : []
   const at = indexes.findIndex((index) => keyOfIndex(index) === key)
   return at < 0 ? undefined : commentIndex(text, file, { model, at, reason })
+}
+
+/** How a model gets the primary key that its table has now. */
+export function newKeys({ model, now, live }: Followed): readonly string[] {
+  const isKeyless = model.key.length === 0 && live.constraints.some(({ kind }) => kind === 'primary_key')
+  const isDescribed = now.key.every((name) => model.fields.some((field) => field.name === name))
+  if (!isKeyless || now.key.length === 0 || !isDescribed) return []
+  const steps = `write \`primary_key: ${formatValue(now.key)}\` and ${adviceForOperations(['list'], now.operations)}`
+  return [`${model.table}: records can only be listed, although the table has a primary key now; ${steps}`]
 }
 
 /** Adds relations for new foreign keys of several columns. */

@@ -10,7 +10,7 @@ import type { FieldSpelling } from './choose/field-names.js'
 import type { SchemaInspection } from './catalog/inspect.js'
 import { specOfText, tryText } from './spec-of-text.js'
 import { changedFields, changedUniques, type Edit, goneFields, newFields, withColumns } from './update-fields.js'
-import { changedIndexes, newRelations } from './update-parts.js'
+import { changedIndexes, newKeys, newRelations } from './update-parts.js'
 
 interface Current {
   readonly file: string
@@ -35,6 +35,8 @@ interface Updated {
   readonly text: string
   /** The changes to the text, one sentence each. */
   readonly changes: readonly string[]
+  /** Parts of the tables that the text does not use, one sentence each. */
+  readonly left: readonly string[]
   /** Differences that the text still has, one sentence each. */
   readonly remaining: readonly string[]
 }
@@ -47,16 +49,19 @@ export async function updateModels(database: Database, current: Current): Promis
   const changes: string[] = []
   let now = current
   let reasons: readonly string[] = []
+  let left: readonly string[] = []
   // A relation may no longer fit once the key that it refers to has followed its column.
   for (let passes = 0; passes < MAX_PASSES; passes += 1) {
-    const pass = makeEdits(now, await editsFor(database, now))
+    const found = await editsFor(database, now)
+    const pass = makeEdits(now, found.edits)
     reasons = pass.reasons
+    left = found.left
     if (pass.changes.length === 0) break
     changes.push(...pass.changes)
     now = { ...now, text: pass.text, spec: specOfText(pass.text, now.file) }
   }
   const differences = await differencesOfOthers(selected(now.spec, now.tables), database)
-  return { text: now.text, changes, remaining: [...reasons, ...differences.map(({ message }) => message)] }
+  return { text: now.text, changes, left, remaining: [...reasons, ...differences.map(({ message }) => message)] }
 }
 
 /** Enough for keys that are relations to keys that are relations. */
@@ -112,8 +117,8 @@ function selected(spec: AppSpec, tables: readonly string[] | undefined): AppSpec
 
 async function editsFor(
   database: Database,
-  { file, spec, inspected, catalog, tables, spelling }: Current,
-): Promise<readonly Edit[]> {
+  { file, text, spec, inspected, catalog, tables, spelling }: Current,
+): Promise<{ readonly edits: readonly Edit[]; readonly left: readonly string[] }> {
   const { models } = selected(spec, tables)
   const followed = models.filter(({ managed }) => !managed)
   const { lacks } = await readLacks({ ...spec, models: followed }, database)
@@ -132,16 +137,16 @@ async function editsFor(
   })
   const edits = [
     ...pairs.flatMap(({ model, now }) => (now.isView ? [] : changedUniques(model, now.fields))),
-    ...pairs.flatMap(({ model, now }) => {
+    ...pairs.flatMap(({ model, now, live }) => {
       const differing = lacks.flatMap(({ table, column }) => (column && table === model.table ? [column] : []))
-      return changedFields(model, now.fields, differing)
+      return changedFields(model, now.fields, { live, differences: differing })
     }),
     ...pairs.flatMap(({ model, now }) => newFields(model, now.fields)),
     ...pairs.flatMap(changedIndexes),
     ...pairs.flatMap(newRelations),
     ...pairs.flatMap(({ model, there }) => goneFields(model, there)),
   ]
-  return edits.map((edit) => edit(file))
+  return { edits: edits.map((edit) => edit(file, text)), left: pairs.flatMap(newKeys) }
 }
 
 function namesByColumn(model: ModelSpec): ReadonlyMap<string, string> {

@@ -113,7 +113,7 @@ function wantedColumn(field: FieldSpec): WantedColumn {
     default: given,
     nullable: field.nullable,
     filled: (key ?? given) !== undefined,
-    choices: field.type.choices?.(field.options) ?? itemChoicesOf(field),
+    choices: declaredChoices(field),
     itemChoices: itemChoicesOf(field),
     serves: (column) => field.type.serves?.(column, field.options) ?? false,
     definition: parts.filter(Boolean).join(' '),
@@ -125,6 +125,11 @@ function usedColumn(field: FieldSpec): WantedColumn {
   const column = wantedColumn(field)
   const isLoose = field.target !== undefined && INTEGERS.has(column.type)
   return { ...column, serves: (there) => column.serves(there) || (isLoose && INTEGERS.has(there.type)) }
+}
+
+/** The choices of a field, or of the items of a list. */
+export function declaredChoices(field: FieldSpec): readonly string[] | undefined {
+  return field.type.choices?.(field.options) ?? itemChoicesOf(field)
 }
 
 function itemChoicesOf({ type, options }: FieldSpec): readonly string[] | undefined {

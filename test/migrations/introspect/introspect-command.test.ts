@@ -45,6 +45,42 @@ models:
     await expect(access(join(project.folder, 'migrations'))).rejects.toThrow('ENOENT')
   })
 
+  test('prints the report and writes nothing with --print --json', async () => {
+    await given(TABLES)
+    const { code, stdout } = await run('introspect', '--print', '--json')
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({ schemaVersion: 1, models: [{ model: 'authors' }, { model: 'books' }] })
+    await expect(configuration()).rejects.toThrow('ENOENT')
+  })
+
+  test('prints names with control characters on one line', async () => {
+    await given('create table odd (id integer primary key, "a\n\u001b[31mb" integer generated always as (id) stored)')
+    const { stderr } = await run('introspect', '--manage', '--print')
+    expect(stderr).toMatch(/^left {2}odd\.a \[31mb: no field: [^\n\u001b]*\n$/)
+  })
+
+  test('says that other tables have no model', async () => {
+    await given('create table nothing (); create table books (id integer primary key)')
+    expect(await run('introspect')).toMatchObject({ code: 0 })
+    expect(await run('introspect')).toMatchObject({
+      code: 0,
+      stderr:
+        'left  nothing has no model: it has no columns; nothing can be added\nnothing to add: every other table has a model in resources.yaml\n',
+    })
+  })
+
+  test('names the schemas in which a table is missing', async () => {
+    await given('create schema sales; create schema stock; create table sales.orders (id integer primary key)')
+    expect(await run('introspect', '--schema', 'sales,stock', '--tables', 'orders')).toMatchObject({
+      code: 2,
+      stderr: 'error: there is no table orders in the schemas sales, stock\n  = help: There is: sales.orders\n',
+    })
+    expect(await run('introspect', '--schema', 'stock', '--tables', 'orders')).toMatchObject({
+      code: 2,
+      stderr: 'error: there is no table orders in the schema stock\n',
+    })
+  })
+
   test('declares a check completely or not at all', async () => {
     await given(`create table codes (id serial primary key,
       code text check (char_length(code) > 2 and code in ('abc', 'abcd')) check (char_length(code) < 10))`)

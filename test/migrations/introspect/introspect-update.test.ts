@@ -220,3 +220,49 @@ test('models of another schema follow their tables, and new tables there get mod
   expect(await configuration()).not.toContain('others')
   expect(await run('check', '--database')).toMatchObject({ code: 0 })
 })
+
+test('the choices of a field follow new, renamed and removed values of its enum', async () => {
+  await given(`create type state as enum ('new', 'paid'); create type size as enum ('s', 'm'); create type color as enum ('red');
+    create table orders (id serial primary key, state state not null default 'paid', sizes size[], color color, owner integer, ratio real);
+    create table owners (id integer primary key)`)
+  expect(await run('introspect')).toMatchObject({ code: 0 })
+  await given(`alter type state rename value 'paid' to 'settled'; alter type size add value 'l';
+    alter type color add value 'blue' before 'red'; alter type color rename value 'red' to 'green';
+    alter table orders alter owner type bigint, alter ratio type integer,
+      add constraint owner foreign key (owner) references owners on delete set null`)
+  const updated = await run('introspect', '--update')
+  expect(updated).toMatchObject({ code: 0, stderr: expect.not.stringContaining('differs') })
+  // Only settings that the file had are removed.
+  expect(updated.stderr.match(/^changed.*$/gm)).toEqual([
+    'changed  orders.state: follows its column: type: choice, choices: [new, settled], default: settled',
+    'changed  orders.sizes: follows its column: type: array, items: { type: choice, choices: [s, m, l], nullable: true }',
+    'changed  orders.color: follows its column: type: choice, choices: [blue, green]',
+    'changed  orders.owner: follows its column: type: belongs_to, model: owners, on_delete: set_null, column: owner',
+    'changed  orders.ratio: follows its column: type: integer, no bits',
+  ])
+  expect(await configuration()).toMatch(/state: +\{ type: choice, choices: \[new, settled\], default: settled \}/)
+  expect(await run('check', '--database')).toMatchObject({ code: 0, stdout: expect.not.stringContaining('SC409') })
+  expect(await run('introspect', '--update')).toMatchObject({ stderr: expect.stringMatching(/^nothing to change/) })
+})
+
+test('a new primary key is reported with the lines that declare it', async () => {
+  await given('create table visits (day date, place text)')
+  expect(await run('introspect')).toMatchObject({ code: 0 })
+  await given('alter table visits add primary key (day, place)')
+  expect(await run('introspect', '--update')).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining(
+      'left  visits: records can only be listed, although the table has a primary key now; write `primary_key: [day, place]` and remove `operations: [list]`\n',
+    ),
+  })
+  const text = await configuration()
+  const declared = text
+    .replace('primary_key: none', 'primary_key: [day, place]')
+    .replace('    operations: [list]\n', '')
+  await writeFile(file(), declared)
+  expect(await run('introspect', '--update')).toMatchObject({
+    code: 0,
+    stderr: 'nothing to change: every table has a model in resources.yaml\n',
+  })
+  expect(await run('check', '--database')).toMatchObject({ code: 0, stdout: expect.not.stringContaining('warning') })
+})

@@ -29,8 +29,16 @@ export function chooseKey({ live, inspected, managed }: Table): ChosenKey {
   if (primary && found.length === primary.columns.length && !wrong) return { key: found.map(({ name }) => name) }
   const key = managed ? undefined : uniqueKey(live)
   if (key) return { key }
-  if (!primary) return { key: [], reason: `the ${inspected.view ? 'view' : 'table'} has no primary key` }
+  if (!primary) return { key: [], reason: reasonWithoutPrimary(inspected) }
   return { key: [], reason: `the primary key cannot be used: ${wrong ? reasonAgainst(wrong) : primary.definition}` }
+}
+
+/** A primary key with columns that the database user may not read is not one of the columns that can be used. */
+function reasonWithoutPrimary({ view, constraints, privileges }: Table['inspected']): string {
+  const primary = constraints.find(({ kind }) => kind === 'primary_key')
+  const unreadable = primary?.columns.find((column) => column !== null && privileges.unreadable.includes(column))
+  if (unreadable) return `the primary key cannot be used: the database user may not read ${unreadable}`
+  return `the ${view ? 'view' : 'table'} has no primary key`
 }
 
 /**

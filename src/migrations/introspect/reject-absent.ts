@@ -1,0 +1,32 @@
+import type { Database } from '../../db/database.js'
+import { MigrationError } from '../files/error.js'
+import type { SchemaInspection } from './catalog/inspect.js'
+
+/** @throws MigrationError naming the schemas that do not exist */
+export async function rejectAbsentSchemas(database: Database, wanted: readonly string[] = []): Promise<void> {
+  if (wanted.length === 0) return
+  const text = `select nspname::text from pg_namespace where nspname !~ '^pg_' and nspname <> 'information_schema' order by 1`
+  const { rows } = await database.query({ text, values: [] })
+  const schemas = rows.map(([name]) => name ?? '')
+  rejectUnknown(wanted, schemas, (name) => `there is no schema ${name}`)
+}
+
+/**
+ * @param schemas the schemas of these tables, by default the current one
+ * @throws MigrationError naming the tables that do not exist
+ */
+export function rejectAbsent(
+  { tables, schema }: SchemaInspection,
+  wanted: readonly string[] = [],
+  schemas: readonly string[] = [schema],
+): void {
+  const names = tables.map(({ name }) => name)
+  const place = `the ${schemas.length === 1 ? 'schema' : 'schemas'} ${schemas.join(', ')}`
+  rejectUnknown(wanted, names, (name) => `there is no table ${name} in ${place}`)
+}
+
+function rejectUnknown(wanted: readonly string[], known: readonly string[], describe: (name: string) => string): void {
+  const unknown = wanted.filter((name) => !known.includes(name))
+  if (unknown.length === 0) return
+  throw new MigrationError(unknown.map(describe), known.length === 0 ? [] : [`There is: ${known.join(', ')}`])
+}
