@@ -29,7 +29,7 @@ export type InsertOf<Name> = Of<Name, 'insert', Row>
 /** The values of an update. */
 export type ChangeOf<Name> = Of<Name, 'change', Row>
 
-type ServerSetOf<Name> = Of<Name, 'serverSet', never>
+type ServerSetOf<Name> = Of<Name, 'serverSet', never> & PropertyKey
 
 /** The values about to be stored, as hooks see them. */
 export type WriteOf<Name> = Partial<Omit<RecordOf<Name>, ServerSetOf<Name>>>

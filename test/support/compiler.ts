@@ -22,8 +22,11 @@ const OPTIONS = {
 }
 
 /** Compiles files under `strict` and returns a line for each error: `plugin.ts:3 Property …`. */
-export async function compileFiles(files: Readonly<Record<string, string>>): Promise<readonly string[]> {
-  const config = { compilerOptions: OPTIONS, files: Object.keys(files) }
+export async function compileFiles(
+  files: Readonly<Record<string, string>>,
+  options: Readonly<Record<string, unknown>> = {},
+): Promise<readonly string[]> {
+  const config = { compilerOptions: { ...OPTIONS, ...options }, files: Object.keys(files) }
   const project = await makeProject({
     ...files,
     'package.json': '{"type":"module"}',
