@@ -11,6 +11,7 @@ export const FRAMEWORK = import.meta.resolve('snippetctl')
 
 const HOME = dirname(fileURLToPath(import.meta.resolve('snippetctl/package.json')))
 const INTERNALS = [resolve(HOME, 'src'), resolve(HOME, 'dist')]
+const IMPORT_NOT_REQUIRE = "`require` cannot load 'snippetctl': import it"
 const IMPORT_BY_NAME = "the framework's own files are not for plugins to import: import from 'snippetctl'"
 const MAX_MISTAKES = 5
 
@@ -24,19 +25,39 @@ const LOADERS: Readonly<Record<string, Loader>> = {
   '.json': 'json',
 }
 
-/** A constant of each module with the properties of `import.meta` that name its file: in a bundle they would name the bundle. */
+/** A constant of each module with the names and functions that depend on its file: in a bundle they would belong to the bundle. */
 const SOURCE = '__snippetctl_source'
-const SOURCE_NAMES = Object.fromEntries(
-  ['url', 'filename', 'dirname'].map((name) => [`import.meta.${name}`, `${SOURCE}.${name}`]),
-)
+const SOURCE_NAMES = {
+  ...Object.fromEntries(
+    ['url', 'filename', 'dirname', 'resolve'].map((name) => [`import.meta.${name}`, `${SOURCE}.${name}`]),
+  ),
+  // Of CommonJS modules.
+  ...Object.fromEntries(['filename', 'dirname'].map((name) => [`__${name}`, `${SOURCE}.${name}`])),
+}
+const NAMES_SOURCE = /import\.meta|__(?:file|dir)name/
 
-const ADDED = new RegExp(`^const ${SOURCE} = \\{[^}]*\\};`)
+const ADDED = new RegExp(`^const ${SOURCE} = .*?/\\* ${SOURCE} \\*/;`)
 
 /** Adds the constant to a module, on its first line after `#!`. */
 function withSource(contents: string, path: string): string {
-  const source = { url: pathToFileURL(path).href, filename: path, dirname: dirname(path) }
+  const url = JSON.stringify(pathToFileURL(path).href)
+  const members = [`url: ${url}`, `filename: ${JSON.stringify(path)}`, `dirname: ${JSON.stringify(dirname(path))}`]
+  // Packages are resolved as in imports of the bundle. In a CommonJS module, `import.meta` would make it an ES module.
+  const resolve = `(name) => /^[./]/.test(name) ? new URL(name, ${url}).href : Reflect.get(import.meta, 'resolve')(name)`
+  if (contents.includes('import.meta')) members.push(`resolve: ${resolve}`)
   const [start = ''] = /^#!.*\n/.exec(contents) ?? []
-  return `${start}const ${SOURCE} = ${JSON.stringify(source)};${contents.slice(start.length)}`
+  return `${start}const ${SOURCE} = { ${members.join(', ')} } /* ${SOURCE} */;${contents.slice(start.length)}`
+}
+
+/** Part of the function by which esbuild replaces `require` in an ES module, unless there is one. */
+const NO_REQUIRE = 'Dynamic require of "'
+
+/** Lets CommonJS modules in a bundle require packages. The first line of such a bundle is of no source file. */
+function withRequire(code: string, entry: string): string {
+  if (!code.includes(NO_REQUIRE)) return code
+  const create = '__snippetctl_create_require'
+  const from = JSON.stringify(pathToFileURL(entry).href)
+  return `import { createRequire as ${create} } from 'node:module'; const require = ${create}(${from}); ${code}`
 }
 
 /** Every file that the bundle depends on, with the hash of its content; null if the file must not exist. */
@@ -61,9 +82,11 @@ function rules(entry: string, inputs: Inputs): Plugin {
   return {
     name: 'plugin',
     setup({ onResolve, onLoad }) {
-      onResolve({ filter: /^snippetctl(\/|$)/ }, ({ path }) =>
-        path === 'snippetctl' ? { path: FRAMEWORK, external: true } : { errors: [{ text: IMPORT_BY_NAME }] },
-      )
+      onResolve({ filter: /^snippetctl(\/|$)/ }, ({ path, kind }) => {
+        if (path !== 'snippetctl') return { errors: [{ text: IMPORT_BY_NAME }] }
+        if (kind === 'require-call') return { errors: [{ text: IMPORT_NOT_REQUIRE }] }
+        return { path: FRAMEWORK, external: true }
+      })
 
       onResolve({ filter: /^\.{0,2}\// }, ({ path, resolveDir, importer, kind }) => {
         if (kind === 'entry-point') return undefined
@@ -89,7 +112,7 @@ function rules(entry: string, inputs: Inputs): Plugin {
         // The hash is of the text that is compiled, even if the file changes in the meantime.
         const contents = await readFile(path, 'utf8')
         inputs.set(path, hashOf(contents))
-        const namesSource = loader !== 'json' && contents.includes('import.meta')
+        const namesSource = loader !== 'json' && NAMES_SOURCE.test(contents)
         return { loader, contents: namesSource ? withSource(contents, path) : contents }
       })
     },
@@ -128,7 +151,7 @@ export async function bundle(entry: string, folder: string, inputs: Inputs): Pro
       logLevel: 'silent',
       plugins: [rules(entry, inputs)],
     })
-    return outputFiles[0]?.text ?? ''
+    return withRequire(outputFiles[0]?.text ?? '', entry)
   } catch (failure) {
     if (!isBuildFailure(failure)) throw failure
     throw new Unloadable(failure.errors.slice(0, MAX_MISTAKES).map(toMistake(folder)), failure)

@@ -14,7 +14,7 @@ interface Note {
   readonly former?: string | undefined
 }
 
-const FORMAT = 3
+const FORMAT = 4
 
 /**
  * Imports the compiled form of a file in or below `folder`.

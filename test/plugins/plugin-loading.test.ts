@@ -98,6 +98,40 @@ describe('loading a plugin', () => {
     expect(await run('./p/plugin.js')).toBe(`${folder}/p`)
   })
 
+  test.each([
+    { what: 'requires built-in modules', text: "module.exports = require('node:path').basename('a/b')" },
+    { what: 'requires what it computes', text: "const name = 'path'; module.exports = require(name).basename('a/b')" },
+    {
+      what: 'requires packages of the project',
+      text: "module.exports = require('small')",
+      files: { 'node_modules/small/index.js': "module.exports = 'b'" },
+    },
+    { what: 'names its file', text: "module.exports = require('path').relative(__dirname, __filename)[0]" },
+  ])('lets it import a CommonJS module that $what', async ({ text, files }) => {
+    await write({
+      'plugin.ts': `import word from './sub/b.cjs'
+const require = (name: string) => name
+export default () => [word, require('own')]`,
+      'sub/b.cjs': `'use strict'; ${text}`,
+      ...files,
+    })
+    expect(await run('./plugin.ts')).toEqual(['b', 'own'])
+  })
+
+  test('resolves paths against its own file, and packages as imports do', async () => {
+    await write({
+      'p/plugin.ts': "export { resolve as default } from './deep/resolve.js'",
+      'p/deep/resolve.ts':
+        "const own = __dirname()\nfunction __dirname() { return 'own' }\nexport const resolve = () => [own, import.meta.resolve('./a.js'), import.meta.resolve('../b.js'), import.meta.resolve('node:fs')]",
+    })
+    expect(await run('./p/plugin.ts')).toEqual([
+      'own',
+      `file://${folder}/p/deep/a.js`,
+      `file://${folder}/p/b.js`,
+      'node:fs',
+    ])
+  })
+
   test('lets it import JSON that mentions them', async () => {
     await write({
       'plugin.ts': "import help from './help.json'\nexport default () => help",
@@ -206,6 +240,10 @@ describe('a plugin that cannot be loaded', () => {
     [
       "import { PROBLEMS } from 'snippetctl/dist/src/problem.js'\nexport default PROBLEMS",
       "plugin.ts:1:26: the framework's own files",
+    ],
+    [
+      "const s = require('snippetctl'); export default s",
+      "plugin.ts:1:19: `require` cannot load 'snippetctl': import it",
     ],
     ["import 'no-such-package-here'", 'the plugin `./plugin.ts` could not be loaded: Cannot find'],
     ["throw new TypeError('no\\nway')", 'TypeError: no\nway'],
