@@ -156,7 +156,17 @@ function createTable({ table, columns, inside }: TablePlan): string {
     ...columns.map((column) => defineColumn(table, column)),
     ...inside.map(({ name, definition }) => `constraint ${identifier(name)} ${definition}`),
   ]
-  return `create table ${tableSql(table.name)} (\n  ${members.join(',\n  ')}\n)`
+  const kind = table.unlogged ? 'unlogged table' : 'table'
+  return `create ${kind} ${tableSql(table.name)} (\n  ${members.join(',\n  ')}\n)${storageOf(table)}`
+}
+
+function storageOf({ storage }: InspectedTable): string {
+  if (storage.length === 0) return ''
+  const parameters = storage.map((each) => {
+    const at = each.indexOf('=')
+    return `${each.slice(0, at)} = ${literal(each.slice(at + 1))}`
+  })
+  return ` with (${parameters.join(', ')})`
 }
 
 /** The default to record for a default that only this database has: keys that are random UUIDs stay so. */

@@ -156,10 +156,8 @@ describe('migrate squash', () => {
       'the final tables do not show the effect of `grant select on books to public`',
     ],
     ['do $$ begin perform 1; end $$;', 'the final tables do not show the effect of `do $$ begin perform 1; end $$`'],
-    ['alter table books set (fillfactor = 70);', 'a single file would create different other objects'],
     ['alter table books alter title set statistics 500;', 'a single file would create different other objects'],
-    ['create unlogged table cache (k text primary key);', 'a single file would create different other objects'],
-    ['create statistics pairs on id, title from books;', 'a single file would create different other objects'],
+    ['create statistics pairs on id, title from books;', 'statistics pairs of books is not recorded'],
     [
       "comment on constraint books_pkey on books is 'the number';",
       'a single file would create different other objects',
@@ -169,6 +167,16 @@ describe('migrate squash', () => {
     const outcome = await migrate('squash')
     expect(outcome).toMatchObject({ code: 0, stderr: expect.stringContaining(`one by one, because ${reason}`) })
     expect(await read('0003_squashed.sql')).toContain(`\n${statement}\n`)
+  })
+
+  test('creates final tables that are unlogged or have storage parameters', async () => {
+    const statements = 'create unlogged table cache (k text primary key);\nalter table books set (fillfactor = 70);'
+    await project.write('migrations/0003_more.sql', `-- up\n\n${statements}\n`)
+    expect(await migrate('squash')).toMatchObject({ code: 0, stderr: expect.not.stringContaining('one by one') })
+    const text = await read('0003_squashed.sql')
+    expect(text).toContain('create unlogged table "cache" (')
+    expect(text).toContain(") with (fillfactor = '70');")
+    expect(text).not.toContain('alter table books')
   })
 
   test('keeps what the final tables do not say, and rejects what no SQL says', async () => {

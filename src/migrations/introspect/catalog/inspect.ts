@@ -7,6 +7,7 @@ import { formattedTable } from '../../../fields/table-name.js'
 import { JOURNAL } from '../../files/journal.js'
 import { constraintOfIndex, IS_INHERITED, isDeclared } from './catalog.js'
 import { BUILT_IN_COLLATIONS, collationOfColumn } from './collation.js'
+import { ATTACHED } from './attached.js'
 import { describeInParts } from './in-parts.js'
 
 /** The contents of the current schema, with everything needed to recreate them. */
@@ -45,6 +46,9 @@ export interface InspectedTable {
   readonly columns: readonly InspectedColumn[]
   readonly constraints: readonly InspectedPart[]
   readonly indexes: readonly InspectedPart[]
+  readonly unlogged: boolean
+  /** Its storage parameters: `fillfactor=70`. */
+  readonly storage: readonly string[]
   /** Attached objects that `create table` cannot create: `trigger touch`. */
   readonly attached: readonly string[]
 }
@@ -192,14 +196,6 @@ const INDEXES = `
   where i.indrelid = c.oid
     and not exists (${constraintOfIndex('i')})`
 
-const ATTACHED = `
-  select coalesce(jsonb_agg(w order by w), '[]') from (
-    select 'trigger ' || tgname from pg_trigger where tgrelid = c.oid and not tgisinternal
-    union all select 'rule ' || rulename from pg_rewrite where ev_class = c.oid
-    union all select 'policy ' || polname from pg_policy where polrelid = c.oid
-    union all select 'row-level security' where c.relrowsecurity
-  ) a(w)`
-
 /** Empty parts of blocks distort the average of fewer rows. */
 const FEWEST_ROWS = 100
 
@@ -228,6 +224,8 @@ const TABLES = `
     'columns', (${COLUMNS}),
     'constraints', (${CONSTRAINTS}),
     'indexes', (${INDEXES}),
+    'unlogged', c.relpersistence = 'u',
+    'storage', coalesce(to_jsonb(c.reloptions), '[]'),
     'attached', (${ATTACHED})
   ) order by c.relname, n.nspname), '[]')::text
   from pg_class c
