@@ -4,6 +4,7 @@ export { textOf } from './access/decide/decide-write.js'
 export { decide } from './access/decide/decide.js'
 export { explainGrants, type EvaluatedGrant } from './access/explain-grants.js'
 export { kindOf } from './access/decide/compare.js'
+export { jsonOfText } from './access/example-values.js'
 export { callerFor, exampleCallers, exampleValues, nearTo, rulesOf, towards } from './access/examples.js'
 export {
   type EvaluatedCondition,

@@ -12,6 +12,7 @@ import { exact } from '../lookups/exact.js'
 import { kindOf, type StoredText } from './decide/compare.js'
 import { evaluateRule, type Known, type StoredRecord } from './decide/evaluate.js'
 import { type Caller, knownBy } from './decide/situation.js'
+import { validTexts } from './example-values.js'
 import { writtenLiteral } from './format.js'
 
 /** The records of every table, by the name of the table. */
@@ -76,28 +77,17 @@ export function exampleValues(spec: AppSpec, field: FieldSpec, world: World): re
     .flatMap((condition) => valuesAround(condition, callers))
   const standard =
     field.default && 'literal' in field.default ? [writtenLiteral(field.default.literal, field, exact)] : []
-  const any = field.type.plainTexts ?? examplesOf(field).slice(0, 3)
-  const values = [
-    ...(match ? SUBJECTS : []),
-    ...wanted,
-    ...standard,
-    ...choicesOf(field),
-    ...(choicesOf(field).length > 0 ? [] : any),
-  ]
-  return [
-    ...new Set(values.map((value) => (value === null || value === undefined ? null : textOfJson(value)))),
-    ...none,
-  ]
-    .filter((value) => value !== null || nullable)
-    .slice(0, 16)
+  const { plain, accepts } = validTexts(field)
+  const compared = [...(match ? SUBJECTS : []), ...wanted, ...standard]
+    .map((value) => (value === null ? null : String(value)))
+    .filter((text) => text === null || accepts(text))
+  const choices = choicesOf(field)
+  const values = [...compared, ...(choices.length > 0 ? choices : plain), ...none]
+  return [...new Set(values)].filter((value) => value !== null || nullable).slice(0, 16)
 }
 
 function examplesOf({ type, options }: FieldSpec): readonly Json[] {
   return (type.examplesOf?.(options) ?? type.examples).map(({ json }) => json)
-}
-
-function textOfJson(value: unknown): string {
-  return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
 function usersOf(value: RuleCondition['value']): FieldSpec | undefined {

@@ -128,6 +128,58 @@ test('a service has no difference where only the database can decide who belongs
   expect({ code, differences }).toEqual({ code: 0, differences: [] })
 })
 
+test.each([
+  { x: 'type: date', rule: 'x__gte: "2024-01-01"' },
+  { x: 'type: uuid', rule: 'x: "11111111-1111-1111-1111-111111111111"' },
+  { x: 'type: integer, minimum: 0, maximum: 10', rule: 'x__lte: 10' },
+  { x: 'type: integer, minimum: 1000', rule: 'x__gt: 1000' },
+  { x: 'type: decimal, precision: 5, scale: 2, minimum: 1', rule: 'x__gte: "1"' },
+  { x: 'type: string, max: 3', rule: 'x: abc' },
+  { x: 'type: string, min: 5, max: 6', rule: 'x: abcde' },
+  { x: 'type: text, pattern: "^[0-9]{3}-[a-z]+$"', rule: 'n: 1' },
+  { x: 'type: text, pattern: "^(?:[^a-z]{2}|x?y*)$"', rule: 'n: 1' },
+  { x: 'type: array, items: { type: integer }', rule: 'n: 1' },
+  { x: 'type: array, items: { type: integer }, nullable: true', rule: 'n: 1' },
+  { x: 'type: array, items: { type: date }, min: 2, max: 2', rule: 'n: 1' },
+  { x: 'type: array, items: { type: text, pattern: "^[0-9]{3}$", nullable: true }', rule: 'n: 1' },
+  { x: 'type: json', rule: 'n: 1' },
+  { x: 'type: float, minimum: 5', rule: 'n: 1' },
+  { x: 'type: interval', rule: 'n: 1' },
+  { x: 'type: inet', rule: 'n: 1' },
+  { x: 'type: binary', rule: 'n: 1' },
+  { x: 'type: email', rule: 'x: ann@example.com' },
+])(
+  'a service has no difference with { $x } and { $rule }',
+  async ({ x, rule }) => {
+    const { code, empty, requests, differences } = await verify(`version: 1
+auth: { roles: { names: [member] } }
+models:
+  thing:
+    table: things
+    fields: { id: { type: bigint, primary_key: true }, x: { ${x} }, n: { type: integer } }
+resources:
+  thing: { model: thing, path: /things/, access: [{ to: member, may: all, rows: { ${rule} } }] }
+`)
+    expect({ code, empty, differences }).toEqual({ code: 0, empty: [], differences: [] })
+    expect(requests).toBeGreaterThan(20)
+  },
+  120_000,
+)
+
+test('a field without a known value is named', async () => {
+  const { code, empty } = await verify(`version: 1
+auth: { roles: { names: [member] } }
+models:
+  thing:
+    table: things
+    fields: { id: { type: bigint, primary_key: true }, x: { type: string, max: 3, pattern: "^[0-9]+-[a-z]{2}-[a-z]$" } }
+resources:
+  thing: { model: thing, path: /things/, access: [{ to: member, may: all }] }
+`)
+  const reason = 'no value is known that the rules of `x` allow; a `default` would be one'
+  expect({ code, empty }).toEqual({ code: 1, empty: [{ model: 'thing', reason }] })
+})
+
 test('a view may come before the one that it reads', async () => {
   const views = `  most:
     view: select status, max(stats)::integer as stats from stats group by status

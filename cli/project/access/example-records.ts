@@ -79,6 +79,12 @@ export async function makeExamples(spec: AppSpec, database: Database): Promise<E
       return field.target ? all.slice(0, Math.max(2, Math.ceil(all.length / 2))) : all
     }
     let base: StoredRecord | undefined
+    const unknown = written.find((field) => !field.nullable && !field.target && values(field).length === 0)
+    if (unknown !== undefined) {
+      const reason = `no value is known that the rules of \`${unknown.name}\` allow; a \`default\` would be one`
+      empty.set(model.name, reason)
+      return
+    }
     let reason = 'its relations have no record'
     for (let at = 0; at < 4 && base === undefined; at++) {
       const tried = Object.fromEntries(

@@ -1,4 +1,4 @@
-import { kindOf, type ResourceSpec, type StoredRecord } from '../../../src/internal.js'
+import { jsonOfText, kindOf, type ResourceSpec, type StoredRecord } from '../../../src/internal.js'
 
 type Field = ResourceSpec['model']['fields'][number]
 
@@ -20,10 +20,7 @@ export function jsonOf({ model }: ResourceSpec, body: StoredRecord): Readonly<Re
   return Object.fromEntries(
     Object.entries(body).map(([name, text]) => {
       const field = model.fields.find((each) => each.name === name)
-      const kind = field && kindOf(field)
-      if (text === null || kind === 'text') return [name, text]
-      if (kind === 'boolean') return [name, text === 'true']
-      return [name, /^-?\d+(?:\.\d+)?$/.test(text) ? Number(text) : text]
+      return [name, field === undefined || text === null ? text : jsonOfText(field, text)]
     }),
   )
 }
