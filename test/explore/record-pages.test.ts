@@ -114,6 +114,24 @@ describe('the forms of a record', () => {
   })
 })
 
+test.each([{ depth: 1500 }, { depth: 4000 }])(
+  'a JSON value of $depth levels is shown as the text of the response',
+  async ({ depth }) => {
+    const nested = '['.repeat(depth) + ']'.repeat(depth)
+    const text = `insert into tags (extra) values ('${nested}') returning id::text`
+    const id = (await api.database.query({ text, values: [] })).rows[0]?.[0] ?? ''
+    try {
+      for (const path of ['/tags/', `/tags/${id}/`]) {
+        const response = await api.fetch(`/explore${path}`, { headers: EVE })
+        expect(response.status).toBe(200)
+        expect(await response.text()).toContain(nested)
+      }
+    } finally {
+      await api.database.query({ text: `delete from tags where id = ${id}`, values: [] })
+    }
+  },
+)
+
 test('a record names what refers to it by a relation without a filter (D12)', async () => {
   await api.database.query({ text: `insert into shelves (name) values ('North')`, values: [] })
   const html = await page('/shelves/1/')

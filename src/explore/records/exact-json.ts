@@ -10,22 +10,26 @@ export type Members = ReadonlyMap<string, Exact>
 
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g
 
-/** Parses JSON text; returns undefined if it is invalid. */
+/** The maximum nesting that pages show: the functions below call themselves for each level, and indentation grows with the square of it. */
+const MAX_DEPTH = 256
+
+/** Parses JSON text; returns undefined if it is invalid or nested too deeply. */
 export function readExact(text: string): Exact | undefined {
   try {
     // Prefixes every string, including keys, with `s`, and turns every number into a string with the prefix `n`.
     const marked = text.replace(TOKEN, (token) => (token.startsWith('"') ? `"s${token.slice(1)}` : `"n${token}"`))
-    return unmark(JSON.parse(marked))
+    return unmark(JSON.parse(marked), 0)
   } catch {
     return undefined
   }
 }
 
-function unmark(value: unknown): Exact {
+function unmark(value: unknown, depth: number): Exact {
+  if (depth > MAX_DEPTH) throw new RangeError(`more than ${MAX_DEPTH} levels`)
   if (typeof value === 'string') return value.startsWith('n') ? { digits: value.slice(1) } : value.slice(1)
-  if (Array.isArray(value)) return value.map(unmark)
+  if (Array.isArray(value)) return value.map((item) => unmark(item, depth + 1))
   if (typeof value === 'object' && value !== null)
-    return new Map(Object.entries(value).map(([key, member]) => [key.slice(1), unmark(member)]))
+    return new Map(Object.entries(value).map(([key, member]) => [key.slice(1), unmark(member, depth + 1)]))
   return value === true || value === false ? value : null
 }
 
