@@ -113,12 +113,18 @@ interface Rows {
 /** Finds the records to which others refer, and their names. */
 export async function findRelated(explored: Explored, context: Context, shown: Rows): Promise<Related> {
   const references = await findReferences(explored, context, shown)
-  const names = await findNames({ ...explored, related: { references, names: new Map() } }, context, shown)
-  // A plugin may hide a record that was found.
-  return { names, references: new Map([...references].filter(([, path]) => names.has(path))) }
+  const found = await findNamed({ ...explored, related: { references, names: new Map() } }, context, shown)
+  return {
+    names: new Map([...found].flatMap(([path, name]) => (name === undefined ? [] : [[path, name] as const]))),
+    // A plugin may hide a record that was found.
+    references: new Map([...references].filter(([, path]) => found.has(path))),
+  }
 }
 
-async function findNames(explored: Explored, context: Context, { resource, rows }: Rows): Promise<Related['names']> {
+/** The names of records by their paths; undefined for records without one. */
+type Found = ReadonlyMap<string, string | undefined>
+
+async function findNamed(explored: Explored, context: Context, { resource, rows }: Rows): Promise<Found> {
   const wanted = new Map<Resource, Set<string>>()
   for (const field of resource?.shown ?? []) {
     if (!targetOf(field)) continue
@@ -129,7 +135,7 @@ async function findNames(explored: Explored, context: Context, { resource, rows 
       wanted.set(found.resource, paths.add(found.path))
     }
   }
-  const found = await Promise.all([...wanted].map((each) => namesIn(explored, context, each)))
+  const found = await Promise.all([...wanted].map((each) => findIn(explored, context, each)))
   return new Map(found.flat())
 }
 
@@ -154,7 +160,11 @@ interface Sought {
 }
 
 /** Finds records by the values of unique fields, which the caller must see, in a resource that the caller may list. */
-async function lookUp(explored: Explored, context: Context, { to, references }: Sought): Promise<Named> {
+async function lookUp(
+  explored: Explored,
+  context: Context,
+  { to, references }: Sought,
+): Promise<readonly (readonly [string, string])[]> {
   const { resource, may } = seenBy(explored, to, context.identity)
   const fields = (references[0] ?? []).map(([name]) => resource.shown.find((field) => field.name === name))
   const known = fields.filter((field) => field !== undefined)
@@ -171,26 +181,32 @@ async function lookUp(explored: Explored, context: Context, { to, references }: 
     keyset: false,
     total: 'none',
   })
-  return items.map((row) => {
+  const paths = items.map((row) => {
     const values = known.map(({ name }) => [name, String(row[name])] as const)
     return [referenceTo(to, values), pathOfId(explored, to, to.key.of(row))] as const
   })
+  const [exact, folded] = [new Map(paths), new Map(paths.map(([key, path]) => [key.toLowerCase(), path]))]
+  return references.flatMap((reference) => {
+    const key = referenceTo(to, reference)
+    // A citext column refers to texts in other letters.
+    const path = exact.get(key) ?? folded.get(key.toLowerCase())
+    return path === undefined ? [] : [[key, path] as const]
+  })
 }
 
-/** Names by paths, or paths by references. */
-type Named = readonly (readonly [string, string])[]
-
-async function namesIn(
+/** Finds some records of a resource, if they have names or others refer to them by other fields than the key. */
+async function findIn(
   explored: Explored,
   context: Context,
-  [resource, paths]: readonly [Resource, ReadonlySet<string>],
-): Promise<Named> {
+  [resource, all]: readonly [Resource, ReadonlySet<string>],
+): Promise<readonly (readonly [string, string | undefined])[]> {
   const seen = seenBy(explored, resource, context.identity)
-  if (!seen.may('retrieve') || !labelOf(seen.resource)) return []
-  const nameAt = (path: string, text: string): Named => {
+  if (!seen.may('retrieve')) return []
+  const linked = new Set(explored.related?.references.values())
+  const paths = labelOf(seen.resource) ? all : new Set([...all].filter((path) => linked.has(path)))
+  const nameAt = (path: string, text: string) => {
     const record = readExact(text)
-    const name = isMembers(record) ? nameOf(seen.resource, record) : undefined
-    return name === undefined ? [] : [[path, name]]
+    return [[path, isMembers(record) ? nameOf(seen.resource, record) : undefined] as const]
   }
   const route = [...explored.routes].find(({ name }) => name === detailName(resource.spec.name))
   // A plugin decides which records callers see there, so each record is requested as a client would request it.
