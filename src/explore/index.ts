@@ -79,7 +79,7 @@ export function createExplore(given: Explored, surround: (page: Handler) => Hand
     if (path === '/docs' || path.startsWith('/docs/')) return findDocs(path.slice('/docs/'.length))
     if (!path.startsWith('/explore/')) return undefined
     const rest = path.slice('/explore'.length)
-    const [, resource] = /^\/~schema\/([a-z0-9_]+)\/?$/.exec(rest) ?? []
+    const [, resource] = /^\/~schema\/([^/]+)\/?$/.exec(rest) ?? []
     if (resource !== undefined) return { route: schema, params: { resource } }
     if (ASSETS.includes(rest.slice(1))) return { route: file, params: { file: rest.slice(1) } }
     return { route: page, params: { path: rest } }

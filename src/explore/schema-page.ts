@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { totalOrder } from '../config/indexes/coverage.js'
 import { readConfig } from '../config/yaml/document.js'
+import { findValue } from '../config/yaml/located.js'
 import type { FieldSpec, ResourceSpec } from '../config/spec.js'
 import { resourceAt } from '../http/route.js'
 import type { Resource } from '../resource/resource.js'
@@ -108,7 +109,10 @@ async function declarations({ file }: Explored, { spec }: Resource): Promise<Htm
     ['models', spec.model.name],
     ['resources', spec.mounted ?? spec.name],
   ] as const
-  const blocks = paths.map((path) => {
+  // The file may have changed since it was read, and fail.
+  const found = paths.filter((path) => findValue(document.value, path) !== undefined)
+  if (found.length === 0) return undefined
+  const blocks = found.map((path) => {
     const first = document.locate(path, 'key').start.line
     const last = document.locate(path, 'value').end
     // A block ends at the start of the line after it.

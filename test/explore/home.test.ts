@@ -1,3 +1,4 @@
+import { writeFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { type Api, startApi } from '../support/api.js'
 import { mistakesOf } from '../support/config.js'
@@ -150,6 +151,33 @@ describe('the schema page of a resource', () => {
       '<h3><code>resources.book</code> <span class="dim">lines 19–24</span></h3><pre tabindex="0">  book:\n    model: book',
     )
     expect(await page('/explore/~schema/book', live)).not.toContain('models.book')
+  })
+
+  test('of a mounted resource is linked from its pages', async () => {
+    const mounted = await startApi(`${YAML}mounts: [{ path: /json-server, dialect: json-server }]\n`, {
+      checkResponses: false,
+    })
+    try {
+      const [, link = ''] = /href="([^"]+)">Schema</.exec(await page('/explore/json-server/authors/', mounted)) ?? []
+      expect(await page(link, mounted)).toContain('<h1>Schema of json-server:author</h1>')
+    } finally {
+      await mounted.close()
+    }
+  })
+
+  test('leaves out the lines of a model or resource that the file no longer has', async () => {
+    const changing = await startApi(YAML, { checkResponses: false, env: { NODE_ENV: 'development' } })
+    try {
+      const file = /<h2>Declared in <code>([^<]+)</.exec(await page('/explore/~schema/author', changing))?.[1] ?? ''
+      await writeFile(file, YAML.replace(/ {2}# The people[^]*? {2}book:/, '  book:'))
+      const html = await page('/explore/~schema/author', changing)
+      expect(html).toContain('<code>resources.author</code>')
+      expect(html).not.toContain('<code>models.author</code>')
+      await writeFile(file, '')
+      expect(await page('/explore/~schema/author', changing)).not.toContain('Declared in')
+    } finally {
+      await changing.close()
+    }
   })
 
   test('of an unknown resource is 404', async () => {
