@@ -120,7 +120,7 @@ test.each(Object.entries(CASES))('%s, for migrations of the project', async (_na
 })
 
 test('the migration makes tables with the same storage, and leaves out statistics', async () => {
-  await given(`create unlogged table visits (id integer primary key, a integer, b integer) with (fillfactor = 70, autovacuum_enabled = off);
+  await given(`create unlogged table visits (id integer primary key, a integer, b text) with (fillfactor = 70, toast.autovacuum_enabled = off);
     create statistics visits_ab on a, b from visits`)
   expect(await run('introspect', '--manage')).toMatchObject({
     code: 0,
@@ -130,7 +130,7 @@ test('the migration makes tables with the same storage, and leaves out statistic
   })
   const text = await readFile(join(project.folder, 'migrations', '0001_introspected.sql'), 'utf8')
   expect(text).toContain('create unlogged table "visits" (')
-  expect(text).toContain(") with (fillfactor = '70', autovacuum_enabled = 'off');")
+  expect(text).toContain(") with (fillfactor = '70', toast.autovacuum_enabled = 'off');")
   expect(await run('migrate', 'plan', '--exit-code')).toMatchObject({ code: 0 })
 })
 

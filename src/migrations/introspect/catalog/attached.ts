@@ -1,3 +1,10 @@
+/** SQL: the storage parameters of the table `c`, and those of its TOAST table. */
+export const STORAGE = `
+  select coalesce(jsonb_agg(w), '[]') from (
+    select unnest(c.reloptions)
+    union all select 'toast.' || unnest(reloptions) from pg_class where oid = c.reltoastrelid
+  ) o(w)`
+
 /** SQL: the objects of the table `c` that `create table` cannot create: `trigger touch`. */
 export const ATTACHED = `
   select coalesce(jsonb_agg(w order by w), '[]') from (

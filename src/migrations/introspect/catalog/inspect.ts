@@ -7,7 +7,7 @@ import { formattedTable } from '../../../fields/table-name.js'
 import { JOURNAL } from '../../files/journal.js'
 import { constraintOfIndex, IS_INHERITED, isDeclared } from './catalog.js'
 import { BUILT_IN_COLLATIONS, collationOfColumn } from './collation.js'
-import { ATTACHED } from './attached.js'
+import { ATTACHED, STORAGE } from './attached.js'
 import { describeInParts } from './in-parts.js'
 
 /** The contents of the current schema, with everything needed to recreate them. */
@@ -225,7 +225,7 @@ const TABLES = `
     'constraints', (${CONSTRAINTS}),
     'indexes', (${INDEXES}),
     'unlogged', c.relpersistence = 'u',
-    'storage', coalesce(to_jsonb(c.reloptions), '[]'),
+    'storage', (${STORAGE}),
     'attached', (${ATTACHED})
   ) order by c.relname, n.nspname), '[]')::text
   from pg_class c
