@@ -76,6 +76,7 @@ const OF_COLUMN = [
   'scale',
   'choices',
   'items',
+  'column_type',
   'collation',
   'model',
   'references',

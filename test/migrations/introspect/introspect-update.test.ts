@@ -245,6 +245,22 @@ test('the choices of a field follow new, renamed and removed values of its enum'
   expect(await run('introspect', '--update')).toMatchObject({ stderr: expect.stringMatching(/^nothing to change/) })
 })
 
+test('a field becomes opaque if its column gets a type or a value that no other field type has', async () => {
+  await given(`create type state as enum ('new', 'paid');
+    create table orders (id serial primary key, state state, words text)`)
+  expect(await run('introspect', '--no-resources')).toMatchObject({ code: 0 })
+  await given(`alter type state add value ''; alter table orders alter words type tsvector using words::tsvector`)
+  expect(await run('introspect', '--update', '--no-resources')).toMatchObject({
+    code: 0,
+    stderr: `changed  orders.state: follows its column: type: opaque, column_type: state, no choices
+changed  orders.words: follows its column: type: opaque, column_type: tsvector
+wrote resources.yaml: 2 changes
+`,
+  })
+  expect(await run('check', '--database')).toMatchObject({ code: 0, stdout: expect.not.stringContaining('SC409') })
+  expect(await run('introspect', '--update')).toMatchObject({ stderr: expect.stringMatching(/^nothing to change/) })
+})
+
 test('a new primary key is reported with the lines that declare it', async () => {
   await given('create table visits (day date, place text)')
   expect(await run('introspect')).toMatchObject({ code: 0 })
