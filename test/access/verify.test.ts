@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from '@jest/globals'
+import { afterEach, describe, expect, test } from '@jest/globals'
 import { makeProject, type Project, runInHost } from '../support/cli.js'
 import { envOf, openOnlyOnServer } from '../support/database.js'
 
@@ -33,9 +33,13 @@ const GRANTS = `- { to: member, may: read, rows: { project.tenant: $tenant } }
 
 const verify = async (
   yaml: string,
-  { plugin = '', scratch }: { plugin?: string; scratch?: string | undefined } = {},
+  {
+    plugin = '',
+    scratch,
+    files = {},
+  }: { plugin?: string; scratch?: string | undefined; files?: Record<string, string> } = {},
 ) => {
-  const project = await makeProject({ 'resources.yaml': yaml, ...(plugin && { 'plugin.mjs': plugin }) })
+  const project = await makeProject({ 'resources.yaml': yaml, ...files, ...(plugin && { 'plugin.mjs': plugin }) })
   projects.push(project)
   const { code, stdout, stderr } = await runInHost(
     ['access', '--verify', '--json', ...(scratch ? ['--scratch', scratch] : [])],
@@ -178,6 +182,31 @@ resources:
 `)
   const reason = 'no value is known that the rules of `x` allow; a `default` would be one'
   expect({ code, empty }).toEqual({ code: 1, empty: [{ model: 'thing', reason }] })
+})
+
+describe('a field with a collation of its own', () => {
+  const yaml = yamlWith(GRANTS).replace('title: { type: string, max: 20', 'title: { type: text, collation: own')
+
+  test('is named if no migration creates it', async () => {
+    await expect(verify(yaml)).rejects.toThrow(
+      /task\.title has the collation own, which an empty database does not have\n.*Create the collation in a migration/,
+    )
+  })
+
+  test('has no difference if a migration creates it', async () => {
+    const scratch = await openOnlyOnServer()
+    try {
+      const files = {
+        'migrations/0001_own.sql': '-- up\ncreate collation own from "C";\n-- down\ndrop collation own;\n',
+      }
+      const { code, differences } = await verify(yaml, { files, scratch: scratch?.url })
+      expect({ code, differences }).toEqual({ code: 0, differences: [] })
+      const left = await scratch?.query({ text: "select from pg_collation where collname = 'own'", values: [] })
+      expect(left?.rows ?? []).toEqual([])
+    } finally {
+      await scratch?.close()
+    }
+  })
 })
 
 test('a view may come before the one that it reads', async () => {

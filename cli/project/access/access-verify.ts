@@ -1,5 +1,12 @@
-import { type AppSpec, type Caller, createService, type Database, exampleCallers } from '../../../src/internal.js'
-import type { Application, CliContext } from '../../context.js'
+import {
+  type AppSpec,
+  type Caller,
+  createService,
+  type Database,
+  exampleCallers,
+  readMigrations,
+} from '../../../src/internal.js'
+import { type Application, type CliContext, projectFolders } from '../../context.js'
 import { type ScratchOptions, withSilentScratch } from '../../migrate/scratch.js'
 import type { ExitCode } from '../../failure.js'
 import { count } from '../../output.js'
@@ -23,7 +30,7 @@ const HEADER = 'x-verify-caller'
 export async function verifyAccess(context: CliContext, loaded: Application, request: Verification): Promise<ExitCode> {
   const { spec } = loaded
   return withSilentScratch(context, { ...request, config: spec.file }, async (scratch) => {
-    const examples = await makeExamples(spec, scratch)
+    const examples = await makeExamples(spec, scratch, await readMigrations(projectFolders(spec.file).migrations))
     const found = await compareAll(context, loaded, { examples, scratch }).finally(examples.remove)
     const idle = findIdle(loaded, examples, request.lineOf)
     const reported = { found, idle, empty: examples.empty }

@@ -8,8 +8,10 @@ import {
   identifier,
   inDependencyOrder,
   literal,
+  type Migration,
   type ModelSpec,
   nearTo,
+  prepareCollations,
   rulesOf,
   type StoredRecord,
   tableSql,
@@ -35,10 +37,16 @@ const MAX_RECORDS = 30
 /**
  * Makes the tables of an application, and records that meet each rule, and each condition of it but one.
  * @param database an empty one
+ * @param files the migrations, of which only the collations are made
  */
-export async function makeExamples(spec: AppSpec, database: Database): Promise<ExampleRecords> {
+export async function makeExamples(
+  spec: AppSpec,
+  database: Database,
+  files: readonly Migration[],
+): Promise<ExampleRecords> {
   const run = (text: string) => database.query({ text, values: [] })
   await database.transaction(async (connection) => {
+    await prepareCollations(connection, wantedTables(spec), files)
     await connection.query({ text: createAll(wantedTables(spec)).join(';\n'), values: [] })
     await createViews(connection, wantedViews(spec))
   })
@@ -155,13 +163,14 @@ function quote(value: string | null): string {
   return value === null ? 'null' : literal(value)
 }
 
-/** Finds the statements that drop all tables, views, types, functions and schemas. */
+/** Finds the statements that drop all tables, views, types, collations, functions and schemas. */
 const DROPS = `
   select format('drop %s if exists %s cascade', kind, name) from (
     select case relkind when 'v' then 'view' when 'm' then 'materialized view' else 'table' end as kind,
       oid::regclass::text as name, relnamespace as schema
       from pg_class where relkind in ('r', 'p', 'v', 'm')
     union all select 'type', oid::regtype::text, typnamespace from pg_type where typtype in ('e', 'd')
+    union all select 'collation', oid::regcollation::text, collnamespace from pg_collation
     union all select 'routine', oid::regprocedure::text, pronamespace from pg_proc
     union all select 'schema', quote_ident(nspname), oid from pg_namespace where nspname <> 'public'
   ) found join pg_namespace on pg_namespace.oid = schema
