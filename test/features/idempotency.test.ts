@@ -290,6 +290,22 @@ describe('an action', () => {
   })
 })
 
+test('a repeated request gets the stored response although a reload has made the rules of its body stricter', async () => {
+  const database = await openTestDatabase(ddlOf(specOf(CONFIG)))
+  const reloaded = await startApi(CONFIG, { database, plugin, checkResponses: false })
+  const create = (title: string, headers: Readonly<Record<string, string>>) =>
+    reloaded.send('POST', '/api/books/', { title }, headers)
+  const first = await create('Middlemarch', KEY)
+  await reloaded.replace(CONFIG.replace('max: 100', 'max: 5'))
+  const again = await create('Middlemarch', KEY)
+  expect([again.status, again.headers.get(REPLAYED), await again.text()]).toEqual([201, 'true', await first.text()])
+  expect((await create('Middlemarch', {})).status).toBe(400)
+  expect((await create('Northanger', { 'idempotency-key': 'other' })).status).toBe(400)
+  expect((await create('Emma', { 'idempotency-key': 'other' })).status).toBe(201)
+  await reloaded.close()
+  await database.close()
+})
+
 test('two services on one database share the keys', async () => {
   const other = await startApi(CONFIG, { plugin, database: api.database })
   await post({ title: 'One' })

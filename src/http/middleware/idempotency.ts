@@ -3,6 +3,7 @@ import type { StoredResponses, KeyedRequest } from '../../db/records/stored-resp
 import { Problem } from '../../foundation/problem.js'
 import { textOf } from '../server/replies/reply.js'
 import type { Context, Reply } from '../route.js'
+import type { Operation } from '../operations/operation.js'
 import type { Stage } from './endpoint.js'
 
 /** A key, optionally in double quotes as in the draft of the header: visible ASCII except characters that would need escaping. */
@@ -16,12 +17,29 @@ export const idempotency: Stage = (next, { idempotency: spec, operation, path, t
   const { required, hours } = spec
   return async (context) => {
     const key = readKey(context, required)
-    const input = await operation.read(context)
-    if (key === undefined) return next(context, input)
+    if (key === undefined) return next(context, await operation.read(context))
     const body = operation.body === undefined ? '' : (await context.body(operation.body)).text
     const head = JSON.stringify([context.method, path, Object.entries(context.params), context.search])
     const asked = { key, request: hash('sha256', `${head}\n${body}`, 'base64url'), hours }
-    return context.transaction((inside) => inside.once(asked, async () => next(inside, input)), transaction)
+    // The rules of bodies may have become stricter since the response was stored.
+    const parsed = await parse(operation, context)
+    const run = async (inside: Context) =>
+      'input' in parsed ? next(inside, parsed.input) : Promise.reject(parsed.problem)
+    const answered = context.transaction((inside) => inside.once(asked, () => run(inside)), transaction)
+    return 'input' in parsed ? answered : answered.catch(() => Promise.reject(parsed.problem))
+  }
+}
+
+/** Returns the parsed request, or the reason why it is invalid. */
+async function parse(
+  operation: Operation,
+  context: Context,
+): Promise<{ readonly input: object } | { readonly problem: Problem }> {
+  try {
+    return { input: await operation.read(context) }
+  } catch (error) {
+    if (error instanceof Problem) return { problem: error }
+    throw error
   }
 }
 
