@@ -48,6 +48,8 @@ export function describeApp({ spec, routes }: Described): JsonPart {
   const namesOf = (resource: Resource) => names.get(resource) ?? unnamed(resource)
   const identify = uniqueNames()
   const paths: Record<string, Record<string, JsonPart>> = {}
+  /** Paths by their form without the names of parameters, which OpenAPI does not tell apart. */
+  const pathOfForm = new Map<string, string>()
   const tags = new Map<string, string>()
 
   const withOperation = (route: Route): Route => {
@@ -79,8 +81,11 @@ export function describeApp({ spec, routes }: Described): JsonPart {
     const tag = tagOf(route, spec.api.prefix)
     if (!tags.has(tag)) tags.set(tag, aboutTag(route))
     const operation = { operationId: identify(identifierOf(route, routes, namesOf)), tags: [tag], ...describe(route) }
-    const path = pathOf(route)
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation }
+    const own = pathOf(route)
+    const form = own.replaceAll(PARAMETERS, '{}')
+    const path = pathOfForm.get(form) ?? own
+    pathOfForm.set(form, path)
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: withParametersOf(path, own, operation) }
   }
   const schemes = securitySchemes(spec.auth)
   const components = { schemas: shared, responses: rejections(), headers: HEADERS }
@@ -147,6 +152,20 @@ function infoOf({ api }: AppSpec): JsonPart {
 /** Fixed paths come before those with parameters, in the order of matching. */
 function inOrder(routes: Iterable<Route>): readonly Route[] {
   return [...routes].toSorted((a, b) => Number(a.path.includes('{')) - Number(b.path.includes('{')))
+}
+
+const PARAMETERS = /\{[^{}]*\}/g
+
+/** Renames the path parameters of an operation to those at the same places of another path. */
+function withParametersOf(path: string, own: string, operation: JsonPart): JsonPart {
+  if (path === own) return operation
+  const [names = [], renamed = []] = [own, path].map((each): readonly string[] => each.match(PARAMETERS) ?? [])
+  const nameOf = (name: unknown) => renamed[names.indexOf(`{${String(name)}}`)]?.slice(1, -1) ?? name
+  const parameters = operation['parameters'] as readonly JsonPart[]
+  return {
+    ...operation,
+    parameters: parameters.map((each) => (each['in'] === 'path' ? { ...each, name: nameOf(each['name']) } : each)),
+  }
 }
 
 /** The path in the form that clients use; both forms work. */

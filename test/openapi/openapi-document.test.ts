@@ -208,6 +208,22 @@ describe('a hand-written route', () => {
   }
   const handle = () => ({ status: 200, body: {} })
 
+  test('shares its path with routes whose parameters have other names: they get the names of the first one', async () => {
+    const { paths } = await documentWith((app) => {
+      app.route('GET', '/pairs/{a}/of/{b}/', 'pair', handle)
+      app.route('PUT', '/pairs/{b}/of/{a}/', 'pair-of', handle, {
+        summary: 'Set a pair',
+        params: { b: { description: 'The first.', schema: { type: 'integer' } } },
+        responses: { 200: { description: 'The pair.' } },
+      })
+      app.route('DELETE', '/pairs/{x}/of/{y}/', 'pair-end', handle)
+    })
+    const found = Object.entries(paths).filter(([path]) => path.includes('/pairs/'))
+    expect(found.map(([path]) => path.slice(path.indexOf('/pairs/')))).toEqual(['/pairs/{a}/of/{b}/'])
+    const parametersOf = (method: string) => found[0]?.[1]?.[method]?.parameters?.map(({ name }) => name)
+    expect([parametersOf('get'), parametersOf('put'), parametersOf('delete')]).toEqual(Array(3).fill(['a', 'b']))
+  })
+
   test('may respond with a record or null, also in the 3.0 document', async () => {
     const record = { $ref: '#/components/schemas/Book' }
     const plugin = (app: PluginApp) =>

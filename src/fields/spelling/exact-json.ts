@@ -1,8 +1,8 @@
 import { JsonText } from './json-text.js'
 
 /**
- * Returns the JSON text of a value. Unlike `JSON.stringify`, it rounds no bigint and no number of a stored JSON value, at any
- * depth. Zeros at the end of a fraction may be lost.
+ * Returns the JSON text of a value. Unlike `JSON.stringify`, it rounds no bigint, and writes stored JSON values as they are, at any depth: `1.50` stays
+ * `1.50`.
  * @throws TypeError for a value without JSON text: undefined, a function, a circular structure
  */
 export function toJsonText(value: unknown): string {
@@ -19,13 +19,25 @@ export function hasJsonForm(value: unknown): boolean {
   return Object.values(value).every(hasJsonForm)
 }
 
-/** Tries the native writer first: it is several times faster, and throws for every value that it would round. */
+/** Uses the native writer if it can: it is several times faster, throws for a bigint, and writes stored JSON values in its own spelling. */
 function stringify(value: unknown): string | undefined {
+  if (hasStored(value)) return write(value, '', [])
   try {
     return JSON.stringify(value)
   } catch {
     return write(value, '', [])
   }
+}
+
+/** Values nested deeper may be circular. */
+const MAX_DEPTH = 50
+
+/** Whether a value contains a stored JSON value; true for those that are nested too deeply to find out. */
+function hasStored(value: unknown, depth = 0): boolean {
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return false
+  if (value instanceof JsonText || depth === MAX_DEPTH) return true
+  const parts: readonly unknown[] = Array.isArray(value) ? value : Object.values(value)
+  return parts.some((each) => hasStored(each, depth + 1))
 }
 
 function write(given: unknown, key: string, ancestors: readonly object[]): string | undefined {
