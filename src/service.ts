@@ -211,7 +211,7 @@ function bindRecords(app: App, database: Database, { gate, statements, budget, l
     answers: () => answersOn(connection),
     memberships: async (memberships, caller) =>
       JSON.stringify((await connection.query(membershipStatement(memberships, caller))).rows),
-    maySkip: skipped.maySkip,
+    needsTransaction: skipped.needsTransaction,
     transaction,
   })
   const inside = (connection: Connection): Records => {

@@ -105,7 +105,7 @@ function storeOf(acting: Acting, given: Resource): Store<Row> {
   const [resource, bounds] = limited(acting, given)
   return bind(acting, acting.records.store(resource, bounds), {
     resource,
-    maySkip: acting.records.maySkip,
+    needsTransaction: acting.records.needsTransaction,
     transact: (work) => transact(acting, ({ store }) => work(store(resource))),
   })
 }
@@ -116,7 +116,7 @@ function documentsOf(acting: Acting, given: Resource): Store<string, Uint8Array>
   if (isGeneratedRead(acting.state.exchange)) return documents
   return bind(acting, documents, {
     resource,
-    maySkip: acting.records.maySkip,
+    needsTransaction: acting.records.needsTransaction,
     transact: (work) => transact(acting, ({ documents }) => work(documents(resource))),
   })
 }

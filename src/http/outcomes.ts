@@ -1,4 +1,4 @@
-import type { Skippable, SkippedRows } from '../db/records/skipped-rows.js'
+import type { Change, SkippedRows } from '../db/records/skipped-rows.js'
 import { rowsPerStatement, type Store } from '../db/records/store.js'
 import { Problem } from '../foundation/problem.js'
 import type { Resource } from '../resource/resource.js'
@@ -77,7 +77,7 @@ export function limitTransaction(milliseconds: number): Limit {
 /** Changes records in a transaction of its own. */
 export interface Transactional<Item, Items> {
   readonly resource: Resource
-  readonly maySkip: SkippedRows['maySkip']
+  readonly needsTransaction: SkippedRows['needsTransaction']
   transact<Result>(work: (store: Store<Item, Items>) => Promise<Result>): Promise<Result>
 }
 
@@ -94,21 +94,21 @@ type Changes<Item> = Pick<Store<Item>, 'create' | 'createMany' | 'update' | 'des
 /** Runs a change outside a transaction. `hasChanged` tells from the result whether it changed anything. */
 type Alone = <Result>(change: () => Promise<Result>, hasChanged: (result: Result) => boolean) => Promise<Result>
 
-/** Changes records in a transaction if they need several statements, or if a trigger may skip one of them. */
+/** Changes records in a transaction if they need several statements, or if triggers need it. */
 function changesBy<Item, Items>(
   store: Store<Item, Items>,
-  { resource, maySkip, transact }: Transactional<Item, Items>,
+  { resource, needsTransaction, transact }: Transactional<Item, Items>,
   alone: Alone,
 ): Changes<Item> {
   const { model } = resource.spec
   const most = rowsPerStatement(model)
   const by = async <Result>(
-    kind: Skippable,
+    kind: Change,
     change: (store: Store<Item, Items>) => Promise<Result>,
     hasChanged: (result: Result) => boolean,
     count = 1,
   ): Promise<Result> =>
-    count > most || (await maySkip(model, kind)) ? transact(change) : alone(() => change(store), hasChanged)
+    count > most || (await needsTransaction(model, kind)) ? transact(change) : alone(() => change(store), hasChanged)
   return {
     create: (row) => by('insert', (store) => store.create(row), isThere),
     createMany: (rows) => by('insert', (store) => store.createMany(rows), isNotEmpty, rows.length),

@@ -22,7 +22,7 @@ export interface Records {
   /** @throws Error if no resource has idempotency */
   answers(): StoredResponses
   readonly memberships: ReadMemberships
-  readonly maySkip: SkippedRows['maySkip']
+  readonly needsTransaction: SkippedRows['needsTransaction']
   transaction<T>(work: (records: Records) => Promise<T>, options?: InternalTransactionOptions): Promise<T>
   /** Undefined in a transaction. */
   readonly exports?: Exports

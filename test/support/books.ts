@@ -37,7 +37,7 @@ const NO_RECORDS: Records = {
   queries: { knex: () => unreachable(), models: () => unreachable(), run: () => unreachable() },
   answers: () => unreachable(),
   memberships: () => unreachable(),
-  maySkip: () => unreachable(),
+  needsTransaction: () => unreachable(),
   transaction: () => unreachable(),
 }
 

@@ -82,6 +82,12 @@ export function lacksPrivilege(error: unknown): boolean {
   return codeOf(error) === '42501' && !isAgainstPolicy(error)
 }
 
+/** Whether rows cannot be locked: the user of the database may not update them, or they are groups, outer joins or the like. */
+export function cannotLock(error: unknown): boolean {
+  const code = codeOf(error)
+  return lacksPrivilege(error) || code === '42809' || (code === '0A000' && !isStale(error))
+}
+
 /** Whether the transaction may succeed if it is run again. */
 export function isTransient(error: unknown): boolean {
   return ['40001', '40P01'].includes(codeOf(error)) || isStale(error)

@@ -15,7 +15,7 @@ import { withoutKey } from './keyless.js'
 import type { SkippedRows } from './skipped-rows.js'
 import { listsOn } from './store-lists.js'
 import { createsOn, recordsOn } from './store-records.js'
-import { senderOn } from './store-sender.js'
+import { type Lockable, senderOn } from './store-sender.js'
 
 /** The application of a resource, and what its stores keep together. */
 export interface Surroundings {
@@ -48,10 +48,12 @@ export function compileStore<Item, Items>(
   const referrers = referrersOf(spec, model)
   const estimates = createEstimates()
   const most = rowsPerStatement(model)
+  const lockable: Lockable = {}
   const limits = resource.access && compileLimitedPlans(resource.spec, resource.access)
   return (connection) => {
     const sender = senderOn(connection, {
       model,
+      lockable,
       constraintErrors,
       // Does not mention rows that the request may not see.
       referrers: (bounds) => (bounds ? referrersOf(spec, model, bounds) : referrers),
@@ -59,7 +61,7 @@ export function compileStore<Item, Items>(
     const bound = { model, projection, statements, sender }
     const operations = {
       ...listsOn({ ...bound, projection: listed, estimates, uncounted, exactly, connection }),
-      ...createsOn({ ...bound, most, skipped }),
+      ...createsOn({ ...bound, most, skipped, connection }),
       ...recordsOn({ ...bound, skipped, connection }),
     }
     const limitedOperations = limits ? limited(operations, limits) : operations

@@ -60,8 +60,11 @@ export function rejectionsOn({ model, statements, sender }: Bound) {
   /** Throws if one of several records is still there after all were deleted. */
   const rejectRemaining = async (bounds: Bounds | undefined, ids: readonly Id[]): Promise<void> => {
     const key = recordKey(model)
-    const isThere = async (some: readonly Id[]) =>
-      (await sender.change(statements.lockMany(bounds, some.map(key.write)), bounds)).rows.length > 0
+    const isThere = async (some: readonly Id[]) => {
+      const written = some.map(key.write)
+      const locked = sender.lock(statements.lockMany(bounds, written), statements.findMany(bounds, written), bounds)
+      return (await locked).rows.length > 0
+    }
     if (!(await isThere(ids))) return
     for (const [place, id] of ids.entries()) {
       const reject = async () => {

@@ -28,6 +28,7 @@ interface Creates<Item, Items> extends Bound<Item, Items> {
   /** How many records one statement creates. */
   readonly most: number
   readonly skipped: SkippedRows
+  readonly connection: Connection
 }
 
 interface Changes<Item, Items> extends Bound<Item, Items> {
@@ -46,6 +47,7 @@ export function createsOn<Item, Items>({
   sender,
   most,
   skipped,
+  connection,
 }: Creates<Item, Items>): Bounded<Pick<Store<Item, Items>, 'create' | 'createMany'>> {
   const readAny = readStored(model, projection)
 
@@ -56,10 +58,26 @@ export function createsOn<Item, Items>({
   const read = (cells: readonly Cell[]): Stored<Item> =>
     cells.slice(0, model.key.length).includes(null) ? reject(KEYLESS) : readAny(cells)
 
+  const key = recordKey(model)
+
+  /** Reads new records again if a trigger may have changed them since; those that the request no longer sees stay as they were. */
+  const readAgain = async (
+    bounds: Bounds | undefined,
+    made: readonly Stored<Item>[],
+  ): Promise<readonly Stored<Item>[]> => {
+    if (!sender.inTransaction || model.key.length === 0 || made.length === 0) return made
+    if (!(await skipped.mayRewrite(model, 'insert', connection))) return made
+    const ids = made.map(({ id }) => key.write(id))
+    const { rows } = await sender.read(follow(statements.retrieveMany(bounds, ids)))
+    const stored = new Map(rows.map(read).map((each) => [key.text(each.id), each]))
+    return made.map((each) => stored.get(key.text(each.id)) ?? each)
+  }
+
   return {
     async create(bounds, given) {
       const row = definedIn(given)
-      const [made] = (await sender.createInTurn(statements.create(bounds, row), bounds)).rows.map(read)
+      const { rows } = await sender.createInTurn(statements.create(bounds, row), bounds)
+      const [made] = await readAgain(bounds, rows.slice(0, 1).map(read))
       return made ?? reject(SKIPPED)
     },
 
@@ -78,7 +96,7 @@ export function createsOn<Item, Items>({
         if (answered.length < some.length) reject(SKIPPED)
         made.push(...answered.map(read))
       }
-      return made
+      return readAgain(bounds, made)
     },
   }
 }
@@ -95,13 +113,8 @@ export function recordsOn<Item, Items>({
   const key = recordKey(model)
   const read = readStored(model, projection)
   const { rejectUncovered, rejectUnmet, rejectIfThere, rejectRemaining } = rejectionsOn({ model, statements, sender })
-  const { maySkip, isSame, digestBefore, rejectKept, fateOf } = skipsOn({
-    model,
-    statements,
-    sender,
-    skipped,
-    connection,
-  })
+  const skips = skipsOn({ model, statements, sender, skipped, connection })
+  const { isSame, wasSame, digestBefore, digestsBefore, rejectKept, fateOf } = skips
   const readOne = ({ rows: [cells] }: Result, as = projection): Item | undefined => cells && as.read(cells)
 
   /** Returns undefined if the error is that no record can have the key, whose values are the first parameters of statements about one record. */
@@ -112,26 +125,24 @@ export function recordsOn<Item, Items>({
   }
   const ifPossible = <T>(operation: () => Promise<T>): Promise<T | undefined> => operation().catch(orMissing)
 
-  const coveringOf = async (granted: Granted, grants: readonly GrantSpec[], id: Id) => {
-    const limited = grants.filter(({ rows }) => rows !== undefined)
-    if (limited.length === 0) return grants
-    const [covered] = (await sender.read(follow(statements.covering(granted, key.write(id), limited)))).rows
-    return grants.filter((grant) => grant.rows === undefined || covered?.[limited.indexOf(grant)] === 'true')
-  }
+  const coveringOf = coveringBy({ model, statements, sender })
+  const isGone = goneBy({ fateOf, rejectIfThere, rejectKept })
 
   const destroy = async (bounds: Bounds | undefined, id: Id, only?: readonly Precondition[]): Promise<boolean> => {
     const written = key.write(id)
     const isDeleted = await ifPossible(async () => {
       const before = await digestBefore('delete', bounds, written)
       const { count } = await sender.remove(statements.destroy(bounds, written, only), bounds)
-      if (count > 0) return true
-      const fate = await fateOf(bounds, written, before)
-      if (fate === 'deleted') return true
-      await rejectIfThere(bounds, written, undefined, only)
-      return fate === 'kept' && rejectKept()
+      return count > 0 || isGone(bounds, written, before, only)
     })
     return isDeleted ?? false
   }
+
+  /** Reads a changed record again if a trigger may have changed it since. */
+  const readAgain = async (bounds: Bounds | undefined, id: readonly string[]): Promise<Item | undefined> =>
+    sender.inTransaction && (await skipped.mayRewrite(model, 'update', connection))
+      ? readOne(await sender.read(follow(statements.retrieve(bounds, id))))
+      : undefined
 
   return {
     async retrieve(bounds, id, selection) {
@@ -148,7 +159,8 @@ export function recordsOn<Item, Items>({
     lock: (bounds, id, only) =>
       ifPossible(async () => {
         const written = key.write(id)
-        const item = readOne(await sender.change(statements.lock(bounds, written, only), bounds))
+        const locking = statements.lock(bounds, written, only)
+        const item = readOne(await sender.lock(locking, statements.retrieve(bounds, written, only), bounds))
         if (item === undefined) await rejectUnmet(bounds, written, only)
         return item
       }),
@@ -166,25 +178,29 @@ export function recordsOn<Item, Items>({
       (await sender.read(statements.retrieveMany(bounds, ids.map(key.write)))).rows.map(read),
 
     async lockMany(bounds, ids) {
-      const locked = await ifPossible(() => sender.change(statements.lockMany(bounds, ids.map(key.write)), bounds))
+      const written = ids.map(key.write)
+      const [locking, finding] = [statements.lockMany(bounds, written), statements.findMany(bounds, written)]
+      const locked = await ifPossible(() => sender.lock(locking, finding, bounds))
       return locked?.rows.map(key.read) ?? []
     },
 
     async destroyMany(bounds, ids) {
-      if (await maySkip('delete')) {
-        let deleted = 0
-        for (const [place, id] of ids.entries())
-          if (await doAtIndex(place, () => destroy(bounds, id), key.fields)) deleted += 1
-        return deleted
-      }
+      const before = await digestsBefore(bounds, ids)
       const { count } = await sender
         .remove(statements.destroyMany(bounds, ids.map(key.write)), bounds)
         .catch((error: unknown) => {
           const place = placeOfReferred(model, ids, error)
           throw place === undefined ? error : withIndex(error, place, key.fields)
         })
-      if (count < ids.length) await rejectRemaining(bounds, ids)
-      return count
+      if (count === ids.length) return count
+      if (before === undefined) {
+        await rejectRemaining(bounds, ids)
+        return count
+      }
+      let deleted = 0
+      for (const [place, id] of ids.entries())
+        if (await doAtIndex(place, () => isGone(bounds, key.write(id), before[place]), key.fields)) deleted += 1
+      return deleted
     },
 
     update: (bounds, id, given, only) =>
@@ -200,9 +216,9 @@ export function recordsOn<Item, Items>({
         }
         const before = await digestBefore('update', bounds, written)
         const item = readOne(await sender.changeInTurn(statements.update(bounds, written, row, only), bounds))
-        if (item !== undefined) return item
+        if (item !== undefined) return (await readAgain(bounds, written)) ?? item
         await rejectIfThere(bounds, written, row, only)
-        if (before !== undefined) return rejectKept()
+        if (before !== undefined && !(await wasSame(bounds, written, row))) return rejectKept()
         return (await isSame()) ? readOne(await sender.read(statements.retrieve(bounds, written, only))) : undefined
       }),
 
@@ -220,6 +236,41 @@ export function recordsOn<Item, Items>({
         await rejectIfThere(bounds, written, undefined, only)
         return fate === 'kept' ? rejectKept() : undefined
       }),
+  }
+}
+
+type Skips = ReturnType<typeof skipsOn>
+type Rejections = ReturnType<typeof rejectionsOn>
+
+/**
+ * Returns a function that tells whether a record that a deletion did not return is gone nevertheless.
+ * @throws Problem if the request sees it
+ */
+function goneBy({
+  fateOf,
+  rejectIfThere,
+  rejectKept,
+}: Pick<Skips, 'fateOf' | 'rejectKept'> & Pick<Rejections, 'rejectIfThere'>) {
+  return async (
+    bounds: Bounds | undefined,
+    id: readonly string[],
+    before: unknown,
+    only?: readonly Precondition[],
+  ): Promise<boolean> => {
+    const fate = await fateOf(bounds, id, before)
+    if (fate === 'deleted') return true
+    await rejectIfThere(bounds, id, undefined, only)
+    return fate === 'kept' && rejectKept()
+  }
+}
+
+function coveringBy({ model, statements, sender }: Pick<Bound<unknown, unknown>, 'model' | 'statements' | 'sender'>) {
+  return async (granted: Granted, grants: readonly GrantSpec[], id: Id): Promise<readonly GrantSpec[]> => {
+    const limited = grants.filter(({ rows }) => rows !== undefined)
+    if (limited.length === 0) return grants
+    const [covered] = (await sender.read(follow(statements.covering(granted, recordKey(model).write(id), limited))))
+      .rows
+    return grants.filter((grant) => grant.rows === undefined || covered?.[limited.indexOf(grant)] === 'true')
   }
 }
 

@@ -4,7 +4,14 @@ import { Problem } from '../../foundation/problem.js'
 import type { Connection, Result, Statement } from '../database.js'
 import type { ConstraintErrors } from '../driver/field-errors.js'
 import { CONFLICT, isAgainstPolicy } from '../driver/meanings.js'
-import { failedConversionOf, toChangeFailure, toReferred, toRemoveFailure, toRequestFailure } from '../driver/errors.js'
+import {
+  cannotLock,
+  failedConversionOf,
+  toChangeFailure,
+  toReferred,
+  toRemoveFailure,
+  toRequestFailure,
+} from '../driver/errors.js'
 import type { Bounds } from '../statements/rules/bounds.js'
 import { DENIED } from '../statements/rules/covering-sql.js'
 import { isNotGranted, notGranted } from '../statements/rules/granted-writes.js'
@@ -16,6 +23,8 @@ export interface Sender {
   read(statement: Statement): Promise<Result>
   /** @param bounds those of the request, whose error must not mention rows outside of them */
   change(statement: Statement, bounds: Bounds | undefined): Promise<Result>
+  /** Sends a statement that locks records, or one that only reads them if they cannot be locked. */
+  lock(locking: Statement, reading: Statement, bounds: Bounds | undefined): Promise<Result>
   /** Sends statements that write the same record in different ways, until grants cover one of them. */
   changeInTurn(statements: readonly Statement[], bounds: Bounds | undefined): Promise<Result>
   /** The same for new records. Ends at a statement that returns no row: a grant that does not cover the record is an error, so a trigger has skipped it. */
@@ -23,14 +32,23 @@ export interface Sender {
   remove(statement: Statement, bounds: Bounds | undefined): Promise<Result>
 }
 
+/**
+ * Whether the records of a resource can be locked; undefined until the first attempt. PostgreSQL locks no rows of views with groups or outer joins, and
+ * none for a user who may not update any column.
+ */
+export interface Lockable {
+  is?: boolean
+}
+
 interface Explained {
   readonly model: ModelSpec
+  readonly lockable: Lockable
   readonly constraintErrors: ConstraintErrors
   /** See `referrersOf`. */
   readonly referrers: (bounds: Bounds | undefined) => ReadonlyMap<string, string>
 }
 
-export function senderOn(connection: Connection, { model, constraintErrors, referrers }: Explained): Sender {
+export function senderOn(connection: Connection, { model, lockable, constraintErrors, referrers }: Explained): Sender {
   const changeBy = async (
     send: Connection['query'],
     statement: Statement,
@@ -68,16 +86,32 @@ export function senderOn(connection: Connection, { model, constraintErrors, refe
       const [first] = statements
       return first && statements.length === 1 ? change(first, bounds) : tryInTurn(statements, bounds, endsEmpty)
     }
+  const read: Sender['read'] = async (statement) => {
+    try {
+      return await connection.query(statement)
+    } catch (error) {
+      throw toRequestFailure(error, model)
+    }
+  }
   return {
     inTransaction: connection.attempt !== undefined,
-    async read(statement) {
-      try {
-        return await connection.query(statement)
-      } catch (error) {
-        throw toRequestFailure(error, model)
-      }
-    },
+    read,
     change,
+    async lock(locking, reading, bounds) {
+      if (lockable.is) return change(locking, bounds)
+      if (lockable.is === undefined) {
+        try {
+          const locked = await changeBy(connection.attempt ?? query, locking, bounds)
+          lockable.is = true
+          return locked
+        } catch (error) {
+          if (!cannotLock(error)) throw error
+        }
+      }
+      const found = await read(reading)
+      lockable.is = false
+      return found
+    },
     changeInTurn: inTurn(false),
     createInTurn: inTurn(true),
     async remove(statement, bounds) {

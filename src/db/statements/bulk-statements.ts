@@ -12,10 +12,10 @@ import {
   visibleClause,
   writtenSelect,
 } from './rules/bounds.js'
-import { coveredAfter, coversStored, demand, writtenSql } from './rules/covering-sql.js'
+import { coveredAfter, coversStored, demand, sameSql, writtenSql } from './rules/covering-sql.js'
 import { grantedWrites, type GrantedWrites, type GrantedWrite, notGranted } from './rules/granted-writes.js'
 import { filledByScope } from './rules/scope.js'
-import { keyTexts, modelColumns } from './columns.js'
+import { columnsIn, keyTexts } from './columns.js'
 import { type Projection } from './projections.js'
 import { type Parameters, parameters } from './parameters.js'
 
@@ -28,12 +28,23 @@ export interface BulkStatements {
   createMany(bounds: Bounds | undefined, rows: readonly Row[]): readonly Statement[]
   /** Selects the existing records in the order of their ids: the id, then what `retrieve` selects. */
   retrieveMany(bounds: Bounds | undefined, ids: readonly (readonly string[])[]): Statement
-  /** Locks the existing records until the transaction ends, and selects their ids in order. */
+  /** Selects the ids of the existing records in order. */
+  findMany(bounds: Bounds | undefined, ids: readonly (readonly string[])[]): Statement
+  /** Like `findMany`, and locks the records until the transaction ends. */
   lockMany(bounds: Bounds | undefined, ids: readonly (readonly string[])[]): Statement
   /** Deletes records. If grants limit the request, it deletes only the records that they cover. */
   destroyMany(bounds: Bounds | undefined, ids: readonly (readonly string[])[]): Statement
-  /** Selects a digest of each whole row, with columns that the model lacks. */
-  digests(bounds: Bounds | undefined, ids: readonly (readonly string[])[]): Statement
+  /** Selects a row if the request may see a record, and the record has the values. */
+  holds(bounds: Bounds | undefined, id: readonly string[], row: Row): Statement
+  /**
+   * Selects the id of each existing record and a digest of its row.
+   * @param columns undefined for the whole row, with columns that the model lacks
+   */
+  digests(
+    bounds: Bounds | undefined,
+    ids: readonly (readonly string[])[],
+    columns: readonly string[] | undefined,
+  ): Statement
 }
 
 /** Some records, as far as the bounds of a request reach. */
@@ -54,7 +65,6 @@ export function compileBulkStatements(model: ModelSpec, projection: Projection<u
   const returnedBy = (bounds: Bounds | undefined, params: Parameters) =>
     [...keyTexts(model), ...boundProjection(projection, bounds, params).select].join(', ')
   const resource = model.table
-  const all = modelColumns(model)
   /** A statement about the records with some ids; `head` and `tail` surround the condition. */
   const among = (
     { bounds, ids }: Among,
@@ -67,6 +77,13 @@ export function compileBulkStatements(model: ModelSpec, projection: Projection<u
     const where = `${isAmong(keys, ids, params)}${visibleClause(model, bounds, params)}`
     return { text: `${start} where ${where}${tail(params)}`, values: params.values, resource, retry }
   }
+  const finding = (some: Among, tail: string) =>
+    among(
+      some,
+      () => `select ${keyTexts(model).join(', ')} from ${table}`,
+      () => tail,
+      true,
+    )
   const destroyable = (granted: Granted | undefined, params: Parameters): string => {
     if (!granted) return ''
     return ` and ${coversStored(model, granted.access.destroy, { ...granted, params })}`
@@ -85,13 +102,13 @@ export function compileBulkStatements(model: ModelSpec, projection: Projection<u
     const sent = fields.filter(({ name }) => writes.some((write) => write.sent?.has(name) ?? true))
     const granted = bounds?.granted
     const after = granted && coveredAfter(model, coverings, 'create', { ...granted, params })
-    const bound = boundChecks(model, fields, bounds, { params, sent, added: `select ${all} from ${ADDED}` })
+    const bound = boundChecks(model, fields, bounds, { params, sent, added: (some) => `select ${some} from ${ADDED}` })
     const checks = `${bound}${after === undefined ? '' : demand(after)}`
     const seen = writtenSelect(model, boundProjection(projection, bounds, params), bounds, params)
     const returning = `${[...keyTexts(model), ...seen].join(', ')}${checks}`
     const insert = `insert into ${table} (${names}) values ${tuples.join(', ')} returning`
     const text = checks.includes(ADDED)
-      ? `with ${ADDED} as (${insert} ${all}) select ${returning} from ${ADDED} ${tableAlias(model.table)}`
+      ? `with ${ADDED} as (${insert} ${columnsIn(returning, model)}) select ${returning} from ${ADDED} ${tableAlias(model.table)}`
       : `${insert} ${returning}`
     return { text, values: params.values, resource }
   }
@@ -112,15 +129,8 @@ export function compileBulkStatements(model: ModelSpec, projection: Projection<u
         () => order,
         true,
       ),
-    lockMany: (bounds, ids) => ({
-      ...among(
-        { bounds, ids },
-        () => `select ${keyTexts(model).join(', ')} from ${table}`,
-        () => `${order} for no key update`,
-        true,
-      ),
-      locks: true,
-    }),
+    findMany: (bounds, ids) => finding({ bounds, ids }, order),
+    lockMany: (bounds, ids) => ({ ...finding({ bounds, ids }, `${order} for no key update`), locks: true }),
     destroyMany: (bounds, ids) =>
       among(
         { bounds, ids },
@@ -128,13 +138,25 @@ export function compileBulkStatements(model: ModelSpec, projection: Projection<u
         (params) => destroyable(bounds?.granted, params),
         false,
       ),
-    digests: (bounds, ids) =>
-      among(
+    holds(bounds, id, row) {
+      const written = model.fields.filter(({ name }) => Object.hasOwn(row, name))
+      const isDocument = projection.tag !== undefined
+      return among(
+        { bounds, ids: [id] },
+        () => `select from ${table}`,
+        (params) => written.map((field) => ` and ${sameSql(model, field, row, { params, isDocument })}`).join(''),
+        true,
+      )
+    },
+    digests(bounds, ids, columns) {
+      const row = columns ? `row(${columns.map((column) => identifier(column)).join(', ')})` : `(${table}.*)`
+      return among(
         { bounds, ids },
-        () => `select md5((${table}.*)::text) from ${table}`,
+        () => `select ${keyTexts(model).join(', ')}, md5(${row}::text) from ${table}`,
         () => '',
         true,
-      ),
+      )
+    },
   }
 }
 

@@ -18,9 +18,10 @@ export function replacing({ nullable, type }: FieldSpec, stored: string, given: 
   return isReadAsNull === undefined ? given : `coalesce(${given}, case when ${isReadAsNull} then ${stored} end)`
 }
 
-/** The columns of a model's fields, in place of `*`: the database user may lack the privilege to read other columns. */
-export function modelColumns({ fields }: Pick<ModelSpec, 'fields'>): string {
-  return fields.map(({ column }) => identifier(column)).join(', ')
+/** The columns of a model that some SQL names, in place of `*`: the database user may lack the privilege to read other columns. */
+export function columnsIn(sql: string, { fields }: Pick<ModelSpec, 'fields'>): string {
+  const columns = fields.map(({ column }) => identifier(column))
+  return columns.filter((column) => sql.includes(column)).join(', ')
 }
 
 /** The columns of a model's key as `readCell` expects them. */

@@ -5,7 +5,7 @@ import { visibleRule } from '../../resource/access.js'
 import type { Row } from '../../resource/plan.js'
 import type { Statement } from '../database.js'
 import { type BulkStatements, compileBulkStatements } from './bulk-statements.js'
-import { keyTexts, modelColumns } from './columns.js'
+import { keyTexts } from './columns.js'
 import { type Projection } from './projections.js'
 import { compileListStatements, type ListStatements } from './lists/list-statements.js'
 import { compileRecordStatements, type RecordStatements } from './record-statements.js'
@@ -115,7 +115,7 @@ function creationSql({ model, inserting, writeColumns }: Creating, created: Crea
   const values = columns.length === 0 ? 'default values' : `(${names}) values (${places})`
   const fields = columns.map(({ field }) => field)
   const sent = write ? fields.filter(({ name }) => write.sent.has(name)) : fields
-  const checks = boundChecks(model, fields, bounds, { params, sent, added: `select ${modelColumns(model)}` })
+  const checks = boundChecks(model, fields, bounds, { params, sent, added: (names) => `select ${names}` })
   const granted = bounds?.granted
   const after = granted && write && coveredAfter(model, write.coverings, 'create', { ...granted, params })
   return `${inserting(values, created, params)}${checks}${after === undefined ? '' : demand(after)}`

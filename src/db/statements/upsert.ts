@@ -248,6 +248,6 @@ export async function readExistingTable(
     types: new Map(columns.rows.map(([name, type]) => [name ?? '', type ?? ''])),
     generated: new Set(columns.rows.flatMap(([name, , generated]) => (generated === 'true' ? [name ?? ''] : []))),
     takesConflicts: conflicts.rows[0]?.[0] === 'true',
-    maySkip: (await skips.maySkip(model, 'insert')) || (await skips.maySkip(model, 'update')),
+    maySkip: (await skips.maySkip(model, 'insert', connection)) || (await skips.maySkip(model, 'update', connection)),
   }
 }

@@ -38,6 +38,13 @@ function withHooks(context: Transaction, hooked: Hooked): Transaction {
   return own
 }
 
+/** A record that is to be deleted, among others. */
+interface Found {
+  readonly place: number
+  readonly id: Id
+  readonly record: Row
+}
+
 type Documents = Store<string, Uint8Array>
 type Only = readonly Precondition[] | undefined
 
@@ -66,15 +73,22 @@ function hookedStore(context: Transaction, { resource, hooks, operation }: Hooke
     if (only) await context.documents(resource).lock(id, only)
   }
 
-  const destroy = async (id: Id, only: Only): Promise<boolean> => {
-    const store = context.store(resource)
-    const record = await store.lock(id)
-    if (!record) return false
+  const beforeDestroy = async (id: Id, only: Only): Promise<Row | undefined> => {
+    const record = await context.store(resource).lock(id)
+    if (!record) return undefined
     await check(id, only)
     for (const hook of hooks) await hook.beforeDestroy?.({ context, id, record })
-    const destroyed = await store.destroy(id)
+    return record
+  }
+  const afterDestroy = async ({ id, record }: Omit<Found, 'place'>): Promise<void> => {
     for (const hook of hooks) await hook.afterDestroy?.({ context, id, record })
     commit({ operation: 'destroy', id, record, previous: undefined })
+  }
+  const destroy = async (id: Id, only: Only): Promise<boolean> => {
+    const record = await beforeDestroy(id, only)
+    if (!record) return false
+    const destroyed = await context.store(resource).destroy(id)
+    await afterDestroy({ id, record })
     return destroyed
   }
 
@@ -115,9 +129,19 @@ function hookedStore(context: Transaction, { resource, hooks, operation }: Hooke
     destroy,
 
     async destroyMany(ids) {
-      let count = 0
+      const store = context.store(resource)
+      const found: Found[] = []
       for (const [place, id] of ids.entries())
-        if (await doAtIndex(place, () => destroy(id, undefined), resource.key.fields)) count += 1
+        await doAtIndex(
+          place,
+          async () => {
+            const record = await beforeDestroy(id, undefined)
+            if (record) found.push({ place, id, record })
+          },
+          resource.key.fields,
+        )
+      const count = await store.destroyMany(ids)
+      for (const { place, ...each } of found) await doAtIndex(place, () => afterDestroy(each), resource.key.fields)
       return count
     },
 

@@ -1,5 +1,4 @@
 import { Problem } from '../../foundation/problem.js'
-import { doAtIndex } from '../../resource/bodies/items.js'
 import type { Id } from '../../resource/plan.js'
 import { parseQuery, quote } from '../../resource/query.js'
 import type { Resource } from '../../resource/resource.js'
@@ -30,12 +29,14 @@ export function destroyMany(resource: Resource): Operation<DestroyManyInput, rea
         await store.destroyMany(ids)
         return undefined
       }
+      const found = new Map((await store.retrieveMany(ids)).map((each) => [resource.key.text(each.id), each.item]))
       const items: string[] = []
-      for (const [place, id] of ids.entries())
-        items.push(
-          (await doAtIndex(place, () => store.take(id), resource.key.fields)) ??
-            notFoundAt(resource, [[place, resource.key.text(id)]]),
-        )
+      for (const [place, id] of ids.entries()) {
+        const text = resource.key.text(id)
+        // A key that ignores case can be stored in another spelling.
+        items.push(found.get(text) ?? (await store.retrieve(id)) ?? notFoundAt(resource, [[place, text]]))
+      }
+      await store.destroyMany(ids)
       return items
     },
     reply: (items) => (items ? { status: 200, text: arrayOf(items) } : { status: 204 }),

@@ -14,6 +14,7 @@ models:
   ruled: { table: ruled, ${FIELDS} }
   free: { table: free, ${FIELDS} }
   calm: { table: calm, ${FIELDS} }
+  locked: { table: locked, ${FIELDS} }
   page:
     table: pages
     fields: { id: { type: bigint, primary_key: true, key: client }, text: { type: text }, deleted: { type: boolean, default: false } }
@@ -28,6 +29,7 @@ resources:
   ruled: { model: ruled, path: /ruled/, ${DELETE} }
   free: { model: free, path: /free/, ${DELETE} }
   calm: { model: calm, path: /calm/, ${DELETE} }
+  locked: { model: locked, path: /locked/, ${DELETE} }
   page: { model: page, path: /pages/, ${DELETE} }
 mounts:
   - { path: /json-server, dialect: json-server }
@@ -66,6 +68,13 @@ beforeAll(async () => {
     'create trigger hide before delete on pages for each row execute function hide_page()',
     'create table calm (id bigint primary key, text text not null)',
     `create trigger calm before update on calm for each row execute function suppress_redundant_updates_trigger()`,
+    'create table locked (id bigint primary key, text text not null)',
+    `create function keep_locked() returns trigger language plpgsql as $$ begin
+       if old.text = 'locked' then return null; end if;
+       return new;
+     end $$`,
+    'create trigger a before update on locked for each row execute function keep_locked()',
+    'create trigger b before update on locked for each row execute function suppress_redundant_updates_trigger()',
     'create table counted (id bigint generated always as identity primary key, text text not null)',
     'create view unnumbered as select id, text from counted',
     'create view numbered as select id, text from counted',
@@ -156,6 +165,14 @@ test('a change to the stored values is made, although the trigger of PostgreSQL 
   ] as const)
     expect(await statusOf(method, path, body)).toBe(200)
   expect(await statusOf('PATCH', '/api/calm/2/', { text: 'b' })).toBe(404)
+})
+
+test('a repeated change is made, but none that another trigger skips, if a table has both that trigger and one of PostgreSQL', async () => {
+  await query("insert into locked values (1, 'a')")
+  const change = (text: string) => statusOf('PATCH', '/api/locked/1/', { text })
+  expect([await change('b'), await change('b'), await change('locked')]).toEqual([200, 200, 200])
+  expect([await change('locked'), await change('c')]).toEqual([200, 409])
+  expect(await statusOf('PATCH', '/api/locked/', [{ id: 1, text: 'locked' }])).toBe(200)
 })
 
 describe('a change that the database skips is a conflict, and nothing stays of it', () => {

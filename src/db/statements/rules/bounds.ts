@@ -4,7 +4,7 @@ import { remember } from '../../../foundation/remember.js'
 import { type Caller, type ResourceAccess, showingRule, visibleRule } from '../../../resource/access.js'
 import type { Scopes } from '../../../resource/plan.js'
 import { ruleSql } from './rules.js'
-import { insideCheck, narrowing, refersTo, RELATED, scopeChecks, scopeClause } from './scope.js'
+import { insideCheck, narrowing, refersTo, RELATED, scopeChecks, scopeClause, type SelectAdded } from './scope.js'
 import type { Narrow, Projection } from '../projections.js'
 import type { Parameters } from '../parameters.js'
 
@@ -97,8 +97,8 @@ interface Written {
   readonly sent?: readonly FieldSpec[]
   /** The condition that a change leaves a relation as it is. */
   readonly kept?: (relation: ModelRelation) => string
-  /** Selects the rows that an `insert` adds; records may refer to each other and to themselves. */
-  readonly added?: string
+  /** Selects columns of the rows that an `insert` adds; records may refer to each other and to themselves. */
+  readonly added?: SelectAdded
 }
 
 /** The relations over these fields that the caller may set to some records only. */

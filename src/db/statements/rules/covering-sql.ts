@@ -66,16 +66,21 @@ export function coversAny(grant: GrantSpec, kind: 'create' | 'change'): boolean 
 }
 
 /**
- * The condition that a change leaves a field as it is, and the record shows the field: a hidden value could be guessed. Values are compared exactly,
- * because different ones can be equal: intervals of a month and of 30 days, or texts in a column that ignores case.
+ * The condition that a change leaves a field as it is. Values are compared exactly, because different ones can be equal: intervals of a month and of
+ * 30 days, or texts in a column that ignores case.
  */
-export function unchangedBy({ table }: Pick<ModelSpec, 'table'>, field: FieldSpec, row: Row, asking: Writing): string {
-  const owner = tableAlias(table)
-  const stored = `${owner}.${identifier(field.column)}`
+export function sameSql({ table }: Pick<ModelSpec, 'table'>, field: FieldSpec, row: Row, sending: Sending): string {
+  const stored = `${tableAlias(table)}.${identifier(field.column)}`
   // A value gets the type of the column.
-  const given = `case when false then ${stored} else ${changedSql({ table }, field, row, asking)} end`
+  const given = `case when false then ${stored} else ${changedSql({ table }, field, row, sending)} end`
   const exact = field.type.exact ?? exactText
-  const same = `${exact(stored)} is not distinct from ${exact(given)}`
+  return `${exact(stored)} is not distinct from ${exact(given)}`
+}
+
+/** The condition that a change leaves a field as it is, and the record shows the field: a hidden value could be guessed. */
+export function unchangedBy(model: Pick<ModelSpec, 'table'>, field: FieldSpec, row: Row, asking: Writing): string {
+  const owner = tableAlias(model.table)
+  const same = sameSql(model, field, row, asking)
   const seen = seenRule(asking.access, field.name)
   return seen === undefined ? same : `(${same} and ${ruleSql(seen, owner, asking)})`
 }

@@ -3,7 +3,7 @@ import type { FieldSpec, ModelRelation, ModelSpec } from '../../../config/spec.j
 import { identifier, literal } from '../../../fields/sql-literal.js'
 import { exact } from '../../../lookups/exact.js'
 import type { Row, Scopes } from '../../../resource/plan.js'
-import { modelColumns } from '../columns.js'
+import { columnsIn } from '../columns.js'
 import type { Narrow } from '../projections.js'
 import type { Parameters } from '../parameters.js'
 import { compare } from '../lists/where.js'
@@ -27,13 +27,13 @@ const END = ';'
  * Additions to `returning` that make the statement fail if a written row is outside the scope or refers to a record outside. The database checks the
  * row as stored, after defaults and triggers.
  * @param fields the fields that are written
- * @param added selects the rows that the statement adds
+ * @param added selects columns of the rows that the statement adds
  */
 export function scopeChecks(
   model: ModelSpec,
   fields: readonly FieldSpec[],
   scopes: Scopes | undefined,
-  { params, added }: { readonly params: Parameters; readonly added?: string | undefined },
+  { params, added }: { readonly params: Parameters; readonly added?: SelectAdded | undefined },
 ): string {
   if (scopes === undefined) return ''
   const table = tableAlias(model.table)
@@ -46,6 +46,9 @@ export function scopeChecks(
   return `${own === '' ? '' : insideCheck('', `true${own}`)}${related.join('')}`
 }
 
+/** Selects columns of the rows that a statement adds. */
+export type SelectAdded = (columns: string) => string
+
 /** An alias that no table can have. */
 export const RELATED = identifier('@related')
 
@@ -57,16 +60,17 @@ export function refersTo(
   model: ModelSpec,
   { target, parts }: ModelRelation,
   condition: string,
-  added?: string,
+  added?: SelectAdded,
 ): string {
   const table = tableAlias(model.table)
   const stored = tableSql(target.table)
-  const records =
-    added && target.table === model.table ? `(select ${modelColumns(model)} from ${stored} union all ${added})` : stored
   const references = parts.map(({ field }) => `${table}.${identifier(field.column)}`)
   const missing = references.map((reference) => `${reference} is null or `)
   const same = parts.map(({ to }, place) => `${RELATED}.${identifier(to.column)} = ${references[place]}`)
   const there = `${same.join(' and ')}${condition}`
+  const columns = columnsIn(there, model)
+  const isAdded = added !== undefined && target.table === model.table
+  const records = isAdded ? `(select ${columns} from ${stored} union all ${added(columns)})` : stored
   return `${missing.join('')}exists (select from ${records} ${RELATED} where ${there})`
 }
 
