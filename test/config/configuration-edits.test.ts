@@ -327,16 +327,16 @@ describe('a former name', () => {
       `  book:\r\n    renamed_from: tomes\r\n    fields: { id: { type: bigint, primary_key: true } }\r\n`,
     ],
     [
-      'of a field of a table whose name has capitals, a dot and a colon',
-      'Old.Books: all.Size:pages',
-      `  book:\n    table: 'Old.Books: all'\n    fields:\n${KEY}      pages: { type: integer }\n`,
-      `  book:\n    table: 'Old.Books: all'\n    fields:\n${KEY}      pages: { renamed_from: Size, type: integer }\n`,
+      'of a field of a table whose name has a dot and a space',
+      '"Old.Books all".Size:pages',
+      `  book:\n    table: '"Old.Books all"'\n    fields:\n${KEY}      pages: { type: integer }\n`,
+      `  book:\n    table: '"Old.Books all"'\n    fields:\n${KEY}      pages: { renamed_from: Size, type: integer }\n`,
     ],
     [
       'of a table whose name has a space',
       'Order Details:orders',
       `  book:\n    table: orders\n    fields:\n${KEY}`,
-      `  book:\n    renamed_from: Order Details\n    table: orders\n    fields:\n${KEY}`,
+      `  book:\n    renamed_from: "Order Details"\n    table: orders\n    fields:\n${KEY}`,
     ],
     [
       'of a table whose model is inside braces',
