@@ -1,6 +1,7 @@
 import { literal } from '../../fields/sql-literal.js'
 import type { Catalog, CatalogColumn } from '../introspect/catalog/catalog.js'
 import type { WantedColumn } from '../plan/sql.js'
+import { placeOf } from '../plan/steps/enum-steps.js'
 import { enumColumns, enumOf, nameOfEnum } from '../plan/steps/replace-enum.js'
 import type { Drift } from './drifted-object.js'
 
@@ -38,14 +39,6 @@ function driftOf(type: string, made: readonly string[], there: readonly string[]
     return { object, text, repair: { migrate: sql } }
   })
   return [...lost, ...extra]
-}
-
-/** Where to add a value: after the nearest value before it that exists there. */
-function placeOf(label: string, order: readonly string[], existing: readonly string[]): string {
-  const before = order.slice(0, order.indexOf(label)).findLast((each) => existing.includes(each))
-  const [first] = existing
-  if (before !== undefined) return ` after ${literal(before)}`
-  return first === undefined ? '' : ` before ${literal(first)}`
 }
 
 /** The choices that an enum lacks. A later version of the project may have added others. */

@@ -1,5 +1,4 @@
 import type { AppSpec } from '../../config/spec.js'
-import { literal } from '../../fields/sql-literal.js'
 import type { Connection, Database } from '../../db/database.js'
 import { openScratch } from '../../db/open.js'
 import type { Catalog } from '../introspect/catalog/catalog.js'
@@ -206,8 +205,14 @@ export async function prove(session: Connection, difference: Difference, claim: 
 function usedChoices(steps: readonly Step[]): readonly Step[] {
   const adding = steps.filter(({ choices }) => choices !== undefined)
   const others = steps.filter(({ choices, outside }) => choices === undefined && !outside).flatMap(({ up }) => up)
-  const isUsed = (choice: string) => others.some((text) => text.includes(choice) || text.includes(literal(choice)))
+  const texts = others.map(withoutQuotes)
+  const isUsed = (choice: string) => texts.some((text) => text.includes(withoutQuotes(choice)))
   return adding.some(({ choices = [] }) => choices.some(isUsed)) ? adding : []
+}
+
+/** A text without the characters that SQL doubles or escapes, in literals and once more in arrays. */
+function withoutQuotes(text: string): string {
+  return text.replaceAll(/['"\\]/g, '')
 }
 
 function rowsReject(message: string): string {

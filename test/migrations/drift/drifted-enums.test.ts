@@ -61,9 +61,9 @@ test('reports a renamed value, with the statement that renames it back', async (
   expect(await differences()).toEqual([])
 })
 
-test('reports a removed value, with the statement that adds it in its place', async () => {
+async function replaceMood(labels: string): Promise<void> {
   await run('alter type "Mood" rename to old')
-  await run(`create type "Mood" as enum ('sad', 'it''s fine')`)
+  await run(`create type "Mood" as enum (${labels})`)
   await run('alter table days alter column moods drop default')
   for (const [column, list] of [
     ['mood', ''],
@@ -71,6 +71,22 @@ test('reports a removed value, with the statement that adds it in its place', as
   ])
     await run(`alter table days alter column ${column} type "Mood"${list} using ${column}::text${list}::"Mood"${list}`)
   await run(`alter table days alter column moods set default '{}'::"Mood"[]`)
+}
+
+test.each([{ labels: `'sad'` }, { labels: `'ok'` }, { labels: `'it''s fine'` }])(
+  'the statements for two removed values restore the order when the enum has $labels',
+  async ({ labels }) => {
+    await replaceMood(labels)
+    const found = await drift()
+    expect(found).toHaveLength(2)
+    for (const { repair } of found) if ('sql' in repair) await run(repair.sql)
+    expect((await run('select enum_range(null::"Mood")::text')).rows).toEqual([[`{sad,ok,"it's fine"}`]])
+    expect(await drift()).toEqual([])
+  },
+)
+
+test('reports a removed value, with the statement that adds it in its place', async () => {
+  await replaceMood(`'sad', 'it''s fine'`)
   const sql = `alter type "Mood" add value 'ok' after 'sad'`
   expect(await drift()).toEqual([
     { object: 'Mood', text: 'enum Mood lacks the value "ok" in the database', repair: { sql } },

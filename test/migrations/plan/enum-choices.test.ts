@@ -208,13 +208,42 @@ const listed = (choices: readonly string[], more: object = {}): { readonly [name
   },
 })
 
-test('new choices of the items of lists are added to the enum, and taken away again', async () => {
-  folder = await makeFolder({ '0001_days.sql': LISTS })
-  await migrateDown(database, folder.path, { allows: () => true }).catch(() => undefined)
-  await cellsOf('drop table if exists days')
-  await cellsOf('drop type if exists mood')
+/** Has the tables of another file instead. */
+async function startWith(file: string): Promise<void> {
+  await cellsOf('drop table days')
+  await cellsOf('drop type mood')
   await cellsOf('delete from snippetctl_migrations')
+  folder = await makeFolder({ '0001_days.sql': file })
   await migrateUp(database, folder.path, { allows: () => true })
+}
+
+test.each([{ choice: 'good' }, { choice: "it's" }, { choice: 'so "so"' }, { choice: 'a\\b' }, { choice: `'"\\"'` }])(
+  'a new choice $choice in the default of a list gets a file of its own',
+  async ({ choice }) => {
+    await startWith(LISTS)
+    const planned = await plan(listed(['sad', 'ok', choice], { default: ['ok', choice] }))
+    expect(planned).toMatchObject({ rejections: [], choicesText: expect.stringContaining('add value') })
+    await writeMigration(planned, folder.path)
+    await migrateUp(database, folder.path, { allows: () => true })
+    expect(await cellsOf('insert into days default values returning moods[2]::text')).toEqual([choice])
+  },
+)
+
+test('`down` replaces an enum whose name is as long as PostgreSQL allows', async () => {
+  const name = `"${'ü'.repeat(31)}x"`
+  await startWith(LISTS.replaceAll(/\bmood(?= as|\[\]| default)/g, name).replaceAll('::mood', `::${name}`))
+  const planned = await plan(listed(['sad', 'ok', 'good']))
+  expect(planned).toMatchObject({ rejections: [], proof: { losses: [] } })
+  await writeMigration(planned, folder.path)
+  await migrateUp(database, folder.path, { allows: () => true })
+  await migrateDown(database, folder.path, { allows: () => true })
+  expect(await cellsOf(`select unnest(enum_range(null::${name}))::text`)).toEqual(['sad', 'ok'])
+  await cellsOf('drop table days')
+  await cellsOf(`drop type ${name}`)
+})
+
+test('new choices of the items of lists are added to the enum, and taken away again', async () => {
+  await startWith(LISTS)
   expect(await plan(listed(['sad', 'ok']))).toMatchObject({ steps: [], rejections: [] })
   const planned = await plan(listed(['sad', 'ok', 'good']))
   expect(planned.steps.map(({ subject, detail }) => [subject, detail])).toEqual([['mood', 'enum, new choices: good']])

@@ -86,7 +86,12 @@ export function irreversible(step: Step): Step {
   }
 }
 
-function placeOf(choice: string, choices: readonly string[], labels: readonly string[]): string {
+/**
+ * Where to add a choice to an enum; choices before it that are missing, too, are added first.
+ * @param choices all choices, in their order
+ * @param labels the existing ones
+ */
+export function placeOf(choice: string, choices: readonly string[], labels: readonly string[]): string {
   const previous = choices[choices.indexOf(choice) - 1]
   if (previous !== undefined) return ` after ${literal(previous)}`
   const [first] = labels

@@ -29,6 +29,9 @@ export function nameOfEnum(type: string): string {
   return type.startsWith('"') ? type.slice(1, -1).replaceAll('""', '"') : type
 }
 
+/** A name for a moment, while the old type still has its name. */
+const ASIDE = 'snippetctl_replaced'
+
 /**
  * SQL that recreates an enum with other values. It fails if rows have other values.
  * @param type as PostgreSQL spells it, without a schema
@@ -41,7 +44,7 @@ export function replaceEnum(
   { used, views }: { readonly used: readonly EnumColumn[]; readonly views: readonly CatalogView[] },
 ): readonly string[] {
   const name = nameOfEnum(type)
-  const other = identifier(`${name.slice(0, 54)}_replaced`)
+  const other = identifier(ASIDE)
   const parts = used.flatMap((each) => partsThatName(type, each))
   const readers = viewsInTheWay(type, used, views)
   return [
