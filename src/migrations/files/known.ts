@@ -1,5 +1,6 @@
+import { formatTableName } from '../../fields/table-name.js'
 import type { Migration } from './files.js'
-import { NAME } from './statements.js'
+import { NAME, unquoted } from './statements.js'
 import { partsOf } from './steps.js'
 
 const TABLE = String.raw`(?:if\s+exists\s+)?(?:only\s+)?(?<schema>${NAME}\s*\.\s*)?(?<table>${NAME})\s*\*?`
@@ -22,14 +23,14 @@ export function knownObjects(files: readonly Migration[]): readonly string[] {
 function renamed(object: string, statement: string): string {
   const [table, part] = partsOf(object)
   const { later: laterTable = '', ...ofTable } = RENAMED_TABLE.exec(statement)?.groups ?? {}
-  if (ofTable.table !== undefined && plain(ofTable.table) === table && ofTable.schema === undefined)
-    return [plain(laterTable), ...(part === undefined ? [] : [part])].join('.')
+  if (ofTable.table !== undefined && tableIn(ofTable.table) === table && ofTable.schema === undefined)
+    return [tableIn(laterTable), ...(part === undefined ? [] : [part])].join('.')
   const { later: laterPart = '', ...ofPart } = RENAMED_PART.exec(statement)?.groups ?? {}
-  const isPart = ofPart.part !== undefined && ofPart.schema === undefined && plain(ofPart.table ?? '') === table
-  return isPart && plain(ofPart.part ?? '') === part ? `${table}.${plain(laterPart)}` : object
+  const isPart = ofPart.part !== undefined && ofPart.schema === undefined && tableIn(ofPart.table ?? '') === table
+  return isPart && unquoted(ofPart.part ?? '') === part ? `${table}.${unquoted(laterPart)}` : object
 }
 
-/** A name as the catalogue has it. */
-function plain(name: string): string {
-  return name.startsWith('"') ? name.slice(1, -1).replaceAll('""', '"') : name.toLowerCase()
+/** The name of a table of the current schema from its SQL, as the catalogue spells it. */
+function tableIn(name: string): string {
+  return formatTableName({ schema: undefined, name: unquoted(name) })
 }

@@ -58,7 +58,7 @@ export function lossesOf(steps: readonly Step[]): readonly string[] {
 /** Suggests a name: `create_books` if tables are created, `add_subtitle_to_books` for one new column, otherwise `change_books`. */
 export function planName(steps: readonly Step[]): string {
   const created = steps
-    .filter((step) => step.change === 'add' && !step.subject.includes('.'))
+    .filter((step) => step.change === 'add' && partsOf(step.subject).length === 1)
     .map((step) => step.subject)
   const touched = [...new Set(steps.map((step) => partsOf(step.subject)[0]))]
   const [only] = steps

@@ -29,6 +29,11 @@ export interface FileStatement {
 /** A name in SQL, quoted or not, as part of a pattern with the flags `iu`. */
 export const NAME = String.raw`(?:"(?:[^"]|"")+"|[\p{L}_][\p{L}\w$]*)`
 
+/** The name that SQL means: quoted, or without quotes in any case. */
+export function unquoted(name: string): string {
+  return name.startsWith('"') ? name.slice(1, -1).replaceAll('""', '"') : name.toLowerCase()
+}
+
 /** A quoted identifier, a string literal with escapes (`E'…'`), or a plain one, in which a backslash has no meaning; as part of a pattern. */
 export const QUOTED = String.raw`"(?:[^"]|"")*"|\bE'(?:[^'\\]|''|\\[^])*'|'(?:[^']|'')*'`
 

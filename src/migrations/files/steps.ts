@@ -57,8 +57,8 @@ export function alter(table: string, action: string): string {
   return `alter table ${tableSql(table)} ${action}`
 }
 
-/** The table of a subject, and the column or part of it, if any. Names of columns may contain dots. */
+/** The table of a subject, and the column or part of it, if any. Names of columns may contain dots, and so may quoted names of tables. */
 export function partsOf(subject: string): readonly [table: string, part?: string] {
-  const dot = subject.indexOf('.')
-  return dot < 0 ? [subject] : [subject.slice(0, dot), subject.slice(dot + 1)]
+  const table = /^"(?:[^"]|"")*"/.exec(subject)?.[0] ?? subject.split('.', 1)[0] ?? ''
+  return table.length === subject.length ? [subject] : [table, subject.slice(table.length + 1)]
 }

@@ -1,4 +1,4 @@
-import { NAME } from '../files/statements.js'
+import { NAME, unquoted } from '../files/statements.js'
 import { formatTableName } from '../../fields/table-name.js'
 import type { CatalogConstraint, CatalogTable } from '../introspect/catalog/catalog.js'
 import { convert } from '../plan/steps/conversions.js'
@@ -162,9 +162,4 @@ function find(tables: readonly CatalogTable[], text: string): CatalogTable | und
 export function tableNamed(text: string): string {
   const [first = '', second] = [...text.matchAll(new RegExp(NAME, 'giu'))].map(([name]) => unquoted(name))
   return formatTableName(second === undefined ? { schema: undefined, name: first } : { schema: first, name: second })
-}
-
-/** A name from its SQL. */
-export function unquoted(name: string): string {
-  return name.startsWith('"') ? name.slice(1, -1).replaceAll('""', '"') : name
 }

@@ -1,7 +1,7 @@
-import { NAME } from '../files/statements.js'
+import { NAME, unquoted } from '../files/statements.js'
 import { partsOf, type Step } from '../files/steps.js'
 import type { Catalog, CatalogTable } from '../introspect/catalog/catalog.js'
-import { type Effect, effectsOf, tableNamed, unquoted } from './effects.js'
+import { type Effect, effectsOf, tableNamed } from './effects.js'
 import {
   isBlocking,
   lockMeaning,

@@ -1,5 +1,5 @@
 import { bareName, formatTableName, readTableName, type TableName } from '../../fields/table-name.js'
-import { type FileStatement, NAME, QUOTED, tokensOf } from '../files/statements.js'
+import { type FileStatement, NAME, QUOTED, tokensOf, unquoted } from '../files/statements.js'
 
 /** A table in its canonical spelling, or a column of one. */
 export interface Named {
@@ -43,23 +43,23 @@ function reading(pattern: string, read: Reading['read']): Reading {
 const ACTIONS: readonly Reading[] = [
   reading(String.raw`^drop\s+constraint\b`, () => []),
   reading(String.raw`^drop\s+(?:column\s+)?(?:if\s+exists\s+)?(${NAME})`, ([column = ''], ledger, table) =>
-    ledger.drop({ table, column: unquote(column) }, 'column'),
+    ledger.drop({ table, column: unquoted(column) }, 'column'),
   ),
   reading(String.raw`^add\s+constraint\b`, () => []),
   // The column may have existed before the file.
   reading(String.raw`^add\s+(?:column\s+)?if\s+not\s+exists\b`, () => []),
   reading(String.raw`^add\s+(?:column\s+)?(${NAME})`, ([column = ''], ledger, table) =>
-    ledger.make({ table, column: unquote(column) }),
+    ledger.make({ table, column: unquoted(column) }),
   ),
   reading(String.raw`^rename\s+constraint\b`, () => []),
   reading(String.raw`^rename\s+to\s+(${NAME})`, ([to = ''], ledger, table) =>
-    ledger.rename({ table }, { table: ledger.nameIn(readTableName(table)?.schema, unquote(to)) }),
+    ledger.rename({ table }, { table: ledger.nameIn(readTableName(table)?.schema, unquoted(to)) }),
   ),
   reading(String.raw`^set\s+schema\s+(${NAME})`, ([schema = ''], ledger, table) =>
-    ledger.rename({ table }, { table: ledger.nameIn(unquote(schema), bareName(table)) }),
+    ledger.rename({ table }, { table: ledger.nameIn(unquoted(schema), bareName(table)) }),
   ),
   reading(String.raw`^rename\s+(?:column\s+)?(${NAME})\s+to\s+(${NAME})`, ([from = '', to = ''], ledger, table) =>
-    ledger.rename({ table, column: unquote(from) }, { table, column: unquote(to) }),
+    ledger.rename({ table, column: unquoted(from) }, { table, column: unquoted(to) }),
   ),
 ]
 
@@ -101,11 +101,11 @@ function readDeletes(text: string, ledger: Ledger): readonly Destroyed[] {
 /** A statement without comments and string literals. The literal of a `do` block is code. */
 function codeOf(text: string): string {
   const opaque = /^do\b/i.test(text) ? /^e?'/i : /^(?:e?'|\$[^$]*\$)/i
-  const unquoted = text.replace(
+  const code = text.replace(
     /^(do\b[^'$]*)'((?:[^']|'')*)'/is,
     (_, head: string, body: string) => `${head} ${body.replaceAll("''", "'")}`,
   )
-  return replaceTokens(unquoted, opaque).replaceAll(OPAQUE, (part) => (part.startsWith('"') ? part : ' '))
+  return replaceTokens(code, opaque).replaceAll(OPAQUE, (part) => (part.startsWith('"') ? part : ' '))
 }
 
 /** The original names of objects, and the objects created since. */
@@ -184,16 +184,12 @@ function openLedger(current: string): Ledger {
   }
 }
 
-function unquote(part: string): string {
-  return part.startsWith('"') ? part.slice(1, -1).replaceAll('""', '"') : part.toLowerCase()
-}
-
 function tableNamesIn(list: string): readonly TableName[] {
   return [...list.matchAll(new RegExp(QUALIFIED, 'gu'))]
     .filter(([name]) => name.toLowerCase() !== 'only')
     .map(([qualified]) => {
       const [name = '', schema] = [...qualified.matchAll(new RegExp(NAME, 'gu'))]
-        .map(([part]) => unquote(part))
+        .map(([part]) => unquoted(part))
         .reverse()
       return { schema, name }
     })

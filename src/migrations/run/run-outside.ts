@@ -1,9 +1,8 @@
 import type { Connection, Database } from '../../db/database.js'
-import { unquoted } from '../locks/effects.js'
 import { asOnlyMigratorOutside, withLockTimeout } from './lock.js'
 import type { Watch } from './watch.js'
 import { runStatements, sqlState } from './session.js'
-import type { ConcurrentIndex, FileStatement } from '../files/statements.js'
+import { type ConcurrentIndex, type FileStatement, unquoted } from '../files/statements.js'
 
 /**
  * Runs one part of a file outside a transaction. An invalid index of an interrupted run is dropped and rebuilt, and finished statements are skipped,

@@ -136,6 +136,21 @@ describe('a plan is rejected with a way out', () => {
   })
 })
 
+test('a plan is rejected if a table with a dot in its name exists', async () => {
+  await sql('create table "all.members" (id integer)')
+  const members = `  member:\n    table: '"all.members"'\n    fields: { id: { type: bigint, primary_key: true } }\nresources:`
+  const pages = 'pages: { type: integer, nullable: true }'
+  await project.write('resources.yaml', withField(pages).replace('resources:', members))
+  const rejected = await migrate('plan', '--write')
+  expect(rejected).toMatchObject({ code: 1 })
+  expect(rejected.stdout).toContain(
+    '"all.members" exists in this database, and no migration created it: give the model another `table`',
+  )
+  await sql('drop table "all.members"')
+  expect(await migrate('plan', '--write')).toMatchObject({ code: 0 })
+  expect(await migrate('up')).toMatchObject({ code: 0 })
+})
+
 describe('a conversion is given on the command line', () => {
   beforeEach(async () => {
     await sql(`insert into books (title, pages) values ('a', 1), ('b', 2)`)

@@ -1,30 +1,30 @@
 import type { Connection } from '../../../db/database.js'
+import { formattedTable } from '../../../fields/table-name.js'
 import { shellWord } from '../../../foundation/shell-word.js'
 import { partsOf, type Step } from '../../files/steps.js'
 import type { FormerNames } from '../compare/pair.js'
 import type { Plan } from '../generate.js'
 
 const NAMES = `
-  select c.relname, null from pg_class c where c.relnamespace = current_schema()::regnamespace
+  with here as (select c.oid, c.relkind, ${formattedTable('c', 'n')} as name from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = current_schema())
+  select name, null from here
   union all
-  select c.relname, a.attname from pg_class c join pg_attribute a on a.attrelid = c.oid
-    where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and a.attnum > 0 and not a.attisdropped
+  select name, attname from here join pg_attribute on attrelid = oid where relkind in ('r', 'p') and attnum > 0 and not attisdropped
   union all
-  select c.relname, o.conname from pg_class c join pg_constraint o on o.conrelid = c.oid
-    where c.relnamespace = current_schema()::regnamespace
+  select name, conname from here join pg_constraint o on conrelid = here.oid
   union all
-  select c.relname, x.relname from pg_class c join pg_index i on i.indrelid = c.oid join pg_class x on x.oid = i.indexrelid
-    where c.relnamespace = current_schema()::regnamespace`
+  select name, x.relname from here join pg_index on indrelid = here.oid join pg_class x on x.oid = indexrelid`
 
 const READERS = `
-  select distinct t.relname, a.attname, v.oid::regclass::text, case when v.relnamespace = t.relnamespace then v.relname end
+  select distinct ${formattedTable('t', 'n')}, a.attname, v.oid::regclass::text, case when v.relnamespace = n.oid then ${formattedTable('v', 'n')} end
   from pg_depend d
   join pg_rewrite r on r.oid = d.objid
   join pg_class v on v.oid = r.ev_class
   join pg_class t on t.oid = d.refobjid
+  join pg_namespace n on n.oid = t.relnamespace
   join pg_attribute a on a.attrelid = t.oid and a.attnum = d.refobjsubid
   where d.classid = 'pg_rewrite'::regclass and d.refclassid = 'pg_class'::regclass and v.oid <> t.oid
-    and t.relnamespace = current_schema()::regnamespace`
+    and n.nspname = current_schema()`
 
 /**
  * Rejects steps that the migration files allow and the database does not: a view that no migration made reads the column, or the name is taken.
@@ -72,12 +72,12 @@ function formerSubject(former: FormerNames): (subject: string) => string {
 
 /** Whether a step drops a column or its table, or gives the column another type. */
 function dropsOrRetypes({ change, subject, up }: Step, column: string): boolean {
-  if (change === 'drop') return column === subject || (!subject.includes('.') && partsOf(column)[0] === subject)
+  if (change === 'drop') return column === subject || partsOf(column)[0] === subject
   return change === 'change' && column === subject && up.some((sql) => / alter column .* type /.test(sql))
 }
 
 function takenName(subject: string): string {
-  const isTable = !subject.includes('.')
+  const isTable = partsOf(subject).length === 1
   const ways = isTable
     ? 'give the model another `table`, use the table as it is with `managed: false`, or rename it in the database'
     : `keep it: snippetctl migrate adopt ${shellWord(subject)}; or rename it in the database`

@@ -198,7 +198,7 @@ function columnsOf({ from, steps }: Claim): readonly Followed[] {
 function renamesIn(steps: readonly Step[], ofColumns: boolean): readonly (readonly [string, string])[] {
   return steps
     .filter(({ change, renamed }) => change === 'rename' && renamed !== undefined)
-    .filter(({ subject }) => subject.includes('.') === ofColumns)
+    .filter(({ subject }) => (partsOf(subject).length === 2) === ofColumns)
     .map(({ subject, renamed = '' }) => {
       const [table = '', column] = partsOf(subject)
       return column === undefined ? [renamed, table] : [`${table}.${renamed}`, column]
