@@ -220,6 +220,7 @@ async function down(context: CliContext, options: DownOptions): Promise<ExitCode
   })
 }
 
-function reportDone({ err }: CliContext, verb: string, { name, milliseconds }: CompletedMigration): void {
+function reportDone({ err }: CliContext, verb: string, { name, milliseconds, notes }: CompletedMigration): void {
   err.line(`${err.colors.green(verb)}  ${name}   ${milliseconds} ms`)
+  for (const note of notes) err.line(`  ! ${note}`)
 }

@@ -241,6 +241,50 @@ drop view sums;
   })
 })
 
+describe('a recreated view keeps what only its database has', () => {
+  const STATE = `select c.relacl::text, obj_description(c.oid), (select array_agg(definition) from pg_rules where tablename = c.relname)
+    from pg_class c where c.oid = 'loans_by_member'::regclass`
+  const cast = VIEWS.replace('sum(days)', 'sum(days)::bigint')
+  let before: Awaited<ReturnType<typeof query>>
+  beforeEach(async () => {
+    await apply({ views: cast })
+    await query('grant select on loans_by_member to pg_monitor with grant option')
+    await query("comment on view loans_by_member is 'made by hand'")
+    await query('create rule never as on delete to loans_by_member do instead nothing')
+    before = await query(STATE)
+  })
+
+  test('if its columns stay, in both directions, and the migrator says so', async () => {
+    const planned = await plan({ views: cast, loan: LOAN.replace('integer', 'bigint') })
+    await writeMigration(planned, folder.path)
+    const view = 'the view loans_by_member keeps parts that no migration has made'
+    const notes = [`${view}: grant select to pg_monitor with grant option; comment; rule never`]
+    const options = { allows: () => true }
+    expect(await migrateUp(database, folder.path, options)).toMatchObject([{ notes }])
+    expect(await query(STATE)).toEqual(before)
+    expect(await migrateDown(database, folder.path, options)).toMatchObject([{ notes }])
+    expect(await query(STATE)).toEqual(before)
+  })
+
+  test('except parts that do not fit its new columns, which the migrator prints', async () => {
+    const views = cast.replace(' as days', ' as sum').replace('days: { type: b', 'sum: { type: b')
+    await writeMigration(await plan({ views }), folder.path)
+    const [done] = await migrateUp(database, folder.path, { allows: () => true })
+    expect(done?.notes).toEqual([
+      expect.stringMatching(/^the view loans_by_member keeps parts .*: grant select .*; comment$/),
+      expect.stringMatching(/^the view loans_by_member has lost: rule never, because .*; it was: CREATE RULE never AS/),
+    ])
+  })
+
+  test('but not if a migration by hand drops it and creates it again', async () => {
+    const [[text = ''] = []] = await query("select pg_get_viewdef('loans_by_member')")
+    const statements = `drop view busy;\ndrop view loans_by_member;\ncreate view loans_by_member as ${text}\n`
+    await folder.write('0002_again.sql', `-- up\n${statements}`)
+    expect(await migrateUp(database, folder.path)).toMatchObject([{ notes: [] }])
+    expect(await query(STATE)).toEqual([[null, null, null]])
+  })
+})
+
 test('`down` restores a view over a column that is renamed and gets another type', async () => {
   await apply()
   await fill()
