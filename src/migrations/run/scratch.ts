@@ -154,17 +154,39 @@ export function addsChoices({ up }: Pick<Migration, 'up'>): boolean {
   return up.some(({ text }) => ADDS_VALUE.test(text))
 }
 
+/**
+ * PostgreSQL knows the values that it does not accept yet by their numbers, so each gets another one. The number must be odd: even ones have the order of
+ * the values. Values that were accepted keep theirs, because rows, defaults and checks may contain them.
+ */
+const RENUMBER_VALUES = `
+  do $$
+  declare added record;
+  begin
+    for added in
+      select e.oid, e.enumlabel, format_type(t.oid, null) as name from pg_enum e join pg_type t on t.oid = e.enumtypid
+      where t.typnamespace = '${FROM}'::regnamespace
+    loop
+      begin
+        execute format('select %L::%s', added.enumlabel, added.name);
+      exception when unsafe_new_enum_value_usage then
+        update pg_enum set oid = (pg_nextoid('pg_enum', 'oid', 'pg_enum_oid_index')::bigint | 1)::oid where oid = added.oid;
+      end;
+    end loop;
+  end $$`
+
 const ENUMS = `
   select format_type(t.oid, null), (select json_agg(e.enumlabel order by e.enumsortorder) from pg_enum e where e.enumtypid = t.oid)::text
   from pg_type t
   where t.typtype = 'e' and t.typnamespace = '${FROM}'::regnamespace`
 
 /**
- * Recreates each enum that only columns and views depend on, after a part of a file that adds values: PostgreSQL accepts a value that was added to an
- * enum only after the commit, and all files run in one transaction here.
+ * Makes the values of enums usable after a part of a file that adds some: PostgreSQL accepts an added value only after the commit, and all files run in
+ * one transaction here. A user who is not a superuser can only recreate the enums that nothing but columns and views depends on.
  */
 export async function settleEnums(session: Connection, { up }: Pick<Migration, 'up'>): Promise<void> {
   if (!addsChoices({ up })) return
+  const error = await attempt(session, () => session.query({ text: RENUMBER_VALUES, values: [] }))
+  if (!error) return
   const views = await readViews(session, FROM)
   const all = enumColumns(await catalogOf(session, FROM))
   const { rows } = await session.query({ text: ENUMS, values: [] })

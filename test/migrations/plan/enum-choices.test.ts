@@ -148,11 +148,28 @@ test('an enum that another object needs gets new choices, and `down` cannot take
   expect(await labels()).toEqual(['sad', 'ok', 'good'])
 })
 
-test('a value that a file adds can be used in later ones although a view reads the enum', async () => {
-  await folder.write('0002_bad.sql', READER)
+test.each([
+  { kind: 'a view', file: READER },
+  {
+    kind: 'a materialized view and a function',
+    file: `-- up
+create materialized view bad as select id, mood from days where mood = 'sad';
+create function text_of(mood) returns text language sql as 'select $1::text';
+-- down
+drop function text_of(mood);
+drop materialized view bad;
+`,
+  },
+])('a value that a file adds can be used in later ones although $kind needs the enum', async ({ file }) => {
+  await folder.write('0002_bad.sql', file)
   await folder.write('0003_good.sql', "-- up\nalter type mood add value 'good';\n-- down\n")
   await folder.write('0004_default.sql', "-- up\nalter table days alter column mood set default 'good';\n-- down\n")
   expect(await plan(both(['sad', 'ok', 'good'], { default: 'good' }))).toMatchObject({ steps: [], rejections: [] })
+  const planned = await plan(both(['sad', 'fine', 'ok', 'good', 'best'], { default: 'fine' }))
+  await writeMigration(planned, folder.path, 'more')
+  await migrateUp(database, folder.path, { allows: () => true })
+  expect(await plan(both(['sad', 'fine', 'ok', 'good', 'best'], { default: 'fine' }))).toMatchObject({ steps: [] })
+  expect(await cellsOf('insert into days default values returning mood::text')).toEqual(['fine'])
 })
 
 test('a file that adds a value and uses it is rejected with the way out', async () => {

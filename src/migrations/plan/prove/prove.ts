@@ -45,10 +45,20 @@ interface Claim {
 export async function proveRoundTrip(session: Connection, claim: Claim): Promise<Proof> {
   const migrations = claim.texts.map(parse)
   await emptyTables(session, claim.from)
-  await rolledBack(session, () => goRound(session, claim, migrations))
+  await rolledBack(session, () => goRound(session, claim, migrations)).catch((error: unknown) => {
+    throw isInTheWay(error) ? new MigrationError(error.errors, [...error.help, RECREATE], error.cause) : error
+  })
   const losses = lossesOf(claim.steps)
   if (claim.from.length === 0) return { rows: 0, columns: 0, losses }
   return { ...(await rolledBack(session, () => withRows(session, claim, migrations))), losses }
+}
+
+const RECREATE =
+  'A migration of your own has made this object: write one that drops it, plan again, and write another that creates it again'
+
+/** Whether a change failed because another object depends on the column or table: `dependent_objects_still_exist`, or `feature_not_supported` for types. */
+function isInTheWay(error: unknown): error is MigrationError {
+  return error instanceof MigrationError && ['2BP01', '0A000'].includes(sqlState(error) ?? '')
 }
 
 /**
