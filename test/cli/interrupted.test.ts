@@ -60,32 +60,35 @@ async function interrupt(
   return (code ?? signal) as number | NodeJS.Signals
 }
 
-test.each(['restored', 'before-restore'])('Ctrl-C in `db restore` leaves a whole database (%s)', async (state) => {
-  const project = await makeProject({ 'resources.yaml': BOOKS, [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION })
-  try {
-    const { folder } = project
-    const run = (...args: readonly string[]) => runInHost(args, { cwd: folder })
-    const names = async () => (await readdir(join(folder, '.snippetctl'))).filter((name) => name.startsWith('pg'))
-    expect(await run('migrate', 'up')).toMatchObject({ code: 0 })
-    expect(await run('db', 'backup', 'all.tar.gz')).toMatchObject({ code: 0 })
-    const restore = ['db', 'restore', 'all.tar.gz', '--yes', '.snippetctl/pg']
-    const attempt = () =>
-      interrupt(restore, { cwd: folder }, async () => (await names()).some((name) => name.startsWith(`pg.${state}-`)))
-    // On a busy machine, the restore may have ended before the interruption.
-    const attempts = async () => {
-      await rm(join(folder, '.snippetctl', 'pg.before-restore-1'), { recursive: true, force: true })
-      return attempt()
+test.each(['snippetctl-restoring', 'before-restore'])(
+  'Ctrl-C in `db restore` leaves a whole database (%s)',
+  async (state) => {
+    const project = await makeProject({ 'resources.yaml': BOOKS, [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION })
+    try {
+      const { folder } = project
+      const run = (...args: readonly string[]) => runInHost(args, { cwd: folder })
+      const names = async () => (await readdir(join(folder, '.snippetctl'))).filter((name) => name.startsWith('pg'))
+      expect(await run('migrate', 'up')).toMatchObject({ code: 0 })
+      expect(await run('db', 'backup', 'all.tar.gz')).toMatchObject({ code: 0 })
+      const restore = ['db', 'restore', 'all.tar.gz', '--yes', '.snippetctl/pg']
+      const attempt = () =>
+        interrupt(restore, { cwd: folder }, async () => (await names()).some((name) => name.startsWith(`pg.${state}-`)))
+      // On a busy machine, the restore may have ended before the interruption.
+      const attempts = async () => {
+        await rm(join(folder, '.snippetctl', 'pg.before-restore-1'), { recursive: true, force: true })
+        return attempt()
+      }
+      const code = await waitUntil(attempts, (ended) => state !== 'snippetctl-restoring' || ended === 130)
+      // Once the old database was moved aside, the restore may have ended already, and with it the handler of the signal.
+      expect(state === 'snippetctl-restoring' ? [130] : [130, 0, 'SIGINT']).toContain(code)
+      expect(await names()).toEqual(state === 'snippetctl-restoring' ? ['pg'] : ['pg', 'pg.before-restore-1'])
+      expect(await run('dump', 'book')).toMatchObject({ code: 0 })
+      expect(await run(...restore)).toMatchObject({ code: 0 })
+    } finally {
+      await project.remove()
     }
-    const code = await waitUntil(attempts, (ended) => state !== 'restored' || ended === 130)
-    // Once the old database was moved aside, the restore may have ended already, and with it the handler of the signal.
-    expect(state === 'restored' ? [130] : [130, 0, 'SIGINT']).toContain(code)
-    expect(await names()).toEqual(state === 'restored' ? ['pg'] : ['pg', 'pg.before-restore-1'])
-    expect(await run('dump', 'book')).toMatchObject({ code: 0 })
-    expect(await run(...restore)).toMatchObject({ code: 0 })
-  } finally {
-    await project.remove()
-  }
-})
+  },
+)
 
 test('Ctrl-C in `db backup` leaves no copy of the database', async () => {
   const project = await makeProject({ 'resources.yaml': BOOKS, [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION })
@@ -149,7 +152,8 @@ test('a starting server removes what a killed `db restore` or `db backup` has le
     expect(await runInHost(['migrate', 'up'], options)).toMatchObject({ code: 0 })
     const id = '0e4f2a57-0000-4000-8000-000000000001'
     for (const name of [
-      'pg.restored-4242/base',
+      'pg.snippetctl-restoring-4242/base',
+      'pg.restored-20261127/base',
       'pg.before-restore-1/base',
       `pg.backup-${id}.made`,
       `pg.backup-${id}.taken`,
@@ -159,8 +163,8 @@ test('a starting server removes what a killed `db restore` or `db backup` has le
     await utimes(join(project.folder, '.snippetctl', `pg.backup-${id}.made`), hours, hours)
     const server = await startServe([], options)
     const left = async () =>
-      (await readdir(join(project.folder, '.snippetctl'))).filter((name) => /^pg\.[br]/.test(name))
-    const wanted = [`pg.backup-${id}.taken`, 'pg.before-restore-1']
+      (await readdir(join(project.folder, '.snippetctl'))).filter((name) => /^pg\.[brs]/.test(name))
+    const wanted = [`pg.backup-${id}.taken`, 'pg.before-restore-1', 'pg.restored-20261127']
     await waitUntil(left, (names) => names.length <= wanted.length)
     await server.stop()
     expect((await left()).sort()).toEqual(wanted)

@@ -7,7 +7,7 @@ import { removeAtExit } from '../../foundation/remove-at-exit.js'
 import { DatabaseRejected } from '../database.js'
 import { EMBEDDED_MAJOR, startPglite } from './pglite.js'
 import { lockDirectory } from './lock.js'
-import { removeUnpacked } from './temporary.js'
+import { removeUnpacked, unpackingFolder } from './temporary.js'
 
 /** The number of stages of a restore. */
 export const RESTORE_STAGES = 3
@@ -26,7 +26,7 @@ export async function restoreEmbedded(
 ): Promise<string | undefined> {
   const directory = resolve(given)
   const unlock = lockDirectory(directory)
-  const fresh = `${directory}.restored-${process.pid}`
+  const fresh = unpackingFolder(directory)
   const removeFresh = removeAtExit(fresh)
   try {
     await removeUnpacked(directory)

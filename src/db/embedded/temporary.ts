@@ -34,7 +34,7 @@ export async function makeTemporary(prefix: string): Promise<TemporaryFolder> {
 
 async function removeAbandoned(start: string): Promise<void> {
   const parent = tmpdir()
-  const paths = readdirSync(parent).flatMap((name) => (name.startsWith(start) ? [join(parent, name)] : []))
+  const paths = listFolder(parent).flatMap((name) => (name.startsWith(start) ? [join(parent, name)] : []))
   for (const path of paths) {
     if (isOwn(path) && isAbandoned(join(path, OWNER)))
       // Another process may be removing it, too.
@@ -48,7 +48,23 @@ function isOwn(path: string): boolean {
   return found?.isDirectory() === true && found.uid === process.getuid?.()
 }
 
-const UNPACKED = /^\.restored-\d+$/
+/** Returns the names in a folder; none if it cannot be listed, as then nothing of ours can be found in it. */
+function listFolder(path: string): readonly string[] {
+  try {
+    return readdirSync(path)
+  } catch {
+    return []
+  }
+}
+
+const RESTORING = 'snippetctl-restoring'
+/** What follows the name of the database. Nobody gives such a name to a copy of a database. */
+const UNPACKED = new RegExp(`^\\.${RESTORING}-\\d+$`)
+
+/** Returns the folder next to a database in which this process unpacks a backup. */
+export function unpackingFolder(directory: string): string {
+  return `${directory}.${RESTORING}-${process.pid}`
+}
 
 /**
  * Removes the backups that a killed restore has unpacked next to a database, if the database itself is there. Only for the holder of its lock, because a
@@ -57,6 +73,6 @@ const UNPACKED = /^\.restored-\d+$/
 export async function removeUnpacked(directory: string): Promise<void> {
   const [parent, name] = [dirname(directory), basename(directory)]
   if (lstatSync(directory, { throwIfNoEntry: false }) === undefined) return
-  const left = readdirSync(parent).filter((each) => each.startsWith(name) && UNPACKED.test(each.slice(name.length)))
+  const left = listFolder(parent).filter((each) => each.startsWith(name) && UNPACKED.test(each.slice(name.length)))
   for (const each of left) await rm(join(parent, each), { recursive: true, force: true }).catch(() => {})
 }

@@ -127,6 +127,22 @@ describe('the embedded database', () => {
     expect(existsSync(lockFile())).toBe(false)
   })
 
+  test('opens in a folder that cannot be listed', async () => {
+    await (await open()).close()
+    const list = fs.readdirSync
+    fs.readdirSync = ((path: string, ...options: []) => {
+      if (path === join(root, '.snippetctl')) throw new Error(`EACCES: permission denied, scandir '${path}'`)
+      return list(path, ...options)
+    }) as typeof list
+    syncBuiltinESMExports()
+    try {
+      await (await open()).close()
+    } finally {
+      fs.readdirSync = list
+      syncBuiltinESMExports()
+    }
+  })
+
   test('of another version is rejected, unchanged and unlocked', async () => {
     mkdirSync(directory, { recursive: true })
     writeFileSync(join(directory, 'PG_VERSION'), '17\n')
