@@ -51,22 +51,35 @@ function countObjects({ objects }: JsonObject): number {
   return [...objects.values()].reduce((sum, each) => sum + countObjects(each), 1)
 }
 
-/** JavaScript numbers distinguish all decimals of up to this many digits. */
-const EXACT_DIGITS = 15
-
 /** Whether JavaScript loses digits of a number in a JSON text. */
 export function isRounded(text: string): boolean {
-  return [...withoutStrings(text).matchAll(NUMBERS)].some(
-    ([number]) =>
-      !Number.isFinite(Number(number)) ||
-      (Number(number) === 0 && /^[^eE]*[1-9]/.test(number)) ||
-      (number.replaceAll(/[^0-9]/g, '').length > EXACT_DIGITS && String(Number(number)) !== number),
-  )
+  return [...withoutStrings(text).matchAll(NUMBERS)].some(([number]) => !isExact(number))
+}
+
+function isExact(number: string): boolean {
+  const written = String(Number(number))
+  return written === number || (Number.isFinite(Number(number)) && decimalOf(written) === decimalOf(number))
+}
+
+/** Returns the same text for all spellings of a decimal number, whatever its sign. */
+function decimalOf(number: string): string {
+  const [mantissa = '', exponent = '0'] = number.toLowerCase().split('e')
+  const [whole = '', fraction = ''] = mantissa.replace(/^[-+]/, '').split('.')
+  const digits = `${whole}${fraction}`.replace(/^0+/, '')
+  const significant = withoutTrailingZeros(digits)
+  if (significant === '') return '0'
+  return `${significant}e${Number(exponent) - fraction.length + digits.length - significant.length}`
+}
+
+function withoutTrailingZeros(digits: string): string {
+  let end = digits.length
+  while (digits[end - 1] === '0') end -= 1
+  return digits.slice(0, end)
 }
 
 const MAX_DEPTH = 100
 const MAX_NUMBER_LENGTH = 1000
-const NUMBERS = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
+const NUMBERS = /-?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?/g
 
 /** The name of the rule of PostgreSQL's `jsonb` that a JSON value breaks; undefined if there is none. */
 export function unstorable(json: Json, source: string): 'text' | 'depth' | 'numbers' | undefined {
