@@ -52,6 +52,8 @@ describe('a mistake in a grant is reported with the file', () => {
     ],
     ['{ to: member, may: list, rows: { level: high } }', 'SC331: `level` cannot be compared with the text `high`'],
     ['{ to: member, may: list, rows: { owner: null } }', 'SC331: `owner` cannot be compared with empty'],
+    ['{ to: member, may: create, set: { level: high } }', 'SC331: `level` cannot be set to the text `high`'],
+    ['{ to: member, may: create, set: { secret: null } }', 'SC331: `secret` cannot be set to empty'],
     ['{ to: member, may: list, rows: { done__gt: true } }', 'SC312: the type `boolean` of `done` has no lookup `gt`'],
     [
       '{ to: member, may: list, rows: { owner.name: x } }',
@@ -67,6 +69,13 @@ describe('a mistake in a grant is reported with the file', () => {
     ['{ to: member, may: list, set: { owner: $sub } }', 'SC332: `set` is for grants that allow `create` or `change`'],
   ])('%s', (text, message) => {
     expect(grant(text)).toEqual([message])
+  })
+
+  test('a preset that is rejected comes with what it can be', () => {
+    expect(helpOf('{ to: member, may: create, set: { level: high } }')).toEqual([['it takes a value of the type `integer`']])
+    expect(helpOf('{ to: member, may: create, set: { secret: null } }')).toEqual([
+      ['`set` cannot store null; to keep callers from setting it, write `fields: { except: [secret] }`'],
+    ])
   })
 
   test('an empty rule is rejected, because it would hold for every record', () => {

@@ -109,13 +109,15 @@ interface ValuePlace {
   readonly typed: Typed
   readonly lookup: Lookup
   readonly path: Path
+  /** Whether the value is stored, not compared. */
+  readonly isPreset?: boolean
 }
 
 /** Reads the value of a comparison: a variable such as `$sub`, or a literal; a literal text that begins with `$` is written with `$$`. */
 export function readValue(given: Json, place: ValuePlace, scope: RuleScope): ValueDraft | undefined {
   if (typeof given === 'string' && given.startsWith('$') && !given.startsWith('$$'))
     return readVariable(given.slice(1), place, scope)
-  const { field, typed, lookup, path } = place
+  const { field, typed, lookup, path, isPreset = false } = place
   const literal = plain(given)
   try {
     return {
@@ -126,13 +128,14 @@ export function readValue(given: Json, place: ValuePlace, scope: RuleScope): Val
     }
   } catch (error) {
     const wanted = error instanceof Error ? error.message : String(error)
-    const help =
-      given === null ? [`compare by \`${parameterOf(field.name, isnull)}\``] : [`it is compared with ${wanted}`]
+    const helpForNull = isPreset
+      ? `\`set\` cannot store null; to keep callers from setting it, write \`fields: { except: [${field.name}] }\``
+      : `compare by \`${parameterOf(field.name, isnull)}\``
     scope.report.add({
       code: 'SC331',
       path,
-      message: `${show(field.name)} cannot be compared with ${describe(given)}`,
-      help,
+      message: `${show(field.name)} cannot be ${isPreset ? 'set to' : 'compared with'} ${describe(given)}`,
+      help: [given === null ? helpForNull : `it ${isPreset ? 'takes' : 'is compared with'} ${wanted}`],
     })
     return undefined
   }
