@@ -4,7 +4,7 @@ export { textOf } from './access/decide/decide-write.js'
 export { decide } from './access/decide/decide.js'
 export { explainGrants, type EvaluatedGrant } from './access/explain-grants.js'
 export { kindOf } from './access/decide/compare.js'
-export { jsonOfText } from './access/example-values.js'
+export { sourceOfText } from './access/example-values.js'
 export { callerFor, exampleCallers, exampleValues, nearTo, rulesOf, towards } from './access/examples.js'
 export {
   type EvaluatedCondition,
@@ -28,6 +28,15 @@ export { keyId, makeKey } from './auth/api-keys.js'
 export { typedClaims } from './auth/claims.js'
 export { keysOf, makeIssuerKey, type SigningKey, signToken } from './auth/local-issuer.js'
 export { isSubject } from './auth/claims.js'
+export { isRounded } from './fields/spelling/json-text.js'
+export {
+  type Exact,
+  isList,
+  isMembers,
+  type Members,
+  readExact,
+  textOf as formatExact,
+} from './explore/records/exact-json.js'
 export { checkConfig } from './config/parse/check/check.js'
 export { onOneLine } from './migrations/introspect/render-models.js'
 export { declareField } from './migrations/introspect/choose/declare-field.js'

@@ -87,7 +87,7 @@ function writtenAs(typed: Typed, text: string): Written | undefined {
   }
 }
 
-/** The JSON value of a stored text, for a body; the text itself if the type has other values. */
-export function jsonOfText(field: FieldSpec, text: string): Json {
-  return writtenAs(field, text)?.json ?? text
+/** The JSON of a stored text, for a body, with all digits; the text itself if the type has other values. */
+export function sourceOfText(field: FieldSpec, text: string): string {
+  return writtenAs(field, text)?.source ?? JSON.stringify(text)
 }

@@ -9,7 +9,7 @@ import {
 } from '../config/spec.js'
 import type { Json } from '../foundation/json.js'
 import { exact } from '../lookups/exact.js'
-import { kindOf, type StoredText } from './decide/compare.js'
+import { kindOf, nextTo, type StoredText } from './decide/compare.js'
 import { evaluateRule, type Known, type StoredRecord } from './decide/evaluate.js'
 import { type Caller, knownBy } from './decide/situation.js'
 import { validTexts } from './example-values.js'
@@ -111,7 +111,7 @@ function valuesAround(
           : []
   if (lookup.ofNull) return []
   return given.flatMap((each): readonly Json[] => {
-    if (kindOf(field) === 'number') return [String(each), String(Number(each) + 1), String(Number(each) - 1)]
+    if (kindOf(field) === 'number') return [String(each), ...nextTo(String(each))]
     return choicesOf(field).length > 0 || kindOf(field) !== 'text'
       ? [String(each)]
       : [String(each), `${String(each)}x`, `x${String(each)}`]

@@ -150,6 +150,26 @@ resources:
     expect((await run('access', 'GET', '/api/tasks/')).code).toBe(2)
     expect((await run('access', '--as', 'ann', 'GET', '/api/tasks/')).code).toBe(2)
   })
+
+  test.each([
+    { option: '--as', given: ['{"sub":"ann","roles":[],"tenant":9007199254740993}', 'GET', '/api/tasks/'] },
+    { option: '--data', given: ['{"cost":9007199254740993}', '--as', ANN, 'POST', '/api/tasks/'] },
+  ])('is rejected if `$option` has a number that JavaScript rounds', async ({ option, given }) => {
+    expect(await run('access', option, ...given)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`${option} has a number that cannot be represented exactly`),
+    })
+  })
+})
+
+test('`--diff` says that a folder is not a file', async () => {
+  await project.write('older/resources.yaml', TASKS_YAML)
+  expect(await run('access', '--diff', 'older')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining(
+      'cannot read `older`: it is a folder\n  = help: name a file in it: older/resources.yaml',
+    ),
+  })
 })
 
 test('an older configuration shows what became wider, and `--allow-wider` allows it', async () => {

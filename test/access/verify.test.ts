@@ -101,6 +101,17 @@ test('a service has no difference where `set` stores the text `none`', async () 
   expect({ code, differences }).toEqual({ code: 0, differences: [] })
 })
 
+test('a service has no difference where numbers have more digits than JavaScript keeps', async () => {
+  const yaml = yamlWith(
+    `- { to: member, may: all, rows: { size__gt: "9223372036854775806" } }
+      - { to: member, may: all, rows: { price: "1.2345678901234567891" } }`,
+  ).replace(
+    'status:',
+    'size: { type: bigint }\n      price: { type: decimal, precision: 30, scale: 20 }\n      status:',
+  )
+  expect(await verify(yaml)).toMatchObject({ code: 0, differences: [], idle: [], empty: [] })
+})
+
 test('a service has no difference where only the database can decide a condition', async () => {
   const yaml = yamlWith(
     `- { to: member, may: read, rows: { due__lte: '2026-01-01T00:00:00Z' } }

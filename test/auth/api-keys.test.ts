@@ -173,6 +173,11 @@ describe('`keys`', () => {
     ['a claim', ['--claim', 'sight=3'], 'no claim is named `sight`'],
     ['a value of another type', ['--claim', 'site="x"'], 'the value of --claim site must be a JSON number'],
     ['a claim twice', ['--claim', 'site=3', '--claim', 'site=4'], '--claim site is given twice; write several values'],
+    [
+      'a number',
+      ['--claim', 'site=9007199254740993'],
+      'the number in --claim site=9007199254740993 cannot be compared exactly',
+    ],
     ['a claim without a value', ['--claim', 'site'], '--claim must be name=value; got `site`'],
     ['a duration', ['--expires', '3 weeks'], '--expires is a whole number with a unit, not `3 weeks`'],
   ])('create rejects %s that it does not know', async (_what, args, message) => {

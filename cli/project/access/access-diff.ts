@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import {
   type AppSpec,
   checkConfig,
@@ -49,8 +49,11 @@ export async function compareAccess(context: CliContext, options: DiffOptions): 
 async function readFileOf(context: CliContext, name: string): Promise<Read> {
   const file = resolve(context.cwd, name)
   const shown = shownPath(context, file)
-  const bytes = await readFile(file).catch((cause: Error) => {
-    throw new Failure(2, `cannot read \`${shown}\`: ${cause.message}`, [], cause)
+  const bytes = await readFile(file).catch((cause: NodeJS.ErrnoException) => {
+    const isFolder = cause.code === 'EISDIR'
+    const reason = isFolder ? 'it is a folder' : cause.message
+    const help = isFolder ? [`name a file in it: ${shownPath(context, join(file, 'resources.yaml'))}`] : []
+    throw new Failure(2, `cannot read \`${shown}\`: ${reason}`, help, cause)
   })
   const document = readConfig(bytes, shown)
   const spec = 'locate' in document ? checkConfig(document) : document

@@ -4,6 +4,7 @@ import {
   decide,
   explainGrants,
   findRecord,
+  isRounded,
   type Json,
   type EvaluatedCondition,
   type EvaluatedGrant,
@@ -148,15 +149,27 @@ function readBody(text: string): NonNullable<AccessRequest['body']> {
   return Object.fromEntries(Object.entries(readObject(text, '--data')).map(([name, value]) => [name, textOf(value)]))
 }
 
-function readObject(text: string, option: string): Readonly<Record<string, Json>> {
+function readObject(text: string, option: '--as' | '--data'): Readonly<Record<string, Json>> {
+  const value = parseObject(text)
+  if (value === undefined) throw new Failure(2, `${option} needs a JSON object, and got \`${text}\``)
+  if (isRounded(text))
+    throw new Failure(2, `${option} has a number that cannot be represented exactly: \`${text}\``, [
+      option === '--data'
+        ? 'write the number as text, in quotes'
+        : 'give an integer within ±9007199254740991, or a number of at most 15 digits',
+    ])
+  return value
+}
+
+function parseObject(text: string): Readonly<Record<string, Json>> | undefined {
   try {
     const value = JSON.parse(text) as Json
-    if (typeof value === 'object' && value !== null && !Array.isArray(value))
-      return value as Readonly<Record<string, Json>>
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Readonly<Record<string, Json>>)
+      : undefined
   } catch {
-    // The message below says what the option needs.
+    return undefined
   }
-  throw new Failure(2, `${option} needs a JSON object, and got \`${text}\``)
 }
 
 function jsonOf(

@@ -78,7 +78,7 @@ function senderTo(url: string): Send {
         ...(caller && { [HEADER]: encodeURIComponent(JSON.stringify(caller)) }),
         ...(body && { 'content-type': 'application/json' }),
       },
-      ...(body && { body: JSON.stringify(body) }),
+      ...(body && { body }),
     })
 }
 

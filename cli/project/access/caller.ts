@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { type AppSpec, type Caller, isSubject, type Json, typedClaims } from '../../../src/internal.js'
+import { type AppSpec, type Caller, isRounded, isSubject, type Json, typedClaims } from '../../../src/internal.js'
 import { Failure } from '../../failure.js'
 import { similarHelp } from '../../similar.js'
 
@@ -51,6 +51,15 @@ function unknown(kind: 'role' | 'claim', name: string, all: readonly string[]): 
 }
 
 function readJson(text: string, value: string): Json {
+  const json = parse(text, value)
+  if (isRounded(value) || [json].flat().some((item) => Number.isInteger(item) && !Number.isSafeInteger(item)))
+    throw new Failure(2, `the number in --claim ${text} cannot be compared exactly`, [
+      'give an integer within ±9007199254740991, or a number of at most 15 digits',
+    ])
+  return json
+}
+
+function parse(text: string, value: string): Json {
   try {
     return JSON.parse(value) as Json
   } catch (cause) {

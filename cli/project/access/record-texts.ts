@@ -1,4 +1,11 @@
-import { jsonOfText, kindOf, type ResourceSpec, type StoredRecord } from '../../../src/internal.js'
+import {
+  formatExact,
+  kindOf,
+  type Members,
+  type ResourceSpec,
+  sourceOfText,
+  type StoredRecord,
+} from '../../../src/internal.js'
 
 type Field = ResourceSpec['model']['fields'][number]
 
@@ -15,32 +22,45 @@ export function simplePart({ model }: ResourceSpec, record: StoredRecord): Store
   return Object.fromEntries(fields.map(({ name }) => [name, record[name] ?? null]))
 }
 
-/** A body from the texts of its values. */
-export function jsonOf({ model }: ResourceSpec, body: StoredRecord): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(
-    Object.entries(body).map(([name, text]) => {
-      const field = model.fields.find((each) => each.name === name)
-      return [name, field === undefined || text === null ? text : jsonOfText(field, text)]
-    }),
-  )
+/** A body from the texts of its values, with all digits. */
+export function jsonOf({ model }: ResourceSpec, body: StoredRecord): string {
+  const members = Object.entries(body).map(([name, text]) => {
+    const field = model.fields.find((each) => each.name === name)
+    const source = field === undefined || text === null ? JSON.stringify(text) : sourceOfText(field, text)
+    return `${JSON.stringify(name)}:${source}`
+  })
+  return `{${members.join()}}`
+}
+
+/** The texts of the values of a record in a response. */
+export function textsOf(record: Members): StoredRecord {
+  return Object.fromEntries([...record].map(([name, value]) => [name, value === null ? null : formatExact(value)]))
 }
 
 /** A record without what only the database knows before it is stored. */
-export function withoutAssigned({ model }: ResourceSpec, record: object): object {
+export function withoutAssigned({ model }: ResourceSpec, record: StoredRecord): StoredRecord {
   return Object.fromEntries(
     Object.entries(record).filter(([name]) => !model.fields.some((field) => field.name === name && field.assigned)),
   )
 }
 
 /** The names of the members of a record, with the values that can be compared as texts. */
-export function comparable({ model }: ResourceSpec, record: object): string {
+export function comparable({ model }: ResourceSpec, record: StoredRecord): string {
   const members = Object.entries(record).flatMap(([name, value]) => {
     const field = model.fields.find((each) => each.name === name)
     if (field === undefined) return []
     if (!isSimple(field)) return [[name, value === null ? null : '…']]
-    return [[name, value === null ? null : kindOf(field) === 'number' ? String(Number(value)) : String(value)]]
+    return [[name, value !== null && kindOf(field) === 'number' ? withoutZeros(value) : value]]
   })
   return JSON.stringify(
     Object.fromEntries(members.toSorted(([one = ''], [other = '']) => (String(one) < String(other) ? -1 : 1))),
   )
+}
+
+/** A number without zeros at the end of its fraction: responses have those of the column, requests need not. */
+function withoutZeros(number: string): string {
+  const [whole = '', fraction = ''] = number.split('.')
+  let end = fraction.length
+  while (fraction[end - 1] === '0') end -= 1
+  return end === 0 ? whole : `${whole}.${fraction.slice(0, end)}`
 }

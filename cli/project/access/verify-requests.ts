@@ -6,14 +6,18 @@ import {
   decide,
   exampleValues,
   grantsOf,
+  isList,
+  isMembers,
   knownBy,
+  type Members,
   nearTo,
+  readExact,
   type ResourceSpec,
   type Situation,
   type StoredRecord,
 } from '../../../src/internal.js'
 import type { ExampleRecords } from './example-records.js'
-import { comparable, isSimple, jsonOf, simplePart, withoutAssigned } from './record-texts.js'
+import { comparable, isSimple, jsonOf, simplePart, textsOf, withoutAssigned } from './record-texts.js'
 
 type Operation = ResourceSpec['operations'][number]
 
@@ -37,7 +41,7 @@ export interface Verifying {
 export type Send = (caller: Caller | undefined, method: string, path: string, sent?: Sent) => Promise<Response>
 
 interface Sent {
-  readonly body?: object | undefined
+  readonly body?: string | undefined
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -117,23 +121,25 @@ function changesOf(
 
 async function compareList(verifying: Verifying, situation: Situation): Promise<void> {
   const expected = decide(situation, { operation: 'list' })
-  const items: unknown[] = []
+  const items: Members[] = []
   let path: string | undefined = situation.resource.path
   let status = 200
   while (path !== undefined) {
     const response: Response = await verifying.send(situation.caller, 'GET', path)
     status = response.status
-    const body = (await response.json()) as object
+    const body = readExact(await response.text())
     if (status >= 400) break
-    items.push(...((Array.isArray(body) ? body : Object.values(body).find(Array.isArray)) ?? []))
+    const records = isMembers(body) ? [...body.values()].find(isList) : body
+    items.push(...(isList(records) ? records.filter(isMembers) : []))
     path = /<([^>]+)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1]
   }
-  const sorted = (records: readonly object[]) => records.map((each) => comparable(situation.resource, each)).toSorted()
+  const sorted = (records: readonly StoredRecord[]) =>
+    records.map((each) => comparable(situation.resource, each)).toSorted()
   addResult(verifying, situation, {
     request: `GET ${situation.resource.path}`,
     status: expected.status === 200 && expected.records === undefined ? undefined : expected.status,
     expected: `${expected.status}${expected.records ? ` ${sorted(expected.records).join(' ')}` : ''}`,
-    given: `${status}${status < 400 ? ` ${sorted(items as object[]).join(' ')}` : ''}`,
+    given: `${status}${status < 400 ? ` ${sorted(items.map(textsOf)).join(' ')}` : ''}`,
   })
 }
 
@@ -152,14 +158,14 @@ async function compare(verifying: Verifying, situation: Situation, request: Acce
   const isWritten = operation !== 'retrieve' && status < 400
   if (isWritten) await verifying.examples.restore()
   const [record] = expected.records ?? []
-  const shown = (given: object) =>
+  const shown = (given: StoredRecord) =>
     comparable(resource, operation === 'create' ? withoutAssigned(resource, given) : given)
-  const isShown = status < 400 && text !== '' && (operation === 'retrieve' || record !== undefined)
+  const given = status < 400 && (operation === 'retrieve' || record !== undefined) ? readExact(text) : undefined
   addResult(verifying, situation, {
-    request: `${method} ${path}${body ? ` ${JSON.stringify(jsonOf(resource, body))}` : ''}`,
+    request: `${method} ${path}${body ? ` ${jsonOf(resource, body)}` : ''}`,
     status: expected.status,
     expected: `${expected.status}${record ? ` ${shown(record)}` : ''}`,
-    given: `${status}${isShown ? ` ${shown(JSON.parse(text) as object)}` : ''}`,
+    given: `${status}${isMembers(given) ? ` ${shown(textsOf(given))}` : ''}`,
   })
 }
 

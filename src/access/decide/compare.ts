@@ -52,6 +52,20 @@ function fractionOf(text: string): string {
   return text.split('.')[1] ?? ''
 }
 
+/** The numbers next to a decimal: one more, and one less. */
+export function nextTo(text: string): readonly string[] {
+  if (!DECIMAL.test(text)) return []
+  const scale = fractionOf(text).length
+  const one = 10n ** BigInt(scale)
+  return [one, -one].map((each) => unscaled(scaled(text, scale) + each, scale))
+}
+
+function unscaled(value: bigint, scale: number): string {
+  const digits = String(value < 0n ? -value : value).padStart(scale + 1, '0')
+  const fraction = scale === 0 ? '' : `.${digits.slice(-scale)}`
+  return `${value < 0n ? '-' : ''}${digits.slice(0, digits.length - scale)}${fraction}`
+}
+
 /** A decimal times a power of ten, because a double has too few digits for it. */
 function scaled(text: string, scale: number): bigint {
   const [whole = '', fraction = ''] = text.split('.')
