@@ -72,7 +72,9 @@ describe('a mistake in a grant is reported with the file', () => {
   })
 
   test('a preset that is rejected comes with what it can be', () => {
-    expect(helpOf('{ to: member, may: create, set: { level: high } }')).toEqual([['it takes a value of the type `integer`']])
+    expect(helpOf('{ to: member, may: create, set: { level: high } }')).toEqual([
+      ['it takes a value of the type `integer`'],
+    ])
     expect(helpOf('{ to: member, may: create, set: { secret: null } }')).toEqual([
       ['`set` cannot store null; to keep callers from setting it, write `fields: { except: [secret] }`'],
     ])
