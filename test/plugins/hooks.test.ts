@@ -1,5 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { type Committed, type Context, type Hooks, type Plugin, Problem, type Resource } from '../../src/index.js'
+import {
+  type Committed,
+  type Context,
+  type Hooks,
+  type Id,
+  type Plugin,
+  Problem,
+  type Resource,
+} from '../../src/index.js'
 import { type Api, startApi } from '../support/api.js'
 
 const YAML = `version: 1
@@ -24,7 +32,7 @@ models:
       id: { type: bigint, primary_key: true }
       text: { type: string, max: 200 }
 resources:
-  book: { model: book, path: /books/ }
+  book: { model: book, path: /books/, bulk: [create, partial_update] }
   entry: { model: entry, path: /entries/ }
 mounts:
   - { path: /panel, dialect: json-server }
@@ -133,6 +141,28 @@ describe('hooks of writes', () => {
       record: { title: 'Emma', slug: 'changed' },
       previous: { title: 'Dune', slug: null },
     })
+  })
+
+  test.each([
+    { method: 'POST', path: '/books/', body: { title: 'Emma' } },
+    { method: 'POST', path: '/books/bulk/', body: [{ title: 'Emma' }] },
+    {
+      method: 'PUT',
+      path: '/books/1/',
+      body: { title: 'Emma', pages: 5, price: null, printed_at: null, notes: null },
+    },
+    { method: 'PATCH', path: '/books/1/', body: { title: 'Emma' } },
+    { method: 'PATCH', path: '/books/', body: [{ id: 1, title: 'Emma' }] },
+  ])('fail, and store nothing, if they destroy the record: $method $path', async ({ method, path, body }) => {
+    await create({ title: 'Dune' })
+    const destroy = async ({ context, id }: { context: Context; id: Id }) =>
+      void (await context.store(books).destroy(id))
+    hooks = { ...hooks, afterCreate: destroy, afterUpdate: destroy }
+    expect((await api.send(method, path, body)).status).toBe(500)
+    expect(api.logged.findLast(({ event }) => event === 'failure')).toMatchObject({
+      cause: { message: 'a hook of `book` destroyed the written record' },
+    })
+    expect(await titles()).toEqual(['Dune'])
   })
 
   test.each<[string, object]>([

@@ -9,7 +9,7 @@ import type { Resource } from '../../resource/resource.js'
 import type { Committed, Hooks } from '../registrations/hooks.js'
 import { deriveContext } from '../registrations/queries.js'
 import type { Transaction } from '../route.js'
-import { HIDDEN } from '../operations/request.js'
+import { HIDDEN, requireStored } from '../operations/request.js'
 import { mergeValues } from './merge-values.js'
 import type { Stage } from './endpoint.js'
 
@@ -55,7 +55,11 @@ function hookedStore(context: Transaction, { resource, hooks, operation }: Hooke
     }
   }
   /** Reads the record after the hooks, which may have changed it. */
-  const answer = async (id: Id): Promise<string> => (await context.documents(resource).retrieve(id)) ?? HIDDEN
+  const answer = async (id: Id): Promise<string> => (await context.documents(resource).retrieve(id)) ?? hidden(id)
+  const hidden = async (id: Id): Promise<string> => {
+    await requireStored(resource, id, context, `a hook of \`${resource.spec.name}\` destroyed the written record`)
+    return HIDDEN
+  }
 
   const beforeCreate = async (row: Row): Promise<Row> => {
     let values = row
@@ -108,7 +112,9 @@ function hookedStore(context: Transaction, { resource, hooks, operation }: Hooke
       for (const [place, each] of made.entries()) await doAtIndex(place, () => created(each))
       const answered = await context.documents(resource).retrieveMany(made.map(({ id }) => id))
       const items = new Map(answered.map((each) => [resource.key.text(each.id), each]))
-      return made.map(({ id }) => items.get(resource.key.text(id)) ?? { id, item: HIDDEN })
+      const all: Stored<string>[] = []
+      for (const { id } of made) all.push(items.get(resource.key.text(id)) ?? { id, item: await hidden(id) })
+      return all
     },
 
     async update(id, row, only) {

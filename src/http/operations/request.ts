@@ -1,5 +1,9 @@
 import type { Operation as OperationName } from '../../config/spec.js'
+import { identifier } from '../../fields/sql-literal.js'
+import { tableSql } from '../../fields/table-name.js'
+import { fail } from '../../foundation/fail.js'
 import { Problem } from '../../foundation/problem.js'
+import { recordKey } from '../../resource/keys/record-key.js'
 import type { Id } from '../../resource/plan.js'
 import type { Resource } from '../../resource/resource.js'
 import { readPreconditions } from '../headers/entity-tags.js'
@@ -36,6 +40,25 @@ export const HIDDEN = 'null'
 /** Whether the request does not see a record that it has written. */
 export function isHidden({ access }: Resource, document: string): boolean {
   return document === HIDDEN || access?.retrieve.parts.length === 0
+}
+
+/**
+ * Checks a record that the request does not see after the code of a plugin has run.
+ * @throws Error with the message if the code has destroyed the record
+ */
+export async function requireStored(resource: Resource, id: Id, context: Context, message: string): Promise<void> {
+  if (!mayBeView(resource) && !(await isStored(resource, id, context))) fail(message)
+}
+
+/** Whether a table has a record, also outside of the scope of a request and of the grants to its caller. */
+async function isStored({ spec: { model } }: Resource, id: Id, { service }: Context): Promise<boolean> {
+  const key = recordKey(model)
+  const names = [tableSql(model.table), ...key.fields.map(({ column }) => identifier(column))]
+  const [table, ...columns] = names.map((name) => name.replaceAll('?', '\\?'))
+  const same = columns.map((column) => `${column} = ?`).join(' and ')
+  const text = `select 1 from ${table} where ${same}`
+  const { rows } = await service.unscopedKnex.raw<{ rows: readonly unknown[] }>(text, [...key.write(id)])
+  return rows.length > 0
 }
 
 /** Whether stored records can leave the resource because its table is, or may be, a view with a condition. */

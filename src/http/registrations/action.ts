@@ -1,12 +1,9 @@
 import { fail } from '../../foundation/fail.js'
 import { type FieldDeclarations, readFields } from '../../config/parse/lone-fields.js'
 import type { FieldSpec } from '../../config/spec.js'
-import { identifier } from '../../fields/sql-literal.js'
-import { tableSql } from '../../fields/table-name.js'
 import { Problem } from '../../foundation/problem.js'
 import { bodyLimit } from '../../resource/bodies/body-limit.js'
 import { recordPath } from '../../resource/bodies/links.js'
-import { recordKey } from '../../resource/keys/record-key.js'
 import type { Id, Row } from '../../resource/plan.js'
 import type { Resource } from '../../resource/resource.js'
 import type { CompileSchema } from '../../resource/validator.js'
@@ -17,7 +14,7 @@ import type { Endpoint } from '../middleware/endpoint.js'
 import { compileEndpoint } from '../middleware/index.js'
 import { isStrict, rejectAny } from '../middleware/parameters.js'
 import type { Operation } from '../operations/operation.js'
-import { mayBeView, notFound, readId } from '../operations/request.js'
+import { notFound, readId, requireStored } from '../operations/request.js'
 import type { BodyPolicy, Context, Method, Reply, Route, Transaction } from '../route.js'
 
 interface Call<Given extends Context, Input> {
@@ -177,8 +174,8 @@ function responder(resource: Resource, what: string, output: ActionDescription['
   const run = async (returned: unknown, context: Context, id: Id | undefined): Promise<ActionResult> => {
     if (output !== 'record' || id === undefined) return { returned, text: undefined }
     const text = await context.documents(resource).retrieve(id)
-    if (text === undefined && !mayBeView(resource) && !(await isStored(resource, id, context)))
-      fail(`${what} destroyed the record that it must return`)
+    if (text === undefined)
+      await requireStored(resource, id, context, `${what} destroyed the record that it must return`)
     return { returned, text }
   }
   const reply = ({ returned, text }: ActionResult): Reply => {
@@ -199,17 +196,6 @@ function responder(resource: Resource, what: string, output: ActionDescription['
     }
   }
   return { run, reply }
-}
-
-/** Whether a table has a record, also outside of the scope of a request and of the grants to its caller. */
-async function isStored({ spec: { model } }: Resource, id: Id, { service }: Context): Promise<boolean> {
-  const key = recordKey(model)
-  const names = [tableSql(model.table), ...key.fields.map(({ column }) => identifier(column))]
-  const [table, ...columns] = names.map((name) => name.replaceAll('?', '\\?'))
-  const same = columns.map((column) => `${column} = ?`).join(' and ')
-  const text = `select 1 from ${table} where ${same}`
-  const { rows } = await service.unscopedKnex.raw<{ rows: readonly unknown[] }>(text, [...key.write(id)])
-  return rows.length > 0
 }
 
 /** Nullable members are null unless given, so that every member is present. */
