@@ -59,8 +59,11 @@ export interface Connection {
    * transaction; the driver's own error for a bug of ours
    */
   query(statement: Statement): Promise<Result>
-  /** Like `query`, but the transaction goes on if the statement fails. Undefined outside of transactions, where each statement stands alone. */
-  readonly attempt?: (statement: Statement) => Promise<Result>
+  /**
+   * Like `query`, but the transaction goes on if the statement fails. Undefined outside of transactions, where each statement stands alone.
+   * @param isWanted undoes the statement if it returns false for the result
+   */
+  readonly attempt?: (statement: Statement, isWanted?: (result: Result) => boolean) => Promise<Result>
 }
 
 /** How busy the connections to a database are. */

@@ -75,9 +75,9 @@ export function runTransaction<T>(
     while (attempting) await attempting
     return sendOpen(statement)
   }
-  const attempt = async (statement: Statement): Promise<StatementResult> => {
+  const attempt: NonNullable<Connection['attempt']> = async (statement, isWanted) => {
     while (attempting) await attempting
-    const attempted = attemptAlone(statement)
+    const attempted = attemptAlone(statement, isWanted)
     attempting = attempted.catch(() => {})
     try {
       return await attempted
@@ -85,12 +85,12 @@ export function runTransaction<T>(
       attempting = undefined
     }
   }
-  const attemptAlone = async (statement: Statement): Promise<StatementResult> => {
+  const attemptAlone: typeof attempt = async (statement, isWanted = () => true) => {
     const earlier = failure
     await sendOpen({ text: 'savepoint attempt', values: [] })
     try {
       const result = await sendOpen(statement)
-      await sendOpen({ text: 'release savepoint attempt', values: [] })
+      await sendOpen({ text: `${isWanted(result) ? 'release' : 'rollback to'} savepoint attempt`, values: [] })
       return result
     } catch (error) {
       await sendOpen({ text: 'rollback to savepoint attempt', values: [] })

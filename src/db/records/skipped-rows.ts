@@ -1,11 +1,11 @@
 import type { ModelSpec } from '../../config/spec.js'
 import { tableSql } from '../../fields/table-name.js'
 import { Problem } from '../../foundation/problem.js'
-import { recordKey } from '../../resource/keys/record-key.js'
-import type { Id, Row } from '../../resource/plan.js'
+import type { Precondition, Row } from '../../resource/plan.js'
 import type { Connection } from '../database.js'
 import type { Bounds } from '../statements/rules/bounds.js'
 import type { Statements } from '../statements/statements.js'
+import type { rejectionsOn } from './rejected-changes.js'
 import { follow } from './store-lists.js'
 import type { Sender } from './store-sender.js'
 
@@ -39,32 +39,48 @@ export interface SkippedRows {
  * columns. Those of a view may be those of any table. A function in another language than PL/pgSQL may do anything. The last row is about PostgreSQL's
  * own trigger that skips updates without a change.
  *
- * An AFTER trigger may change the row again if its function updates anything or runs other code; for a view, the trigger in place of the change may.
- * Deferred triggers run too late to be seen.
+ * An AFTER trigger may change the row again if its function has a word for an update or for other code, or the name of a function or of a table that
+ * may run more code. Comments and texts count, because they are hard to tell apart; only the names of the operations are common there. A rule may
+ * change the row as well, and for a view the trigger in place of the change. Deferred triggers run too late to be seen.
  */
 const TRIGGERS = `
+  with recursive tables as (
+    select to_regclass($1)::oid as id
+    union select inhrelid from pg_inherits join tables on inhparent = id
+  ), words as (
+    select p.oid as function, l.lanname = 'plpgsql' as known, p.prosrc as code, ' ' || regexp_replace(
+      regexp_replace(lower(p.prosrc), '''(insert|update|delete|truncate)''', '', 'g'), '\\W+', ' ', 'g') || ' ' as words
+    from pg_proc p join pg_language l on l.oid = p.prolang
+    where p.prorettype = 'trigger'::regtype and p.pronamespace <> 'pg_catalog'::regnamespace
+  ), active as materialized (
+    select ' ' || regexp_replace(lower(name), '\\W+', ' ', 'g') || ' ' as word from (
+      select proname as name, pronamespace as schema from pg_proc
+        where provolatile = 'v' and prorettype <> 'trigger'::regtype
+      union select relname, relnamespace from pg_class
+        where relkind in ('v', 'p', 'f') or relhasrules or relhassubclass
+          or exists (select from pg_trigger where tgrelid = pg_class.oid and not tgisinternal)) as named
+    where schema not in ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)
+  ), triggers as (
+    select t.tgtype as type, t.tginitdeferred as deferred, words.* from pg_trigger t join words on function = t.tgfoid
+    where not t.tgisinternal and t.tgenabled in ('O', 'A')
+      and ((select relkind from pg_class where oid = to_regclass($1)) = 'v' or t.tgrelid in (select id from tables))
+  )
   select (c.relkind = 'v' and k.n = 1
     or exists (
       select from pg_rewrite r where (ev_class = c.oid or c.relkind = 'v' and r.oid >= 16384)
         and is_instead and ev_type = k.rule::"char" and ev_enabled in ('O', 'A'))
     or exists (
-      select from pg_trigger t join pg_proc p on p.oid = t.tgfoid join pg_language l on l.oid = p.prolang
-      where not t.tgisinternal and t.tgenabled in ('O', 'A')
-        and t.tgtype & 1 > 0 and t.tgtype & (2 | 64) > 0 and t.tgtype & k.event > 0
-        and (c.relkind = 'v' or t.tgrelid in (select c.oid union select relid from pg_partition_tree(c.oid)))
-        and p.pronamespace <> 'pg_catalog'::regnamespace
-        and (l.lanname <> 'plpgsql' or p.prosrc ~* k.skips))
+      select from triggers where type & 1 > 0 and type & (2 | 64) > 0 and type & k.event > 0 and (not known or code ~* k.skips))
     or k.n = 4 and exists (
       select from pg_trigger t where t.tgfoid = 'suppress_redundant_updates_trigger'::regproc and t.tgenabled in ('O', 'A')
-        and t.tgrelid in (select c.oid union select relid from pg_partition_tree(c.oid))))::text,
-  exists (
-    select from pg_trigger t join pg_proc p on p.oid = t.tgfoid join pg_language l on l.oid = p.prolang
-    where not t.tgisinternal and not t.tginitdeferred and t.tgenabled in ('O', 'A')
-      and t.tgtype & 2 = 0 and t.tgtype & k.event & (4 | 16) > 0
-      and (c.relkind = 'v' or t.tgrelid in (select c.oid union select relid from pg_partition_tree(c.oid)))
-      and p.pronamespace <> 'pg_catalog'::regnamespace
-      and (t.tgtype & 64 > 0 or l.lanname <> 'plpgsql'
-        or regexp_replace(p.prosrc, '''[^'']*''', '', 'g') ~* '\\m(update|merge|execute|perform|call)\\M'))::text,
+        and t.tgrelid in (select id from tables)))::text,
+  (exists (
+      select from pg_rewrite r where (ev_class = c.oid or c.relkind = 'v' and r.oid >= 16384)
+        and ev_type = k.rule::"char" and ev_enabled in ('O', 'A') and k.event & (4 | 16) > 0)
+    or exists (
+      select from triggers where not deferred and type & 2 = 0 and type & k.event & (4 | 16) > 0
+        and (type & 64 > 0 or not known or words ~ ' (update|merge|execute|perform|call) '
+          or exists (select from active where strpos(words, word) > 0))))::text,
   (select json_agg(a.attname order by a.attnum) from pg_attribute a
     where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and not has_table_privilege(c.oid, 'SELECT')
       and has_column_privilege(c.oid, a.attnum, 'SELECT'))::text
@@ -123,66 +139,58 @@ interface Bound {
   readonly connection: Connection
 }
 
-/** What became of a record that was to be deleted. */
-type Fate = 'deleted' | 'kept' | 'missing'
-
 const KEPT = 'The database did not change the record: a trigger, a rule or a policy prevented it'
 
 /** Finds out what became of a record whose change the database may have skipped, which is known only within a transaction. */
-export function skipsOn({ model, statements, sender, skipped, connection }: Bound) {
-  const key = recordKey(model)
-
-  /** The digests of records, by the texts of their ids. */
-  const digestsOf = async (bounds: Bounds | undefined, ids: readonly (readonly string[])[]) => {
+export function skipsOn(
+  { model, statements, sender, skipped, connection }: Bound,
+  { rejectIfThere }: Pick<ReturnType<typeof rejectionsOn>, 'rejectIfThere'>,
+) {
+  /** The digest of a record; undefined if the request sees no such record. */
+  const digestOf = async (bounds: Bounds | undefined, id: readonly string[]) => {
     const columns = await skipped.readable(model, connection)
-    const { rows } = await sender.read(follow(statements.digests(bounds, ids, columns)))
-    return new Map(rows.map((cells) => [key.text(key.read(cells)), cells[key.fields.length]]))
+    const { rows } = await sender.read(follow(statements.digest(bounds, id, columns)))
+    return rows[0]?.[0]
   }
-  /** The digest of one record, whose stored id can have another spelling. */
-  const digestOf = async (bounds: Bounds | undefined, id: readonly string[]) =>
-    [...(await digestsOf(bounds, [id])).values()][0]
-
-  const maySkip = async (change: Change) => sender.inTransaction && skipped.maySkip(model, change, connection)
-
   const hasWritten = async () =>
     (await sender.read(follow({ text: 'select pg_current_xact_id_if_assigned()::text', values: [] }))).rows[0]?.[0] !=
     null
+
+  /** Whether a trigger or a rule may skip a change, which is found out only in a transaction. */
+  const maySkip = async (change: Change) => sender.inTransaction && skipped.maySkip(model, change, connection)
 
   const rejectKept = (): never => {
     throw new Problem('conflict', KEPT)
   }
 
   return {
-    /** Whether an update that finds no row may have found one that already has the values. */
-    isSame: async () => skipped.skipsSame(model, connection),
-    /** Whether an update has found no row because PostgreSQL's own trigger has skipped it: the record has the values. */
-    async wasSame(bounds: Bounds | undefined, id: readonly string[], row: Row): Promise<boolean> {
-      if (!(await skipped.skipsSame(model, connection))) return false
-      return (await sender.read(follow(statements.holds(bounds, id, row)))).rows.length > 0
-    },
+    maySkip,
     /** The digest of a record before a change that a trigger may skip; undefined if none may, or if the request sees no such record. */
     async digestBefore(change: Change, bounds: Bounds | undefined, id: readonly string[]) {
       return (await maySkip(change)) ? digestOf(bounds, id) : undefined
     },
-    /** The same for several records that are to be deleted, in their order; undefined if no trigger may skip one. */
-    async digestsBefore(bounds: Bounds | undefined, ids: readonly Id[]) {
-      if (!(await maySkip('delete'))) return undefined
-      const found = await digestsOf(bounds, ids.map(key.write))
-      const digests: unknown[] = []
-      for (const id of ids) digests.push(found.get(key.text(id)) ?? (await digestOf(bounds, key.write(id))))
-      return digests
-    },
     rejectKept,
     /**
-     * What became of a record that was not deleted: a trigger has deleted it in a way of its own (it has changed the row, or the request no longer sees
-     * it), the database has kept it, or the request sees no such record.
+     * Whether a record that a deletion did not return is gone nevertheless: a trigger has deleted it in a way of its own, by changing the row or by
+     * hiding it from the request.
+     * @param before the digest before the deletion
+     * @throws Problem if the request sees the record
      */
-    async fateOf(bounds: Bounds | undefined, id: readonly string[], before: unknown): Promise<Fate> {
-      if (before === undefined) return 'missing'
-      const after = await digestOf(bounds, id)
+    async isGone(
+      bounds: Bounds | undefined,
+      id: readonly string[],
+      before: unknown,
+      only?: readonly Precondition[],
+    ): Promise<boolean> {
+      const after = before === undefined ? undefined : await digestOf(bounds, id)
       // If this transaction has written nothing, another one has changed the row.
-      if (after !== before && (await hasWritten())) return 'deleted'
-      return after === undefined ? 'missing' : 'kept'
+      if (after !== before && (await hasWritten())) return true
+      await rejectIfThere(bounds, id, undefined, only)
+      return after !== undefined && rejectKept()
+    },
+    /** Whether a record has the values of a row. */
+    async holds(bounds: Bounds | undefined, id: readonly string[], row: Row): Promise<boolean> {
+      return (await sender.read(follow(statements.holds(bounds, id, row)))).rows.length > 0
     },
   }
 }

@@ -112,9 +112,12 @@ export function recordsOn<Item, Items>({
 }: Changes<Item, Items>): Bounded<Omit<Store<Item, Items>, 'create' | 'createMany' | 'list' | 'batches'>> {
   const key = recordKey(model)
   const read = readStored(model, projection)
-  const { rejectUncovered, rejectUnmet, rejectIfThere, rejectRemaining } = rejectionsOn({ model, statements, sender })
-  const skips = skipsOn({ model, statements, sender, skipped, connection })
-  const { isSame, wasSame, digestBefore, digestsBefore, rejectKept, fateOf } = skips
+  const rejections = rejectionsOn({ model, statements, sender })
+  const { rejectUncovered, rejectUnmet, rejectIfThere, rejectRemaining } = rejections
+  const { maySkip, digestBefore, isGone, holds, rejectKept } = skipsOn(
+    { model, statements, sender, skipped, connection },
+    rejections,
+  )
   const readOne = ({ rows: [cells] }: Result, as = projection): Item | undefined => cells && as.read(cells)
 
   /** Returns undefined if the error is that no record can have the key, whose values are the first parameters of statements about one record. */
@@ -126,7 +129,6 @@ export function recordsOn<Item, Items>({
   const ifPossible = <T>(operation: () => Promise<T>): Promise<T | undefined> => operation().catch(orMissing)
 
   const coveringOf = coveringBy({ model, statements, sender })
-  const isGone = goneBy({ fateOf, rejectIfThere, rejectKept })
 
   const destroy = async (bounds: Bounds | undefined, id: Id, only?: readonly Precondition[]): Promise<boolean> => {
     const written = key.write(id)
@@ -185,21 +187,23 @@ export function recordsOn<Item, Items>({
     },
 
     async destroyMany(bounds, ids) {
-      const before = await digestsBefore(bounds, ids)
+      const mayKeep = await maySkip('delete')
+      const isWanted = mayKeep ? ({ count }: Result) => count === ids.length : undefined
       const { count } = await sender
-        .remove(statements.destroyMany(bounds, ids.map(key.write)), bounds)
+        .remove(statements.destroyMany(bounds, ids.map(key.write)), bounds, isWanted)
         .catch((error: unknown) => {
           const place = placeOfReferred(model, ids, error)
           throw place === undefined ? error : withIndex(error, place, key.fields)
         })
       if (count === ids.length) return count
-      if (before === undefined) {
+      if (!mayKeep) {
         await rejectRemaining(bounds, ids)
         return count
       }
+      // Deleted one by one, because the deletion of one record may change another, which a trigger keeps.
       let deleted = 0
       for (const [place, id] of ids.entries())
-        if (await doAtIndex(place, () => isGone(bounds, key.write(id), before[place]), key.fields)) deleted += 1
+        if (await doAtIndex(place, () => destroy(bounds, id), key.fields)) deleted += 1
       return deleted
     },
 
@@ -218,8 +222,9 @@ export function recordsOn<Item, Items>({
         const item = readOne(await sender.changeInTurn(statements.update(bounds, written, row, only), bounds))
         if (item !== undefined) return (await readAgain(bounds, written)) ?? item
         await rejectIfThere(bounds, written, row, only)
-        if (before !== undefined && !(await wasSame(bounds, written, row))) return rejectKept()
-        return (await isSame()) ? readOne(await sender.read(statements.retrieve(bounds, written, only))) : undefined
+        const isSame = await skipped.skipsSame(model, connection)
+        if (before !== undefined && !(isSame && (await holds(bounds, written, row)))) return rejectKept()
+        return isSame ? readOne(await sender.read(statements.retrieve(bounds, written, only))) : undefined
       }),
 
     destroy,
@@ -231,36 +236,8 @@ export function recordsOn<Item, Items>({
         const last = before === undefined ? undefined : readOne(await sender.read(statements.retrieve(bounds, written)))
         const item = readOne(await sender.remove(statements.take(bounds, written, only), bounds))
         if (item !== undefined) return item
-        const fate = await fateOf(bounds, written, before)
-        if (fate === 'deleted') return last
-        await rejectIfThere(bounds, written, undefined, only)
-        return fate === 'kept' ? rejectKept() : undefined
+        return (await isGone(bounds, written, before, only)) ? last : undefined
       }),
-  }
-}
-
-type Skips = ReturnType<typeof skipsOn>
-type Rejections = ReturnType<typeof rejectionsOn>
-
-/**
- * Returns a function that tells whether a record that a deletion did not return is gone nevertheless.
- * @throws Problem if the request sees it
- */
-function goneBy({
-  fateOf,
-  rejectIfThere,
-  rejectKept,
-}: Pick<Skips, 'fateOf' | 'rejectKept'> & Pick<Rejections, 'rejectIfThere'>) {
-  return async (
-    bounds: Bounds | undefined,
-    id: readonly string[],
-    before: unknown,
-    only?: readonly Precondition[],
-  ): Promise<boolean> => {
-    const fate = await fateOf(bounds, id, before)
-    if (fate === 'deleted') return true
-    await rejectIfThere(bounds, id, undefined, only)
-    return fate === 'kept' && rejectKept()
   }
 }
 

@@ -29,7 +29,8 @@ export interface Sender {
   changeInTurn(statements: readonly Statement[], bounds: Bounds | undefined): Promise<Result>
   /** The same for new records. Ends at a statement that returns no row: a grant that does not cover the record is an error, so a trigger has skipped it. */
   createInTurn(statements: readonly Statement[], bounds: Bounds | undefined): Promise<Result>
-  remove(statement: Statement, bounds: Bounds | undefined): Promise<Result>
+  /** @param isWanted in a transaction, undoes the deletion if it returns false for the result */
+  remove(statement: Statement, bounds: Bounds | undefined, isWanted?: (result: Result) => boolean): Promise<Result>
 }
 
 /**
@@ -114,9 +115,9 @@ export function senderOn(connection: Connection, { model, lockable, constraintEr
     },
     changeInTurn: inTurn(false),
     createInTurn: inTurn(true),
-    async remove(statement, bounds) {
+    async remove(statement, bounds, isWanted) {
       try {
-        return await connection.query(statement)
+        return await (isWanted ? (connection.attempt ?? query)(statement, isWanted) : query(statement))
       } catch (error) {
         const referred = toReferred(error, referrers(bounds))
         throw referred === error ? toRemoveFailure(error, constraintErrors) : referred

@@ -37,14 +37,10 @@ export interface BulkStatements {
   /** Selects a row if the request may see a record, and the record has the values. */
   holds(bounds: Bounds | undefined, id: readonly string[], row: Row): Statement
   /**
-   * Selects the id of each existing record and a digest of its row.
+   * Selects a digest of the row of an existing record.
    * @param columns undefined for the whole row, with columns that the model lacks
    */
-  digests(
-    bounds: Bounds | undefined,
-    ids: readonly (readonly string[])[],
-    columns: readonly string[] | undefined,
-  ): Statement
+  digest(bounds: Bounds | undefined, id: readonly string[], columns: readonly string[] | undefined): Statement
 }
 
 /** Some records, as far as the bounds of a request reach. */
@@ -148,11 +144,11 @@ export function compileBulkStatements(model: ModelSpec, projection: Projection<u
         true,
       )
     },
-    digests(bounds, ids, columns) {
+    digest(bounds, id, columns) {
       const row = columns ? `row(${columns.map((column) => identifier(column)).join(', ')})` : `(${table}.*)`
       return among(
-        { bounds, ids },
-        () => `select ${keyTexts(model).join(', ')}, md5(${row}::text) from ${table}`,
+        { bounds, ids: [id] },
+        () => `select md5(${row}::text) from ${table}`,
         () => '',
         true,
       )

@@ -5,6 +5,20 @@ import { openTestDatabase, type TestDatabase, watchDatabase } from '../../suppor
 import { runSql } from '../../support/existing.js'
 
 const FIELDS = 'fields: { id: { type: bigint, primary_key: true, key: client }, text: { type: text } }'
+/** The bodies of functions of AFTER triggers, by table. `shout_in` is a function that changes a record of a table. */
+const BODIES: Readonly<Record<string, string>> = {
+  apostrophes: `-- the record's text
+    update apostrophes set text = upper(text) where id = new.id and text <> upper(text); -- the trigger's way`,
+  blocks: `/* don't */ update blocks set text = upper(text) where id = new.id and text <> upper(text); /* won't */`,
+  called: "if shout_in('called', new.id) then return new; end if;",
+  assigned: "new.text := shout_in('assigned', new.id);",
+  returned: "return case when Shout_In ('returned', new.id) then new end;",
+  quoted: `return case when "shout it"('quoted', new.id) then new end;`,
+  logged: "insert into log values ('logged', new.id);",
+  logged_by_view: "insert into log_view values ('logged_by_view', new.id);",
+  removed: "insert into plain values ('removed', new.id); delete from plain where name = 'removed';",
+}
+const BY_BODY = Object.keys(BODIES)
 const ALL = 'operations: [list, create, retrieve, update, partial_update, destroy], bulk: [create, partial_update]'
 const YAML = `version: 1
 api: { prefix: "" }
@@ -16,6 +30,7 @@ models:
   part: { table: parts, ${FIELDS} }
   audited: { table: audited, ${FIELDS} }
   leaving: { table: leaving, ${FIELDS} }
+${[...BY_BODY, 'inherited', 'ruled'].map((name) => `  ${name}: { table: ${name}, ${FIELDS} }`).join('\n')}
 resources:
   loud: { model: loud, path: /loud/, ${ALL} }
   through: { model: through, path: /through/, ${ALL} }
@@ -23,6 +38,7 @@ resources:
   part: { model: part, path: /parts/, ${ALL} }
   audited: { model: audited, path: /audited/, ${ALL} }
   leaving: { model: leaving, path: /leaving/, ${ALL} }
+${[...BY_BODY, 'inherited', 'ruled'].map((name) => `  ${name}: { model: ${name}, path: /${name}/, ${ALL} }`).join('\n')}
 mounts:
   - { path: /json-server, dialect: json-server }
 `
@@ -66,6 +82,38 @@ const SQL = `
     return null;
   end $$;
   create trigger leave after insert or update on everything for each row execute function leave();
+  create function shout_in(name text, id bigint) returns boolean language plpgsql as $$ begin
+    execute format('update %I set text = upper(text) where id = $1 and text <> upper(text)', name) using id;
+    return true;
+  end $$;
+  create function "shout it"(name text, id bigint) returns boolean language sql as $$ select shout_in(name, id) $$;
+  create table log (name text, id bigint);
+  create table plain (name text, id bigint);
+  create view log_view as select * from log;
+  create function shout_logged() returns trigger language plpgsql as $$ begin
+    return case when shout_in(coalesce(new.name, old.name), coalesce(new.id, old.id)) then new end;
+  end $$;
+  create trigger shout_logged after insert on log for each row execute function shout_logged();
+  create trigger shout_removed after delete on plain for each row execute function shout_logged();
+  ${Object.entries(BODIES)
+    .map(
+      ([name, body]) => `create table ${name} (id bigint primary key, text text not null);
+        create function in_${name}() returns trigger language plpgsql as $$ begin ${body}
+          return null;
+        end $$;
+        create trigger shout after insert or update on ${name} for each row execute function in_${name}();`,
+    )
+    .join('\n')}
+  create table inherited (id bigint primary key, text text not null);
+  create function shout_heir() returns trigger language plpgsql as $$ begin
+    update inherited set text = upper(text) where id = new.id and text <> upper(text);
+    return null;
+  end $$;
+  create table heir () inherits (inherited);
+  create trigger shout after update on heir for each row execute function shout_heir();
+  create table ruled (id bigint primary key, text text not null);
+  create rule shout_new as on insert to ruled do also
+    update ruled set text = upper(text) where id = new.id;
 `
 
 let database: TestDatabase
@@ -117,6 +165,24 @@ describe.each(['loud', 'through', 'replaced', 'parts'])(
     })
   },
 )
+
+describe.each(BY_BODY)('a record of `%s` that the code of a trigger changes', (name) => {
+  test.each([
+    { method: 'POST', path: `/${name}/`, body: { id: 3, text: 'x' }, json: { id: 3, text: 'X' } },
+    { method: 'PATCH', path: `/${name}/3/`, body: { text: 'y' }, json: { id: 3, text: 'Y' } },
+  ])('is returned as the trigger leaves it: $method', async ({ method, path, body, json }) => {
+    expect(await send(method, path, body)).toMatchObject({ json })
+  })
+})
+
+test('a record that a trigger of an inheriting table changes is returned as the trigger leaves it', async () => {
+  await runSql(database, "insert into heir values (1, 'A')")
+  expect(await send('PATCH', '/inherited/1/', { text: 'x' })).toMatchObject({ json: { id: 1, text: 'X' } })
+})
+
+test('a record that a rule changes is returned as the rule leaves it', async () => {
+  expect(await send('POST', '/ruled/', { id: 1, text: 'x' })).toMatchObject({ json: { id: 1, text: 'X' } })
+})
 
 test('a record that a trigger takes out of its view is returned as it was stored', async () => {
   expect(await send('PATCH', '/leaving/1/', { text: 'gone' })).toMatchObject({

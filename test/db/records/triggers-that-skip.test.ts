@@ -13,6 +13,7 @@ models:
   kept: { table: kept, ${FIELDS} }
   ruled: { table: ruled, ${FIELDS} }
   free: { table: free, ${FIELDS} }
+  branch: { table: branches, ${FIELDS} }
   calm: { table: calm, ${FIELDS} }
   locked: { table: locked, ${FIELDS} }
   page:
@@ -28,6 +29,7 @@ resources:
   kept: { model: kept, path: /kept/, ${DELETE} }
   ruled: { model: ruled, path: /ruled/, ${DELETE} }
   free: { model: free, path: /free/, ${DELETE} }
+  branch: { model: branch, path: /branches/, ${DELETE} }
   calm: { model: calm, path: /calm/, ${DELETE} }
   locked: { model: locked, path: /locked/, ${DELETE} }
   page: { model: page, path: /pages/, ${DELETE} }
@@ -89,6 +91,12 @@ beforeAll(async () => {
     'create trigger add instead of insert on unnumbered for each row execute function add()',
     'create trigger add instead of insert on numbered for each row execute function add_and_number()',
     'create table free (id bigint primary key, text text not null)',
+    'create table branches (id bigint primary key, text text not null, parent bigint references branches on delete set null)',
+    `create function keep_permanent() returns trigger language plpgsql as $$ begin
+       if old.text = 'permanent' then return null; end if;
+       return old;
+     end $$`,
+    'create trigger keep before delete on branches for each row execute function keep_permanent()',
   ])
     await query(text)
 })
@@ -201,6 +209,19 @@ test('a new record without a key, from the trigger of a view, is a conflict, and
   const made = await send('POST', '/api/numbered/', { text: 'a' })
   expect([made.status, await made.json()]).toEqual([201, { id: expect.any(Number), text: 'a' }])
   expect(await statusOf('GET', made.headers.get('location') ?? '')).toBe(200)
+})
+
+test('a record that a trigger keeps is not deleted among others, although the deletion of another one changes it', async () => {
+  const stored = async () => (await query('select id::text, parent::text from branches order by id')).rows
+  await query("insert into branches values (1, 'a', null), (2, 'permanent', 1), (3, 'b', 1)")
+  for (const ids of ['1,2', '2,1', '3,2,1']) expect(await answer('DELETE', `/api/branches/?ids=${ids}`)).toEqual(KEPT)
+  expect(await stored()).toEqual([
+    ['1', null],
+    ['2', '1'],
+    ['3', '1'],
+  ])
+  expect(await statusOf('DELETE', '/api/branches/?ids=1,3')).toBe(204)
+  expect(await stored()).toEqual([['2', null]])
 })
 
 test('a change of a table without such triggers is one statement', async () => {
