@@ -53,15 +53,22 @@ describeWithSessions('with two sessions, a database', () => {
   })
 
   test('has its own settings, whatever those of the database', async () => {
-    const names = ['datestyle', 'array_nulls', 'quote_all_identifiers', 'transform_null_equals', 'client_min_messages']
-    for (const [place, value] of ['German', 'off', 'on', 'on', 'error'].entries()) {
-      const text = `do $$ begin execute format('alter database %I set ${names[place]} = ${value}', current_database()); end $$`
+    const given = {
+      datestyle: 'German',
+      array_nulls: 'off',
+      quote_all_identifiers: 'on',
+      transform_null_equals: 'on',
+      client_min_messages: 'error',
+      default_transaction_deferrable: 'on',
+    }
+    for (const [name, value] of Object.entries(given)) {
+      const text = `do $$ begin execute format('alter database %I set ${name} = ${value}', current_database()); end $$`
       await admin.query({ text, values: [] })
     }
-    const text = `select ${names.map((name) => `current_setting('${name}')`).join()}, array[null]::text[], 1 = null`
+    const text = `select ${Object.keys(given).map((name) => `current_setting('${name}')`)}, array[null]::text[], 1 = null`
     const opened = await openDatabase({ url: admin.url, directory: '' }, { DATABASE_POOL: '2' })
     expect((await opened.query({ text, values: [] })).rows).toEqual([
-      ['ISO, MDY', 'on', 'off', 'off', 'warning', '{NULL}', null],
+      ['ISO, MDY', 'on', 'off', 'off', 'warning', 'off', '{NULL}', null],
     ])
     await opened.close()
   })

@@ -31,6 +31,7 @@ const SESSION = `
   set transform_null_equals = off;
   set client_min_messages = warning;
   set jit = off;
+  set default_transaction_deferrable = off;
   select set_config(name, wanted, false) from pg_settings join (values
     ('tcp_keepalives_idle', '10'), ('tcp_keepalives_interval', '5'), ('tcp_keepalives_count', '3')) as keepalives (name, wanted) using (name);
   select version()`
