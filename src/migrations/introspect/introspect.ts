@@ -13,7 +13,7 @@ import { rejectUnlessAllApplied } from '../files/journal.js'
 import { renderStatement } from '../files/render.js'
 import { formatOwned } from '../plan/compare/ownership.js'
 import { recordTables } from './record.js'
-import { rejectAbsent, rejectAbsentSchemas } from './reject-absent.js'
+import { rejectAbsent, rejectAbsentSchemas, rejectQualified } from './reject-absent.js'
 import { MIGRATION_NAME, remainingPlan } from './remaining-plan.js'
 import { recordMigration } from '../run/run.js'
 import { onReplayed } from '../run/scratch.js'
@@ -137,6 +137,7 @@ async function writeModels(
   const ofModels = options.update && spec ? await schemasOfModels(database, spec) : undefined
   const inspected = await inspectSchema(database, options.schemas ?? ofModels)
   rejectAbsent(inspected, options.tables, options.schemas ?? ofModels)
+  rejectQualified(inspected, spec)
   const catalog = await readTables(
     database,
     inspected.tables.map(({ name }) => name),

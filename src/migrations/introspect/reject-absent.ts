@@ -1,4 +1,6 @@
+import type { AppSpec } from '../../config/spec.js'
 import type { Database } from '../../db/database.js'
+import { formatTableName, readTableName } from '../../fields/table-name.js'
 import { MigrationError } from '../files/error.js'
 import type { SchemaInspection } from './catalog/inspect.js'
 
@@ -23,6 +25,16 @@ export function rejectAbsent(
   const names = tables.map(({ name }) => name)
   const place = `the ${schemas.length === 1 ? 'schema' : 'schemas'} ${schemas.join(', ')}`
   rejectUnknown(wanted, names, (name) => `there is no table ${name} in ${place}`)
+}
+
+/** @throws MigrationError naming the models whose tables would get a second model, because the name has the schema that others are written without */
+export function rejectQualified({ schema: current }: SchemaInspection, spec: AppSpec | undefined): void {
+  const errors = (spec?.models ?? []).flatMap(({ name: model, table }) => {
+    const { schema, name = '' } = readTableName(table) ?? {}
+    const short = formatTableName({ schema: undefined, name })
+    return schema === current ? [`the model \`${model}\` names the current schema: write \`table: ${short}\``] : []
+  })
+  if (errors.length > 0) throw new MigrationError(errors)
 }
 
 function rejectUnknown(wanted: readonly string[], known: readonly string[], describe: (name: string) => string): void {

@@ -90,7 +90,7 @@ const OF_FILE = ['min', 'minimum', 'maximum', 'pattern', 'default']
 export function changedFields(
   model: ModelSpec,
   fields: readonly ChosenField[],
-  { live, differences }: { readonly live: CatalogTable; readonly differences: readonly Differing[] },
+  differences: readonly Differing[],
 ): readonly EditOf[] {
   return withColumns(model).flatMap((field) => {
     const words = fields.find(({ column }) => column === field.column)?.words
@@ -99,7 +99,7 @@ export function changedFields(
     const own = differences.filter(({ name }) => name === field.column)
     const aspects = own.map(({ aspect }) => aspect)
     const keys = [
-      ...(aspects.includes('type') || isOtherRelation(field, said) || hasOtherValues(field, live) ? OF_COLUMN : []),
+      ...(aspects.includes('type') || isOtherRelation(field, said) || lostChoices(field, said) ? OF_COLUMN : []),
       ...(aspects.includes('nullable') ? ['nullable'] : []),
       ...(aspects.includes('default') ? ['key', 'default', 'generated'] : []),
     ]
@@ -123,12 +123,30 @@ function isOtherRelation({ target }: FieldSpec, words: ReadonlyMap<string, Json>
   return !isSame || (references === undefined ? !isKey : field !== references)
 }
 
-/** Whether the enum of a column has values that its field does not allow. */
-function hasOtherValues(field: FieldSpec, { columns }: CatalogTable): boolean {
-  const column = find(columns, field.column)
-  const labels = column && asBase(column).labels
-  const choices = declaredChoices(field)
-  return choices !== undefined && labels?.some((label) => !choices.includes(label)) === true
+/** Whether the enum of a column has a value that no choice can be. */
+function lostChoices(field: FieldSpec, words: ReadonlyMap<string, Json>): boolean {
+  return declaredChoices(field) !== undefined && words.get('type') === 'opaque'
+}
+
+/** How fields allow the other values of the enums of their columns. A field may leave out values on purpose, so its choices stay. */
+export function otherValues(
+  model: ModelSpec,
+  fields: readonly ChosenField[],
+  { columns }: CatalogTable,
+): readonly string[] {
+  return withColumns(model).flatMap((field) => {
+    const choices = declaredChoices(field)
+    const column = find(columns, field.column)
+    const labels = (column && asBase(column).labels) ?? []
+    const others = labels.filter((label) => !choices?.includes(label))
+    const words = fields.find((each) => each.column === field.column)?.words ?? []
+    const said = formatSettings(words.filter(([key]) => key === 'choices' || key === 'items'))
+    if (choices === undefined || others.length === 0 || said.length === 0) return []
+    const named = others.map((label) => JSON.stringify(label)).join(', ')
+    return [
+      `${model.name}.${field.name}: the enum also has ${named}, which requests may not send; to allow that, write \`${said.join(', ')}\``,
+    ]
+  })
 }
 
 /** Changes the fields of a table whose column has become unique, or is it no longer. */

@@ -9,7 +9,15 @@ import { chooseModelsWithRelations } from './choose/choose-joined.js'
 import type { FieldSpelling } from './choose/field-names.js'
 import type { SchemaInspection } from './catalog/inspect.js'
 import { specOfText, tryText } from './spec-of-text.js'
-import { changedFields, changedUniques, type Edit, goneFields, newFields, withColumns } from './update-fields.js'
+import {
+  changedFields,
+  changedUniques,
+  type Edit,
+  goneFields,
+  newFields,
+  otherValues,
+  withColumns,
+} from './update-fields.js'
 import { changedIndexes, newKeys, newRelations } from './update-parts.js'
 
 interface Current {
@@ -137,16 +145,20 @@ async function editsFor(
   })
   const edits = [
     ...pairs.flatMap(({ model, now }) => (now.isView ? [] : changedUniques(model, now.fields))),
-    ...pairs.flatMap(({ model, now, live }) => {
+    ...pairs.flatMap(({ model, now }) => {
       const differing = lacks.flatMap(({ table, column }) => (column && table === model.table ? [column] : []))
-      return changedFields(model, now.fields, { live, differences: differing })
+      return changedFields(model, now.fields, differing)
     }),
     ...pairs.flatMap(({ model, now }) => newFields(model, now.fields)),
     ...pairs.flatMap(changedIndexes),
     ...pairs.flatMap(newRelations),
     ...pairs.flatMap(({ model, there }) => goneFields(model, there)),
   ]
-  return { edits: edits.map((edit) => edit(file, text)), left: pairs.flatMap(newKeys) }
+  const left = [
+    ...pairs.flatMap(newKeys),
+    ...pairs.flatMap(({ model, now, live }) => otherValues(model, now.fields, live)),
+  ]
+  return { edits: edits.map((edit) => edit(file, text)), left }
 }
 
 function namesByColumn(model: ModelSpec): ReadonlyMap<string, string> {
