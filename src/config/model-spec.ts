@@ -25,6 +25,14 @@ export interface ModelSpec {
   readonly messages: Readonly<Record<string, string>>
 }
 
+/**
+ * Whether records are rows of a table that migrations create, whose keys the database keeps unique and not null. Tables of other programs may be views or
+ * have inheriting tables: a key can occur twice, or be null.
+ */
+export function isOwnTable({ managed, view }: Pick<ModelSpec, 'managed' | 'view'>): boolean {
+  return managed && view === undefined
+}
+
 /** The field that is the whole primary key of a model; undefined if the key has several fields or none. */
 export function loneKey({ key: [first, ...others] }: Pick<ModelSpec, 'key'>): FieldSpec | undefined {
   return others.length === 0 ? first : undefined

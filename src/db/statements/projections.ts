@@ -3,6 +3,7 @@ import {
   type ComputedSpec,
   EXPANDED,
   type ExpansionSpec,
+  isOwnTable,
   JOINED_ID,
   type RelationPart,
   type FieldSpec,
@@ -284,8 +285,7 @@ function expandedMember(
       ({ field, to }) => `${alias}.${identifier(to.column)} = ${owner}.${identifier(field.column)}`,
     )
     const found = `${key.join(' and ')}${narrow?.(expansion, alias) ?? ''}`
-    // Views and inheriting tables can have the key twice.
-    const one = model.managed ? '' : ' limit 1'
+    const one = isOwnTable(model) ? '' : ' limit 1'
     const expression = `(select ${documentValue(members)} from ${tableSql(model.table)} ${alias} where ${found}${one})`
     return { name: relation.name, fields: relation.parts.map(({ field }) => field), expression }
   })

@@ -1,4 +1,4 @@
-import type { Operation as OperationName } from '../../config/spec.js'
+import { isOwnTable, type Operation as OperationName } from '../../config/spec.js'
 import { identifier } from '../../fields/sql-literal.js'
 import { tableSql } from '../../fields/table-name.js'
 import { fail } from '../../foundation/fail.js'
@@ -63,5 +63,5 @@ async function isStored({ spec: { model } }: Resource, id: Id, { service }: Cont
 
 /** Whether stored records can leave the resource because its table is, or may be, a view with a condition. */
 export function mayBeView({ spec: { model } }: Resource): boolean {
-  return model.view !== undefined || !model.managed
+  return !isOwnTable(model)
 }

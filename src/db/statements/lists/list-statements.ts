@@ -1,6 +1,6 @@
 import { tableAlias, tableSql } from '../../../fields/table-name.js'
 import { isCovered } from '../../../config/indexes/coverage.js'
-import type { FieldSpec, ModelSpec } from '../../../config/spec.js'
+import { type FieldSpec, isOwnTable, type ModelSpec } from '../../../config/spec.js'
 import { identifier } from '../../../fields/sql-literal.js'
 import type { Cell } from '../../../fields/cell.js'
 import { exact } from '../../../lookups/exact.js'
@@ -142,7 +142,7 @@ function renderPage(
   { model, table: listed, plan, limited, params }: ListRequest,
 ): Text {
   const { alias: table } = listed
-  const key = model.key.map(({ column }) => identifier(column))
+  const key = isOwnTable(model) ? model.key.map(({ column }) => identifier(column)) : []
   const stored = columnsOf(model, new Set([...fields, ...plan.order.map(({ field }) => field)]))
   const backwards = 'before' in plan.start
   const source = listSource(plan, listed, params, limited?.limits)

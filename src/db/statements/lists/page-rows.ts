@@ -126,7 +126,7 @@ interface Source {
   readonly from: string
   /** Its name. */
   readonly table: string
-  /** The columns of the key; none if records have no key. */
+  /** The columns of a key that is unique and not null; none if there is no such key. */
   readonly key: readonly string[]
   /** The columns that are used. */
   readonly columns: string

@@ -1,6 +1,6 @@
 import type { ModelSpec } from '../../../config/spec.js'
 import { identifier } from '../../../fields/sql-literal.js'
-import { tableAlias, tableSql } from '../../../fields/table-name.js'
+import { tableSql } from '../../../fields/table-name.js'
 import type { Row } from '../../../resource/plan.js'
 import { boundChecks, type Bounds, type Granted, limitedRelations } from './bounds.js'
 import {
@@ -63,25 +63,28 @@ export function grantedChangeSql({ row, coverings, sent: own }: GrantedWrite, ch
     return `update ${table} set ${set} where ${where} returning ${returned()}${checks}${demand(after)}`
   }
   // `returning` knows only the record after the change.
-  const alias = tableAlias(model.table)
-  const keys = model.key.map(({ column }, at) => `${alias}.${identifier(column)} as ${identifier(`@k${at}`)}`)
-  const marks = before.map((each, at) => `${each} as ${identifier(`@g${at}`)}`)
+  const marks = before.map((sql, at) => ({ sql, name: identifier(`@g${at}`) }))
   const keeps = relations.map(({ parts }, at) => {
     const same = parts
       .filter(({ field }) => sent.includes(field))
       .map(({ field }) => unchangedBy(model, field, row, asking))
-    return `${same.join(' and ')} as ${identifier(`@r${at}`)}`
+    return { sql: same.join(' and '), name: identifier(`@r${at}`) }
   })
-  const old = `(select ${[...keys, ...marks, ...keeps].join(', ')} from ${table} where ${where} for no key update) ${BEFORE}`
-  const same = model.key.map(({ column }, at) => `${alias}.${identifier(column)} = ${BEFORE}.${identifier(`@k${at}`)}`)
+  const held = [...marks, ...keeps]
+  const each = held.map(({ sql, name }) => `(${sql}) is true as ${name}`)
+  // Several records of a view, or of inheriting tables, can have the key: then the same grant must cover all of them.
+  const all = held.map(({ name }) => `bool_and(${name}) as ${name}`)
+  const locked = `(select ${each.join(', ')} from ${table} where ${where} for no key update) ${RECORDS}`
   const kept = (relation: (typeof relations)[number]) => `${BEFORE}.${identifier(`@r${relations.indexOf(relation)}`)}`
   const checks = boundChecks(model, written, bounds, { params, sent, kept })
-  const both = coverings.map((each, at) => {
-    const after = coversAfter(model, each, 'change', asking)
+  const both = coverings.map((covering, at) => {
+    const after = coversAfter(model, covering, 'change', asking)
     return `${BEFORE}.${identifier(`@g${at}`)} and ${after}`
   })
-  return `update ${table} set ${set} from ${old} where ${same.join(' and ')} returning ${returned()}${checks}${demand(anyOf(both))}`
+  const from = `from (select ${all.join(', ')} from ${locked}) ${BEFORE}`
+  return `update ${table} set ${set} ${from} where ${where} returning ${returned()}${checks}${demand(anyOf(both))}`
 }
 
-/** The record before a change, under a name that no table has. */
+/** What held of the record before a change, under a name that no table has. */
 const BEFORE = identifier('@before')
+const RECORDS = identifier('@records')
