@@ -1,7 +1,8 @@
 import { tableAlias, tableSql } from '../../fields/table-name.js'
-import type { FieldSpec, ModelSpec } from '../../config/spec.js'
+import { type FieldSpec, isShown, type ModelSpec } from '../../config/spec.js'
 import { arrayLiteral } from '../../fields/cell.js'
 import { identifier } from '../../fields/sql-literal.js'
+import { isSent } from '../../resource/access.js'
 import type { Row } from '../../resource/plan.js'
 import type { Statement } from '../database.js'
 import {
@@ -12,7 +13,7 @@ import {
   visibleClause,
   writtenSelect,
 } from './rules/bounds.js'
-import { coveredAfter, coversStored, demand, sameSql, writtenSql } from './rules/covering-sql.js'
+import { coveredAfter, coversStored, demand, sameSql, unchangedBy, writtenSql } from './rules/covering-sql.js'
 import { grantedWrites, type GrantedWrites, type GrantedWrite, notGranted } from './rules/granted-writes.js'
 import { filledByScope } from './rules/scope.js'
 import { columnsIn, keyTexts } from './columns.js'
@@ -34,7 +35,7 @@ export interface BulkStatements {
   lockMany(bounds: Bounds | undefined, ids: readonly (readonly string[])[]): Statement
   /** Deletes records. If grants limit the request, it deletes only the records that they cover. */
   destroyMany(bounds: Bounds | undefined, ids: readonly (readonly string[])[]): Statement
-  /** Selects a row if the request may see a record, and the record has the values. */
+  /** Selects a row if the request may see a record, and the record has the values; those that the client has sent only if it sees them. */
   holds(bounds: Bounds | undefined, id: readonly string[], row: Row): Statement
   /**
    * Selects a digest of the row of an existing record.
@@ -137,10 +138,19 @@ export function compileBulkStatements(model: ModelSpec, projection: Projection<u
     holds(bounds, id, row) {
       const written = model.fields.filter(({ name }) => Object.hasOwn(row, name))
       const isDocument = projection.tag !== undefined
+      const granted = bounds?.granted
+      const same = (field: FieldSpec, params: Parameters) => {
+        // A client could guess values that it does not see.
+        if (isDocument && isSent(row, field.name)) {
+          if (!isShown(field)) return 'false'
+          if (granted) return unchangedBy(model, field, row, { ...granted, params, isDocument })
+        }
+        return sameSql(model, field, row, { params, isDocument })
+      }
       return among(
         { bounds, ids: [id] },
         () => `select from ${table}`,
-        (params) => written.map((field) => ` and ${sameSql(model, field, row, { params, isDocument })}`).join(''),
+        (params) => written.map((field) => ` and ${same(field, params)}`).join(''),
         true,
       )
     },

@@ -183,6 +183,38 @@ test('a repeated change is made, but none that another trigger skips, if a table
   expect(await statusOf('PATCH', '/api/locked/', [{ id: 1, text: 'locked' }])).toBe(200)
 })
 
+test.each([
+  { caller: 'a caller', field: 'write_only: true', access: '' },
+  {
+    caller: 'a caller whose grants hide it',
+    field: 'nullable: true',
+    access: `auth: { roles: { names: [member] }, development: { ann: { roles: [member] } } }
+resources:
+  sealed: { model: sealed, path: /sealed/, access: [{ to: member, may: read, fields: { except: [pin] } }, { to: member, may: change }] }
+`,
+  },
+])('$caller cannot guess the value of a hidden field of a record that a trigger keeps', async ({ field, access }) => {
+  await query('create table if not exists sealed (id bigint primary key, text text not null, pin text)')
+  await query('create or replace trigger a before update on sealed for each row execute function keep_locked()')
+  await query(
+    'create or replace trigger b before update on sealed for each row execute function suppress_redundant_updates_trigger()',
+  )
+  await query("insert into sealed values (1, 'locked', '1234') on conflict do nothing")
+  const sealed = await startApi(
+    `version: 1
+database: { managed: false }
+models:
+  sealed: { table: sealed, fields: { id: { type: bigint, primary_key: true, key: client }, text: { type: text }, pin: { type: text, ${field} } } }
+${access === '' ? 'resources: { sealed: { model: sealed, path: /sealed/ } }' : access}`,
+    { database: api.database, checkResponses: false },
+  )
+  const change = async (body: object) =>
+    (await sealed.send('PATCH', '/api/sealed/1/', body, { authorization: 'Dev ann' })).status
+  const statuses = [await change({ pin: '1234' }), await change({ pin: '9999' }), await change({ text: 'locked' })]
+  await sealed.close()
+  expect(statuses).toEqual([409, 409, 200])
+})
+
 describe('a change that the database skips is a conflict, and nothing stays of it', () => {
   afterEach(async () => {
     expect((await query('select text from notes')).rows).toHaveLength(0)
