@@ -1,14 +1,9 @@
 import type { FieldSpec, ModelSpec } from '../config/spec.js'
 import type { Connection } from '../db/database.js'
-import { takenKeyOf } from '../db/driver/errors.js'
-import { splitColumns } from '../db/driver/field-errors.js'
 import { compileUpsert, type ExistingTable, type Upserted } from '../db/statements/upsert.js'
-import { cellColumn } from '../db/statements/columns.js'
-import { identifier } from '../fields/sql-literal.js'
-import { tableSql } from '../fields/table-name.js'
 import { Problem, type ProblemType } from '../foundation/problem.js'
-import { writeCell } from '../fields/cell.js'
 import type { Batch } from './batches.js'
+import { findHolder, keyTexts } from './holder.js'
 import { type DataError, errorsAt } from './record.js'
 
 export interface SeededBatch {
@@ -39,21 +34,28 @@ export function errorsOfRows({ repeated, skipped }: Upserted, lines: readonly nu
   return repeated === undefined ? skipped.map(errorAt(SKIPPED)) : [errorAt(REPEATED)(repeated)]
 }
 
-/**
- * Finds the errors of the database for each record of a batch.
- * @param isRejected whether the database has rejected the batch as a whole; then there is at least one error
- */
-export async function errorsOfBatch(work: SeededBatch, isRejected: boolean): Promise<readonly DataError[]> {
+interface Reporting {
+  /** Whether the database has rejected the batch as a whole; then there is at least one error. */
+  readonly isRejected: boolean
+  /** How many of the errors are shown. Those name the record that has a unique value. */
+  readonly shown: number
+}
+
+/** Finds the errors of the database for each record of a batch. */
+export async function errorsOfBatch(
+  work: SeededBatch,
+  { isRejected, shown }: Reporting,
+): Promise<readonly DataError[]> {
   const { connection, batch } = work
   await connection.query({ text: 'savepoint batch', values: [] })
-  const found = await errorsOfEach(work)
+  const found = await errorsOfEach(work, shown)
   if (found.length > 0 || !isRejected) return found
   await connection.query({ text: 'rollback to savepoint batch', values: [] })
   const place = await firstConflicting(work)
   return [{ line: batch.lines[place] ?? 0, message: CONFLICTING }]
 }
 
-async function errorsOfEach(work: SeededBatch): Promise<readonly DataError[]> {
+async function errorsOfEach(work: SeededBatch, shown: number): Promise<readonly DataError[]> {
   const { model, models, key, table, batch, connection } = work
   const upsert = compileUpsert({ model, models, fields: batch.fields, key, ...table })
   const found: DataError[] = []
@@ -67,7 +69,7 @@ async function errorsOfEach(work: SeededBatch): Promise<readonly DataError[]> {
       if (!isAboutData(error)) throw error
       await connection.query({ text: 'rollback to savepoint record', values: [] })
       const { errors, message } = error
-      const holder = await describeHolder(work, index, error)
+      const holder = found.length < shown ? await describeHolder(work, index, error) : ''
       const described = errors.map((each) => ({ ...each, message: `${each.message}${holder}` }))
       found.push(...(errors.length > 0 ? errorsAt(line, described) : [{ line, message: `${message}${holder}` }]))
     }
@@ -96,30 +98,11 @@ async function firstConflicting({ connection, model, models, key, table, batch }
 }
 
 /** Names the record that has the unique value of a rejected one, with its line if the batch has it; empty if it is not known. */
-async function describeHolder(
-  { connection, model, key, table, batch }: SeededBatch,
-  index: number,
-  error: Problem,
-): Promise<string> {
-  const taken = takenKeyOf(error)
-  if (!taken) return ''
-  const named = splitColumns(taken.columns).map((column) =>
-    model.fields.find((field) => field.column === column || identifier(field.column) === column),
-  )
-  const fields = named.flatMap((field) => field ?? [])
-  if (fields.length < named.length) return ''
-  const columns = fields.map(({ column }) => identifier(column))
-  const [only] = fields
-  const condition =
-    fields.length === 1 && only
-      ? `${columns.join('')} = $1::${table.types.get(only.column) ?? 'text'}`
-      : `concat_ws(', ', ${columns.join(', ')}) = $1`
-  const text = `select ${key.map(cellColumn).join(', ')} from ${tableSql(model.table)} where ${condition} limit 1`
-  const [holder] = (await connection.query({ text, values: [taken.texts] })).rows
+async function describeHolder(work: SeededBatch, index: number, error: Problem): Promise<string> {
+  const { key, batch } = work
+  const holder = await findHolder(work, batch.rows[index] ?? {}, error)
   if (!holder) return ''
-  const place = batch.rows.findIndex((row) =>
-    key.every((field, at) => writeCell(field, row[field.name]) === holder[at]),
-  )
+  const place = batch.rows.findIndex((row) => keyTexts(key, row).every((text, at) => text === holder[at]))
   const names = key.map(({ name }, at) => `${name} ${holder[at]}`).join(', ')
   if (place < 0) return ` (${names})`
   const where = ` (${names}, line ${batch.lines[place]})`

@@ -158,8 +158,9 @@ function createRun(seeding: Seeding, { careful, deferred }: Way) {
       const place = state.batches++
       const work = { connection, model, models: seeding.spec.models, key, table, batch }
       if (careful !== undefined && place >= careful) {
-        const known = place === careful && state.errorCount === 0
-        if (state.errorCount < MAX_ERRORS) reject(await errorsOfBatch(work, known))
+        const isRejected = place === careful && state.errorCount === 0
+        if (state.errorCount < MAX_ERRORS)
+          reject(await errorsOfBatch(work, { isRejected, shown: MAX_ERRORS - state.errorCount }))
         continue
       }
       // After an error, only further errors are collected.
