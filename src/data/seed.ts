@@ -170,7 +170,7 @@ function createRun(seeding: Seeding, { careful, deferred }: Way) {
       tell()
     }
     resources.set(resource, counts)
-    if (!seeding.dryRun && state.errorCount === 0 && counts.created > 0) await advanceCounters(connection, model)
+    if (!seeding.dryRun && state.errorCount === 0) await moveCounters(connection, model, counts)
   }
 
   return { begin, result }
@@ -195,6 +195,17 @@ async function write(
   } catch (error) {
     if (!isAboutData(error)) throw error
     throw new RejectedBatch({ place, refersLater: model.relations.length > 0 }, error)
+  }
+}
+
+/** Moves the counters of a model past its records. A file whose records all existed needs no privilege for it. */
+async function moveCounters(connection: Connection, model: ModelSpec, { created }: SeedCounts): Promise<void> {
+  await connection.query({ text: 'savepoint counters', values: [] })
+  try {
+    await advanceCounters(connection, model)
+  } catch (error) {
+    if (created > 0 || !lacksPrivilege(error)) throw error
+    await connection.query({ text: 'rollback to savepoint counters', values: [] })
   }
 }
 
