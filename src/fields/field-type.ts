@@ -27,6 +27,14 @@ export interface Rule {
   readonly check?: (column: string) => string
 }
 
+/** An option that cannot have its value. */
+export interface Conflict {
+  readonly option: string
+  /** The option that contradicts it; undefined if the value itself is invalid. */
+  readonly other?: string
+  readonly message: string
+}
+
 /** One value of a type in each of its forms: in a JSON body, as a query parameter, as a JavaScript value. */
 export interface Example<Value> {
   readonly json: Json
@@ -119,7 +127,7 @@ export interface FieldType<Value = unknown, Options extends object = object> {
    */
   admits?(json: Json, source: string, options: Options): string | undefined
   /** Returns the options that contradict each other, as messages with the option to report; empty if none do. */
-  conflicts?(options: Options): readonly { readonly option: string; readonly message: string }[]
+  conflicts?(options: Options): readonly Conflict[]
   /** The length of the longest JSON text of a valid value, in bytes; undefined if unbounded. Body limits are computed from it. */
   maxBytes(options: Options): number | undefined
   /** The length of the longest text form of a value, in characters; undefined if unbounded. Cursors are bounded by it. */

@@ -144,7 +144,7 @@ function conflicts({ min = 0, max, pattern }: TextOptions) {
   const checked = pattern === undefined ? undefined : checkPattern(pattern, max)
   return [
     ...(max !== undefined && min > max
-      ? [{ option: 'min', message: `\`min\` is ${min}, which is more than \`max\`, ${max}` }]
+      ? [{ option: 'min', other: 'max', message: `\`min\` is ${min}, which is more than \`max\`, ${max}` }]
       : []),
     ...(checked && 'rejection' in checked ? [{ option: 'pattern', message: checked.rejection }] : []),
   ]

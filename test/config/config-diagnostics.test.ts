@@ -243,6 +243,35 @@ resources:
   })
 })
 
+describe('a number of a field', () => {
+  test.each([
+    {
+      field: '{ type: bigint, default: "9223372036854775807" }',
+      says: 'SC314 25 the default of `n` must be an integer; got the text `9223372036854775807`; a default must be within ±9007199254740991',
+    },
+    {
+      field: '{ type: integer, default: "92" }',
+      says: 'SC314 26 the default of `n` must be an integer; got the text `92`; without quotes it is a number: `92`',
+    },
+    {
+      field: '{ type: integer, minimum: -99999999999, maximum: 9 }',
+      says: 'SC304 26 -99999999999 is not between -2147483648 and 2147483647',
+    },
+    {
+      field: '{ type: integer, maximum: 3, minimum: 5 }',
+      says: 'SC304 38 `minimum` is 5, which is more than `maximum`, 3',
+    },
+  ])('that is invalid is reported where it stands: $field', ({ field, says }) => {
+    const text = `version: 1\nmodels:\n  book:\n    fields: { id: { type: bigint, primary_key: true }, n: ${field} }\nresources: {}\n`
+    const start = text.split('\n')[3]?.indexOf(field) ?? 0
+    const found = diagnosticsOf(text).map(
+      ({ code, range, message, help }) =>
+        `${code} ${range.start.column - 1 - start} ${[message, ...(help ?? [])].join('; ')}`,
+    )
+    expect(found).toEqual([says])
+  })
+})
+
 describe('a diagnostic', () => {
   const text = 'version: 1\nmodels:\n  book:\n    fields:\n      id: { type: bigint, primary_kye: true }\n'
   const [diagnostic] = diagnosticsOf(text)

@@ -104,7 +104,7 @@ export function arrayOf(types: readonly FieldType[]): FieldType<Items<unknown>, 
       return [
         ...(type.conflicts?.(own) ?? []).map(({ message }) => ({ option: 'items', message })),
         ...(max !== undefined && min > max
-          ? [{ option: 'min', message: `\`min\` is ${min}, which is more than \`max\`, ${max}` }]
+          ? [{ option: 'min', other: 'max', message: `\`min\` is ${min}, which is more than \`max\`, ${max}` }]
           : []),
       ]
     },

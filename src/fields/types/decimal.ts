@@ -165,10 +165,22 @@ export const decimal: FieldType<string, DecimalOptions> = {
     }
     return [
       ...(scale !== undefined && precision !== undefined && scale > precision
-        ? [{ option: 'scale', message: `\`scale\` is ${scale}, which is more than \`precision\`, ${precision}` }]
+        ? [
+            {
+              option: 'scale',
+              other: 'precision',
+              message: `\`scale\` is ${scale}, which is more than \`precision\`, ${precision}`,
+            },
+          ]
         : []),
       ...(minimum !== undefined && maximum !== undefined && compareDecimals(minimum, maximum) > 0
-        ? [{ option: 'minimum', message: `\`minimum\` is ${minimum}, which is more than \`maximum\`, ${maximum}` }]
+        ? [
+            {
+              option: 'minimum',
+              other: 'maximum',
+              message: `\`minimum\` is ${minimum}, which is more than \`maximum\`, ${maximum}`,
+            },
+          ]
         : []),
     ]
   },

@@ -142,7 +142,13 @@ export const float: FieldType<number, FloatOptions> = {
         message: `${options[option]} is not a number that a ${bits}-bit float can hold`,
       }))
     return minimum > maximum
-      ? [{ option: 'minimum', message: `\`minimum\` is ${minimum}, which is more than \`maximum\`, ${maximum}` }]
+      ? [
+          {
+            option: 'minimum',
+            other: 'maximum',
+            message: `\`minimum\` is ${minimum}, which is more than \`maximum\`, ${maximum}`,
+          },
+        ]
       : []
   },
   admits(_json, source, options) {

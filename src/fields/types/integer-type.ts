@@ -55,7 +55,13 @@ function conflicts(options: IntegerOptions, limits: Range) {
   const { minimum, maximum } = rangeOf(options, limits)
   return minimum <= maximum
     ? []
-    : [{ option: 'minimum', message: `\`minimum\` is ${minimum}, which is more than \`maximum\`, ${maximum}` }]
+    : [
+        {
+          option: 'minimum',
+          other: 'maximum',
+          message: `\`minimum\` is ${minimum}, which is more than \`maximum\`, ${maximum}`,
+        },
+      ]
 }
 
 function rules(options: IntegerOptions, limits: Range, cast: string): readonly Rule[] {

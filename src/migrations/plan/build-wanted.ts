@@ -12,7 +12,7 @@ import { createAll, usedTables, type WantedTable } from './sql.js'
 import { type CatalogView, createViews, readViews, wantedViews } from './views.js'
 import { collationsIn, prepareCollations } from './wanted-collations.js'
 
-/** The error for a type without an operator class for a kind of index. */
+/** The error for an unknown type, and for a type without an operator class for a kind of index. */
 const UNDEFINED_OBJECT = '42704'
 
 interface Wanted {
@@ -72,7 +72,7 @@ export async function buildWanted(
   const to = await build(session, TO, async () => {
     await prepareCollations(session, wanted, files)
     await runAll(session, createAll(wanted)).catch((error: unknown) => {
-      throw sqlState(error) === UNDEFINED_OBJECT ? new MigrationError([(error as Error).message], [], error) : error
+      throw sqlState(error) === UNDEFINED_OBJECT ? unusableType(error as Error, wanted) : error
     })
     await createViews(session, views)
   })
@@ -83,4 +83,22 @@ export async function buildWanted(
       ['the columns of a view are the fields of its model: `select author_id, count(*) as books …`'],
     )
   return { to, toViews: await readViews(session, TO) }
+}
+
+/** Names the fields whose `column_type` the server rejects. */
+function unusableType(error: Error, wanted: readonly WantedTable[]): MigrationError {
+  const isUnknown = error.message.endsWith(' does not exist')
+  const fields = wanted.flatMap(({ model, columns }) =>
+    columns.filter(({ type }) => namesType(error.message, type)).map(({ field }) => `\`${model}.${field}\``),
+  )
+  const help = isUnknown ? 'correct the `column_type` of' : 'remove the index or the unique rule of'
+  return new MigrationError([error.message], fields.length > 0 ? [`${help} ${fields.join(', ')}`] : [], error)
+}
+
+/** Whether an error names a type, which it prints without its length and in lower case. */
+function namesType(message: string, type: string): boolean {
+  const name = (type.split('(')[0] ?? '').trim()
+  return [`type "${name.toLowerCase()}" `, `type ${name.toLowerCase()} `, `type ${name} `].some((each) =>
+    message.includes(each),
+  )
 }

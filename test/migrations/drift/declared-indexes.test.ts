@@ -83,16 +83,26 @@ test('a plan counts the rows that a unique index would reject', async () => {
   })
 })
 
-test('a plan names a kind of index that a type does not have', async () => {
-  const yaml = config('      - { fields: [extra], using: gist }\n')
-  await project.write(
-    'resources.yaml',
-    yaml.replace('    indexes:', '      extra: { type: opaque, column_type: xml, nullable: true }\n    indexes:'),
-  )
-  expect(await run('migrate', 'plan')).toMatchObject({
-    code: 2,
-    stderr: expect.stringMatching(/^error: data type xml has no default operator class for access method "gist"/),
-  })
+test.each([
+  {
+    what: 'a kind of index that a type does not have',
+    indexes: '      - { fields: [extra], using: gist }\n',
+    type: 'xml',
+    message: 'data type xml has no default operator class for access method "gist"',
+    help: 'remove the index or the unique rule of `person.extra`',
+  },
+  {
+    what: 'a type that does not exist',
+    indexes: '',
+    type: 'Intt(3)',
+    message: 'type "intt" does not exist',
+    help: 'correct the `column_type` of `person.extra`',
+  },
+])('a plan names $what, with the field', async ({ indexes, type, message, help }) => {
+  const field = `      extra: { type: opaque, column_type: ${type}, nullable: true }\n    indexes:`
+  await project.write('resources.yaml', config(indexes).replace('    indexes:', field))
+  const { code, stderr } = await run('migrate', 'plan')
+  expect([code, stderr]).toEqual([2, `error: ${message}\n  = help: ${help}\n`])
 })
 
 const EXISTING = `create table people (id serial primary key, name varchar(80) not null, email text, deleted_at timestamptz,

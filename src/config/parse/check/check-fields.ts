@@ -1,4 +1,4 @@
-import { canBeKey, type FieldType } from '../../../fields/field-type.js'
+import { canBeKey, type Conflict, type FieldType } from '../../../fields/field-type.js'
 import { FORMATS } from '../../../fields/spelling/formats.js'
 import { FIELD_TYPES } from '../../../fields/index.js'
 import type { Json, JsonSchema } from '../../../foundation/json.js'
@@ -53,8 +53,8 @@ export function checkField(field: FieldDraft, role: FieldRole, { drafts, report,
   const options = typedOf(field, drafts)?.options
   if (options === undefined) return
   const conflicts = field.type.conflicts?.(options) ?? []
-  for (const { option, message } of conflicts) {
-    report.add({ code: 'SC304', path: [...field.path, laterOf(field, option, report)], message })
+  for (const conflict of conflicts) {
+    report.add({ code: 'SC304', path: [...field.path, laterOf(field, conflict, report)], message: conflict.message })
   }
   if (conflicts.length === 0 && !field.type.readOnly && field.yaml.default !== undefined)
     checkDefault(field, options, { role, report, validate })
@@ -98,18 +98,8 @@ function checkPairs(field: FieldDraft, report: Report): void {
   }
 }
 
-/** Options that bound each other; the mistake is reported at the later one. */
-const COUNTERPARTS: Readonly<Record<string, string>> = {
-  min: 'max',
-  max: 'min',
-  minimum: 'maximum',
-  maximum: 'minimum',
-  scale: 'precision',
-  precision: 'scale',
-}
-
-function laterOf(field: FieldDraft, option: string, report: Report): string {
-  const other = COUNTERPARTS[option]
+/** Where a mistake is reported: at the later one of two options that bound each other. */
+function laterOf(field: FieldDraft, { option, other }: Conflict, report: Report): string {
   const has = other !== undefined && Object.hasOwn(field.yaml, other)
   return has ? later(field, option, other, report) : option
 }
@@ -221,6 +211,12 @@ function checkDefault(
 }
 
 function help(given: Json, broken: string): string[] {
+  if (typeof given === 'string' && /^-?\d+$/.test(given) && broken.includes('integer'))
+    return [
+      Number.isSafeInteger(Number(given))
+        ? `without quotes it is a number: \`${given}\``
+        : 'a default must be within ±9007199254740991',
+    ]
   return typeof given === 'number' && broken.includes('string') ? [`in quotes it is text: \`"${given}"\``] : []
 }
 
