@@ -7,7 +7,6 @@ import { suggest } from './config/words.js'
 import type { Connection, Database } from './db/database.js'
 import { documentProjection, rowProjection } from './db/statements/projections.js'
 import { guardTransactions } from './db/records/guards.js'
-import { observed } from './db/wrap.js'
 import type { Bounds } from './db/statements/rules/bounds.js'
 import { membershipStatement } from './db/statements/rules/rules.js'
 import { varying, varyingColumns } from './db/statements/lists/varied-documents.js'
@@ -19,7 +18,7 @@ import { compileStore, type Surroundings } from './db/records/compile-store.js'
 import { watchSkippedRows } from './db/records/skipped-rows.js'
 import type { Store } from './db/records/store.js'
 import { createDriftGate, type DriftGate } from './health/drift.js'
-import type { Records } from './http/records.js'
+import { type Records, recordsInside } from './http/records.js'
 import { bindExports, type Exports } from './http/operations/exports.js'
 import { compileCors } from './http/headers/cors.js'
 import { boundStores, lengthOfRows, lengthOfText } from './http/bounded-store.js'
@@ -214,14 +213,8 @@ function bindRecords(app: App, database: Database, { gate, statements, budget, l
     needsTransaction: skipped.needsTransaction,
     transaction,
   })
-  const inside = (connection: Connection): Records => {
-    let written = false
-    const noting = observed(connection, ({ retry }) => {
-      written ||= retry !== true
-    })
-    const records: Records = { ...on(noting, (work) => work(records), unbounded), hasWritten: () => written }
-    return records
-  }
+  const inside = (connection: Connection): Records =>
+    recordsInside(connection, (connection, transaction) => on(connection, transaction, unbounded))
   const transaction = guardTransactions(database, app.spec.models)
   const outside: Records['transaction'] = (work, options) =>
     transaction((connection) => work(inside(connection)), options)

@@ -64,6 +64,11 @@ export interface Connection {
    * @param isWanted undoes the statement if it returns false for the result
    */
   readonly attempt?: (statement: Statement, isWanted?: (result: Result) => boolean) => Promise<Result>
+  /**
+   * Runs work whose error undoes its statements only, so that the transaction goes on. Other statements of the transaction wait for its end. Undefined
+   * outside of transactions.
+   */
+  readonly savepoint?: <T>(work: (connection: Connection) => Promise<T>) => Promise<T>
 }
 
 /** How busy the connections to a database are. */

@@ -29,7 +29,7 @@ export function wrapDatabase(database: Database, around: Around): Database {
 
 /** Returns a connection that calls `before` with each statement. */
 export function observed(connection: Connection, before: (statement: Statement) => void): Connection {
-  const { attempt } = connection
+  const { attempt, savepoint } = connection
   const observing =
     <Rest extends unknown[]>(send: (statement: Statement, ...rest: Rest) => Promise<Result>) =>
     (statement: Statement, ...rest: Rest) => {
@@ -39,5 +39,6 @@ export function observed(connection: Connection, before: (statement: Statement) 
   return {
     query: observing((statement) => connection.query(statement)),
     ...(attempt && { attempt: observing(attempt) }),
+    ...(savepoint && { savepoint: (work) => savepoint((inner) => work(observed(inner, before))) }),
   }
 }

@@ -1,8 +1,9 @@
 import type { ModelSpec } from '../config/spec.js'
-import type { InternalTransactionOptions } from '../db/database.js'
+import type { Connection, InternalTransactionOptions } from '../db/database.js'
 import type { SkippedRows } from '../db/records/skipped-rows.js'
 import type { StoredResponses } from '../db/records/stored-responses.js'
 import type { Store } from '../db/records/store.js'
+import { observed } from '../db/wrap.js'
 import type { Bounds } from '../db/statements/rules/bounds.js'
 import type { Row } from '../resource/plan.js'
 import type { Resource } from '../resource/resource.js'
@@ -24,12 +25,35 @@ export interface Records {
   readonly memberships: ReadMemberships
   readonly needsTransaction: SkippedRows['needsTransaction']
   transaction<T>(work: (records: Records) => Promise<T>, options?: InternalTransactionOptions): Promise<T>
+  /** In a transaction, runs work whose error undoes no more than its own changes. */
+  readonly attempt?: <T>(work: (records: Records) => Promise<T>) => Promise<T>
   /** Undefined in a transaction. */
   readonly exports?: Exports
   /** Whether a statement that may write was sent; only defined in a transaction. */
   readonly hasWritten?: () => boolean
   /** The same for requests that may read from a replica; undefined without one. */
   readonly reading?: Records | undefined
+}
+
+/** Returns the records inside a transaction. `bind` makes those of a connection, whose transactions are part of the one around them. */
+export function recordsInside(
+  connection: Connection,
+  bind: (connection: Connection, transaction: Records['transaction']) => Records,
+): Records {
+  let written = false
+  const recordsOn = (connection: Connection): Records => {
+    const { savepoint } = connection
+    const records: Records = {
+      ...bind(connection, (work) => work(records)),
+      hasWritten: () => written,
+      ...(savepoint && { attempt: (work) => savepoint((inner) => work(recordsOn(inner))) }),
+    }
+    return records
+  }
+  const noting = observed(connection, ({ retry }) => {
+    written ||= retry !== true
+  })
+  return recordsOn(noting)
 }
 
 const PRIMARY = /(?:^|,)\s*read\s*=\s*"?primary"?\s*(?:[;,]|$)/i

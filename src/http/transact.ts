@@ -7,6 +7,7 @@ import type { Task } from './registrations/after-commit.js'
 import type { Acting } from './context-state.js'
 import { askedBy, fingerprintOf, formatOwner } from './key-owner.js'
 import { once } from './middleware/idempotency.js'
+import { ATTEMPT, type WithAttempts } from './middleware/replacement.js'
 import { isUnknown, type Limit, limitTransaction, rejectLate, withRequest } from './outcomes.js'
 import { deriveContext, namedInLog } from './registrations/queries.js'
 import type { Records } from './records.js'
@@ -64,7 +65,7 @@ function within(acting: Acting, tasks: Task[], options: TransactionOptions | und
   const { state, records } = acting
   const { profile, exchange } = state
   const { identity } = exchange
-  const transaction: Transaction = deriveContext(state.contextOf(acting), {
+  const own: Pick<Transaction, 'transaction' | 'afterCommit' | 'once'> & WithAttempts = {
     async transaction<T>(work: (context: Transaction) => Promise<T>, wanted?: TransactionOptions) {
       if (wanted?.isolation !== undefined && wanted.isolation !== options?.isolation) {
         throw new Error(
@@ -74,6 +75,7 @@ function within(acting: Acting, tasks: Task[], options: TransactionOptions | und
       return work(transaction)
     },
     afterCommit: (work: Task) => void tasks.push(work),
+    [ATTEMPT]: (work) => attemptIn(acting, tasks, (inner) => work(within(inner, tasks, options))),
     once: async (asked: KeyedRequest, work: () => Promise<Reply>) =>
       once(
         records.answers(),
@@ -83,8 +85,22 @@ function within(acting: Acting, tasks: Task[], options: TransactionOptions | und
         },
         work,
       ),
-  })
+  }
+  const transaction: Transaction = deriveContext(state.contextOf(acting), own)
   return transaction
+}
+
+/** Runs work in a transaction, whose error undoes its changes and drops its after-commit tasks. */
+async function attemptIn<T>(acting: Acting, tasks: Task[], work: (acting: Acting) => Promise<T>): Promise<T> {
+  const { attempt } = acting.records
+  if (!attempt) return work(acting)
+  const count = tasks.length
+  try {
+    return await attempt((records) => work({ ...acting, records }))
+  } catch (error) {
+    tasks.length = count
+    throw error
+  }
 }
 
 /** Runs a query of a plugin. Changes outside of a transaction have one of their own: it ends with the request, and its outcome is known. */

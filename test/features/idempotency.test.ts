@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals'
-import type { Hooks, Plugin } from '../../src/index.js'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals'
+import { type Hooks, type Plugin, Problem } from '../../src/index.js'
 import { type Api, startApi } from '../support/api.js'
 import { ddlOf, mistakesOf, specOf } from '../support/config.js'
 import { openTestDatabase, testDatabaseKind } from '../support/database.js'
@@ -48,10 +48,19 @@ const afterCreate = jest.fn<NonNullable<Hooks<Book>['afterCreate']>>()
 const afterCommit = jest.fn<NonNullable<Hooks<Book>['afterCommit']>>()
 
 let isOpen = true
+let isCaught = false
+let isConcurrent = false
 const plugin: Plugin = (app) => {
-  app.replace('replaced', 'create', ({ generated }) =>
-    isOpen ? generated() : { status: 400, body: { error: 'closed' } },
-  )
+  const books = app.resource('book')
+  app.replace('replaced', 'create', async ({ context, generated }) => {
+    if (!isCaught) return isOpen ? generated() : { status: 400, body: { error: 'closed' } }
+    const answered = generated().catch(({ message }: Error) => ({ status: 200, body: { failed: message } }))
+    if (isConcurrent) await context.store(books).create({ title: 'Another' })
+    const { status, body } = await answered
+    const { total } = await context.store(books).list(books.parseList('').plan)
+    return { status, body: { ...(body as object), books: total?.rows } }
+  })
+  app.hooks<Book>('replaced', { afterCreate, afterCommit })
   app.hooks<Book>('book', { afterCreate, afterCommit })
   app.action<{ by: number }>('book', 'grow', {
     summary: 'Add pages',
@@ -304,6 +313,90 @@ test('a repeated request gets the stored response although a reload has made the
   expect((await create('Emma', { 'idempotency-key': 'other' })).status).toBe(201)
   await reloaded.close()
   await database.close()
+})
+
+describe('a request that a reload has made invalid', () => {
+  const STRICT = CONFIG.replace('max: 100', 'max: 5')
+
+  test('is 503 if the stored responses cannot be read', async () => {
+    const database = await openTestDatabase(ddlOf(specOf(CONFIG)))
+    const broken = await startApi(STRICT, { plugin, database })
+    await database.query({ text: 'drop table snippetctl_answers', values: [] })
+    const create = (headers: Readonly<Record<string, string>>) =>
+      broken.send('POST', '/api/books/', { title: 'Middlemarch' }, headers)
+    expect([(await create(KEY)).status, (await create({})).status]).toEqual([503, 400])
+    await broken.close()
+    await database.close()
+  })
+
+  const onServer = testDatabaseKind() === 'postgres' ? test : test.skip
+  onServer('is 409 while the first request with its key is in progress', async () => {
+    const strict = await startApi(STRICT, { plugin, database: api.database, checkResponses: false })
+    let done = () => {}
+    const held = new Promise<void>((resolve) => (done = resolve))
+    let first: Promise<Response> | undefined
+    await new Promise<void>((reached) => {
+      afterCreate.mockImplementationOnce(() => {
+        reached()
+        return held
+      })
+      first = post({ title: 'Middlemarch' })
+    })
+    const create = (title: string) => strict.send('POST', '/api/books/', { title }, KEY)
+    const second = await create('Middlemarch')
+    done()
+    expect((await problemOf(second)).slice(0, 2)).toEqual([409, 'request-in-progress'])
+    expect((await first)?.status).toBe(201)
+    expect((await create('Middlemarch')).headers.get(REPLAYED)).toBe('true')
+    expect((await create('Northanger')).status).toBe(400)
+    await strict.close()
+  })
+})
+
+describe('a replacement that catches an error of the generated operation', () => {
+  beforeEach(() => {
+    isCaught = true
+  })
+  afterEach(() => {
+    isCaught = false
+  })
+
+  test.each([
+    { name: 'without a key', headers: {} },
+    { name: 'with a key', headers: KEY },
+  ])('goes on $name, and nothing is left of the operation', async ({ headers }) => {
+    await post({ title: 'Taken' }, {})
+    afterCommit.mockClear()
+    const response = await post({ title: 'Taken' }, headers, '/api/replaced/')
+    expect([response.status, await response.json()]).toEqual([
+      200,
+      { failed: 'Title is taken by another record', books: 1 },
+    ])
+    // The hook runs after the record is stored.
+    afterCreate.mockImplementationOnce(({ context }) => {
+      context.afterCommit(() => afterCommit(undefined as never))
+      throw new Problem('validation', 'unwanted')
+    })
+    const second = await post(
+      { title: 'New' },
+      { ...headers, ...(headers === KEY && { 'idempotency-key': 'new' }) },
+      '/api/replaced/',
+    )
+    expect([second.status, await second.json()]).toEqual([200, { failed: 'unwanted', books: 1 }])
+    expect([await count('books'), afterCommit.mock.calls.length]).toEqual([1, 0])
+  })
+
+  test('waits for it with its own changes, which stay', async () => {
+    await post({ title: 'Taken' }, {})
+    isConcurrent = true
+    const response = await post({ title: 'Taken' }, KEY, '/api/replaced/')
+    isConcurrent = false
+    expect([response.status, await response.json()]).toEqual([
+      200,
+      { failed: 'Title is taken by another record', books: 2 },
+    ])
+    expect(await count('books')).toBe(2)
+  })
 })
 
 test('two services on one database share the keys', async () => {

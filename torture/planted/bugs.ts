@@ -654,7 +654,7 @@ export const BUGS: readonly PlantedBug[] = [
   {
     name: 'a write that one grant does not cover fails its transaction',
     file: 'src/db/driver/transaction.ts',
-    search: "      await sendOpen({ text: 'rollback to savepoint attempt', values: [] })\n",
+    search: '        await sendOpen({ text: `rollback to savepoint ${name}`, values: [] })\n',
     replace: '',
     caughtBy: { file: 'test/access/writes', test: 'to a new record at', database: 'embedded' },
   },
@@ -680,7 +680,7 @@ export const BUGS: readonly PlantedBug[] = [
     name: 'a write that one grant does not cover undoes other statements',
     file: 'src/db/driver/transaction.ts',
     search:
-      '    // A failed attempt would also undo statements that run in the meantime.\n    while (attempting) await attempting\n',
+      '      // A failed attempt would also undo statements that run in the meantime.\n      while (attempting) await attempting\n',
     replace: '',
     caughtBy: { file: 'test/access/writes', test: 'created at the same time in one transaction', database: 'embedded' },
   },

@@ -69,33 +69,46 @@ export function runTransaction<T>(
       throw toProblem(error)
     }
   }
-  let attempting: Promise<unknown> | undefined
-  const query = async (statement: Statement): Promise<StatementResult> => {
-    // A failed attempt would also undo statements that run in the meantime.
-    while (attempting) await attempting
-    return sendOpen(statement)
-  }
-  const attempt: NonNullable<Connection['attempt']> = async (statement, isWanted) => {
-    while (attempting) await attempting
-    const attempted = attemptAlone(statement, isWanted)
-    attempting = attempted.catch(() => {})
-    try {
-      return await attempted
-    } finally {
-      attempting = undefined
+  /** @param depth the number of savepoints around the connection */
+  const connectionAt = (depth: number): Connection => {
+    const name = `attempt${depth}`
+    let attempting: Promise<unknown> | undefined
+    const query = async (statement: Statement): Promise<StatementResult> => {
+      // A failed attempt would also undo statements that run in the meantime.
+      while (attempting) await attempting
+      return sendOpen(statement)
     }
-  }
-  const attemptAlone: typeof attempt = async (statement, isWanted = () => true) => {
-    const earlier = failure
-    await sendOpen({ text: 'savepoint attempt', values: [] })
-    try {
-      const result = await sendOpen(statement)
-      await sendOpen({ text: `${isWanted(result) ? 'release' : 'rollback to'} savepoint attempt`, values: [] })
-      return result
-    } catch (error) {
-      await sendOpen({ text: 'rollback to savepoint attempt', values: [] })
-      failure = earlier
-      throw error
+    const attemptAlone = async <R>(work: () => Promise<R>, isWanted: (result: R) => boolean): Promise<R> => {
+      const earlier = failure
+      await sendOpen({ text: `savepoint ${name}`, values: [] })
+      try {
+        const result = await work()
+        await sendOpen({ text: `${isWanted(result) ? 'release' : 'rollback to'} savepoint ${name}`, values: [] })
+        return result
+      } catch (error) {
+        await sendOpen({ text: `rollback to savepoint ${name}`, values: [] })
+        failure = earlier
+        throw error
+      }
+    }
+    const inTurn = async <R>(work: () => Promise<R>, isWanted: (result: R) => boolean): Promise<R> => {
+      while (attempting) await attempting
+      const attempted = attemptAlone(work, isWanted)
+      attempting = attempted.catch(() => {})
+      try {
+        return await attempted
+      } finally {
+        attempting = undefined
+      }
+    }
+    return {
+      query,
+      attempt: (statement, isWanted = () => true) => inTurn(() => sendOpen(statement), isWanted),
+      savepoint: (work) =>
+        inTurn(
+          () => work(connectionAt(depth + 1)),
+          () => true,
+        ),
     }
   }
 
@@ -109,8 +122,8 @@ export function runTransaction<T>(
   }
   const run = async (): Promise<T> => {
     try {
-      for (const text of opening) await query({ text, values: [] })
-      const result = await work({ query, attempt })
+      for (const text of opening) await sendOpen({ text, values: [] })
+      const result = await work(connectionAt(0))
       if (isOver()) throw ended
       await commit()
       return result

@@ -26,8 +26,15 @@ export const idempotency: Stage = (next, { idempotency: spec, operation, path, t
     const run = async (inside: Context) =>
       'input' in parsed ? next(inside, parsed.input) : Promise.reject(parsed.problem)
     const answered = context.transaction((inside) => inside.once(asked, () => run(inside)), transaction)
-    return 'input' in parsed ? answered : answered.catch(() => Promise.reject(parsed.problem))
+    if ('input' in parsed) return answered
+    return answered.catch((error: unknown) => {
+      throw isReused(error) ? parsed.problem : error
+    })
   }
+}
+
+function isReused(error: unknown): boolean {
+  return error instanceof Problem && error.type === 'idempotency_key_reused'
 }
 
 /** Returns the parsed request, or the reason why it is invalid. */

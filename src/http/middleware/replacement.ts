@@ -1,14 +1,28 @@
 import type { Row } from '../../resource/plan.js'
 import type { Resource } from '../../resource/resource.js'
+import type { Context } from '../route.js'
 import type { Stage } from './endpoint.js'
 import { mergeValues } from './merge-values.js'
 
-/** Runs the replacement of an operation, if a plugin registered one. */
+/** The key under which a context in a transaction keeps a function that runs work, and undoes its changes if it fails. Plugins do not need it. */
+export const ATTEMPT = Symbol('attempt')
+
+export interface WithAttempts {
+  readonly [ATTEMPT]: <T>(work: (context: Context) => Promise<T>) => Promise<T>
+}
+
+/**
+ * Runs the replacement of an operation, if a plugin registered one. It may catch an error of the generated operation and go on, whether or not an
+ * `Idempotency-Key` has begun a transaction.
+ */
 export const replacement: Stage = (next, { replacement: replace, resource }) => {
   if (!replace) return next
   return (context, input) => {
-    const generated = async (changes?: object) =>
-      next(context, changes ? withChanges(resource, input ?? {}, changes) : input)
+    const { [ATTEMPT]: attempt } = context as Context & Partial<WithAttempts>
+    const generated = async (changes?: object) => {
+      const changed = changes ? withChanges(resource, input ?? {}, changes) : input
+      return attempt ? attempt(async (inside) => next(inside, changed)) : next(context, changed)
+    }
     return replace({ context, generated, ...input })
   }
 }
