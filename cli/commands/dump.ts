@@ -33,7 +33,10 @@ export function addDump(program: Command, context: CliContext): void {
   program
     .command('dump')
     .description('write a snapshot of all records of a resource, with private fields, in the order of their keys')
-    .argument('<resource>', 'the name of a resource or a model')
+    .argument(
+      '<resource>',
+      'the name of a resource or a model; `model:NAME` for a model whose name another resource has',
+    )
     .addOption(
       new Option(
         '--format <format>',

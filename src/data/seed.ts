@@ -217,13 +217,18 @@ function add(one: SeedCounts, other: SeedCounts): SeedCounts {
   }
 }
 
+/** Names a model whose name is that of another model's resource. */
+const MODEL_PREFIX = 'model:'
+
 /**
  * Finds the model of a resource, or a model, by name.
  * @throws UnreadableData for an unknown name
  */
 export function modelOf({ resources, models }: AppSpec, name: string, line = 1): ModelSpec {
-  const found =
-    resources.find((resource) => resource.name === name)?.model ?? models.find((model) => model.name === name)
+  const modelNamed = (wanted: string) => models.find((model) => model.name === wanted)
+  const found = name.startsWith(MODEL_PREFIX)
+    ? modelNamed(name.slice(MODEL_PREFIX.length))
+    : (resources.find((resource) => resource.name === name)?.model ?? modelNamed(name))
   if (found) return found
   const names = [...new Set([...resources, ...models].map((each) => each.name))]
   throw new UnreadableData(

@@ -12,7 +12,10 @@ models:
   event:
     primary_key: none
     fields: { kind: { type: string, max: 9 } }
-resources: {}
+  old:
+    fields: { id: { type: bigint, primary_key: true, key: client }, note: { type: string, max: 9 } }
+resources:
+  old: { model: given, path: /old/ }
 `
 
 let shelves: Shelves
@@ -53,4 +56,17 @@ test('records of a table without a key are found by a unique field, or rejected'
       expect.stringContaining(`${reason}; event has no unique fields, so nothing can be seeded`),
     ])
   }
+})
+
+test('a model whose name another resource has is named with `model:`', async () => {
+  expect(await seed('model:old:\n  - { id: 7, note: mine }\n')).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining('created 1'),
+  })
+  expect((await shelves.run('dump', 'model:old')).stdout).toBe('{"id":7,"note":"mine"}\n')
+  await shelves.project.write('more.ndjson', '{"id":8,"note":"more"}\n')
+  expect(await shelves.run('seed', 'more.ndjson', '--resource', 'model:old')).toMatchObject({ code: 0 })
+  expect((await seed('model:od:\n  - { id: 7, note: mine }\n')).stderr).toContain(
+    'no resource or model is named "model:od"',
+  )
 })
