@@ -86,8 +86,12 @@ function compare(
     const withLocksAndWaits = (steps: readonly Step[]) =>
       withLocks(steps, existing.tables, existing.views).map(withWaits)
     const blocking = withLocksAndWaits(found)
+    // A partitioned table allows none of the forms that do not block.
+    const { partitioned } = compared.partitioning
     const blocked = blockedTables(blocking)
-    const large = blocked.length === 0 ? new Set() : await findLarge(blocked.map((table) => former.table(table)))
+      .map((table) => former.table(table))
+      .filter((table) => !partitioned.includes(table))
+    const large = blocked.length === 0 ? new Set() : await findLarge(blocked)
     const steps =
       large.size === 0
         ? blocking
@@ -127,7 +131,7 @@ export async function onBothSides<T>(
   const sidesOf = (made: Made, { to, toViews }: WantedSchema): Compared => {
     const views = { wanted: wantedViews(spec), to: toViews }
     const sides = { wanted, dropped: spec.dropped, from: made.tables, fromViews: made.views, to, views, known }
-    return { ...sides, owns: ownershipOf(files, made), conversions: [], swaps: [] }
+    return { ...sides, owns: ownershipOf(files, made), partitioning: made, conversions: [], swaps: [] }
   }
   return inScratch(scratch, files, async (own, recall) => {
     let replayed: ReturnType<typeof replayWhenUsed> | undefined

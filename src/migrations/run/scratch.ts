@@ -1,4 +1,5 @@
 import type { Connection, Database } from '../../db/database.js'
+import { formattedTable } from '../../fields/table-name.js'
 import { type Catalog, readCatalog } from '../introspect/catalog/catalog.js'
 import { runPart } from '../files/code.js'
 import type { Migration } from '../files/files.js'
@@ -65,8 +66,14 @@ export async function catalogOf(session: Connection, schema: string): Promise<Ca
   return normaliseSql(session, await readCatalog(session, schema))
 }
 
+/** The tables that files partition, and the partitions. */
+export interface Partitioning {
+  readonly partitioned: readonly string[]
+  readonly partitions: readonly string[]
+}
+
 /** The schema that files create. */
-export interface Made {
+export interface Made extends Partitioning {
   readonly tables: Catalog
   readonly views: readonly CatalogView[]
   /** The constraints and indexes from before the first file that lists those of resources.yaml. */
@@ -111,7 +118,18 @@ async function make(session: Connection, files: readonly Migration[]): Promise<M
       before = names
     }
   })
-  return { tables, views: await readViews(session, FROM), unrecorded: [...unrecorded], removed }
+  const views = await readViews(session, FROM)
+  return { tables, views, unrecorded: [...unrecorded], removed, ...(await readPartitioning(session)) }
+}
+
+async function readPartitioning(session: Connection): Promise<Partitioning> {
+  const name = formattedTable('c', 'n', `'${FROM}'`)
+  const text = `
+    select jsonb_build_object('partitioned', coalesce(jsonb_agg(${name}) filter (where c.relkind = 'p'), '[]'),
+      'partitions', coalesce(jsonb_agg(${name}) filter (where c.relispartition), '[]'))::text
+    from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = '${FROM}' and c.relkind in ('r', 'p')`
+  const { rows } = await session.query({ text, values: [] })
+  return JSON.parse(rows[0]?.[0] ?? '') as Partitioning
 }
 
 /** The number of files before the first that lists what it creates for resources.yaml. */

@@ -170,7 +170,8 @@ function catalogOf(which: string): string {
           where p.classid = 'pg_class'::regclass and p.objid = i.indexrelid
             and p.refclassid = 'pg_class'::regclass and p.refobjid = i.indrelid and p.refobjsubid > 0
         ),
-        'definition', pg_get_indexdef(i.indexrelid, 0, true)
+        -- A partitioned table has the index in its partitions, too.
+        'definition', case x.relkind when 'I' then replace(pg_get_indexdef(i.indexrelid, 0, true), ' ON ONLY ', ' ON ') else pg_get_indexdef(i.indexrelid, 0, true) end
       ) order by x.relname), '[]')
       from pg_index i
       join pg_class x on x.oid = i.indexrelid

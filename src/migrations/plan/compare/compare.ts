@@ -3,7 +3,7 @@ import { tableSql } from '../../../fields/table-name.js'
 import { ownedBy } from '../../files/render.js'
 import type { Step } from '../../files/steps.js'
 import type { Catalog } from '../../introspect/catalog/catalog.js'
-import { catalogOf, FROM, runAll, runSteps } from '../../run/scratch.js'
+import { catalogOf, FROM, type Partitioning, runAll, runSteps } from '../../run/scratch.js'
 import { attempt, rolledBack, sqlState } from '../../run/session.js'
 import { checkConversions } from '../prove/check-conversions.js'
 import type { WantedTable } from '../sql.js'
@@ -31,6 +31,7 @@ export interface Compared {
   /** Objects that other programs created, and that only their database has. */
   readonly known: readonly string[]
   readonly owns: Ownership
+  readonly partitioning: Partitioning
   /** The conversions of columns that a person gives. */
   readonly conversions: readonly GivenConversion[]
   readonly swaps: readonly Swap[]
@@ -78,7 +79,7 @@ async function schemaAfter(
 
 /** Runs the renames and adds the choices of enums, to read the resulting catalogue. */
 export async function compareSettled(session: Connection, compared: Compared): Promise<Comparison> {
-  const { wanted, dropped, to, views, known, owns, conversions, swaps } = compared
+  const { wanted, dropped, to, views, known, owns, conversions, swaps, partitioning } = compared
   const renames = findRenames(wanted, compared.from, swaps)
   const settled = await schemaAfter(session, compared, renames.steps)
   const original = { tables: compared.from, views: compared.fromViews ?? (await readViews(session, FROM)) }
@@ -88,7 +89,9 @@ export async function compareSettled(session: Connection, compared: Compared): P
     choices.length === 0 ? settled : await schemaAfter(session, compared, before)
   const { former } = renames
   const target = reconcile({ wanted, from, to, former, owns, dropped })
-  const { steps, rejections, notes } = compareSchemas({ ...target, dropped, from, former, owns, conversions })
+  const { partitions } = partitioning
+  const sides = { ...target, dropped, from, former, owns, conversions, partitions }
+  const { steps, rejections, notes } = compareSchemas(sides)
   await checkConversions(session, conversions, { from, to: target.to, before })
   const ofTables = [...renames.steps, ...steps]
   const toViews = await viewsAfter(session, views, fromViews, [...choices, ...ofTables])

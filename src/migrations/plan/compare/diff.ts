@@ -49,6 +49,8 @@ export interface Sides {
   readonly owns: Ownership
   /** The conversions of columns that a person gives. */
   readonly conversions: readonly GivenConversion[]
+  /** Tables that belong to a partitioned one. */
+  readonly partitions: readonly string[]
 }
 
 /**
@@ -80,9 +82,9 @@ export function compareSchemas(sides: Sides): Difference {
   }
 }
 
-function unknownTables({ from, to, dropped }: Sides): readonly string[] {
+function unknownTables({ from, to, dropped, partitions }: Sides): readonly string[] {
   return extra(from, to)
-    .filter(({ name }) => !dropped.includes(name))
+    .filter(({ name }) => !dropped.includes(name) && !partitions.includes(name))
     .map(
       ({ name }) =>
         `table ${name} is not in resources.yaml and is left alone; \`dropped: [${name}]\` at its top drops it`,

@@ -1,0 +1,83 @@
+import { beforeEach, expect, test } from '@jest/globals'
+import { readDrift } from '../../../src/migrations/drift/drift.js'
+import { planMigration, writeMigration } from '../../../src/migrations/plan/generate.js'
+import { migrateDown, migrateUp } from '../../../src/migrations/run/run.js'
+import { type Folder, makeFolder, openForEach, specOf } from '../../support/migrations.js'
+
+const EVENTS = `-- up
+create table events (
+  id integer not null, day date not null, kind varchar(20) collate "C" not null,
+  constraint events_pkey primary key (id, day)
+) partition by range (day);
+create table events_old partition of events for values from (minvalue) to ('2026-01-01');
+create table events_new partition of events for values from ('2026-01-01') to (maxvalue);
+-- down
+drop table events;
+-- owns: "events_pkey"
+`
+const events = (more: object = {}, indexes: readonly (readonly string[])[] = []) =>
+  specOf({
+    event: {
+      table: 'events',
+      primary_key: ['id', 'day'],
+      fields: {
+        id: { type: 'integer', key: 'client' },
+        day: { type: 'date' },
+        kind: { type: 'string', max: 20 },
+        ...more,
+      },
+      indexes,
+    },
+  })
+
+const databases = openForEach()
+let folder: Folder
+beforeEach(async () => {
+  folder = await makeFolder({ '0001_events.sql': EVENTS })
+  await migrateUp(databases.database, folder.path)
+})
+
+/** A plan that builds indexes concurrently wherever it can. */
+const plan = (spec: ReturnType<typeof events>) =>
+  planMigration(spec, folder.path, databases.scratch, { findLarge: async (tables) => new Set(tables) })
+
+const indexes = async () => {
+  const text = `select indexname from pg_indexes where tablename ~ '^events' order by 1`
+  return (await databases.database.query({ text, values: [] })).rows.flat()
+}
+
+test('a plan leaves partitions alone without a note, because `dropped` would lose their rows', async () => {
+  expect(await plan(events())).toMatchObject({ steps: [], rejections: [], notes: [] })
+})
+
+test('a partitioned table gets indexes, constraints and columns, always in one transaction', async () => {
+  const before = await indexes()
+  const spec = events({ n: { type: 'integer', minimum: 1, nullable: true } }, [['kind'], ['day', 'kind']])
+  const planned = await plan(spec)
+  expect(planned).toMatchObject({ rejections: [], text: expect.stringContaining('create index "events_kind_idx"') })
+  expect(planned.outsideText).toBeUndefined()
+  await writeMigration(planned, folder.path)
+  await migrateUp(databases.database, folder.path)
+  expect(await indexes()).toEqual(
+    [
+      ...before,
+      ...['events', 'events_new', 'events_old'].flatMap((name) => [`${name}_day_kind_idx`, `${name}_kind_idx`]),
+    ].sort(),
+  )
+  expect(await plan(spec)).toMatchObject({ steps: [], rejections: [], notes: [] })
+  expect(await readDrift(databases.database, folder.path, databases.scratch)).toEqual([])
+  await migrateDown(databases.database, folder.path, { allows: () => true })
+  expect(await indexes()).toEqual(before)
+})
+
+test('`migrate status` restores a missing index of a partitioned table with those of its partitions', async () => {
+  await writeMigration(await plan(events({}, [['kind']])), folder.path)
+  await migrateUp(databases.database, folder.path)
+  const all = await indexes()
+  await databases.database.query({ text: 'drop index events_kind_idx', values: [] })
+  const drift = await readDrift(databases.database, folder.path, databases.scratch)
+  const found = drift.find(({ object }) => object === 'events.events_kind_idx')
+  await databases.database.query({ text: found && 'sql' in found.repair ? found.repair.sql : '', values: [] })
+  expect(await indexes()).toEqual(all)
+  expect(await readDrift(databases.database, folder.path, databases.scratch)).toEqual([])
+})
