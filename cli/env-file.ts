@@ -54,24 +54,28 @@ function readText(file: string, path: string): string | undefined {
   }
 }
 
-/** A blank line, a comment, or a variable. A value in quotes may span several lines. */
+/** A blank line, a comment, or a variable with its value. A value in quotes may span several lines. */
 const ENTRY =
-  /[ \t]*(?:#.*|(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=[ \t]*(?:(?:"[^"]*"|'[^']*'|`[^`]*`)[ \t]*(?:#.*)?|[^\s"'`].*)?)?(?:\n|$)/y
+  /[ \t]*(?:#.*|(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=[ \t]*((?:"[^"]*"|'[^']*'|`[^`]*`)[ \t]*(?:#.*)?|[^\s"'`].*)?)?(?:\n|$)/y
 
-/** Parses the text as Node does, but reports lines that Node would ignore. */
+/** Parses the text as Node does, but with any spaces and tabs around names and values, and reports lines that Node would ignore. */
 function parse(text: string, path: string): Readonly<Record<string, string>> {
+  const variables: Record<string, string> = {}
   ENTRY.lastIndex = 0
   while (ENTRY.lastIndex < text.length) {
     const start = ENTRY.lastIndex
-    const name = ENTRY.exec(text)?.[1]
+    const [, name, value = ''] = ENTRY.exec(text) ?? []
     const line = text.slice(0, start).split('\n').length
     if (ENTRY.lastIndex === 0) throw malformed(text.slice(start), `${path}:${line}`)
-    if (name === 'NODE_ENV' && parseEnv(text)[name] === 'production')
+    if (name === undefined) continue
+    const parsed = parseEnv(`${name}=${value}`)[name] ?? ''
+    variables[name] = /^["'`]/.test(value) ? parsed : parsed.trim()
+    if (name === 'NODE_ENV' && variables[name] === 'production')
       throw new Failure(2, `${path}:${line}: NODE_ENV is production, and in production no file of variables is read`, [
         'set NODE_ENV and the other variables in the environment of the process',
       ])
   }
-  return parseEnv(text) as Record<string, string>
+  return variables
 }
 
 function malformed(rest: string, where: string): Failure {

@@ -40,6 +40,11 @@ describe('the file of variables', () => {
     ['quotes, spaces and Windows line ends', 'SNIPPETCTL_CONFIG="two words.yaml"\r\nB=2\r\n', 'two words.yaml'],
     ['shell syntax', "export SNIPPETCTL_CONFIG='other.yaml'\n", 'other.yaml'],
     ['a value after a multi-line value', 'A="one\n# two\n"\nSNIPPETCTL_CONFIG=other.yaml\n', 'other.yaml'],
+    ['a tab before the name', '\tSNIPPETCTL_CONFIG=other.yaml\n', 'other.yaml'],
+    ['several spaces after `export`', 'export  SNIPPETCTL_CONFIG=other.yaml\n', 'other.yaml'],
+    ['a tab after `export`', 'export\tSNIPPETCTL_CONFIG=other.yaml\n', 'other.yaml'],
+    ['tabs around the equals sign, and after quotes', 'SNIPPETCTL_CONFIG\t=\t"other.yaml"\t# mine\n', 'other.yaml'],
+    ['tabs around a value', 'SNIPPETCTL_CONFIG=\tother.yaml\t\n', 'other.yaml'],
     ['no content', '', 'resources.yaml'],
   ])('is read with %s', async (_, text, configuration) => {
     const outcome = await run(text, ['check'])
