@@ -1,5 +1,13 @@
 import { type Command, Option } from 'commander'
-import { type AppSpec, compileStoredKeys, keyId, makeKey, type StoredKey, type StoredKeys } from '../../src/internal.js'
+import {
+  type AppSpec,
+  compileStoredKeys,
+  keyId,
+  makeKey,
+  Problem,
+  type StoredKey,
+  type StoredKeys,
+} from '../../src/internal.js'
 import { type CliContext, type CommonOptions, requireSpec } from '../context.js'
 import { onDatabase } from '../database/database.js'
 import { type ExitCode, Failure } from '../failure.js'
@@ -86,7 +94,10 @@ async function revoke(context: CliContext, given: string, options: KeysOptions):
   return 0
 }
 
-/** @throws Failure 2 without `auth.keys`, or if the database does not have the schema of the configuration */
+/**
+ * Runs work that needs the table of the keys, whatever the state of other tables: a leaked key must be revocable at any time.
+ * @throws Failure 2 without `auth.keys`, or if the work fails and the database does not have the schema of the configuration
+ */
 function onKeys<T>(
   context: CliContext,
   spec: AppSpec,
@@ -96,8 +107,12 @@ function onKeys<T>(
   if (!model || !auth)
     throw new Failure(2, 'the configuration has no API keys', ['add `keys: true` to `auth`, and make a migration'])
   return onDatabase(context, spec, async (database, migrations) => {
-    await requireSchema(spec, database, migrations)
-    return work(compileStoredKeys(model)(database), auth)
+    try {
+      return await work(compileStoredKeys(model)(database), auth)
+    } catch (error) {
+      if (error instanceof Problem) await requireSchema(spec, database, migrations)
+      throw error
+    }
   })
 }
 

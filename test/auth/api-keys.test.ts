@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals'
 import { compileStoredKeys, makeKey, type StoredKeys } from '../../src/internal.js'
 import { loadSpec } from '../../src/load.js'
@@ -166,6 +167,35 @@ describe('`keys`', () => {
   test('create makes keys that are valid for a hundred years', async () => {
     const made = await run('keys', 'create', '--subject', 'meter-7', '--expires', '100y')
     expect(made).toMatchObject({ code: 0, stderr: expect.stringMatching(/expires 2[0-9]{3}-/) })
+  })
+
+  test.each([
+    { what: 'a table differs from the configuration', args: ['--config', 'other.yaml'], files: {} },
+    { what: 'a migration is pending', args: [], files: { 'migrations/9999_later.sql': '-- up\nselect 1;\n-- down\n' } },
+  ])('work while $what', async ({ args, files }) => {
+    await project.write('other.yaml', YAML.replace('value: {', 'value: { nullable: true,'))
+    for (const [file, text] of Object.entries(files)) await project.write(file, text)
+    const made = await run('keys', 'create', '--subject', 'meter-9', ...args)
+    const id = made.stdout.slice(4, 20)
+    const listed = await run('keys', 'list', ...args)
+    const revoked = await run('keys', 'revoke', id, ...args)
+    for (const file of Object.keys(files)) await rm(`${project.folder}/${file}`)
+    expect([made.code, listed, revoked]).toMatchObject([
+      0,
+      { code: 0, stdout: expect.stringContaining(`${id}  meter-9`) },
+      { code: 0, stdout: `key ${id} for \`meter-9\` is revoked\n` },
+    ])
+  })
+
+  test('say which migration is pending while their own table is missing', async () => {
+    const empty = await openOnlyOnServer()
+    const other = await makeProject({ 'resources.yaml': YAML })
+    const inOther = (...args: readonly string[]) => runInHost(args, { cwd: other.folder, env: envOf(empty) })
+    await inOther('migrate', 'plan', '--write', 'tables')
+    const outcome = await inOther('keys', 'list')
+    await other.remove()
+    await empty?.close()
+    expect(outcome).toMatchObject({ code: 2, stderr: expect.stringContaining('1 migration is pending: 0001_tables') })
   })
 
   test.each([
