@@ -13,8 +13,10 @@ const EXIT_TIMEOUT_MS = 3_000
 
 /** Handles errors of stdout. A reader that closes the pipe early (`snippetctl routes | head`) is not an error. */
 const whenUnwritable = {
-  listener: ({ code }: NodeJS.ErrnoException): void => {
-    if (code !== 'EPIPE') process.exit(2)
+  listener: ({ code, message }: NodeJS.ErrnoException): void => {
+    if (code === 'EPIPE') return
+    process.stderr.write(`error: cannot write to stdout: ${message}\n`)
+    process.exit(2)
   },
 }
 

@@ -72,6 +72,7 @@ const FULL = ['free some space on the disk, and run it again']
 const FILE_HELP: ReadonlyMap<string, readonly string[]> = new Map([
   ['EACCES', NO_PERMISSION],
   ['EPERM', NO_PERMISSION],
+  ['ENOENT', ['check the path: each of its folders must exist']],
   ['EISDIR', ['this is a folder: name a file']],
   ['EROFS', ['the file system is read-only: mount it for writing, or choose another folder']],
   ['ENOSPC', FULL],

@@ -148,13 +148,32 @@ describe('dump --output', () => {
     expect(await read('all.ndjson')).toMatch(/^before\n\{.*"Kindred".*\}\nafter\n$/)
   })
 
+  test.each([{ args: ['routes'] }, { args: ['dump', 'book'] }, { args: ['--help'] }])(
+    'says why stdout cannot be written: $args',
+    ({ args }) => {
+      const line = `"${process.execPath}" "${COMMAND}" ${args.join(' ')} > /dev/full`
+      const { status, stderr } = spawnSync('sh', ['-c', line], {
+        cwd: project.folder,
+        env: inherited(),
+        encoding: 'utf8',
+      })
+      expect({ status, stderr }).toEqual({
+        status: 2,
+        stderr: 'error: cannot write to stdout: ENOSPC: no space left on device, write\n',
+      })
+    },
+  )
+
   test.each([
     ['/dev/full', '/dev/full: no space left on device (ENOSPC from write)'],
     [
       'plugins',
       'plugins: illegal operation on a directory (EISDIR from open)\n  = help: this is a folder: name a file',
     ],
-    ['missing/b.ndjson', 'missing/b.ndjson: no such file or directory (ENOENT from open)'],
+    [
+      'missing/b.ndjson',
+      'missing/b.ndjson: no such file or directory (ENOENT from open)\n  = help: check the path: each of its folders must exist',
+    ],
   ])('names the file in its errors: %s', async (path, message) => {
     await mkdir(join(project.folder, 'plugins'), { recursive: true })
     const { code, stderr } = await run('dump', 'book', '--output', path)
