@@ -169,29 +169,35 @@ async function lookUp(
   const fields = (references[0] ?? []).map(([name]) => resource.shown.find((field) => field.name === name))
   const known = fields.filter((field) => field !== undefined)
   if (!may('list') || known.length < fields.length || known.length === 0) return []
-  const { items } = await context.store(to).list({
-    where: known.map((field, place) => {
-      const texts = new Set(references.map((reference) => reference[place]?.[1] ?? ''))
-      const values = [...texts].map((text) => field.type.parse(text, field.options))
-      return { field, lookup: isIn, value: values.filter((value) => value !== undefined) }
-    }),
-    order: totalOrder(to.spec, []),
-    start: { offset: 0 },
-    limit: MAX_FOUND,
-    keyset: false,
-    total: 'none',
+  const find = async (some: readonly Reference[]): Promise<readonly (readonly [key: string, path: string])[]> => {
+    const { items } = await context.store(to).list({
+      where: known.map((field, place) => {
+        const texts = new Set(some.map((reference) => reference[place]?.[1] ?? ''))
+        const values = [...texts].map((text) => field.type.parse(text, field.options))
+        return { field, lookup: isIn, value: values.filter((value) => value !== undefined) }
+      }),
+      order: totalOrder(to.spec, []),
+      start: { offset: 0 },
+      limit: MAX_FOUND,
+      keyset: false,
+      total: 'none',
+    })
+    return items.map((row) => {
+      const values = known.map(({ name }) => [name, String(row[name])] as const)
+      return [referenceTo(to, values), pathOfId(explored, to, to.key.of(row))] as const
+    })
+  }
+  const paths = new Map(await find(references))
+  const folded = new Set([...paths.keys()].map((key) => key.toLowerCase()))
+  const wanted = new Map(references.map((reference) => [referenceTo(to, reference), reference]))
+  // A citext column refers to texts in other letters, and any other column to another record: the database knows.
+  const unclear = [...wanted].filter(([key]) => !paths.has(key) && folded.has(key.toLowerCase()))
+  const asked = unclear.slice(0, MAX_REQUESTED).map(async ([key, reference]) => {
+    const [found] = await find([reference])
+    return found ? [[key, found[1]] as const] : []
   })
-  const paths = items.map((row) => {
-    const values = known.map(({ name }) => [name, String(row[name])] as const)
-    return [referenceTo(to, values), pathOfId(explored, to, to.key.of(row))] as const
-  })
-  const [exact, folded] = [new Map(paths), new Map(paths.map(([key, path]) => [key.toLowerCase(), path]))]
-  return references.flatMap((reference) => {
-    const key = referenceTo(to, reference)
-    // A citext column refers to texts in other letters.
-    const path = exact.get(key) ?? folded.get(key.toLowerCase())
-    return path === undefined ? [] : [[key, path] as const]
-  })
+  const others = (await Promise.all(asked)).flat()
+  return [...[...paths].filter(([key]) => wanted.has(key)), ...others]
 }
 
 /** Finds some records of a resource, if they have names or others refer to them by other fields than the key. */
