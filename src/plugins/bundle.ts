@@ -35,8 +35,13 @@ const SOURCE_NAMES = {
   ...Object.fromEntries(['filename', 'dirname'].map((name) => [`__${name}`, `${SOURCE}.${name}`])),
 }
 const NAMES_SOURCE = /import\.meta|__(?:file|dir)name/
+const NAMES_RESOLVE = /import\.meta\W{1,4}resolve/
 
 const ADDED = new RegExp(`^const ${SOURCE} = .*?/\\* ${SOURCE} \\*/;`)
+
+function shebangOf(contents: string): string {
+  return /^#!.*\n/.exec(contents)?.[0] ?? ''
+}
 
 /** Adds the constant to a module, on its first line after `#!`. */
 function withSource(contents: string, path: string): string {
@@ -44,20 +49,21 @@ function withSource(contents: string, path: string): string {
   const members = [`url: ${url}`, `filename: ${JSON.stringify(path)}`, `dirname: ${JSON.stringify(dirname(path))}`]
   // Packages are resolved as in imports of the bundle. In a CommonJS module, `import.meta` would make it an ES module.
   const resolve = `(name) => /^[./]/.test(name) ? new URL(name, ${url}).href : Reflect.get(import.meta, 'resolve')(name)`
-  if (contents.includes('import.meta')) members.push(`resolve: ${resolve}`)
-  const [start = ''] = /^#!.*\n/.exec(contents) ?? []
+  if (NAMES_RESOLVE.test(contents) && extname(path) !== '.cjs') members.push(`resolve: ${resolve}`)
+  const start = shebangOf(contents)
   return `${start}const ${SOURCE} = { ${members.join(', ')} } /* ${SOURCE} */;${contents.slice(start.length)}`
 }
 
 /** Part of the function by which esbuild replaces `require` in an ES module, unless there is one. */
 const NO_REQUIRE = 'Dynamic require of "'
 
-/** Lets CommonJS modules in a bundle require packages. The first line of such a bundle is of no source file. */
+/** Lets CommonJS modules in a bundle require packages. The first line of such a bundle after `#!` is of no source file. */
 function withRequire(code: string, entry: string): string {
   if (!code.includes(NO_REQUIRE)) return code
   const create = '__snippetctl_create_require'
   const from = JSON.stringify(pathToFileURL(entry).href)
-  return `import { createRequire as ${create} } from 'node:module'; const require = ${create}(${from}); ${code}`
+  const start = shebangOf(code)
+  return `${start}import { createRequire as ${create} } from 'node:module'; const require = ${create}(${from}); ${code.slice(start.length)}`
 }
 
 /** Every file that the bundle depends on, with the hash of its content; null if the file must not exist. */

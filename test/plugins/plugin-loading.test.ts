@@ -106,6 +106,12 @@ describe('loading a plugin', () => {
       text: "module.exports = require('small')",
       files: { 'node_modules/small/index.js': "module.exports = 'b'" },
     },
+    { what: 'mentions `import.meta`', text: "module.exports = 'b' // as import.meta.resolve('b') would" },
+    {
+      what: 'requires another one that mentions `import.meta`',
+      text: "module.exports = require('./c.js')",
+      files: { 'sub/c.js': "module.exports = 'b' // unlike import.meta.dirname" },
+    },
     { what: 'names its file', text: "module.exports = require('path').relative(__dirname, __filename)[0]" },
   ])('lets it import a CommonJS module that $what', async ({ text, files }) => {
     await write({
@@ -118,11 +124,19 @@ export default () => [word, require('own')]`,
     expect(await run('./plugin.ts')).toEqual(['b', 'own'])
   })
 
+  test('lets a plugin with a first line for a shell import a CommonJS module that requires a package', async () => {
+    await write({
+      'plugin.ts': "#!/usr/bin/env node\nimport word from './b.cjs'\nexport default () => word",
+      'b.cjs': "module.exports = require('node:path').basename('a/b')",
+    })
+    expect(await run('./plugin.ts')).toBe('b')
+  })
+
   test('resolves paths against its own file, and packages as imports do', async () => {
     await write({
       'p/plugin.ts': "export { resolve as default } from './deep/resolve.js'",
       'p/deep/resolve.ts':
-        "const own = __dirname()\nfunction __dirname() { return 'own' }\nexport const resolve = () => [own, import.meta.resolve('./a.js'), import.meta.resolve('../b.js'), import.meta.resolve('node:fs')]",
+        "const own = __dirname()\nfunction __dirname() { return 'own' }\nexport const resolve = () => [own, import.meta.resolve('./a.js'), import.meta['resolve']('../b.js'), import.meta.resolve('node:fs')]",
     })
     expect(await run('./p/plugin.ts')).toEqual([
       'own',
