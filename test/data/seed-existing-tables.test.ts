@@ -41,6 +41,9 @@ models:
   ward:
     managed: false
     fields: { email: { type: string, max: 9, primary_key: true, key: client }, name: { type: string, max: 9 } }
+  numbered:
+    managed: false
+    fields: { id: { type: bigint, primary_key: true }, name: { type: string, max: 9 } }
   locked:
     managed: false
     fields: { id: { type: integer, primary_key: true, key: client }, name: { type: string, max: 9 } }
@@ -83,6 +86,8 @@ create table ward (email varchar(9) primary key, name varchar(9) not null);
 create function admit() returns trigger language plpgsql as $$
   begin new.email := lower(new.email); if new.name = 'nobody' then return null; end if; return new; end $$;
 create trigger admit before insert on ward for each row execute function admit();
+create table numbered (id bigint generated always as identity primary key, name varchar(9) not null);
+create trigger skip before insert on numbered for each row when (new.name = 'nobody') execute function skip();
 create table locked (id int primary key, name varchar(9) not null);
 create function lock_row() returns trigger language plpgsql as $$
   begin if old.name = 'fixed' then return null; end if; return new; end $$;
@@ -149,6 +154,15 @@ test('a record that a trigger skips is an error with its line, and nothing is wr
   expect(await seed(guests('nobody'))).toContain(skipped)
   expect(await seed(guests('bob'))).toContain('created 2, updated 0, unchanged 0')
   expect(await seed(guests('eve'))).toContain('created 0, updated 1, unchanged 1')
+})
+
+test('a record that a trigger skips is an error also if its key is always generated', async () => {
+  const rows = (name: string) => `numbered:\n  - { id: 1, name: ada }\n  - { id: 2, name: ${name} }\n`
+  expect(await seed(rows('nobody'))).toBe(
+    `error: data.yaml:3: ${SKIPPED}\nnothing was written: data.yaml has 1 error\n`,
+  )
+  expect(await seed(rows('bob'))).toContain('created 2, updated 0, unchanged 0')
+  expect(await seed(rows('nobody'))).toContain(`error: data.yaml:3: ${SKIPPED}`)
 })
 
 test('a record whose key a trigger changes is left alone or updated by a second run', async () => {

@@ -138,15 +138,9 @@ function unwrittenText(shape: Shape): string {
     where ${table}.tableoid is null or ${kept} order by n`
 }
 
-/** Returns a row for a record that exists, or can be inserted. */
+/** Returns a row for a record that can be inserted. */
 function probeText(shape: Shape): string {
-  const { model, key, takesConflicts } = shape
-  const [first] = key.map(({ column }) => identifier(column))
-  const columns = key.map(({ column }) => identifier(column)).join(', ')
-  const conflict = takesConflicts
-    ? `on conflict (${columns}) do update set ${first} = ${tableSql(model.table)}.${first}`
-    : ''
-  return `${givenRows(shape)}, "@repeated" as (select null as n) ${insertOf(shape)} ${conflict} returning 'true'`
+  return `${givenRows(shape)}, "@repeated" as (select null as n) ${insertOf(shape)} returning 'true'`
 }
 
 function upsertText(shape: Shape): string {
