@@ -193,7 +193,15 @@ function describeNulls(fields: readonly FieldSpec[], nulls: OrderableSpec['nulls
 function checkOrders(resource: ResourceDraft, model: ModelDraft, { models, report }: Scope): void {
   const { path, given } = resource
   const use = { report, use: ORDERED }
-  const outgrows = linkMeasure(resource, models, report)
+  const measure = linkMeasure(resource, models, report)
+  const isKeyTooLong = measure(model.key)
+  if (isKeyTooLong && ['orderable', 'default_order'].some((key) => itemsOf(given(key)).length > 0)) {
+    const long = model.key.filter((field) => measure([field]))
+    const names = (long.length > 0 ? long : model.key).map(({ name }) => show(name)).join(', ')
+    const message = `lists with cursors are also ordered by the key: links contain its values, and would become too long by ${names}`
+    report.add({ ...OUTGROWN, path: [...path, 'pagination', 'style'], message })
+  }
+  const outgrows = (order: readonly FieldDraft[]) => !isKeyTooLong && measure(order)
   for (const [index, name] of itemsOf(given('orderable')).entries()) {
     const at = [...path, 'orderable', index]
     const field = report.isInvalid(at) ? undefined : checkUsable(model, String(name), { path: at }, use)

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { checkText, mistakesOf } from '../support/config.js'
 import { type Api, startApi } from '../support/api.js'
-import { mistakesOf } from '../support/config.js'
+
 import { linksOf } from '../support/links.js'
 
 const LONGEST = 590
@@ -125,4 +126,21 @@ resources:
     expect(await Promise.all(statuses)).toEqual([200, 200, 400])
     await lists.close()
   })
+})
+
+test('a key that makes links of cursors too long is reported once, by its own field', () => {
+  const found = checkText(`version: 1
+models:
+  page: { primary_key: [book, code], fields: { book: { type: integer, key: client }, code: { type: text }, size: { type: integer } } }
+resources:
+  page: { model: page, path: /pages/, orderable: [size, book], default_order: [size], pagination: { style: cursor } }
+`)
+  expect(Array.isArray(found) && found.map(({ code, message, help }) => ({ code, message, help }))).toEqual([
+    {
+      code: 'SC311',
+      message:
+        'lists with cursors are also ordered by the key: links contain its values, and would become too long by `code`',
+      help: ['give it a `max` (at most 500 in total for all text fields of an order), or choose another style'],
+    },
+  ])
 })
