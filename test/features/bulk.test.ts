@@ -107,6 +107,16 @@ describe('POST of an array', () => {
     expect((await problemOf(answer))[2]).toEqual({ '2.title': 'Title is taken by another record' })
   })
 
+  test('counts an invalid key once', async () => {
+    const answer = await api.send('PATCH', '/api/books/', [{ id: 'x', title: 5 }])
+    expect((await problemOf(answer)).slice(1)).toEqual([
+      '2 fields are invalid',
+      { '0.id': expect.any(String), '0.title': expect.any(String) },
+    ])
+    const one = await api.send('PATCH', '/api/books/', [{ id: 'x', title: 'y' }])
+    expect(await problemOf(one)).toEqual([400, 'Id must be an integer', { '0.id': 'Id must be an integer' }])
+  })
+
   test('names errors by the index of their item, without querying the database', async () => {
     const answer = await api.send('POST', '/api/books/', [{ title: 'x' }, { title: 5, size: 1 }, {}])
     expect(await problemOf(answer)).toEqual([

@@ -31,8 +31,12 @@ export function parseChanges(resource: Resource, items: readonly JsonBody[]): re
   const errors: FieldError[] = []
   const indexes = new Map<string, number>()
   const changes = items.flatMap((item, index) => {
-    const ids = attempt(errors, index, () => resource.parseKey(item))
-    const rows = attempt(errors, index, () => resource.parseBody(item, 'update'))
+    const ofKey: FieldError[] = []
+    const ofBody: FieldError[] = []
+    const ids = attempt(ofKey, index, () => resource.parseKey(item))
+    const rows = attempt(ofBody, index, () => resource.parseBody(item, 'update'))
+    // The key is a part of the body, too.
+    errors.push(...ofKey, ...ofBody.filter(({ field }) => !ofKey.some((known) => known.field === field)))
     return ids.flatMap((id) => {
       const text = key.text(id)
       const earlier = indexes.get(text)
