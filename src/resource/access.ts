@@ -52,15 +52,20 @@ export interface ReadingPart {
   readonly rows: Rule | undefined
 }
 
-/** Joins grants that show the same fields. Write-only fields are hidden, even if a grant names them. */
+/**
+ * Joins grants that show the same stored fields. A computed field is shown only if all grants show it, so it makes no part of its own. Write-only fields
+ * are hidden, even if a grant names them.
+ */
 export function readingOf({ fields: all }: ModelSpec, grants: readonly GrantSpec[]): Reading {
   const hidden = new Set(all.filter((field) => !isShown(field)).map(({ name }) => name))
+  const stored = new Set(all.map(({ name }) => name))
   const parts = new Map<string, ReadingPart>()
   for (const { fields, rows } of grants) {
     const shown = fields.filter((name) => !hidden.has(name)).toSorted()
-    const key = shown.join()
+    const key = shown.filter((name) => stored.has(name)).join()
     const other = parts.get(key)
-    parts.set(key, { fields: new Set(shown), rows: other ? eitherRule(other.rows, rows) : rows })
+    const both = shown.filter((name) => other?.fields.has(name) ?? true)
+    parts.set(key, { fields: new Set(both), rows: other ? eitherRule(other.rows, rows) : rows })
   }
   return { parts: [...parts.values()] }
 }

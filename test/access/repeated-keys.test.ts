@@ -14,11 +14,17 @@ const FIELDS =
 const YAML = `version: 1
 api: { prefix: "" }
 database: { managed: false }
-auth: { roles: { names: [member] }, development: { ann: { roles: [member] } } }
+auth: { roles: { names: [member] }, user: { model: account, match: subject }, development: { ann: { roles: [member] }, bob: { roles: [member] } } }
 models:
+  account: { table: accounts, fields: { id: { type: uuid, primary_key: true, key: client }, subject: { type: text, unique: true } } }
+  note: { table: notes, fields: { id: { type: bigint, primary_key: true, key: client }, account: { type: uuid } } }
   base: { table: base, ${FIELDS} }
   seen: { table: seen, ${FIELDS} }
 resources:
+  note:
+    model: note
+    path: /notes/
+    access: [{ to: member, may: all, rows: { account: $user }, set: { account: $user } }]
 ${['base', 'seen']
   .map(
     (name) => `  ${name}:
@@ -34,6 +40,10 @@ ${['base', 'seen']
   .join('')}`
 
 const SQL = `
+  create table accounts (id uuid primary key, subject text not null);
+  create table notes (id bigint primary key, account uuid);
+  insert into accounts select gen_random_uuid(), subject from unnest(array['ann', 'bob', 'bob']) subject;
+  insert into notes select row_number() over (order by subject), id from accounts;
   create table base (id bigint primary key, owner text not null, size int);
   create table kid () inherits (base);
   create view seen as select case when size = 1 then null else id end as id, owner, size from base;
@@ -116,4 +126,17 @@ test('pages far from the first have the records whose key is null', async () => 
   const page = (await response.json()) as readonly { id: number | null }[]
   const total = Number(response.headers.get('x-total-count'))
   expect([page.length, page.at(-1)?.id]).toEqual([Math.min(1000, total - 1000), null])
+})
+
+test('a subject that two accounts have is that of no account', async () => {
+  const send = async (caller: string, method: string, path: string, body?: object) => {
+    const headers = { authorization: `Dev ${caller}`, 'content-type': 'application/json' }
+    const response = await api.fetch(path, { method, headers, ...(body && { body: JSON.stringify(body) }) })
+    return [response.status, method === 'GET' ? ((await response.json()) as unknown[]).length : undefined]
+  }
+  expect(await send('ann', 'GET', '/notes/')).toEqual([200, 1])
+  expect(await send('ann', 'POST', '/notes/', { id: 11 })).toEqual([201, undefined])
+  expect(await send('bob', 'GET', '/notes/')).toEqual([200, 0])
+  expect(await send('bob', 'POST', '/notes/', { id: 12 })).toEqual([403, undefined])
+  expect(await send('bob', 'DELETE', '/notes/2/')).toEqual([404, undefined])
 })

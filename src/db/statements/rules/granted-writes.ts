@@ -43,14 +43,14 @@ export function grantedWrites(
   const found = grants.flatMap((grant): readonly Candidate[] => {
     const presets = grant.set
       .filter(({ field }) => !byCode(field.name))
-      .map(({ field, value }) => [field.name, presetValue(field, value, caller)] as const)
+      .map(({ field, value }) => [field, presetValue(field, value, caller)] as const)
     if (presets.some(([, value]) => value === undefined)) return []
-    const preset = new Map(presets)
+    const preset = new Map(presets.map(([{ name }, value]) => [name, value]))
     const outside = sent.filter((name) => !preset.has(name) && !grant.fields.includes(name))
     const unchanged = outside.length === 0 ? [] : model.fields.filter(({ name }) => outside.includes(name))
     if (kind === 'create' && unchanged.some((field) => !isDefault(field, given[field.name]))) return []
     const ignores = sent.some((name) => preset.has(name))
-    return [{ grant, unchanged, preset, signature: signatureOf(preset), ignores }]
+    return [{ grant, unchanged, preset, signature: signatureOf(presets), ignores }]
   })
   const ranked = found.toSorted((one, other) => rankOf(one) - rankOf(other))
   const alike = [...new Set(ranked.map(({ signature }) => signature))].map((signature) =>
@@ -114,9 +114,9 @@ function rankOf({ ignores, grant }: Candidate): number {
   return (ignores ? 2 : 0) + (grant.rows === undefined ? 0 : 1)
 }
 
-function signatureOf(preset: ReadonlyMap<string, unknown>): string {
-  const parts = [...preset].map(
-    ([name, value]) => [name, value instanceof CallerKey ? 'caller' : String(value)] as const,
+function signatureOf(presets: readonly (readonly [field: FieldSpec, value: unknown])[]): string {
+  const parts = presets.map(
+    ([field, value]) => [field.name, value instanceof CallerKey ? { caller: true } : writeCell(field, value)] as const,
   )
   return JSON.stringify(parts.sort(([one], [other]) => (one < other ? -1 : 1)))
 }

@@ -1,4 +1,4 @@
-import type { Rule, RuleCondition, UserSpec } from '../../../config/spec.js'
+import { isOwnTable, type Rule, type RuleCondition, type UserSpec } from '../../../config/spec.js'
 import { writeCell } from '../../../fields/cell.js'
 import { identifier } from '../../../fields/sql-literal.js'
 import { tableSql } from '../../../fields/table-name.js'
@@ -71,7 +71,10 @@ function userSql({ model, key, match }: UserSpec, caller: Caller, params: Parame
   const subject = subjectAs(match)
   if (params.given(subject, caller) === undefined) return 'null'
   const place = params.addGiven(subject, caller, (value) => writeCell(match, value))
-  return `(select ${identifier(key.column)} from ${tableSql(model.table)} where ${identifier(match.column)} = ${place})`
+  const column = identifier(key.column)
+  // Tables of other programs can have a subject twice: then nobody knows whose record it is.
+  const [selected, once] = isOwnTable(model) ? [column, ''] : [`(array_agg(${column}))[1]`, ' having count(*) = 1']
+  return `(select ${selected} from ${tableSql(model.table)} where ${identifier(match.column)} = ${place}${once})`
 }
 
 /** The SQL of a value to write. */
