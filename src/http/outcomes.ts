@@ -1,5 +1,5 @@
 import type { Change, SkippedRows } from '../db/records/skipped-rows.js'
-import { rowsPerStatement, type Store } from '../db/records/store.js'
+import { splitRows, type Store } from '../db/records/store.js'
 import { Problem } from '../foundation/problem.js'
 import type { Resource } from '../resource/resource.js'
 import type { Deadlines } from './connections/deadlines.js'
@@ -101,17 +101,16 @@ function changesBy<Item, Items>(
   alone: Alone,
 ): Changes<Item> {
   const { model } = resource.spec
-  const most = rowsPerStatement(model)
   const by = async <Result>(
     kind: Change,
     change: (store: Store<Item, Items>) => Promise<Result>,
     hasChanged: (result: Result) => boolean,
-    count = 1,
+    statements = 1,
   ): Promise<Result> =>
-    count > most || (await needsTransaction(model, kind)) ? transact(change) : alone(() => change(store), hasChanged)
+    statements > 1 || (await needsTransaction(model, kind)) ? transact(change) : alone(() => change(store), hasChanged)
   return {
     create: (row) => by('insert', (store) => store.create(row), isThere),
-    createMany: (rows) => by('insert', (store) => store.createMany(rows), isNotEmpty, rows.length),
+    createMany: (rows) => by('insert', (store) => store.createMany(rows), isNotEmpty, splitRows(model, rows).length),
     update: (id, row, only) =>
       by(
         'update',

@@ -10,7 +10,7 @@ import type { StatementCounts } from '../statements/prepared-statements.js'
 import type { Bounds } from '../statements/rules/bounds.js'
 import { compileStatements } from '../statements/statements.js'
 import { constraintErrorsOf, referrersOf } from './guards.js'
-import { type Bounded, rowsPerStatement, type Store } from './store.js'
+import type { Bounded, Store } from './store.js'
 import { withoutKey } from './keyless.js'
 import type { SkippedRows } from './skipped-rows.js'
 import { listsOn } from './store-lists.js'
@@ -47,7 +47,6 @@ export function compileStore<Item, Items>(
   const constraintErrors = constraintErrorsOf(model, spec.models, hiddenFrom(resource))
   const referrers = referrersOf(spec, model)
   const estimates = createEstimates()
-  const most = rowsPerStatement(model)
   const lockable: Lockable = {}
   const limits = resource.access && compileLimitedPlans(resource.spec, resource.access)
   return (connection) => {
@@ -61,7 +60,7 @@ export function compileStore<Item, Items>(
     const bound = { model, projection, statements, sender }
     const operations = {
       ...listsOn({ ...bound, projection: listed, estimates, uncounted, exactly, connection }),
-      ...createsOn({ ...bound, most, skipped, connection }),
+      ...createsOn({ ...bound, skipped, connection }),
       ...recordsOn({ ...bound, skipped, connection }),
     }
     const limitedOperations = limits ? limited(operations, limits) : operations

@@ -12,7 +12,7 @@ import { filledByScope } from '../statements/rules/scope.js'
 import type { Statements } from '../statements/statements.js'
 import { placeOfReferred, placeOfTaken } from './guards.js'
 import { rejectionsOn } from './rejected-changes.js'
-import type { Bounded, Store, Stored } from './store.js'
+import { type Bounded, splitRows, type Store, type Stored } from './store.js'
 import { type SkippedRows, skipsOn } from './skipped-rows.js'
 import { follow } from './store-lists.js'
 import type { Sender } from './store-sender.js'
@@ -25,8 +25,6 @@ interface Bound<Item, Items> {
 }
 
 interface Creates<Item, Items> extends Bound<Item, Items> {
-  /** How many records one statement creates. */
-  readonly most: number
   readonly skipped: SkippedRows
   readonly connection: Connection
 }
@@ -45,7 +43,6 @@ export function createsOn<Item, Items>({
   projection,
   statements,
   sender,
-  most,
   skipped,
   connection,
 }: Creates<Item, Items>): Bounded<Pick<Store<Item, Items>, 'create' | 'createMany'>> {
@@ -84,8 +81,8 @@ export function createsOn<Item, Items>({
     async createMany(bounds, given) {
       const rows = given.map(definedIn)
       const made: Stored<Item>[] = []
-      for (let start = 0; start < rows.length; start += most) {
-        const some = rows.slice(start, start + most)
+      for (const some of splitRows(model, rows)) {
+        const start = made.length
         const { rows: answered } = await sender
           .createInTurn(statements.createMany(bounds, some), bounds)
           .catch((error: unknown) => {
@@ -219,7 +216,8 @@ export function recordsOn<Item, Items>({
           return item
         }
         const before = await digestBefore('update', bounds, written)
-        const item = readOne(await sender.changeInTurn(statements.update(bounds, written, row, only), bounds))
+        const updating = (locks: boolean) => statements.update(bounds, written, row, { only, locks })
+        const item = readOne(await sender.updateInTurn(updating, bounds))
         if (item !== undefined) return (await readAgain(bounds, written)) ?? item
         await rejectIfThere(bounds, written, row, only)
         const isSame = await skipped.skipsSame(model, connection)

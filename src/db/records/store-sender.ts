@@ -25,8 +25,11 @@ export interface Sender {
   change(statement: Statement, bounds: Bounds | undefined): Promise<Result>
   /** Sends a statement that locks records, or one that only reads them if they cannot be locked. */
   lock(locking: Statement, reading: Statement, bounds: Bounds | undefined): Promise<Result>
-  /** Sends statements that write the same record in different ways, until grants cover one of them. */
-  changeInTurn(statements: readonly Statement[], bounds: Bounds | undefined): Promise<Result>
+  /**
+   * Sends statements that change the same record in different ways, until grants cover one of them.
+   * @param statementsWith makes the statements, with or without locks
+   */
+  updateInTurn(statementsWith: (locks: boolean) => readonly Statement[], bounds: Bounds | undefined): Promise<Result>
   /** The same for new records. Ends at a statement that returns no row: a grant that does not cover the record is an error, so a trigger has skipped it. */
   createInTurn(statements: readonly Statement[], bounds: Bounds | undefined): Promise<Result>
   /** @param isWanted in a transaction, undoes the deletion if it returns false for the result */
@@ -81,12 +84,10 @@ export function senderOn(connection: Connection, { model, lockable, constraintEr
     if (denied) throw denied
     return { rows: [], columns: [], count: 0 }
   }
-  const inTurn =
-    (endsEmpty: boolean): Sender['changeInTurn'] =>
-    (statements, bounds) => {
-      const [first] = statements
-      return first && statements.length === 1 ? change(first, bounds) : tryInTurn(statements, bounds, endsEmpty)
-    }
+  const inTurn = (statements: readonly Statement[], bounds: Bounds | undefined, endsEmpty: boolean) => {
+    const [first] = statements
+    return first && statements.length === 1 ? change(first, bounds) : tryInTurn(statements, bounds, endsEmpty)
+  }
   const read: Sender['read'] = async (statement) => {
     try {
       return await connection.query(statement)
@@ -113,8 +114,21 @@ export function senderOn(connection: Connection, { model, lockable, constraintEr
       lockable.is = false
       return found
     },
-    changeInTurn: inTurn(false),
-    createInTurn: inTurn(true),
+    async updateInTurn(statementsWith, bounds) {
+      const statements = statementsWith(lockable.is !== false)
+      if (lockable.is !== undefined || !statements.some(({ locks }) => locks)) return inTurn(statements, bounds, false)
+      try {
+        const changed = await tryInTurn(statements, bounds, false)
+        if (statements.every(({ locks }) => locks)) lockable.is = true
+        return changed
+      } catch (error) {
+        if (!cannotLock(error)) throw error
+      }
+      const changed = await inTurn(statementsWith(false), bounds, false)
+      lockable.is = false
+      return changed
+    },
+    createInTurn: (statements, bounds) => inTurn(statements, bounds, true),
     async remove(statement, bounds, isWanted) {
       try {
         return await (isWanted ? (connection.attempt ?? query)(statement, isWanted) : query(statement))

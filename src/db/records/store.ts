@@ -78,7 +78,29 @@ export type DocumentStore<Name> = Store<string, Uint8Array, IdOf<Name>, InsertOf
 /** Half of what PostgreSQL accepts in one statement. */
 const MAX_PARAMETERS = 32_000
 
-/** How many records of a model one statement creates. More need a transaction, which stores do not start themselves. */
-export function rowsPerStatement({ fields }: ModelSpec): number {
-  return Math.floor(MAX_PARAMETERS / fields.length)
+/** A statement with so many records may have more fields than the records have, which grants and scopes set. */
+const MAX_ROWS = 1_000
+
+/**
+ * Divides new records into those that one statement creates, by the number of their values. Several statements need a transaction, which stores do not
+ * start themselves.
+ */
+export function splitRows<Given extends object>(
+  { fields }: ModelSpec,
+  rows: readonly Given[],
+): readonly (readonly Given[])[] {
+  const parts: Given[][] = []
+  const most = Math.max(MAX_ROWS, Math.floor(MAX_PARAMETERS / fields.length))
+  let last: Given[] | undefined
+  let count = 0
+  for (const row of rows) {
+    const size = Object.keys(row).length
+    count += size
+    if (last === undefined || last.length >= most || count > MAX_PARAMETERS) {
+      parts.push((last = []))
+      count = size
+    }
+    last.push(row)
+  }
+  return parts
 }

@@ -33,12 +33,7 @@ export interface RecordStatements {
   /** Like `retrieve`, and locks the record until the transaction ends. */
   lock(bounds: Bounds | undefined, id: readonly string[], only?: readonly Precondition[]): Statement
   /** One statement for each way to write the row, see `grantedWrites`. */
-  update(
-    bounds: Bounds | undefined,
-    id: readonly string[],
-    row: Row,
-    only?: readonly Precondition[],
-  ): readonly Statement[]
+  update(bounds: Bounds | undefined, id: readonly string[], row: Row, how?: Updating): readonly Statement[]
   destroy(bounds: Bounds | undefined, id: readonly string[], only?: readonly Precondition[]): Statement
   /**
    * Selects whether a grant covers a change of a record that the request may see, or its deletion if there is no row; then for each field that no
@@ -49,6 +44,12 @@ export interface RecordStatements {
   covering(granted: Granted, id: readonly string[], grants: readonly GrantSpec[]): Statement
   /** Deletes a record and returns it. */
   take(bounds: Bounds | undefined, id: readonly string[], only?: readonly Precondition[]): Statement
+}
+
+export interface Updating {
+  readonly only?: readonly Precondition[] | undefined
+  /** Whether a statement that first reads the record locks it; true by default. */
+  readonly locks?: boolean | undefined
 }
 
 interface Recorded {
@@ -63,6 +64,7 @@ type Kind = Rendered['kind']
 const QUICK: Kind = { retry: true, quick: true }
 const LOCK: Kind = { retry: true, quick: false, locks: true }
 const WRITE: Kind = { retry: false, quick: false }
+const LOCKING_WRITE: Kind = { ...WRITE, locks: true }
 /** Texts of updates that are remembered. */
 const MAX_UPDATES = 200
 const ANYWAY: readonly Precondition[] = Object.freeze([])
@@ -170,37 +172,39 @@ function compileUpdate(
     const fields = writeColumns.columnsOf(row).map(({ field }) => field)
     return `${update}${boundChecks(model, fields, bounds, { params })}`
   }
-  const grantedChanging = createWriteTemplates(MAX_UPDATES)
+  const grantedChanging = { locking: createWriteTemplates(MAX_UPDATES), unlocked: createWriteTemplates(MAX_UPDATES) }
   const grantedChanges = (
-    { bounds, id, only = ANYWAY }: About & { readonly bounds: Bounds },
+    { bounds, id, only = ANYWAY, locks = true }: About & Updating & { readonly bounds: Bounds },
     granted: Granted,
     given: Row,
   ): readonly Rendered[] => {
     const caller = only.length === 0 && !hasPatch(given) ? onlyCaller(bounds) : undefined
     return grantedWrites(model, 'change', given, granted).map((write) => {
-      const render = (params: Parameters) => ({
-        text: grantedChangeSql(write, {
+      const render = (params: Parameters) => {
+        const changed = grantedChangeSql(write, {
           model,
           writeColumns,
           bounds,
           granted,
           sending: { params, isDocument },
           found: found(bounds, only, params),
+          locks,
           returned: () => returnedBy(bounds, params),
-        }),
-        kind: WRITE,
-      })
+        })
+        return { text: changed.text, kind: changed.locks ? LOCKING_WRITE : WRITE }
+      }
       const { row } = write
-      const rendered = caller ? grantedChanging(write)({ caller, id, row }, render) : renderedAlone(render, id)
+      const templates = locks ? grantedChanging.locking : grantedChanging.unlocked
+      const rendered = caller ? templates(write)({ caller, id, row }, render) : renderedAlone(render, id)
       return { ...rendered, record: id.join('/') }
     })
   }
 
   return {
-    update(bounds, id, row, only) {
+    update(bounds, id, row, { only, locks } = {}) {
       // The SQL depends on the patch, so no other request would reuse it.
       const serve = hasPatch(row) ? prepared.once : prepared.serve
-      if (bounds?.granted) return grantedChanges({ bounds, id, only }, bounds.granted, row).map(serve)
+      if (bounds?.granted) return grantedChanges({ bounds, id, only, locks }, bounds.granted, row).map(serve)
       const render = (params: Parameters) => ({ text: change(bounds, row, only ?? ANYWAY, params), kind: WRITE })
       return [serve({ ...renderedAlone(render, id), record: id.join('/') })]
     },

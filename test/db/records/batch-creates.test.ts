@@ -29,7 +29,8 @@ const plugin: Plugin = (app) => {
       .with(0, first)
       .with(-1, last)
     const store = form === 'documents' ? context.documents(books) : context.store(books)
-    return store.createMany(titles.map((title) => ({ f0: title })))
+    const others = Object.fromEntries(Array.from({ length: FIELDS }, (_, at) => [`f${at}`, 'x']))
+    return store.createMany(titles.map((title) => ({ ...others, f0: title })))
   }
   app.route('POST', '/several/{form}/{last}/', 'several', async (context) => {
     const made = await createMany(context, context.params['form'], { last: context.params['last'] ?? '' })
@@ -112,4 +113,22 @@ describe.each(['rows', 'documents'])('creating several records as %s outside of 
     expect(await outcome).toMatchObject({ type: 'timeout' })
     expect(await count()).toBe(0)
   })
+})
+
+test('records of a model with many fields refer to later ones of the request', async () => {
+  const chain = await startApi(`version: 1
+api: { prefix: "" }
+models:
+  link:
+    fields:
+      id: { type: bigint, primary_key: true, key: client }
+      next: { type: belongs_to, model: link, nullable: true }
+${Array.from({ length: 48 }, (_, at) => `      n${at}: { type: integer, default: 0 }`).join('\n')}
+resources:
+  link: { model: link, path: /links/, bulk: [create], bulk_max: 1000 }
+`)
+  const links = Array.from({ length: 1_000 }, (_, id) => ({ id, next: id === 0 ? 999 : null }))
+  const { status } = await chain.send('POST', '/links/bulk/', links)
+  await chain.close()
+  expect(status).toBe(201)
 })

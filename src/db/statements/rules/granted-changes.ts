@@ -38,13 +38,21 @@ interface Changing extends Assigned {
   readonly sending: Sending
   /** The condition for the record. */
   readonly found: string
+  /** Whether records can be locked. */
+  readonly locks: boolean
   /** The select list of the changed record. */
   readonly returned: () => string
 }
 
+interface GrantedChange {
+  readonly text: string
+  /** Whether the statement locks the record by itself. */
+  readonly locks: boolean
+}
+
 /** An update that one grant must cover: both the record before it and the record after it. */
-export function grantedChangeSql({ row, coverings, sent: own }: GrantedWrite, changing: Changing): string {
-  const { model, writeColumns, bounds, granted, sending, found, returned } = changing
+export function grantedChangeSql({ row, coverings, sent: own }: GrantedWrite, changing: Changing): GrantedChange {
+  const { model, writeColumns, bounds, granted, sending, found, locks, returned } = changing
   const { params } = sending
   const asking = { ...granted, ...sending }
   const set = assignmentsOf(changing, row, sending)
@@ -60,7 +68,8 @@ export function grantedChangeSql({ row, coverings, sent: own }: GrantedWrite, ch
   if (!isPaired) {
     const checks = boundChecks(model, written, bounds, { params, sent })
     const after = coveredAfter(model, coverings, 'change', asking)
-    return `update ${table} set ${set} where ${where} returning ${returned()}${checks}${demand(after)}`
+    const text = `update ${table} set ${set} where ${where} returning ${returned()}${checks}${demand(after)}`
+    return { text, locks: false }
   }
   // `returning` knows only the record after the change.
   const marks = before.map((sql, at) => ({ sql, name: identifier(`@g${at}`) }))
@@ -74,15 +83,17 @@ export function grantedChangeSql({ row, coverings, sent: own }: GrantedWrite, ch
   const each = held.map(({ sql, name }) => `(${sql}) is true as ${name}`)
   // Several records of a view, or of inheriting tables, can have the key: then the same grant must cover all of them.
   const all = held.map(({ name }) => `bool_and(${name}) as ${name}`)
-  const locked = `(select ${each.join(', ')} from ${table} where ${where} for no key update) ${RECORDS}`
+  const lock = locks ? ' for no key update' : ''
+  const records = `(select ${each.join(', ')} from ${table} where ${where}${lock}) ${RECORDS}`
   const kept = (relation: (typeof relations)[number]) => `${BEFORE}.${identifier(`@r${relations.indexOf(relation)}`)}`
   const checks = boundChecks(model, written, bounds, { params, sent, kept })
   const both = coverings.map((covering, at) => {
     const after = coversAfter(model, covering, 'change', asking)
     return `${BEFORE}.${identifier(`@g${at}`)} and ${after}`
   })
-  const from = `from (select ${all.join(', ')} from ${locked}) ${BEFORE}`
-  return `update ${table} set ${set} ${from} where ${where} returning ${returned()}${checks}${demand(anyOf(both))}`
+  const from = `from (select ${all.join(', ')} from ${records}) ${BEFORE}`
+  const text = `update ${table} set ${set} ${from} where ${where} returning ${returned()}${checks}${demand(anyOf(both))}`
+  return { text, locks }
 }
 
 /** What held of the record before a change, under a name that no table has. */
