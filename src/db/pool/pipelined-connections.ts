@@ -135,7 +135,6 @@ export function openPipelined({
     connections.add(connection)
     // Without a listener a dropped connection would end the process.
     client.on('error', () => discard(connection))
-    client.on('end', () => connections.delete(connection))
     // Rejects the statements that wait for the connection, if there are any.
     ready.then(
       () => (connection.isReady = true),

@@ -61,7 +61,6 @@ export function createTransactions({
       // A transaction that was accepted is not rejected after a deadlock.
       const granted = await enter({ ...queueKey, follows: reruns > 0 }, signal)
       try {
-        signal?.throwIfAborted()
         return await runTransaction(await connect(), work, parts)
       } catch (error) {
         // The caller may already have passed on rows of the snapshot.
