@@ -94,7 +94,14 @@ module.exports = class SharedRuntime {
 /** The part of the `jest` object that does not replace modules. */
 function jestOf({ moduleMocker, fakeTimersModern }) {
   const mocks = ['fn', 'spyOn', 'mocked', 'replaceProperty', 'clearAllMocks', 'resetAllMocks', 'restoreAllMocks']
-  const timers = ['useFakeTimers', 'useRealTimers', 'setSystemTime', 'advanceTimersByTime', 'advanceTimersByTimeAsync']
+  const timers = [
+    'useFakeTimers',
+    'useRealTimers',
+    'setSystemTime',
+    'advanceTimersByTime',
+    'advanceTimersByTimeAsync',
+    'getTimerCount',
+  ]
   const bind = (object, names) => names.map((name) => [name, (...given) => object[name](...given)])
   return Object.fromEntries([...bind(moduleMocker, mocks), ...bind(fakeTimersModern, timers)])
 }

@@ -165,17 +165,6 @@ describeWithSessions('connections are shared', () => {
     expect(answers).toEqual(new Set([200]))
   })
 
-  test('in turn if more resources wait than there are connections', async () => {
-    const resources = times(3 * POOL, (at) => `resource ${at}`)
-    const served: string[] = []
-    const sleep = async (resource: string): Promise<void> => {
-      await api.database.query({ text: 'select pg_sleep(0.001)', values: [], resource })
-      served.push(resource)
-    }
-    await Promise.all(resources.flatMap((resource) => times(10, () => sleep(resource))))
-    expect(new Set(served.slice(0, 6 * POOL)).size).toBe(resources.length)
-  })
-
   test('a statement keeps its share if another waiter leaves', async () => {
     let free = () => {}
     const until = new Promise<void>((resolve) => (free = resolve))

@@ -1,60 +1,19 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals'
-import type { QueueKey } from '../../../src/db/database.js'
-import { createFairQueue } from '../../../src/db/pool/fair-queue.js'
-import type { WorkQueue } from '../../../src/db/pool/work-queues.js'
+import { startFairQueue } from '../../support/fair-queue.js'
 
 const CONNECTIONS = 16
 /** Work waits for at most this many ms. */
 const PATIENCE = 2_000
-/** So much work may wait in all while nothing is known of the speed of the database. */
-const PLACES = 2_000
-/** So much work of a resource may wait even if the queue is full. */
-const MIN_WAITING = 4
 
-/** The names of the work that has got a connection, or the reason for having none, in order. */
-let turns: string[]
-let granted: Map<string, WorkQueue>
-let queue: ReturnType<typeof createFairQueue>
+let { queue, turns, granted, enter, leave, leaveFirst, enterMany, waitingOf } = startFairQueue(CONNECTIONS, PATIENCE)
 
 beforeEach(() => {
   jest.useFakeTimers()
-  turns = []
-  granted = new Map()
-  queue = createFairQueue({ connections: CONNECTIONS, patience: PATIENCE })
+  ;({ queue, turns, granted, enter, leave, leaveFirst, enterMany, waitingOf } = startFairQueue(CONNECTIONS, PATIENCE))
 })
 afterEach(() => {
   jest.useRealTimers()
 })
-
-function enter(work: string, key: QueueKey & { readonly follows?: boolean }): (() => void) | undefined {
-  return queue.enter(key, (problem, of) => {
-    turns.push(problem ? `${work}: ${problem.message}` : work)
-    if (!problem) granted.set(work, of)
-  })
-}
-
-function leave(work: string, time?: number): void {
-  const of = granted.get(work)
-  if (!of) throw new Error(`${work} has no connection`)
-  granted.delete(work)
-  queue.leave(of, time)
-}
-
-/** Enters the same work several times; returns how often it got a connection at once. */
-function enterMany(count: number, key: QueueKey): number {
-  const before = turns.length
-  for (let at = 1; at <= count; at += 1) enter(`${key.resource ?? ''}${key.name ?? ''}${key.record ?? ''}${at}`, key)
-  return turns.length - before
-}
-
-/** Enters work until it is rejected; returns how much of it waits. */
-function waitingOf(key: QueueKey): number {
-  const before = queue.waiting()
-  expect(() => {
-    for (let count = 0; count < 3_000; count += 1) enter('more', key)
-  }).toThrow('The database is overloaded')
-  return queue.waiting() - before
-}
 
 describe('of sixteen connections', () => {
   test('the process itself may have all', () => {
@@ -76,9 +35,12 @@ describe('of sixteen connections', () => {
     expect(['b', 'c', 'd', 'e', 'f', 'g'].map((resource) => enterMany(2, { resource }))).toEqual([1, 1, 1, 1, 1, 0])
   })
 
-  test('work that proves to be quick may have all but a quarter', () => {
+  test.each([
+    { of: 'statements', record: undefined },
+    { of: 'changes of records', record: 'r' },
+  ])('work that proves to be quick may have all but a quarter: $of', ({ record }) => {
     for (let count = 0; count < 20; count += 1) {
-      enter('quick', { resource: 'a', name: 'x' })
+      enter('quick', { resource: 'a', name: 'x', record })
       leave('quick', 1)
     }
     expect(enterMany(16, { resource: 'a', name: 'x' })).toBe(12)
@@ -88,6 +50,17 @@ describe('of sixteen connections', () => {
     expect(enterMany(2, { resource: 'a', name: 'x', record: 'r' })).toBe(1)
     leave('axr1')
     expect(turns).toEqual(['axr1', 'axr2'])
+  })
+
+  test('a record never has two after one of its changes was given up', () => {
+    enterMany(16, {})
+    const giveUp = enter('gone', { resource: 'a', record: 'r' })
+    enter('first', { resource: 'a', record: 'r' })
+    giveUp?.()
+    enter('second', { resource: 'a', record: 'r' })
+    turns.length = 0
+    for (let count = 0; count < 8; count += 1) leaveFirst()
+    expect(turns).toEqual(['first'])
   })
 })
 
@@ -102,9 +75,18 @@ describe('connections that are free again', () => {
     enterMany(3, { resource: 'a' })
     enterMany(11, {})
     for (const resource of ['b', 'a', 'c']) enter(`${resource} waits`, { resource })
-    turns = []
+    turns.length = 0
     free(7)
     expect(turns).toEqual(['c waits', 'b waits', 'a waits'])
+  })
+
+  test('go to the resource that has waited for the longest time, of those that have equally many', () => {
+    for (const resource of ['b', 'a']) enterMany(2, { resource })
+    enterMany(12, {})
+    for (const resource of ['b', 'a']) enter(`${resource} waits`, { resource })
+    turns.length = 0
+    free(6)
+    expect(turns).toEqual(['b waits', 'a waits'])
   })
 
   test('go to a resource that has more if the statements of the others have their share', () => {
@@ -114,7 +96,7 @@ describe('connections that are free again', () => {
     enterMany(5, {})
     enter('a waits', { resource: 'a', name: 'x' })
     enter('b waits', { resource: 'b', name: 'x' })
-    turns = []
+    turns.length = 0
     free(5)
     expect(turns).toEqual(['a waits'])
   })
@@ -125,17 +107,35 @@ describe('connections that are free again', () => {
       const [resource, name] = work.split(' ')
       enter(work, { resource, name })
     }
-    turns = []
+    turns.length = 0
     free(1)
     for (const work of ['a x 1', 'b x', 'a y']) leave(work)
     expect(turns).toEqual(['a x 1', 'b x', 'a y', 'a x 2'])
+  })
+
+  test('go to the records of a statement, and to its other work, in turn', () => {
+    enterMany(16, {})
+    for (const work of ['x 1', 'x 2']) enter(work, { resource: 'a', name: 'x' })
+    enter('x r', { resource: 'a', name: 'x', record: 'r' })
+    turns.length = 0
+    free(12)
+    expect(turns).toEqual(['x 1', 'x r', 'x 2'])
+  })
+
+  test('go to every resource in turn if more of them wait than there are connections', () => {
+    enterMany(16, {})
+    const resources = Array.from({ length: 3 * CONNECTIONS }, (_, at) => `resource ${at}`)
+    for (const resource of resources) for (let at = 0; at < 3; at += 1) enter(`${resource} ${at}`, { resource })
+    turns.length = 0
+    while (granted.size > 0) leaveFirst()
+    expect(turns.slice(0, resources.length)).toEqual(resources.map((resource) => `${resource} 0`))
   })
 
   test('go to another statement if the first has its share', () => {
     enterMany(8, { resource: 'a', name: 'x' })
     enterMany(8, {})
     for (const name of ['x', 'y']) enter(`${name} waits`, { resource: 'a', name })
-    turns = []
+    turns.length = 0
     free(6)
     expect(turns).toEqual(['y waits'])
   })
@@ -144,7 +144,7 @@ describe('connections that are free again', () => {
     enterMany(1, { resource: 'a', name: 'x', record: 'r' })
     enterMany(15, {})
     for (const record of ['r', 's']) enter(`${record} waits`, { resource: 'a', name: 'x', record })
-    turns = []
+    turns.length = 0
     free(6)
     expect(turns).toEqual(['s waits'])
   })
@@ -160,60 +160,25 @@ describe('connections that are free again', () => {
   })
 })
 
-/** How much work of one statement may wait where `places` are free: less than three quarters of the places that are left, w < 3/4 (places - w). */
-function shareOfStatement(places: number): number {
-  return Math.ceil((3 * places) / 7)
-}
+test('records are forgotten, too, if their work waits in vain', async () => {
+  enter('first', { resource: 'a' })
+  enterMany(15, {})
+  enter('given up', { resource: 'a', record: 'given up' })?.()
+  enter('late', { resource: 'a', record: 'late' })
+  await jest.advanceTimersByTimeAsync(2 * PATIENCE)
+  waitingOf({ resource: 'a', record: 'waits' })
+  waitingOf({ resource: 'a', record: 'waits, too' })
+  expect(() => enter('rejected', { resource: 'a', record: 'rejected' })).toThrow()
+  expect([...(granted.get('first')?.group.records.keys() ?? [])]).toEqual(['waits', 'waits, too'])
+})
 
-describe('work that waits', () => {
-  test('is rejected when it has waited too long, all that came at the same time', async () => {
-    enterMany(16, {})
-    for (let at = 0; at < 40; at += 1) enter('late', { resource: 'a' })
-    await jest.advanceTimersByTimeAsync(PATIENCE - 60)
-    enter('in time', { resource: 'b' })
-    expect(turns).toHaveLength(16)
-    await jest.advanceTimersByTimeAsync(112)
-    expect(turns.slice(16)).toEqual(Array<string>(40).fill('late: The database is overloaded'))
-    expect(queue.waiting()).toBe(1)
-  })
-
-  test('names other changes as the reason if they change its record', async () => {
-    enterMany(1, { resource: 'a', record: 'r' })
-    enterMany(15, {})
-    enter('r waits', { resource: 'a', record: 'r' })
-    enter('s waits', { resource: 'a', record: 's' })
-    await jest.advanceTimersByTimeAsync(PATIENCE + 50)
-    expect(turns.slice(16)).toEqual([
-      'r waits: The database is busy with other changes',
-      's waits: The database is overloaded',
-    ])
-  })
-
-  test('leaves room for other statements, and for other resources', () => {
-    enterMany(16, {})
-    expect(waitingOf({ resource: 'a', name: 'x' })).toBe(shareOfStatement(PLACES))
-    // All work of a resource together leaves as many places as it takes.
-    expect(waitingOf({ resource: 'a', name: 'y' })).toBe(PLACES / 2 - shareOfStatement(PLACES))
-    expect(waitingOf({ resource: 'b' })).toBe(shareOfStatement(PLACES / 2))
-  })
-
-  test('leaves no more room after work was given up that had its connection already', () => {
-    enterMany(16, {})
-    const givingUp = Array.from({ length: 40 }, (_, at) => enter(`given up ${at}`, { resource: 'a', name: 'x' }))
-    while (granted.size > 0) for (const work of [...granted.keys()]) leave(work)
-    for (const giveUp of givingUp) giveUp?.()
-    enterMany(16, {})
-    expect(waitingOf({ resource: 'a', name: 'x' })).toBe(shareOfStatement(PLACES))
-    expect(waitingOf({ resource: 'a', name: 'y' })).toBe(PLACES / 2 - shareOfStatement(PLACES))
-  })
-
-  test('may wait in a full queue if its resource has little of it, or if it follows other work', () => {
-    enterMany(16, {})
-    for (let at = 0; PLACES - queue.waiting() >= MIN_WAITING; at += 1) waitingOf({ resource: `a${at}` })
-    expect(waitingOf({ resource: 'b' })).toBe(MIN_WAITING)
-    expect(() => enter('more', { resource: 'b' })).toThrow()
-    expect(enter('follows', { resource: 'b', follows: true })).toBeDefined()
-  })
+test('a record is forgotten once if its next change ends while it gets the connection', () => {
+  enter('first', { resource: 'a', name: 'x', record: 'r' })
+  const { parent } = granted.get('first') ?? {}
+  enterMany(15, {})
+  queue.enter({ resource: 'a', name: 'x', record: 'r' }, (_problem, of) => queue.leave(of))
+  leave('first')
+  expect(parent?.children).toBe(0)
 })
 
 test('records that nobody uses are forgotten, and all but a hundred statements of a resource', () => {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import type { Database } from '../../../src/db/database.js'
 import { openDatabase } from '../../../src/db/open.js'
+import { openPipelined } from '../../../src/db/pool/pipelined-connections.js'
 import { openTestDatabase, type TestDatabase, testDatabaseKind } from '../../support/database.js'
 import { createNaps } from '../../support/naps.js'
 import { waitUntil } from '../../support/wait-until.js'
@@ -161,6 +162,22 @@ describeWithSessions('quick reads', () => {
     const numbers = new Map<unknown, number>()
     for (const { rows } of await Promise.all(reads)) numbers.set(rows[0]?.[0], (numbers.get(rows[0]?.[0]) ?? 0) + 1)
     expect([numbers.size, Math.min(...numbers.values())]).toEqual([connections, least])
+  })
+
+  test('take no more time together than passes', async () => {
+    const connections = openPipelined({
+      client: { connectionString: admin.url },
+      maxConnections: 1,
+      prepare: async () => {},
+      sending: { patience: undefined, prepare: true },
+    })
+    await connections.query(session, 1)
+    const start = performance.now()
+    const nap = { ...session, text: 'select pg_sleep(0.02)' }
+    const answers = await Promise.all([1, 2, 3].map(() => connections.query(nap, 1)))
+    const passed = performance.now() - start
+    await connections.close()
+    expect(answers.reduce((sum, { time }) => sum + time, 0)).toBeLessThanOrEqual(passed)
   })
 
   test('use another connection after one has lost its prepared statements', async () => {

@@ -60,6 +60,21 @@ test('learns the throughput only while the queue keeps the database busy', async
   expect(admission.limit()).toBe(FIRST)
 })
 
+test('learns nothing from a few slow statements', async () => {
+  const admission = createAdmission(2)
+  fill(admission, 15)
+  await jest.advanceTimersByTimeAsync(1_000)
+  expect(admission.limit()).toBe(FIRST)
+})
+
+test('learns little from a single pause', async () => {
+  const admission = createAdmission(2)
+  fill(admission, 200)
+  await work(admission, 5_000, 3)
+  await jest.advanceTimersByTimeAsync(50)
+  expect(Math.abs(admission.limit() - 150 * (7 / 8))).toBeLessThanOrEqual(1)
+})
+
 test('learns nothing while limits of resources block the queue', async () => {
   const admission = createAdmission(2)
   fill(admission, 20)

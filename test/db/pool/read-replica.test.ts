@@ -175,6 +175,34 @@ describe('with a replica that is known to be current', () => {
     expect(asked.slice(1)).toEqual(['replica select 1', 'primary select 1'])
   })
 
+  test('a measurement counts from its beginning, however long it takes', async () => {
+    jest.useFakeTimers()
+    try {
+      asked = []
+      answer = async () => ({ rows: [], columns: [], count: 0, command: 'SELECT' })
+      const replica = server('replica')
+      const slow = {
+        ...replica,
+        query: async (statement: Statement) => {
+          if (statement.name === 'replica_replayed') await new Promise((resolve) => setTimeout(resolve, 3_000))
+          return replica.query(statement)
+        },
+      }
+      database = withReplica({ primary: server('primary'), replica: slow, bound: 4_000 })
+      const read = async () => {
+        await database.reads?.query(READ)
+        return asked.at(-1)
+      }
+      expect(await read()).toBe('primary select 1')
+      await jest.advanceTimersByTimeAsync(3_999)
+      expect(await read()).toBe('replica select 1')
+      await jest.advanceTimersByTimeAsync(1)
+      expect(await read()).toBe('primary select 1')
+    } finally {
+      jest.useRealTimers()
+    }
+  })
+
   test.each([
     ['between measurements', 0, 4],
     ['during one', 1_000, 5],

@@ -159,6 +159,22 @@ describeWithSessions('if the server falls silent, but keeps its connections open
     await reads
   })
 
+  test('a quick read that was answered while the process was suspended does not fail, and its connection is kept', async () => {
+    const direct = await openDatabase({ url: admin.url, directory: '' }, { DATABASE_POOL: '9' })
+    const session = async () =>
+      (await direct.query({ ...quick(0), text: 'select pg_backend_pid(), $1::int' })).rows[0]?.[0]
+    const before = await session()
+    const read = direct.query(quick(1))
+    await turn()
+    // The response arrives, but nothing reads it.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100)
+    jest.advanceTimersByTime(RESPONSE + CHECK)
+    expect((await read).rows).toEqual([['1']])
+    await turn()
+    expect(await session()).toBe(before)
+    await direct.close()
+  })
+
   test('a quick read fails without a second attempt if no connection can be opened', async () => {
     proxy.silence('all')
     const slow = watch(database.query(quick(1)))
