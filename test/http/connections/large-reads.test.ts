@@ -53,6 +53,33 @@ describe('reads of large lists', () => {
     expect(begun).toEqual([0, 1, 2, 3])
   })
 
+  test('wait 100 ms also at a later time, and after others have waited', async () => {
+    const reads = createLargeReads()
+    await jest.advanceTimersByTimeAsync(1_000)
+    void reads.run(LARGE, read(0))
+    void reads.run(LARGE, read(1))
+    expect(begun).toEqual([0])
+    await jest.advanceTimersByTimeAsync(100)
+    expect(begun).toEqual([0, 1])
+    await jest.advanceTimersByTimeAsync(10)
+    void reads.run(LARGE, read(2))
+    await jest.advanceTimersByTimeAsync(99)
+    expect(begun).toEqual([0, 1])
+    await jest.advanceTimersByTimeAsync(1)
+    expect(begun).toEqual([0, 1, 2])
+  })
+
+  test('wait 100 ms for each one that is slow', async () => {
+    const reads = createLargeReads()
+    for (const at of [0, 1, 2]) void reads.run(LARGE, read(at))
+    await jest.advanceTimersByTimeAsync(50)
+    ends[0]?.()
+    await jest.advanceTimersByTimeAsync(99)
+    expect(begun).toEqual([0, 1])
+    await jest.advanceTimersByTimeAsync(1)
+    expect(begun).toEqual([0, 1, 2])
+  })
+
   test('go on after one that failed', async () => {
     const reads = createLargeReads()
     const failing = reads.run(LARGE, read(0))

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals'
 import { DEFAULT_LIMITS } from '../../../src/http/connections/limits.js'
+import type { Problem } from '../../../src/foundation/problem.js'
 import { createSendBudget } from '../../../src/http/connections/send-budget.js'
 
 const KB = 1024
@@ -39,12 +40,14 @@ test('responses have room up to the limit, and a single one however large it is'
   expect(budget.reserve(129 * KB)).toBeInstanceOf(Promise)
 })
 
-test('small responses have a quarter of the room for themselves', () => {
+test('small responses have a quarter of the room for themselves', async () => {
   const budget = createSendBudget({ ...DEFAULT_LIMITS, sendBytes: 1_000 * KB })
   budget.hold(2_000 * KB)
   expect([budget.reserve(125 * KB), budget.reserve(125 * KB)]).toEqual([undefined, undefined])
-  expect(budget.reserve(125 * KB)).toBeInstanceOf(Promise)
+  const third = budget.reserve(125 * KB)
+  expect(third).toBeInstanceOf(Promise)
   budget.release(125 * KB)
+  await third
   expect(budget.reserve(125 * KB)).toBeInstanceOf(Promise)
 })
 
@@ -82,4 +85,19 @@ test('clients that read slowly are given the time since which responses wait, wh
   budget.release(1_000 * KB)
   await last
   expect(times.map((since) => since - begun)).toEqual([0, 1_000])
+})
+
+test('a list that has waited too long leaves its place to a smaller one, and nothing is done once none waits', async () => {
+  const budget = createSendBudget({ ...DEFAULT_LIMITS, sendBytes: 10_000 * KB, sendTimeout: 1_000 })
+  const hurry = jest.fn()
+  budget.onPressure(hurry)
+  budget.hold(9_000 * KB)
+  const long = budget.reserve(2_000 * KB)?.catch(({ type }: Problem) => type)
+  await jest.advanceTimersByTimeAsync(600)
+  const shorter = budget.reserve(500 * KB)
+  await jest.advanceTimersByTimeAsync(400)
+  expect([await long, await shorter]).toEqual(['unavailable', undefined])
+  await jest.advanceTimersByTimeAsync(10_000)
+  expect(hurry).toHaveBeenCalledTimes(3)
+  expect(jest.getTimerCount()).toBe(0)
 })

@@ -134,6 +134,22 @@ describe('paths and methods', () => {
   })
 })
 
+test('cuts a rejected client that does not close its side', async () => {
+  const server = await startBooks({ limits: { lingerTimeout: 50, idleTimeout: TOO_LONG, keepAliveTimeout: TOO_LONG } })
+  const { hostname, port } = new URL(server.url)
+  const socket = createConnection({ host: hostname, port: Number(port), allowHalfOpen: true })
+  const received = receive(socket)
+  socket.write('nonsense\r\n\r\n')
+  expect((await received).answers.map(({ status }) => status)).toEqual([400])
+  const count = () =>
+    new Promise<number>((resolve, reject) =>
+      server.server.getConnections((error, open) => (error ? reject(error) : resolve(open))),
+    )
+  await waitUntil(async () => (await count()) === 0)
+  socket.destroy()
+  await server.drain()
+})
+
 describe('request heads', () => {
   const raw = (lines: string, body = '') => `${lines.replaceAll('\n', '\r\n')}\r\n\r\n${body}`
   const many = (count: number) => Array.from({ length: count }, (_, index) => `X-${index}: 1`)
