@@ -2,7 +2,17 @@ import { existsSync } from 'node:fs'
 import { mkdir, readFile } from 'node:fs/promises'
 import { join, parse } from 'node:path'
 import { type Command, Option } from 'commander'
-import { type AppSpec, createWhole, keysOf, makeIssuerKey, type SigningKey, signToken } from '../../src/internal.js'
+import {
+  type AppSpec,
+  createWhole,
+  isSigningKey,
+  keysOf,
+  makeIssuerKey,
+  readKeyFile,
+  type SigningKey,
+  signToken,
+  verifiesFor,
+} from '../../src/internal.js'
 import { type CliContext, type CommonOptions, requireSpec, shownPath } from '../context.js'
 import { type ExitCode, Failure } from '../failure.js'
 import { type CallerOptions, readCaller, withCallerOptions } from '../project/access/caller.js'
@@ -77,7 +87,7 @@ async function signingKey(
   if (isNew) {
     await mkdir(dir, { recursive: true })
     await write(secret, key, 0o600)
-  }
+  } else requireUsable(context, { file, secret, key, algorithms })
   if (lacksPublic) await write(file, keysOf(key), 0o644)
   if (isNew)
     context.err.line(
@@ -87,15 +97,54 @@ async function signingKey(
   return key
 }
 
-function readKey(text: string, shown: string): SigningKey {
+const NEW_PAIR = 'delete both files to make a new pair'
+
+interface Pair {
+  /** The file of the public keys, which may be missing. */
+  readonly file: string
+  /** The file of the private key. */
+  readonly secret: string
+  readonly key: SigningKey
+  readonly algorithms: readonly string[]
+}
+
+/** @throws Failure 2 if the service would reject every token of an existing private key */
+function requireUsable(context: CliContext, { file, secret, key, algorithms }: Pair): void {
+  const [pub, priv] = [shownPath(context, file), shownPath(context, secret)]
+  if (!algorithms.includes(key.alg))
+    throw new Failure(
+      2,
+      `the key in ${priv} signs with ${key.alg}, and \`auth.jwt.algorithms\` only has ${algorithms.join(', ')}`,
+      [`add ${key.alg} to \`algorithms\`, or ${NEW_PAIR}`],
+    )
+  if (existsSync(file) && !publicKeys(file, pub).some((known) => verifiesFor(known, key)))
+    throw new Failure(2, `${pub} does not have the public half of the key in ${priv}`, [
+      `restore the file that belongs to the other, or ${NEW_PAIR}`,
+    ])
+}
+
+function publicKeys(file: string, shown: string) {
   try {
-    return JSON.parse(text) as SigningKey
+    return readKeyFile(file).keys
   } catch (cause) {
     throw new Failure(
       2,
-      `${shown} is not a private key in JSON: ${(cause as Error).message}`,
-      ['restore it, or delete it and the file of the public keys to make a new pair'],
+      `the keys in ${shown} cannot be read: ${(cause as Error).message}`,
+      [`restore the file, or ${NEW_PAIR}`],
       cause,
     )
   }
+}
+
+function readKey(text: string, shown: string): SigningKey {
+  const reject = (message: string, cause?: unknown) =>
+    new Failure(2, message, ['restore it, or delete it and the file of the public keys to make a new pair'], cause)
+  let key: unknown
+  try {
+    key = JSON.parse(text)
+  } catch (cause) {
+    throw reject(`${shown} is not a private key in JSON: ${(cause as Error).message}`, cause)
+  }
+  if (isSigningKey(key)) return key
+  throw reject(`${shown} is not a private key: it must be a JSON object with \`kty\`, \`d\`, \`alg\` and \`kid\``)
 }

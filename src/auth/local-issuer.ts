@@ -14,10 +14,23 @@ export async function makeIssuerKey(alg: string): Promise<SigningKey> {
   return { ...jwk, alg, kid: await calculateJwkThumbprint(jwk) }
 }
 
+/** Whether a parsed JSON value has the members of a private key that tokens are signed with. */
+export function isSigningKey(value: unknown): value is SigningKey {
+  const members = Object.fromEntries(membersOf(value as Json))
+  return ['kty', 'd', 'alg', 'kid'].every((name) => typeof members[name] === 'string')
+}
+
 /** The key set with the public half of a key. */
 export function keysOf({ kty, n, e, crv, x, y, alg, kid }: SigningKey): { readonly keys: readonly JWK[] } {
   const half = Object.entries({ kty, n, e, crv, x, y, alg, kid, use: 'sig' })
   return { keys: [Object.fromEntries(half.filter(([, value]) => value !== undefined))] }
+}
+
+const PUBLIC_PARTS = ['kty', 'n', 'e', 'crv', 'x', 'y'] as const
+
+/** Whether a public key verifies tokens that a private key signed. A public key in PEM has no identifier. */
+export function verifiesFor(known: JWK, key: SigningKey): boolean {
+  return PUBLIC_PARTS.every((part) => known[part] === key[part]) && (known.kid ?? key.kid) === key.kid
 }
 
 interface Caller {

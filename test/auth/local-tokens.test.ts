@@ -1,3 +1,4 @@
+import { createPublicKey } from 'node:crypto'
 import { readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
@@ -104,6 +105,66 @@ describe('`token`', () => {
       code: 2,
       stderr: expect.stringContaining('error: secrets/keys.private.json is not a private key in JSON: '),
     })
+  })
+
+  const other = async (files: Readonly<Record<string, string>>) => {
+    const made = await makeProject({ 'resources.yaml': YAML, ...files })
+    const sign = () => runInHost(['token', '--subject', 'ann'], { cwd: made.folder })
+    const read = (file: string) => readFileSync(join(made.folder, file), 'utf8')
+    return { ...made, sign, read }
+  }
+
+  test.each([
+    { text: '{}' },
+    { text: 'null' },
+    { text: '[]' },
+    { text: '{"kty":"EC","alg":"ES256","kid":"a","crv":"P-256","x":"a","y":"a"}' },
+  ])('rejects $text as a private key', async ({ text }) => {
+    const { sign, remove } = await other({ 'keys.json': '{"keys":[]}', 'keys.private.json': text })
+    const outcome = await sign()
+    await remove()
+    const stderr = expect.stringMatching(
+      /^error: keys\.private\.json is not a private key: it must be .+\n {2}= help: restore/,
+    )
+    expect(outcome).toMatchObject({ code: 2, stdout: '', stderr })
+  })
+
+  test('rejects a key of an algorithm that the service does not accept', async () => {
+    const { sign, write, remove } = await other({})
+    await sign()
+    await write('resources.yaml', YAML.replace('ES256', 'RS256, PS256'))
+    const outcome = await sign()
+    await remove()
+    expect(outcome).toMatchObject({ code: 2, stdout: '' })
+    expect(outcome.stderr).toContain(
+      'error: the key in keys.private.json signs with ES256, and `auth.jwt.algorithms` only has RS256, PS256\n',
+    )
+    expect(outcome.stderr).toContain('add ES256 to `algorithms`, or delete both files to make a new pair')
+  })
+
+  test('rejects a key whose public half the service does not have', async () => {
+    const [one, two] = [await other({}), await other({})]
+    await one.sign()
+    await two.sign()
+    await one.write('keys.json', two.read('keys.json'))
+    const outcome = await one.sign()
+    await one.write('keys.json', '{')
+    const damaged = await one.sign()
+    for (const { remove } of [one, two]) await remove()
+    const message = 'error: keys.json does not have the public half of the key in keys.private.json\n'
+    expect(outcome).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(message) })
+    const unreadable = 'error: the keys in keys.json cannot be read: '
+    expect(damaged).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(unreadable) })
+  })
+
+  test('signs by a key whose public half is in PEM', async () => {
+    const { sign, write, read, remove } = await other({})
+    await sign()
+    const [key] = JSON.parse(read('keys.json')).keys
+    await write('keys.json', createPublicKey({ key, format: 'jwk' }).export({ type: 'spki', format: 'pem' }).toString())
+    const outcome = await sign()
+    await remove()
+    expect(outcome).toMatchObject({ code: 0, stderr: '' })
   })
 
   test('says that a project without tokens accepts none', async () => {
