@@ -13,6 +13,8 @@ export interface WorkerOptions {
   readonly prepared: boolean
   /** Whether the parent will query readiness and metrics. */
   readonly watched: boolean
+  /** The digest of the files that the other workers serve; undefined if the worker may serve any. */
+  readonly files: string | undefined
 }
 
 /** What a parent can query at any time. */
@@ -33,10 +35,16 @@ export interface Listening {
   readonly auth: boolean
 }
 
+/** Describes a worker that listens. */
+export interface WorkerListening extends Listening {
+  /** The digest of the files that it serves. */
+  readonly files: string
+}
+
 /** Messages from a worker to its parent. Messages without the key `snippetctl` come from plugins and are ignored. */
 export type WorkerMessage =
   | { readonly snippetctl: 'hello' }
-  | { readonly snippetctl: 'listening'; readonly listening: Listening }
+  | { readonly snippetctl: 'listening'; readonly listening: WorkerListening }
   | { readonly snippetctl: 'leaving' }
   | { readonly snippetctl: 'answer'; readonly ask: number; readonly value: unknown }
   | { readonly snippetctl: 'counted'; readonly metrics: Metrics }
@@ -56,7 +64,7 @@ export interface Parent {
   begin(): Promise<WorkerOptions>
   /** Resolves once the parent has checked the schema. */
   readonly prepared: Promise<unknown>
-  announce(listening: Listening): void
+  announce(listening: WorkerListening): void
   /** Resolves when the parent passes no more connections to this process. The listening socket does not tell. */
   release(): Promise<void>
   /** Sets the function that answers queries of the parent. */

@@ -4,7 +4,7 @@ import { type ExitCode, Failure, Finished } from '../../failure.js'
 import type { Log } from '../log/log.js'
 import type { LogEntry } from '../log/log-entry.js'
 import { count } from '../../output.js'
-import type { Listening } from './parent.js'
+import type { WorkerListening } from './parent.js'
 import type { WorkerWatch } from './watch-workers.js'
 import { type End, startWorker, type WorkerProcess } from './worker.js'
 
@@ -26,13 +26,13 @@ export interface WorkerPool {
    * Starts the first worker, and then all others at once, so that an error that they share is printed only once.
    * @throws Finished or Failure if a worker ends before it listens
    */
-  start(): Promise<Listening>
+  start(): Promise<WorkerListening>
   /** Resolves with the exit code when the server gives up on starting workers. */
   readonly lost: Promise<ExitCode>
   /** Tells all present and future workers that the schema is ready. */
   tellPrepared(): void
   /**
-   * Replaces the workers one by one, and kills those that do not finish in time.
+   * Replaces the workers one by one by workers that serve the current files, and kills those that do not finish in time.
    * @throws Error if a new worker does not listen; the remaining workers are kept
    */
   replaceAll(): Promise<void>
@@ -69,18 +69,28 @@ export function createWorkerPool({ poolSizes, port, prepared, log, watch, drainD
   const slots = poolSizes.map((connections): Slot => ({ connections, worker: undefined, failures: 0 }))
   const alive = new Set<WorkerProcess>()
   const over = new AbortController()
-  const state = { started: false, prepared, failures: 0 }
+  const state = {
+    started: false,
+    prepared,
+    failures: 0,
+    /** The digest of the files that are served. */
+    files: undefined as string | undefined,
+  }
   const address = rememberAddress(port)
   let resolveLost = (_code: ExitCode): void => {}
   const lost = new Promise<ExitCode>((resolve) => (resolveLost = resolve))
   const isServed = () => [...alive].some((worker) => worker.isServing())
 
-  const spawn = ({ connections }: Slot): WorkerProcess => {
+  /** A worker that replaces a lost one serves the files of the others: the files may have changed, and only one version is served. */
+  const servedFiles = () => (isServed() ? state.files : undefined)
+
+  const spawn = ({ connections }: Slot, files = servedFiles): WorkerProcess => {
     const worker = startWorker(() => ({
       connections,
       port: address.port(isServed()),
       prepared: state.prepared,
       watched: watch !== undefined,
+      files: files(),
     }))
     alive.add(worker)
     watch?.add(worker)
@@ -111,8 +121,9 @@ export function createWorkerPool({ poolSizes, port, prepared, log, watch, drainD
     if (!isOver()) assign(slot, spawn(slot))
   }
 
-  const noteListening = (worker: WorkerProcess, { url }: Listening): void => {
+  const noteListening = (worker: WorkerProcess, { url, files }: WorkerListening): void => {
     state.failures = 0
+    state.files = files
     if (!address.isSame(url)) worker.kill()
   }
 
@@ -121,7 +132,7 @@ export function createWorkerPool({ poolSizes, port, prepared, log, watch, drainD
     if (state.failures >= MAX_FAILURES) resolveLost(code === 2 ? 2 : 1)
   }
 
-  const startOne = async (slot: Slot): Promise<Listening> => {
+  const startOne = async (slot: Slot): Promise<WorkerListening> => {
     const worker = spawn(slot)
     const listening = await worker.listening
     if (listening === undefined) throw earlyEnd(worker, await worker.ended)
@@ -129,15 +140,18 @@ export function createWorkerPool({ poolSizes, port, prepared, log, watch, drainD
     return listening
   }
 
-  const replace = async (slot: Slot): Promise<void> => {
-    const worker = spawn(slot)
+  /** Replaces the worker of a slot by one that serves `files`, or any files, and returns the files that it serves. */
+  const replace = async (slot: Slot, files: string | undefined): Promise<string> => {
+    const worker = spawn(slot, () => files)
     const listens = await endsWithin(worker.listening, LISTEN_TIMEOUT_MS)
     if (!listens) worker.kill()
-    if (!listens || (await worker.listening) === undefined)
+    const listening = listens ? await worker.listening : undefined
+    if (listening === undefined)
       throw new Error(listens ? 'a new worker ended before it listened' : 'a new worker did not listen in time')
     const old = slot.worker
     assign(slot, worker)
     if (old) await retire(old)
+    return listening.files
   }
 
   /** Stops a worker; one whose event loop is blocked ends only when it is killed. */
@@ -165,9 +179,10 @@ export function createWorkerPool({ poolSizes, port, prepared, log, watch, drainD
       for (const worker of alive) worker.tellPrepared()
     },
     replaceAll: async () => {
+      let files: string | undefined
       for (const slot of slots) {
         if (over.signal.aborted) throw new Error('the server stops')
-        await replace(slot)
+        files = await replace(slot, files)
       }
     },
     stop: async () => {

@@ -3,9 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Metrics } from '../../../src/internal.js'
 import {
   isOurs,
-  type Listening,
   type ParentMessage,
   type Question,
+  type WorkerListening,
   type WorkerMessage,
   type WorkerOptions,
 } from './parent.js'
@@ -21,7 +21,7 @@ export interface WorkerProcess {
   /** The number of the worker and of its process, for the log. */
   readonly about: { readonly worker: number; readonly worker_pid: number | undefined }
   /** Resolves to undefined if the process ended before it listened. */
-  readonly listening: Promise<Listening | undefined>
+  readonly listening: Promise<WorkerListening | undefined>
   /** Resolves when it accepts no more connections, or has ended. */
   readonly leaving: Promise<unknown>
   readonly ended: Promise<End>

@@ -1,0 +1,120 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import {
+  BOOKS_MIGRATION,
+  BOOKS_MIGRATION_FILE,
+  makeProject,
+  PLUGGED,
+  type Project,
+  type Serving,
+  startServe,
+} from '../../support/cli.js'
+import { openTestDatabase, type TestDatabase, testDatabaseKind } from '../../support/database.js'
+import { untilPrinted } from '../../support/until-printed.js'
+import { waitUntil } from '../../support/wait-until.js'
+
+const PLUGIN = `
+import process from 'node:process'
+import { word } from './word.js'
+export default (app) => app.route('GET', '/word/', 'word', () => ({ status: 200, body: { pid: process.pid, word } }))
+`
+const CONFIGURATION = `${PLUGGED}auth:
+  jwt: { issuer: https://id.example.com, audience: books, algorithms: [EdDSA], keys: keys.pem }
+  routes: { word: anyone }
+`
+const say = (word: string) => `export const word = '${word}'\n`
+const newKey = () => generateKeyPairSync('ed25519').publicKey.export({ type: 'spki', format: 'pem' }).toString()
+
+interface Answer {
+  readonly pid: number
+  readonly word: string
+}
+
+const onServer = testDatabaseKind() === 'postgres' ? describe : describe.skip
+
+onServer('serve --workers, whose files change before a worker ends,', () => {
+  let project: Project
+  let database: TestDatabase
+  let server: Serving
+
+  beforeEach(async () => {
+    project = await makeProject({
+      'resources.yaml': CONFIGURATION,
+      'plugin.mjs': PLUGIN,
+      'word.ts': say('old'),
+      'keys.pem': newKey(),
+      [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION,
+    })
+    database = await openTestDatabase()
+    const env = { DATABASE_URL: database.url ?? '' }
+    server = await startServe(['--workers', '2', '--migrate'], { cwd: project.folder, env })
+  })
+
+  afterEach(async () => {
+    await server.stop('SIGKILL')
+    await database.close()
+    await project.remove()
+  })
+
+  /** Each request has a connection of its own, which any worker may accept. */
+  const ask = async (): Promise<Answer> => {
+    const response = await fetch(`${server.url}/api/word/`, { headers: { connection: 'close' } })
+    return (await response.json()) as Answer
+  }
+  const answers = () => Promise.all(Array.from({ length: 12 }, ask))
+  const pidsIn = (all: readonly Answer[]) => [...new Set(all.map(({ pid }) => pid))]
+  /** Waits until two workers respond, and returns their processes. */
+  const bothWorkers = () =>
+    waitUntil(
+      async () => pidsIn(await answers()),
+      ({ length }) => length === 2,
+    )
+
+  test.each([
+    { changed: 'the configuration', file: 'resources.yaml', text: `${CONFIGURATION}# Deployed.\n` },
+    { changed: 'a file that a plugin imports', file: 'word.ts', text: say('new') },
+    { changed: 'the file of the keys', file: 'keys.pem', text: newKey() },
+  ])('starts no worker that would serve other files than the rest: $changed', async ({ file, text }) => {
+    const [victim = 0, other] = await bothWorkers()
+    await project.write(file, text)
+    process.kill(victim, 'SIGKILL')
+    expect(await server.logged('files_changed')).toMatchObject({
+      level: 'error',
+      msg: expect.stringContaining('SIGUSR2') as unknown,
+    })
+    const served = await answers()
+    expect(pidsIn(served)).toEqual([other])
+    expect(new Set(served.map(({ word }) => word))).toEqual(new Set(['old']))
+  })
+
+  test('serves the new files from every worker after SIGUSR2', async () => {
+    const before = await bothWorkers()
+    await project.write('word.ts', say('new'))
+    process.kill(before[0] ?? 0, 'SIGKILL')
+    await server.logged('files_changed')
+    server.child.kill('SIGUSR2')
+    await server.logged('replaced')
+    expect((await bothWorkers()).filter((pid) => before.includes(pid))).toEqual([])
+    expect(new Set((await answers()).map(({ word }) => word))).toEqual(new Set(['new']))
+    expect((await server.stop()).code).toBe(0)
+  })
+
+  test('starts the worker again once the files are as they were', async () => {
+    const [victim = 0] = await bothWorkers()
+    await project.write('word.ts', say('new'))
+    process.kill(victim, 'SIGKILL')
+    await server.logged('files_changed')
+    await project.write('word.ts', say('old'))
+    expect(await bothWorkers()).not.toContain(victim)
+  })
+
+  test('serves the new files if no worker is left', async () => {
+    const before = await bothWorkers()
+    await project.write('word.ts', say('new'))
+    for (const pid of before) process.kill(pid, 'SIGKILL')
+    await untilPrinted(server.child.stdout, () => server.output.stdout.split('"worker_ended"').length > before.length)
+    await waitUntil(() => ask().catch(() => undefined))
+    await bothWorkers()
+    expect(new Set((await answers()).map(({ word }) => word))).toEqual(new Set(['new']))
+  })
+})
