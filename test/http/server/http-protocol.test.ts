@@ -36,6 +36,12 @@ const JSON_TYPE = 'Content-Type: application/json'
 
 /** A time in ms in which a test that waited for it would fail. */
 const TOO_LONG = 600_000
+const PATIENT = {
+  headersTimeout: TOO_LONG,
+  requestTimeout: TOO_LONG,
+  idleTimeout: TOO_LONG,
+  keepAliveTimeout: TOO_LONG,
+}
 
 async function answerTo(bytes: string, methods: readonly string[] = []) {
   const received = await talk(books.url, bytes, { methods })
@@ -135,7 +141,7 @@ describe('paths and methods', () => {
 })
 
 test('cuts a rejected client that does not close its side', async () => {
-  const server = await startBooks({ limits: { lingerTimeout: 50, idleTimeout: TOO_LONG, keepAliveTimeout: TOO_LONG } })
+  const server = await startBooks({ limits: { ...PATIENT, lingerTimeout: 50 } })
   const { hostname, port } = new URL(server.url)
   const socket = createConnection({ host: hostname, port: Number(port), allowHalfOpen: true })
   const received = receive(socket)
