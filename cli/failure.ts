@@ -31,8 +31,12 @@ export class Finished extends Error {
 /** SQLSTATEs of a table, a column or a privilege that is missing. */
 const NAMES_OBJECT = /^(?:42|3F)/
 
-/** Describes a failed statement to the operator, with the server's words about the object that it lacks. A client only sees the message. */
-export function describeProblem({ message, cause }: Problem): string {
+/**
+ * Describes a failed statement to the operator, with the server's words about the object that it lacks. A client only sees the message, and that of
+ * an unknown outcome is about its request.
+ */
+export function describeProblem({ type, message, cause }: Problem): string {
+  if (type === 'outcome_unknown') return 'the database did not report the outcome of a statement'
   const { code, message: reason = '' } = (cause ?? {}) as { readonly code?: unknown; readonly message?: string }
   return NAMES_OBJECT.test(String(code)) ? `${message}: ${reason}` : message
 }

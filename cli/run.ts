@@ -1,6 +1,6 @@
 import { getSystemErrorMap } from 'node:util'
 import { CommanderError } from 'commander'
-import { DatabaseRejected, MigrationError, Problem } from '../src/internal.js'
+import { DatabaseRejected, isConnectionLost, MigrationError, Problem } from '../src/internal.js'
 import { type CliContext, createContext, type Lifecycle, shownPath, type Surroundings } from './context.js'
 import { describeProblem, type ExitCode, Failure, Finished } from './failure.js'
 import { createProgram } from './program.js'
@@ -41,6 +41,11 @@ const EXPECTED: readonly ((error: unknown, context: CliContext) => Explained | u
   (error) => (error instanceof Failure ? { messages: [error.message], help: error.help, code: error.code } : undefined),
   (error) => (error instanceof DatabaseRejected ? { messages: [error.message], help: error.help, code: 2 } : undefined),
   (error) => (error instanceof MigrationError ? { messages: error.errors, help: error.help, code: 2 } : undefined),
+  (error) => (isConnectionLost(error) ? { messages: [LOST], help: OUTCOME_HELP, code: 2 } : undefined),
+  (error) =>
+    error instanceof Problem && error.type === 'outcome_unknown'
+      ? { messages: [describeProblem(error)], help: OUTCOME_HELP, code: 2 }
+      : undefined,
   (error) =>
     error instanceof Problem && DATABASE_FAILURES.has(error.type)
       ? { messages: [describeProblem(error)], help: ['see the state of the database: snippetctl doctor'], code: 2 }
@@ -48,7 +53,12 @@ const EXPECTED: readonly ((error: unknown, context: CliContext) => Explained | u
   (error, context) => (isFileError(error) ? explainFileError(context, error) : undefined),
 ]
 
-const DATABASE_FAILURES: ReadonlySet<string> = new Set(['unavailable', 'timeout', 'outcome_unknown'])
+const LOST = 'the connection to the database was lost'
+const OUTCOME_HELP = [
+  'if the command makes changes, find out whether the last one was made before you run it again',
+  'see which migrations were applied: snippetctl migrate status',
+]
+const DATABASE_FAILURES: ReadonlySet<string> = new Set(['unavailable', 'timeout'])
 
 /** An error of the file system about one file or folder. */
 interface FileError extends NodeJS.ErrnoException {

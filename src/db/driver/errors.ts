@@ -44,6 +44,11 @@ export function isLost(error: unknown): boolean {
   return cause !== undefined && meaningOf(cause)?.lost === true
 }
 
+/** The same also for errors of knex, which puts its statement in front of the driver's message. */
+export function isConnectionLost(error: unknown): boolean {
+  return isLost(error) || / - Connection terminated unexpectedly$/.test(driverError(error)?.message ?? '')
+}
+
 /** Whether the statement certainly did not run, because its connection was already gone. */
 export function isUnsent(error: unknown): boolean {
   const cause = driverError(error)

@@ -1,8 +1,10 @@
+import { rm } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { openDatabase } from '../../../src/db/open.js'
 import { runInHost } from '../../support/cli.js'
 import { testDatabaseKind } from '../../support/database.js'
 import { CREATE_ROLE, DROP_ROLE, ROLE } from '../../support/roles.js'
+import { startProxy } from '../../../torture/proxy.js'
 import { openShelves, type Shelves } from '../../support/shelves.js'
 
 const YAML = `version: 1
@@ -35,6 +37,34 @@ onServer('a failure of the database is not reported as a bug', async () => {
     })
   } finally {
     await other.close()
+  }
+})
+
+onServer.each([
+  { command: ['introspect', '--print'], marker: 'pg_attribute', moment: 'before reply' },
+  { command: ['migrate', 'up'], marker: 'snippetctl_migrations', moment: 'before reply' },
+  { command: ['migrate', 'up'], marker: 'COMMIT', moment: 'before reply' },
+  { command: ['serve', '--migrate'], marker: 'snippetctl_migrations', moment: 'during reply' },
+] as const)('a connection that $command loses at $marker is reported as lost', async ({ command, marker, moment }) => {
+  const url = new URL(String(shelves.database?.url))
+  const proxy = await startProxy(Number(url.port))
+  try {
+    if (command[0] !== 'introspect')
+      await shelves.project.write('migrations/0002_more.sql', '-- up\ncreate table more (id int);\n')
+    url.host = `127.0.0.1:${proxy.port}`
+    proxy.arm(marker, moment, 'end')
+    const env = { DATABASE_URL: url.href, PORT: '0' }
+    const outcome = await runInHost(command, { cwd: shelves.project.folder, env })
+    expect(outcome).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('error: the connection to the database was lost\n'),
+    })
+    expect(outcome.stderr).toContain('find out whether the last one was made before you run it again')
+    expect(outcome.stderr).toContain('see which migrations were applied: snippetctl migrate status')
+    expect(outcome.stderr).not.toContain('unexpected')
+  } finally {
+    await proxy.close()
+    await rm(`${shelves.project.folder}/migrations/0002_more.sql`, { force: true })
   }
 })
 
