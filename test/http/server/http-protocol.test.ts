@@ -352,12 +352,29 @@ describe('bodies', () => {
   })
 
   test.each([
-    ['closes the connection instead of reading a large body', 10_000_000, 'close'],
-    ['keeps the connection after a small body', 1000, 'keep-alive'],
-  ])('an early rejection %s', async (_case, length, connection) => {
-    const head = `POST /nowhere/ HTTP/1.1\r\nHost: books.example\r\nContent-Length: ${length}\r\n\r\n`
+    { how: 'closes the connection instead of reading a large body', body: 'Content-Length: 10000000', then: 'close' },
+    { how: 'closes the connection after a body of unknown length', body: 'Transfer-Encoding: chunked', then: 'close' },
+    { how: 'keeps the connection after a small body', body: 'Content-Length: 1000', then: 'keep-alive' },
+  ])('an early rejection $how', async ({ body, then }) => {
+    const head = `POST /nowhere/ HTTP/1.1\r\nHost: books.example\r\n${body}\r\n\r\n`
     const { answers } = await talk(books.url, head, { answers: 1 })
-    expect(answers.map(({ status, headers }) => [status, headers['connection']])).toEqual([[404, connection]])
+    expect(answers.map(({ status, headers }) => [status, headers['connection']])).toEqual([[404, then]])
+  })
+
+  test('stops reading a rejected body of unknown length', async () => {
+    const chunk = `10000\r\n${' '.repeat(0x10000)}\r\n`
+    const socket = dial(books.url)
+    socket.on('error', () => {})
+    const closed = new Promise((resolve) => socket.once('close', resolve))
+    socket.write('POST /nowhere/ HTTP/1.1\r\nHost: books.example\r\nTransfer-Encoding: chunked\r\n\r\n')
+    const sendOn = () => {
+      while (!socket.destroyed && socket.write(chunk));
+    }
+    socket.on('drain', sendOn).resume()
+    sendOn()
+    await closed
+    // The rest is in the buffers of both ends.
+    expect(socket.bytesWritten).toBeLessThan(20_000_000)
   })
 
   test('reads on after an early rejection, so that a client that is still sending sees the response', async () => {

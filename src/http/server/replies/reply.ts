@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
 import { inspect } from 'node:util'
 import type { Cors } from '../../headers/cors.js'
 import type { Exchange } from '../exchange.js'
@@ -135,7 +136,12 @@ function endsConnection(exchange: Exchange, { limits, draining }: Situation): bo
   if (exchange.mustClose || exchange.awaitsContinue) return true
   // While draining, requests already received on the connection are still answered.
   if (draining()) return connection === undefined || connection.underWay.length + connection.waiting.length <= 1
-  return !request.complete && Number(request.headers['content-length'] ?? 0) > limits.lingerBytes
+  return !request.complete && mayBeLong(request, limits)
+}
+
+/** The rest of a body may have any length if the request does not say how long it is. */
+function mayBeLong({ headers }: IncomingMessage, { lingerBytes }: Limits): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > lingerBytes
 }
 
 /** Closing a connection with unread bytes resets it, and the reset may overtake the response; so some of them are read. */
