@@ -15,7 +15,7 @@ const FAILURES: Readonly<Record<string, readonly [ProblemType, string]>> = {
   HPE_HEADER_OVERFLOW: ['headers_too_large', 'the head of the request is too large'],
   HPE_INVALID_URL: [
     'malformed_request',
-    'the address of the request has a character that must be percent-encoded: only visible ASCII is allowed, so `é` is written %C3%A9',
+    'the address of the request must be a path that starts with `/`, or a URL, in visible ASCII, where `é` is written %C3%A9',
   ],
   HPE_INVALID_VERSION: UNSUPPORTED_VERSION,
   HPE_CHUNK_EXTENSIONS_OVERFLOW: ['body_too_large', 'the chunk extensions of the body are too large'],

@@ -152,7 +152,13 @@ describe('a rejected request gets an explanation', () => {
       'a path with a letter that is not ASCII',
       'GET /api/books/?search=caf\xe9 HTTP/1.1\r\nHost: localhost\r\n\r\n',
       'malformed-request',
-      'the address of the request has a character that must be percent-encoded: only visible ASCII is allowed, so `é` is written %C3%A9',
+      'the address of the request must be a path that starts with `/`, or a URL, in visible ASCII, where `é` is written %C3%A9',
+    ],
+    [
+      'a path without its first slash',
+      'GET api/books/ HTTP/1.1\r\nHost: localhost\r\n\r\n',
+      'malformed-request',
+      'the address of the request must be a path that starts with `/`, or a URL, in visible ASCII, where `é` is written %C3%A9',
     ],
     [
       'a request line with a prefix',
