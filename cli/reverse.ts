@@ -4,7 +4,7 @@ import { similarHelp } from './similar.js'
 
 /** A command with the name of a route and values for the parameters of its path as arguments. */
 interface RouteCommand {
-  /** The name of the command, for the help. */
+  /** The command with its flags, for the help. */
   readonly command: string
   readonly name: string
   readonly given: ReadonlyMap<string, string>

@@ -10,7 +10,7 @@ import {
   type Resource,
   resourceAt,
 } from '../../src/internal.js'
-import { type CliContext, type CommonOptions, requireApplication } from '../context.js'
+import { type CliContext, type CommonOptions, configFlag, requireApplication } from '../context.js'
 import { onExistingDatabase } from '../database/database.js'
 import { explainWord } from '../project/explain-words.js'
 import { type ExitCode, Failure } from '../failure.js'
@@ -20,6 +20,12 @@ import { requireSchema } from '../serve/schema.js'
 
 interface ExplainOptions extends CommonOptions {
   readonly json?: true
+}
+
+interface Given {
+  readonly name: string
+  readonly given: readonly string[]
+  readonly options: CommonOptions
 }
 
 /** A GET request, as `explain` needs it. */
@@ -66,7 +72,7 @@ async function explain(
 ): Promise<ExitCode> {
   if (given.length === 0 && explainWord(context, name, options.json === true)) return 0
   const { app, spec } = await requireApplication(context, options)
-  const request = understand(app, name, given)
+  const request = understand(app, { name, given, options })
   const { resource, read, path } = request
   const explanation = await onExistingDatabase(context, spec, async (database, migrations) => {
     await requireSchema(spec, database, migrations)
@@ -89,7 +95,8 @@ function print({ out }: CliContext, { json }: ExplainOptions, { name, path, mode
 }
 
 /** @throws Failure 1 if there is no such route, 2 if the route has nothing to explain or the request is invalid */
-function understand(app: App, name: string, given: readonly string[]): Request {
+function understand(app: App, { name, given, options }: Given): Request {
+  const command = `explain${configFlag(options)}`
   const parameters = parametersOf(app, name)
   const routes = routesOf(app, name)
   const [first] = routes
@@ -107,7 +114,7 @@ function understand(app: App, name: string, given: readonly string[]): Request {
   if (parameters.length > 0) {
     const isOfPath = (pair: string) => !resource.selectable || parameters.some((key) => pair.startsWith(`${key}=`))
     const pairs = readPairs(given.filter(isOfPath))
-    const path = reverse(app, { command: 'explain', name, given: pairs })
+    const path = reverse(app, { command, name, given: pairs })
     const segments = resource.key.parameters.map((name) => encodeSegment(pairs.get(name) ?? '') ?? '')
     const id = resource.parseId(segments.join('/'))
     if (id === undefined) throw new Error(`${path} has no id`)
@@ -118,7 +125,7 @@ function understand(app: App, name: string, given: readonly string[]): Request {
     const selection = asClient(() => resource.parseSelection(query))
     return { resource, read: { id, selection }, path: withQuery(path, query) }
   }
-  return list(resource, reverse(app, { command: 'explain', name, given: new Map() }), given)
+  return list(resource, reverse(app, { command, name, given: new Map() }), given)
 }
 
 function list(resource: Resource, path: string, given: readonly string[]): Request {

@@ -116,6 +116,15 @@ describe('url', () => {
     expect(stdout).toBe('/api/snippets-viewset/5/\n')
   })
 
+  test.each([{ command: 'url' }, { command: 'explain' }])(
+    'names the configuration in the usage of $command',
+    async ({ command }) => {
+      await project.write('my books.yaml', BOOKS)
+      const { stderr } = await run(command, 'book-detail', '--config', 'my books.yaml')
+      expect(stderr).toContain(`= help: snippetctl ${command} --config 'my books.yaml' book-detail id=<bigint>\n`)
+    },
+  )
+
   test.each([
     { args: ['book-detial', 'id=5'], code: 1, message: 'no route is named `book-detial`', help: '`book-detail`' },
     { args: ['xyz'], code: 1, message: 'no route is named `xyz`', help: 'book-list, book-detail' },
