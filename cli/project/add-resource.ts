@@ -105,7 +105,7 @@ function byHand(file: string, resource: UndeclaredResource): Failure {
   const indented = (text: string) => text.replaceAll(/^/gm, '      ')
   return new Failure(
     2,
-    `\`models\` or \`resources\` is not written in block style in \`${file}\`, so nothing can be appended`,
+    `\`models\`, \`resources\` or all of \`${file}\` is in flow style, such as JSON, and only block style can be appended to`,
     [`write it by hand, under \`models\`:\n${indented(models)}\n    and under \`resources\`:\n${indented(resources)}`],
   )
 }

@@ -246,6 +246,8 @@ describe('a resource', () => {
     ],
     ['has its models inside braces', 'version: 1\nmodels: {\n  book: { fields: { id: { type: bigint } } } }\n'],
     ['has its resources on one line', `version: 1\nresources: { book: { model: book, path: /books/ } }\n`],
+    ['is JSON', '{"version":1}'],
+    ['is inside braces, with a comment', '# ours\n{ version: 1 }\n'],
     ['has an empty mapping of models', 'version: 1\nmodels: {}\n'],
     [
       'marks its models with `?`',

@@ -14,7 +14,7 @@ interface Addition {
 
 /**
  * Writes members at the ends of mappings at the top of a configuration, and leaves every other character as it is.
- * @returns undefined if the file is not a configuration, or writes one of the mappings on one line
+ * @returns undefined if the file is not a configuration, or one of the mappings, or all of it, is in flow style
  */
 export function appendMembers(text: string, file: string, additions: readonly Addition[]): string | undefined {
   return editConfig({ text, file }, (all, document) => {
@@ -32,6 +32,7 @@ function documentEnd(text: string, document: ConfigDocument): number {
 }
 
 function append(text: string, document: ConfigDocument, additions: readonly Addition[]): string | undefined {
+  if (isFlow(text, document, [])) return undefined
   const isThere = ({ key }: Addition) => findValue(document.value, [key]) !== undefined
   const found = additions.filter(isThere).map((addition) => ({ addition, end: endOf(text, document, addition) }))
   if (!found.every(({ end }) => end !== undefined)) return undefined
