@@ -8,7 +8,8 @@ const OWN = 'rows: { owner: $sub }'
 const grants = `access:
       - { to: member, may: read, ${OWN} }
       - { to: member, may: change, rows: { owner: $sub, size__lt: 2100 }, becomes: { size__gte: 0 } }
-      - { to: member, may: change, rows: { owner: $sub, size__gte: 2100 }, becomes: { size__gte: 5 } }`
+      - { to: member, may: change, rows: { owner: $sub, size__gte: 2100 }, becomes: { size__gte: 5 } }
+      - { to: member, may: destroy, rows: { owner: $sub, id__lt: 13 } }`
 const FIELDS =
   'fields: { id: { type: bigint, primary_key: true, key: client }, owner: { type: text }, size: { type: integer } }'
 const YAML = `version: 1
@@ -30,8 +31,8 @@ ${['base', 'seen']
     (name) => `  ${name}:
     model: ${name}
     path: /${name}/
-    operations: [list, retrieve, update, partial_update]
-    bulk: [partial_update]
+    operations: [list, retrieve, update, partial_update, destroy]
+    bulk: [partial_update, destroy]
     filterable: [owner]
     pagination: { page_size: 100, max_page_size: 1000, count: exact }
     ${grants}
@@ -118,6 +119,16 @@ describe.each([{ path: '/base/' }, { path: '/seen/' }])('$path', ({ path }) => {
       ['kid', 'ann', '6'],
     ])
   })
+})
+
+test('a bulk deletion of a record with a repeated key is not complete while another record stays', async () => {
+  const remove = async (ids: string) =>
+    (await api.fetch(`/base/?ids=${ids}`, { method: 'DELETE', headers: asAnn })).status
+  expect(await remove('10,14')).toBe(403)
+  expect(await remove('10,5000')).toBe(404)
+  expect(await rowsOf(10)).toHaveLength(2)
+  expect(await remove('10,12')).toBe(204)
+  expect([...(await rowsOf(10)), ...(await rowsOf(12))]).toEqual([])
 })
 
 test('pages far from the first have the records whose key is null', async () => {

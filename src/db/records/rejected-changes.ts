@@ -1,4 +1,4 @@
-import type { ModelSpec } from '../../config/spec.js'
+import { isOwnTable, type ModelSpec } from '../../config/spec.js'
 import { Problem } from '../../foundation/problem.js'
 import { doAtIndex } from '../../resource/bodies/items.js'
 import { recordKey } from '../../resource/keys/record-key.js'
@@ -57,6 +57,13 @@ export function rejectionsOn({ model, statements, sender }: Bound) {
     await rejectUnmet(bounds, id, only)
   }
 
+  /** How many rows a change of records must concern. In tables of other programs, several rows can have one key. */
+  const countRows = async (bounds: Bounds | undefined, ids: readonly Id[]): Promise<number> => {
+    if (isOwnTable(model)) return ids.length
+    const found = statements.findMany(bounds, ids.map(recordKey(model).write))
+    return (await sender.read(follow(found))).rows.length
+  }
+
   /** Throws if one of several records is still there after all were deleted. */
   const rejectRemaining = async (bounds: Bounds | undefined, ids: readonly Id[]): Promise<void> => {
     const key = recordKey(model)
@@ -76,7 +83,7 @@ export function rejectionsOn({ model, statements, sender }: Bound) {
     }
   }
 
-  return { rejectUncovered, rejectUnmet, rejectIfThere, rejectRemaining }
+  return { countRows, rejectUncovered, rejectUnmet, rejectIfThere, rejectRemaining }
 }
 
 function unmet(only: readonly Precondition[]): string {

@@ -110,7 +110,7 @@ export function recordsOn<Item, Items>({
   const key = recordKey(model)
   const read = readStored(model, projection)
   const rejections = rejectionsOn({ model, statements, sender })
-  const { rejectUncovered, rejectUnmet, rejectIfThere, rejectRemaining } = rejections
+  const { countRows, rejectUncovered, rejectUnmet, rejectIfThere, rejectRemaining } = rejections
   const { maySkip, digestBefore, isGone, holds, rejectKept } = skipsOn(
     { model, statements, sender, skipped, connection },
     rejections,
@@ -184,15 +184,15 @@ export function recordsOn<Item, Items>({
     },
 
     async destroyMany(bounds, ids) {
-      const mayKeep = await maySkip('delete')
-      const isWanted = mayKeep ? ({ count }: Result) => count === ids.length : undefined
+      const [mayKeep, expected] = [await maySkip('delete'), await countRows(bounds, ids)]
+      const isWanted = mayKeep ? ({ count }: Result) => count === expected : undefined
       const { count } = await sender
         .remove(statements.destroyMany(bounds, ids.map(key.write)), bounds, isWanted)
         .catch((error: unknown) => {
           const place = placeOfReferred(model, ids, error)
           throw place === undefined ? error : withIndex(error, place, key.fields)
         })
-      if (count === ids.length) return count
+      if (count === expected) return count
       if (!mayKeep) {
         await rejectRemaining(bounds, ids)
         return count

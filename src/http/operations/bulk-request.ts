@@ -35,8 +35,8 @@ export function rejectConditions({ headers }: Context): void {
 export async function lockAll(resource: Resource, inside: Context, ids: readonly Id[]): Promise<void> {
   const store = inside.documents(resource)
   const locked = await store.lockMany(ids)
-  if (locked.length === ids.length) return
   const there = new Set(locked.map(resource.key.text))
+  if (there.size === ids.length) return
   const named = new Set<string>()
   const missing: (readonly [place: number, id: string])[] = []
   for (const [place, id] of ids.entries()) {
