@@ -86,11 +86,16 @@ describe('serve on the embedded database', () => {
 
   test('rejects a second process and names the pid of the first', async () => {
     const server = await serve()
-    const { code, stderr } = await runCli(['serve', '--port', '0'], { cwd: project.folder })
-    expect(code).toBe(2)
-    expect(stderr).toMatch(/^error: \.snippetctl\/pg is in use by process \d+/)
-    expect(stderr).toContain(String(server.child.pid))
-    expect(stderr).toContain('= help:')
+    for (const args of [
+      ['serve', '--port', '0'],
+      ['db', 'reset', '--name', '.snippetctl/pg'],
+    ]) {
+      const { code, stderr } = await runCli(args, { cwd: project.folder })
+      expect(code).toBe(2)
+      expect(stderr).toMatch(/^error: \.snippetctl\/pg is in use by process \d+/)
+      expect(stderr).toContain(String(server.child.pid))
+      expect(stderr).toContain('= help:')
+    }
   })
 
   test('finishes the requests in progress before it stops (promise 20)', async () => {
