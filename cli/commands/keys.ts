@@ -14,6 +14,7 @@ import { type ExitCode, Failure } from '../failure.js'
 import { alignColumns } from '../output.js'
 import { type CallerOptions, readCaller, withCallerOptions } from '../project/access/caller.js'
 import { readDuration } from '../project/duration.js'
+import { toVisible } from '../serve/log/request-entry.js'
 import { requireSchema } from '../serve/schema.js'
 
 interface KeysOptions extends CommonOptions {
@@ -64,7 +65,9 @@ async function create(context: CliContext, options: CreateOptions): Promise<Exit
   )
   if (options.json) context.out.data(JSON.stringify({ key, ...shown(stored) }))
   else {
-    context.err.line(`key ${stored.id} for \`${stored.subject}\`, ${whenOver(stored)}; it is shown only now:`)
+    context.err.line(
+      `key ${stored.id} for \`${toVisible(stored.subject)}\`, ${whenOver(stored)}; it is shown only now:`,
+    )
     context.out.data(key)
   }
   return 0
@@ -76,7 +79,13 @@ async function list(context: CliContext, options: KeysOptions): Promise<ExitCode
   if (options.json) context.out.data(JSON.stringify({ keys: all.map(shown) }))
   else if (all.length === 0) context.err.line('there are no keys')
   else {
-    const rows = all.map((key) => [key.id, key.subject, key.roles.join(', ') || '-', day(key.createdAt), whenOver(key)])
+    const rows = all.map((key) => [
+      key.id,
+      toVisible(key.subject),
+      toVisible(key.roles.join(', ')) || '-',
+      day(key.createdAt),
+      whenOver(key),
+    ])
     for (const line of alignColumns([['KEY', 'SUBJECT', 'ROLES', 'CREATED', 'STATE'], ...rows])) context.out.line(line)
   }
   return 0
@@ -90,7 +99,7 @@ async function revoke(context: CliContext, given: string, options: KeysOptions):
       'snippetctl keys list: the keys and their identifiers',
     ])
   if (options.json) context.out.data(JSON.stringify(shown(revoked)))
-  else context.out.line(`key ${revoked.id} for \`${revoked.subject}\` is revoked`)
+  else context.out.line(`key ${revoked.id} for \`${toVisible(revoked.subject)}\` is revoked`)
   return 0
 }
 

@@ -7,9 +7,14 @@ export function typedClaims({ claims }: AuthSpec, given: (claim: AuthSpec['claim
   const found = claims.flatMap((claim): readonly (readonly [string, Json])[] => {
     const value = given(claim)
     const items: readonly unknown[] = Array.isArray(value) ? value : [value]
-    return value !== undefined && items.every((item) => typeof item === claim.type) ? [[claim.name, value]] : []
+    return value !== undefined && items.every((item) => isOfType(item, claim.type)) ? [[claim.name, value]] : []
   })
   return Object.fromEntries(found)
+}
+
+/** All claims that are numbers are whole ones: `integer` or `bigint`. */
+function isOfType(value: unknown, type: AuthSpec['claims'][number]['type']): boolean {
+  return typeof value === type && (type !== 'number' || Number.isInteger(value))
 }
 
 const MAX_SUBJECT = 255

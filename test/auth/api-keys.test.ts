@@ -164,6 +164,15 @@ describe('`keys`', () => {
     expect((await run('keys', 'list')).stdout).toContain('  revoked 2')
   })
 
+  test('subjects are shown on one line, and each role once', async () => {
+    const made = await run('keys', 'create', '--subject', 'a\n\u001bb', '--role', 'meter', 'meter')
+    const id = made.stdout.slice(4, 20)
+    const shown = String.raw`a\u000a\u001bb`
+    expect(made.stderr).toContain(`key ${id} for \`${shown}\`, expires `)
+    expect((await run('keys', 'list')).stdout).toContain(`${id}  ${shown}  meter  `)
+    expect((await run('keys', 'revoke', id)).stdout).toBe(`key ${id} for \`${shown}\` is revoked\n`)
+  })
+
   test('create makes keys that are valid for a hundred years', async () => {
     const made = await run('keys', 'create', '--subject', 'meter-7', '--expires', '100y')
     expect(made).toMatchObject({ code: 0, stderr: expect.stringMatching(/expires 2[0-9]{3}-/) })
@@ -201,7 +210,12 @@ describe('`keys`', () => {
   test.each([
     ['a role', ['--role', 'metre'], 'no role is named `metre`'],
     ['a claim', ['--claim', 'sight=3'], 'no claim is named `sight`'],
-    ['a value of another type', ['--claim', 'site="x"'], 'the value of --claim site must be a JSON number'],
+    ['a value of another type', ['--claim', 'site="x"'], 'the value of --claim site must be a JSON integer'],
+    [
+      'a fraction',
+      ['--claim', 'site=1.5'],
+      'the value of --claim site must be a JSON integer, or a list of them; got 1.5',
+    ],
     ['a claim twice', ['--claim', 'site=3', '--claim', 'site=4'], '--claim site is given twice; write several values'],
     [
       'a number',

@@ -39,9 +39,9 @@ export function readCaller(auth: NonNullable<AppSpec['auth']>, options: CallerOp
     if (!Object.hasOwn(typed, name))
       throw new Failure(
         2,
-        `the value of --claim ${name} must be a JSON ${known.get(name)?.type}, or a list of them; got ${JSON.stringify(values.get(name))}`,
+        `the value of --claim ${name} must be a JSON ${known.get(name)?.type === 'number' ? 'integer' : known.get(name)?.type}, or a list of them; got ${JSON.stringify(values.get(name))}`,
       )
-  return { subject, roles: [...roles], claims: typed }
+  return { subject, roles: [...new Set(roles)], claims: typed }
 }
 
 function unknown(kind: 'role' | 'claim', name: string, all: readonly string[]): Failure {
