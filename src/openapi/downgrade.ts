@@ -15,23 +15,37 @@ function downgradeInfo({ summary: _, license, ...info }: JsonPart): JsonPart {
 }
 
 /** Keywords whose values are data, not schemas. */
-const DATA: ReadonlySet<string> = new Set(['example', 'default', 'enum'])
+const DATA: ReadonlySet<string> = new Set(['example', 'examples', 'default', 'enum'])
+/** Keywords whose values are schemas. */
+const SCHEMAS: ReadonlySet<string> = new Set(['items', 'not', 'allOf', 'anyOf', 'oneOf'])
 
 function convert(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(convert)
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(
     Object.entries(downgradeSchema(value as JsonPart)).map(([key, member]) =>
-      NAMED.has(key) ? [key, mapMembers(member as JsonPart)] : [key, DATA.has(key) ? member : convert(member)],
+      NAMED.has(key) ? [key, mapMembers(member as JsonPart)] : [key, convertMember(key, member)],
     ),
   )
 }
 
-/** Members whose own members have names, which are not keywords: properties, and the response `default`. */
-const NAMED: ReadonlySet<string> = new Set(['properties', 'responses'])
+function convertMember(key: string, member: unknown): unknown {
+  if (DATA.has(key)) return member
+  if (!SCHEMAS.has(key)) return convert(member)
+  return Array.isArray(member) ? member.map(convertSchema) : convertSchema(member)
+}
+
+/** 3.0 lacks schemas that are `true` or `false`. */
+function convertSchema(schema: unknown): unknown {
+  if (typeof schema !== 'boolean') return convert(schema)
+  return schema ? {} : { not: {} }
+}
+
+/** Members whose own members have names, which are not keywords, such as properties, and the response `default`. */
+const NAMED: ReadonlySet<string> = new Set(['properties', 'responses', 'headers', 'schemas'])
 
 function mapMembers(properties: JsonPart): JsonPart {
-  return Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, convert(schema)]))
+  return Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, convertSchema(schema)]))
 }
 
 /** Parts other than schemas have none of these members, except security schemes, whose `type` no conversion changes. */
@@ -42,17 +56,62 @@ function downgradeSchema(schema: JsonPart): JsonPart {
 const CONVERSIONS: readonly ((schema: JsonPart) => JsonPart)[] = [
   ({ examples, ...rest }) =>
     Array.isArray(examples) ? { ...rest, example: examples[0] } : withDefined(rest, { examples }),
-  (schema) => (schema['propertyNames'] === undefined ? schema : namedProperties(schema)),
+  (schema) => (isNamed(schema) ? namedProperties(schema) : schema),
   ({ contentEncoding, ...rest }) => (contentEncoding === undefined ? rest : { ...rest, format: 'byte' }),
-  ({ const: only, ...rest }) => (only === undefined ? rest : { ...rest, enum: [only] }),
+  ({ const: only, ...rest }) => (only === undefined ? rest : { ...rest, ...constant(only) }),
+  (schema) => exclusive(schema, 'Minimum', Math.max),
+  (schema) => exclusive(schema, 'Maximum', Math.min),
+  withoutLacking,
   (schema) => (Array.isArray(schema['type']) ? nullableType(schema, schema['type']) : schema),
   (schema) => (schema['type'] === 'null' ? { type: 'object', nullable: true, maxProperties: 0 } : schema),
   (schema) => (Array.isArray(schema['anyOf']) ? nullableUnion(schema, schema['anyOf'] as readonly JsonPart[]) : schema),
   ({ not, ...rest }) => ((not as JsonPart | undefined)?.['type'] === 'null' ? rest : withDefined(rest, { not })),
+  // 3.0 requires `items`.
+  (schema) => (schema['type'] === 'array' && schema['items'] === undefined ? { ...schema, items: {} } : schema),
 ]
+
+/** Keywords of JSON Schema that 3.0 lacks, and that no others express. Without them, a schema accepts more. */
+const LACKING: ReadonlySet<string> = new Set([
+  ...['$schema', '$id', '$anchor', '$dynamicRef', '$dynamicAnchor', '$vocabulary', '$comment', '$defs'],
+  ...['patternProperties', 'propertyNames', 'dependentRequired', 'dependentSchemas', 'unevaluatedProperties'],
+  ...['prefixItems', 'contains', 'minContains', 'maxContains', 'unevaluatedItems'],
+  ...['if', 'then', 'else', 'contentMediaType', 'contentSchema'],
+])
+
+/** `additionalProperties` and `items` are about all others than the properties and items of a dropped keyword. */
+function withoutLacking(schema: JsonPart): JsonPart {
+  const isDropped = (key: string) =>
+    LACKING.has(key) ||
+    (key === 'additionalProperties' && schema['patternProperties'] !== undefined) ||
+    (key === 'items' && schema['prefixItems'] !== undefined)
+  return Object.fromEntries(Object.entries(schema).filter(([key]) => !isDropped(key)))
+}
+
+function constant(value: unknown): JsonPart {
+  return value === null ? { type: 'null' } : { enum: [value] }
+}
+
+/** In 3.0, an exclusive bound is a bound and a boolean. `stricter` chooses between two bounds. */
+function exclusive(
+  schema: JsonPart,
+  bound: 'Minimum' | 'Maximum',
+  stricter: (...limits: number[]) => number,
+): JsonPart {
+  const { [`exclusive${bound}`]: limit, ...rest } = schema
+  if (typeof limit !== 'number') return schema
+  const key = bound.toLowerCase()
+  const { [key]: inclusive = limit } = rest
+  const strictest = stricter(limit, inclusive as number)
+  return { ...rest, [key]: strictest, ...(strictest === limit && { [`exclusive${bound}`]: true }) }
+}
 
 function withDefined(schema: JsonPart, members: JsonPart): JsonPart {
   return { ...schema, ...Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) }
+}
+
+/** Whether `propertyNames` lists the names, as it does in schemas of resources. */
+function isNamed({ propertyNames, properties }: JsonPart): boolean {
+  return properties !== undefined && Array.isArray((propertyNames as JsonPart | undefined)?.['enum'])
 }
 
 /** 3.0 lacks `propertyNames`: each name without a schema becomes a property of any type. */

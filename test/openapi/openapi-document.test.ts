@@ -253,6 +253,44 @@ describe('a hand-written route', () => {
     expect(JSON.stringify(responses['default'])).toContain('"kind":{"enum":["x"]}')
   })
 
+  test.each([
+    { schema: { exclusiveMinimum: 0 }, converted: { minimum: 0, exclusiveMinimum: true } },
+    { schema: { exclusiveMaximum: 9 }, converted: { maximum: 9, exclusiveMaximum: true } },
+    { schema: { minimum: 1, exclusiveMinimum: 0 }, converted: { minimum: 1 } },
+    { schema: { maximum: 9, exclusiveMaximum: 9 }, converted: { maximum: 9, exclusiveMaximum: true } },
+    { schema: { const: null }, converted: { type: 'object', nullable: true, maxProperties: 0 } },
+    { schema: { type: 'string', const: 'x' }, converted: { type: 'string', enum: ['x'] } },
+    {
+      schema: { type: 'object', patternProperties: { '^x': { type: 'string' } }, additionalProperties: false },
+      converted: { type: 'object' },
+    },
+    { schema: { type: 'object', propertyNames: { pattern: '^x' } }, converted: { type: 'object' } },
+    { schema: { type: 'array', prefixItems: [{}], items: false }, converted: { type: 'array', items: {} } },
+    { schema: { type: 'array', items: true, contains: {} }, converted: { type: 'array', items: {} } },
+    { schema: { type: ['array', 'null'] }, converted: { type: 'array', items: {}, nullable: true } },
+    {
+      schema: { type: 'object', properties: { if: true, not: false, minimum: { exclusiveMinimum: 1 } } },
+      converted: {
+        type: 'object',
+        properties: { if: {}, not: { not: {} }, minimum: { minimum: 1, exclusiveMinimum: true } },
+      },
+    },
+    { schema: { if: {}, then: {}, else: {}, $comment: 'x', $defs: {}, dependentRequired: {} }, converted: {} },
+    { schema: { default: { if: 1, const: 2 } }, converted: { default: { if: 1, const: 2 } } },
+  ])('has the schema $converted in the 3.0 document for $schema', async ({ schema, converted }) => {
+    const { paths } = await documentWith((app) => {
+      app.route('GET', '/it/', 'it', handle, {
+        summary: 'Get it',
+        responses: { 200: { description: 'It.', headers: { if: { description: 'It.', schema } }, schema } },
+      })
+    }, '3.0')
+    const { headers, content } = paths['/api/it/']?.['get']?.responses['200'] as {
+      readonly headers: { readonly if: { readonly schema: object } }
+      readonly content: { readonly 'application/json': { readonly schema: object } }
+    }
+    expect([headers.if.schema, content['application/json'].schema]).toEqual([converted, converted])
+  })
+
   test("has its author's description", async () => {
     const { paths } = await documentWith((app) =>
       app.route('POST', '/books/{id}/lend/', 'book-lend', handle, {
