@@ -47,7 +47,7 @@ export function watchesFiles({ env, parent }: CliContext, { reload }: { readonly
 const SOURCE = /\.(?:[cm]?[jt]s|json)$/
 
 /**
- * Watches the configuration, its plugins with their imports, and its migrations. A valid version is served from the next request on; while the
+ * Watches the configuration, its keys, its plugins with their imports, and its migrations. A valid version is served from the next request on; while the
  * files have errors, the last good version stays.
  * @returns a function that stops watching and waits for a running reload
  */
@@ -87,7 +87,8 @@ export async function reloadOnSave(served: Served): Promise<() => Promise<void>>
     const { migrations } = projectFolders(spec.file)
     const folder = typeof migrations === 'string' ? migrations : migrations.path
     const compiled = await pluginFiles(spec)
-    const files = [spec.file, ...compiled.keys()]
+    const keys = spec.auth?.jwt?.keys
+    const files = [spec.file, ...(keys === undefined ? [] : [keys]), ...compiled.keys()]
     follower.follow([...files, folder])
     const names = await readdir(folder).catch(() => [])
     return {

@@ -9,6 +9,7 @@ import {
   BOOKS_MIGRATION_FILE,
   makeProject,
   type Project,
+  runInHost,
   type Serving,
   startServe,
 } from '../../support/cli.js'
@@ -185,6 +186,29 @@ export default () => {}
     expect(await (await fetch(server.url)).text()).not.toContain('is not served')
 
     expect([...(await end())]).toEqual([200])
+  })
+
+  test('verifies tokens by the current file of keys', async () => {
+    await begin()
+    await save(`${CONFIGURATION}auth:
+  jwt: { issuer: https://id.example.com, audience: books, algorithms: [ES256], keys: keys.json }
+  routes: { word: signed_in }
+`)
+    const sign = async () => {
+      const { stdout } = await runInHost(['token', '--subject', 'ann'], { cwd: project.folder })
+      return stdout.trim()
+    }
+    const old = await sign()
+    const server = await start()
+    const statusFor = async (token: string) => {
+      const headers = { authorization: `Bearer ${token}` }
+      return (await fetch(`${server.url}/api/word/`, { headers })).status
+    }
+    expect(await statusFor(old)).toBe(200)
+    for (const file of ['keys.json', 'keys.private.json']) await rm(join(project.folder, file))
+    const current = await sign()
+    await waitUntil(async () => (await statusFor(current)) === 200)
+    expect(await statusFor(old)).toBe(401)
   })
 
   test('updates the types file if there is one', async () => {
