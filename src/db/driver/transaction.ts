@@ -40,13 +40,13 @@ export function runTransaction<T>(
   work: (connection: Connection) => Promise<T>,
   { send, opening, ends, signal, enforce }: TransactionParts,
 ): Promise<T> {
-  let phase: 'open' | 'closing' | 'over' = 'open'
+  let phase: 'open' | 'closing' | 'cut' = 'open'
   let spent = false
   let asking = 0
   let failure: unknown
   let ended = new Error('a statement was sent after its transaction had ended')
 
-  const isOver = () => phase === 'over'
+  const isCut = () => phase === 'cut'
   const ask = (statement: Statement): Promise<StatementResult> =>
     new Promise((resolve, reject) => {
       asking += 1
@@ -64,7 +64,7 @@ export function runTransaction<T>(
     try {
       return await ask(statement)
     } catch (error) {
-      if (isOver()) throw ended
+      if (isCut()) throw ended
       failure ??= toProblem(error)
       throw toProblem(error)
     }
@@ -124,13 +124,13 @@ export function runTransaction<T>(
     try {
       for (const text of opening) await sendOpen({ text, values: [] })
       const result = await work(connectionAt(0))
-      if (isOver()) throw ended
+      if (isCut()) throw ended
       await commit()
       return result
     } catch (error) {
       const isClosed = phase === 'closing'
-      if (!isOver()) phase = 'closing'
-      if (!isClosed && !isOver() && !spent) await ask({ text: 'rollback', values: [] }).catch(() => (spent = true))
+      if (!isCut()) phase = 'closing'
+      if (!isClosed && !isCut() && !spent) await ask({ text: 'rollback', values: [] }).catch(() => (spent = true))
       throw error
     }
   }
@@ -138,7 +138,7 @@ export function runTransaction<T>(
   return new Promise((resolve, reject) => {
     const end: End = (reason) => {
       if (phase !== 'open') return
-      phase = 'over'
+      phase = 'cut'
       ended = reason
       if (asking > 0) cancelStatement(client)
       cutConnection(client)
@@ -151,8 +151,7 @@ export function runTransaction<T>(
       signal?.removeEventListener('abort', abort)
     }
     const release = () => {
-      if (phase === 'over') return
-      phase = 'over'
+      if (isCut()) return
       finish()
       client.release(spent)
     }

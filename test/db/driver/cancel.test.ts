@@ -4,6 +4,8 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals'
 import type pg from 'pg'
 import { abortOn, cancelStatement } from '../../../src/db/driver/cancel.js'
+import type { Send } from '../../../src/db/driver/send.js'
+import { type End, runTransaction } from '../../../src/db/driver/transaction.js'
 
 /** How long a cancel request may take, in ms. */
 const TIMEOUT = 1_000
@@ -88,6 +90,37 @@ test('a cancel request that the server does not accept does no harm', async () =
     .then(() => turn())
   while (jest.getTimerCount() > 0) await turn()
 })
+
+test.each([
+  { when: 'still runs', isAnswered: false, requests: 1 },
+  { when: 'was answered', isAnswered: true, requests: 0 },
+])(
+  'the statement of an aborted transaction is cancelled if it still runs: it $when',
+  async ({ isAnswered, requests }) => {
+    let accepted = 0
+    server.on('connection', (socket) => {
+      accepted += 1
+      socket.resume().end()
+    })
+    const destroy = jest.fn()
+    const client = clientOf({ release: () => {}, connection: { stream: { destroy } } }) as pg.PoolClient
+    const send: Send = (_client, _statement, settle) => {
+      if (isAnswered) settle(null, { rows: [], columns: [], count: 0, size: 0, command: '' }, false)
+    }
+    const ending = new AbortController()
+    const work = () => new Promise<never>(() => {})
+    const parts = { send, opening: ['begin'], ends: new Set<End>(), signal: ending.signal, enforce: undefined }
+    const done = runTransaction(client, work, parts)
+    await turn()
+    const reason = new Error('enough')
+    ending.abort(reason)
+    await expect(done).rejects.toBe(reason)
+    expect(destroy).toHaveBeenCalledTimes(1)
+    // Connections are accepted in order.
+    await once(connect(port, '127.0.0.1').resume(), 'close')
+    expect(accepted).toBe(requests + 1)
+  },
+)
 
 test('nothing is cancelled in a database without sessions', () => {
   expect(cancelStatement(clientOf({ processID: null }))).toBe(false)
