@@ -194,13 +194,8 @@ function checkOrders(resource: ResourceDraft, model: ModelDraft, { models, repor
   const { path, given } = resource
   const use = { report, use: ORDERED }
   const measure = linkMeasure(resource, models, report)
+  // `pagination` reports a key that is too long.
   const isKeyTooLong = measure(model.key)
-  if (isKeyTooLong && ['orderable', 'default_order'].some((key) => itemsOf(given(key)).length > 0)) {
-    const long = model.key.filter((field) => measure([field]))
-    const names = (long.length > 0 ? long : model.key).map(({ name }) => show(name)).join(', ')
-    const message = `lists with cursors are also ordered by the key: links contain its values, and would become too long by ${names}`
-    report.add({ ...OUTGROWN, path: [...path, 'pagination', 'style'], message })
-  }
   const outgrows = (order: readonly FieldDraft[]) => !isKeyTooLong && measure(order)
   for (const [index, name] of itemsOf(given('orderable')).entries()) {
     const at = [...path, 'orderable', index]

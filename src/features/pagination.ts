@@ -1,6 +1,7 @@
 import { PLAIN } from '../dialects/index.js'
 import { COUNT, envelopeOf, NEIGHBOUR, objectOf } from '../dialects/description.js'
-import type { ResourceDraft } from '../config/parse/resource-drafts.js'
+import { linkMeasure, OUTGROWN } from '../config/parse/link-size.js'
+import { offers, type ResourceDraft } from '../config/parse/resource-drafts.js'
 import { doc, mapping, oneOfNames } from '../config/schema/parts.js'
 import { membersOf } from '../config/schema/yaml-shape.js'
 import { show } from '../config/words.js'
@@ -56,6 +57,7 @@ export const pagination: Feature<PaginationSpec> = {
   parse(resource, scope) {
     checkSizes(resource, scope)
     checkInDialect(resource, scope)
+    checkKeyLength(resource, scope)
     return ({ model }) => {
       const given = Object.fromEntries(membersOf(resource.given('pagination'))) as Partial<PaginationYaml>
       const { style: name, page_size, max_page_size, max_offset, count, envelope } = { ...DEFAULTS, ...given }
@@ -195,6 +197,20 @@ function checkInDialect({ path, given, dialect }: ResourceDraft, { report }: Sco
         : `\`${key}\` has no effect: the dialect is ${show(dialect)}`
     report.add({ code: 'SC319', path: at, part: 'key', message, help: ['remove it'] })
   }
+}
+
+/** Reports a key that can make every cursor too long. */
+function checkKeyLength(resource: ResourceDraft, { models, report }: Scope): void {
+  const key = resource.model?.key ?? []
+  const isTooLong = linkMeasure(resource, models, report)
+  if (!isTooLong(key) || offers(resource, 'list', report) !== true) return
+  const long = key.filter((field) => isTooLong([field]))
+  const names = (long.length > 0 ? long : key).map(({ name }) => show(name))
+  const together = long.length > 0 ? '' : ' together'
+  const message = `cursors contain the key, and ${names.join(', ')}${together} can make them too long`
+  const help = ['give each a `max`, at most 500 in total for all text fields of an order, or choose another style']
+  const path = [...resource.path, 'pagination', 'style']
+  report.add({ ...OUTGROWN, path, message, ...(names.length > 1 && { help }) })
 }
 
 /** The type includes `integer`, because client generators cannot use a member that is always null. */

@@ -128,19 +128,46 @@ resources:
   })
 })
 
-test('a key that makes links of cursors too long is reported once, by its own field', () => {
-  const found = checkText(`version: 1
-models:
-  page: { primary_key: [book, code], fields: { book: { type: integer, key: client }, code: { type: text }, size: { type: integer } } }
-resources:
-  page: { model: page, path: /pages/, orderable: [size, book], default_order: [size], pagination: { style: cursor } }
-`)
-  expect(Array.isArray(found) && found.map(({ code, message, help }) => ({ code, message, help }))).toEqual([
+describe('a key that makes cursors too long is reported once, by its own fields', () => {
+  const help = 'give it a `max` (at most 500 in total for all text fields of an order), or choose another style'
+  const helpForSeveral =
+    'give each a `max`, at most 500 in total for all text fields of an order, or choose another style'
+  const code = '{ type: text, key: client }'
+  const string = '{ type: string, max: 400, key: client }'
+
+  test.each([
     {
-      code: 'SC311',
-      message:
-        'lists with cursors are also ordered by the key: links contain its values, and would become too long by `code`',
-      help: ['give it a `max` (at most 500 in total for all text fields of an order), or choose another style'],
+      lists: 'in any order',
+      keys: ', orderable: [size], default_order: [size]',
+      fields: { code },
+      named: '`code`',
+      help,
     },
-  ])
+    { lists: 'without an order', keys: '', fields: { code }, named: '`code`', help },
+    {
+      lists: 'with two long fields',
+      keys: '',
+      fields: { a: string, b: string },
+      named: '`book`, `a`, `b` together',
+      help: helpForSeveral,
+    },
+    { lists: 'that do not exist', keys: ', operations: [retrieve]', fields: { code }, named: undefined, help },
+  ])('of lists $lists', ({ keys, fields, named, help: expected }) => {
+    const found = checkText(`version: 1
+models:
+  page:
+    primary_key: [book, ${Object.keys(fields).join(', ')}]
+    fields: { book: { type: integer, key: client }, size: { type: integer }, ${Object.entries(fields)
+      .map(([name, field]) => `${name}: ${field}`)
+      .join(', ')} }
+resources:
+  page: { model: page, path: /pages/, pagination: { style: cursor }${keys} }
+`)
+    const shown = Array.isArray(found)
+      ? found.map(({ code: given, message, help: hint }) => [given, message, ...hint])
+      : []
+    expect(shown).toEqual(
+      named === undefined ? [] : [['SC311', `cursors contain the key, and ${named} can make them too long`, expected]],
+    )
+  })
 })
