@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals'
 import type { Database } from '../../src/db/database.js'
 import type { Plugin } from '../../src/index.js'
 import { type Api, startApi } from '../support/api.js'
@@ -54,6 +54,14 @@ const plugin: Plugin = (app) => {
       summary: 'Name a book',
       output: { title: { type: 'text' } },
       handle: ({ record }) => ({ title: record['title'] }),
+    })
+    app.action(name, 'lock', {
+      summary: 'Find whether a book is locked',
+      output: { locked: { type: 'boolean' } },
+      async handle({ context, id }) {
+        const { rows } = await context.knex.raw(`select xmax <> 0 as locked from ${name} where id = ?`, [String(id)])
+        return { locked: rows[0]?.locked === true }
+      },
     })
   }
 }
@@ -126,4 +134,26 @@ describe('a table whose records the user of the database may delete but not chan
   test('is a failure of the service if a request changes one', async () => {
     expect((await api.send('PATCH', '/removable/1/', { title: 'x' })).status).toBe(503)
   })
+})
+
+test('records are locked a minute after the user of the database was granted it', async () => {
+  const isLocked = async () => (await api.send('POST', '/readable/3/lock/', undefined)).json()
+  expect(await isLocked()).toEqual({ locked: false })
+  if (clerk === database) await runSql(database, 'reset role')
+  await runSql(database, `grant update on readable to ${ROLE}`)
+  if (clerk === database) await runSql(database, `set role ${ROLE}`)
+  const now = Date.now()
+  const at = async (seconds: number) => {
+    const clock = jest.spyOn(Date, 'now').mockImplementation(() => now + seconds * 1000)
+    try {
+      return await isLocked()
+    } finally {
+      clock.mockRestore()
+    }
+  }
+  expect([await at(30), await at(61), await isLocked()]).toEqual([
+    { locked: false },
+    { locked: true },
+    { locked: true },
+  ])
 })

@@ -7,6 +7,7 @@ import { CONFLICT, isAgainstPolicy } from '../driver/meanings.js'
 import {
   cannotLock,
   failedConversionOf,
+  lacksPrivilege,
   toChangeFailure,
   toReferred,
   toRemoveFailure,
@@ -38,10 +39,25 @@ export interface Sender {
 
 /**
  * Whether the records of a resource can be locked; undefined until the first attempt. PostgreSQL locks no rows of views with groups or outer joins, and
- * none for a user who may not update any column.
+ * none for a user who may not update any column, who can be granted that at any time.
  */
 export interface Lockable {
   is?: boolean
+  /** When the next request tries again; left out for views. */
+  until?: number
+}
+
+/** Each attempt costs a statement, and an error in the log of the database. */
+const RETRY_MS = 60_000
+
+function isLockable(lockable: Lockable): boolean | undefined {
+  return lockable.until !== undefined && Date.now() >= lockable.until ? undefined : lockable.is
+}
+
+function noteLockable(lockable: Lockable, error?: unknown): void {
+  lockable.is = error === undefined
+  if (lacksPrivilege(error)) lockable.until = Date.now() + RETRY_MS
+  else delete lockable.until
 }
 
 interface Explained {
@@ -100,32 +116,37 @@ export function senderOn(connection: Connection, { model, lockable, constraintEr
     read,
     change,
     async lock(locking, reading, bounds) {
-      if (lockable.is) return change(locking, bounds)
-      if (lockable.is === undefined) {
-        try {
-          const locked = await changeBy(connection.attempt ?? query, locking, bounds)
-          lockable.is = true
-          return locked
-        } catch (error) {
-          if (!cannotLock(error)) throw error
-        }
+      const is = isLockable(lockable)
+      if (is === true) return change(locking, bounds)
+      if (is === false) return read(reading)
+      let reason: unknown
+      try {
+        const locked = await changeBy(connection.attempt ?? query, locking, bounds)
+        noteLockable(lockable)
+        return locked
+      } catch (error) {
+        if (!cannotLock(error)) throw error
+        reason = error
       }
       const found = await read(reading)
-      lockable.is = false
+      noteLockable(lockable, reason)
       return found
     },
     async updateInTurn(statementsWith, bounds) {
-      const statements = statementsWith(lockable.is !== false)
-      if (lockable.is !== undefined || !statements.some(({ locks }) => locks)) return inTurn(statements, bounds, false)
+      const is = isLockable(lockable)
+      const statements = statementsWith(is !== false)
+      if (is !== undefined || !statements.some(({ locks }) => locks)) return inTurn(statements, bounds, false)
+      let reason: unknown
       try {
         const changed = await tryInTurn(statements, bounds, false)
-        if (statements.every(({ locks }) => locks)) lockable.is = true
+        if (statements.every(({ locks }) => locks)) noteLockable(lockable)
         return changed
       } catch (error) {
         if (!cannotLock(error)) throw error
+        reason = error
       }
       const changed = await inTurn(statementsWith(false), bounds, false)
-      lockable.is = false
+      noteLockable(lockable, reason)
       return changed
     },
     createInTurn: (statements, bounds) => inTurn(statements, bounds, true),
