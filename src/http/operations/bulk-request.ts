@@ -30,21 +30,32 @@ export function rejectConditions({ headers }: Context): void {
 
 /**
  * Locks the records in the order of their ids, so that requests for the same records cannot deadlock.
+ * @param twice the problem of an id that is another spelling of an earlier one
  * @throws Problem `not_found` naming the missing records
  */
-export async function lockAll(resource: Resource, inside: Context, ids: readonly Id[]): Promise<void> {
+export async function lockAll(
+  resource: Resource,
+  inside: Context,
+  ids: readonly Id[],
+  twice: (text: string, place: number, earlier: number) => Problem,
+): Promise<void> {
   const store = inside.documents(resource)
   const locked = await store.lockMany(ids)
   const there = new Set(locked.map(resource.key.text))
   if (there.size === ids.length) return
-  const named = new Set<string>()
+  const named = new Map<string, number>()
   const missing: (readonly [place: number, id: string])[] = []
   for (const [place, id] of ids.entries()) {
     const text = resource.key.text(id)
     // A key that ignores case can be stored in another spelling.
     const [stored] = there.has(text) ? [text] : (await store.lockMany([id])).map(resource.key.text)
-    if (stored === undefined || named.has(stored)) missing.push([place, text])
-    else named.add(stored)
+    if (stored === undefined) {
+      missing.push([place, text])
+      continue
+    }
+    const earlier = named.get(stored)
+    if (earlier !== undefined) throw twice(text, place, earlier)
+    named.set(stored, place)
   }
   if (missing.length > 0) notFoundAt(resource, missing)
 }

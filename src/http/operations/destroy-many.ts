@@ -23,7 +23,7 @@ export function destroyMany(resource: Resource): Operation<DestroyManyInput, rea
       return { ids }
     },
     async run({ ids }, context) {
-      await lockAll(resource, context, ids)
+      await lockAll(resource, context, ids, namedTwice)
       const store = context.documents(resource)
       if (!returnsRecords) {
         await store.destroyMany(ids)
@@ -43,6 +43,10 @@ export function destroyMany(resource: Resource): Operation<DestroyManyInput, rea
   }
 }
 
+function namedTwice(id: string): Problem {
+  return new Problem('invalid_query', `the parameter ids names ${quote(id)} twice`)
+}
+
 /** An id that is not canonical matches no record. */
 function readIds(resource: Resource, search: string): readonly Id[] {
   const { max } = resource.spec.bulk
@@ -59,7 +63,7 @@ function readIds(resource: Resource, search: string): readonly Id[] {
   const ids = texts.map((each) => [each, resource.parseId(each)] as const)
   const canonical = ids.map(([each, id]) => (id === undefined ? each : resource.key.text(id)))
   const twice = texts.find((_, place) => canonical.indexOf(canonical[place] ?? '') !== place)
-  if (twice !== undefined) reject(`the parameter ids names ${quote(twice)} twice`)
+  if (twice !== undefined) throw namedTwice(twice)
   const missing = [...ids.entries()].flatMap(([place, [each, id]]) =>
     id === undefined ? [[place, each] as const] : [],
   )

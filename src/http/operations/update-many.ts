@@ -1,4 +1,5 @@
-import { type Change, doAtIndex, parseChanges } from '../../resource/bodies/items.js'
+import { invalid } from '../../resource/bodies/body.js'
+import { type Change, doAtIndex, parseChanges, sameKey } from '../../resource/bodies/items.js'
 import type { Resource } from '../../resource/resource.js'
 import type { Operation } from './operation.js'
 import { isHidden } from './request.js'
@@ -24,7 +25,7 @@ export function updateMany(resource: Resource): Operation<UpdateManyInput, reado
     },
     async run({ changes }, context) {
       const ids = changes.map(({ id }) => id)
-      await lockAll(resource, context, ids)
+      await lockAll(resource, context, ids, (_, place, earlier) => invalid(sameKey(resource, place, earlier)))
       const store = context.documents(resource)
       const items: string[] = []
       for (const [place, { id, row }] of changes.entries())

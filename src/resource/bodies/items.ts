@@ -40,19 +40,21 @@ export function parseChanges(resource: Resource, items: readonly JsonBody[]): re
     return ids.flatMap((id) => {
       const text = key.text(id)
       const earlier = indexes.get(text)
-      if (earlier !== undefined)
-        errors.push(
-          ...key.fields.map(({ name, label }) => ({
-            field: `${index}.${name}`,
-            message: `${label} is the same as in item ${earlier}`,
-          })),
-        )
+      if (earlier !== undefined) errors.push(...sameKey(resource, index, earlier))
       indexes.set(text, index)
       return rows.map((row) => ({ id, row }))
     })
   })
   if (errors.length > 0) throw invalid(errors)
   return changes
+}
+
+/** The errors of an item whose key an earlier item has. */
+export function sameKey({ key }: Resource, index: number, earlier: number): readonly FieldError[] {
+  return key.fields.map(({ name, label }) => ({
+    field: `${index}.${name}`,
+    message: `${label} is the same as in item ${earlier}`,
+  }))
 }
 
 /** Returns the result in an array, or an empty array after adding the errors to `errors`. */
