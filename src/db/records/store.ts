@@ -78,8 +78,11 @@ export type DocumentStore<Name> = Store<string, Uint8Array, IdOf<Name>, InsertOf
 /** Half of what PostgreSQL accepts in one statement. */
 const MAX_PARAMETERS = 32_000
 
-/** A statement with so many records may have more fields than the records have, which grants and scopes set. */
+/** The most records of few values in a statement. */
 const MAX_ROWS = 1_000
+
+/** Nearly all that PostgreSQL accepts in one statement, which also has the conditions of grants and scopes. */
+const MAX_SET_PARAMETERS = 65_000
 
 /**
  * Divides new records into those that one statement creates, by the number of their values. Several statements need a transaction, which stores do not
@@ -90,7 +93,9 @@ export function splitRows<Given extends object>(
   rows: readonly Given[],
 ): readonly (readonly Given[])[] {
   const parts: Given[][] = []
-  const most = Math.max(MAX_ROWS, Math.floor(MAX_PARAMETERS / fields.length))
+  const holding = (values: number) => Math.floor(values / fields.length)
+  // Grants and scopes may set all the fields that a record leaves out.
+  const most = Math.max(Math.min(MAX_ROWS, holding(MAX_SET_PARAMETERS)), holding(MAX_PARAMETERS))
   let last: Given[] | undefined
   let count = 0
   for (const row of rows) {

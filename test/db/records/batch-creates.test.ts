@@ -132,3 +132,41 @@ resources:
   await chain.close()
   expect(status).toBe(201)
 })
+
+test('a bulk request may create the most records with the most fields, of which grants set more than half', async () => {
+  const names = (from: number, to: number) => Array.from({ length: to - from }, (_, at) => `f${from + at}`)
+  const [sent, set] = [names(0, 31), names(31, 80)]
+  const wide = await startApi(
+    `version: 1
+api: { prefix: "" }
+auth: { keys: true }
+models:
+  wide:
+    fields:
+      id: { type: bigint, primary_key: true }
+${[...sent, ...set].map((name) => `      ${name}: { type: integer }`).join('\n')}
+resources:
+  wide:
+    model: wide
+    path: /wide/
+    bulk: [create]
+    bulk_max: 1000
+    access:
+      - { to: anyone, may: create, fields: [${sent.join()}], set: { ${set.map((name) => `${name}: 2`).join(', ')} } }
+      - { to: anyone, may: [list, retrieve] }
+`,
+    { checkResponses: false },
+  )
+  try {
+    const record = Object.fromEntries(sent.map((name) => [name, 1]))
+    const response = await wide.send(
+      'POST',
+      '/wide/bulk/',
+      Array.from({ length: 1000 }, () => record),
+    )
+    const made = (await response.json()) as unknown[]
+    expect([response.status, made.length, made.at(-1)]).toEqual([201, 1000, expect.objectContaining({ f0: 1, f79: 2 })])
+  } finally {
+    await wide.close()
+  }
+})
