@@ -139,7 +139,8 @@ interface Bound {
   readonly connection: Connection
 }
 
-const KEPT = 'The database did not change the record: a trigger, a rule or a policy prevented it'
+const KEPT = 'The database did not delete the record: a trigger, a rule or a policy prevented it'
+const UNRETURNED = 'The database did not return the changed record: a trigger, a rule or a policy prevented it'
 
 /** Finds out what became of a record whose change the database may have skipped, which is known only within a transaction. */
 export function skipsOn(
@@ -159,8 +160,8 @@ export function skipsOn(
   /** Whether a trigger or a rule may skip a change, which is found out only in a transaction. */
   const maySkip = async (change: Change) => sender.inTransaction && skipped.maySkip(model, change, connection)
 
-  const rejectKept = (): never => {
-    throw new Problem('conflict', KEPT)
+  const rejectKept = (change: 'update' | 'delete'): never => {
+    throw new Problem('conflict', change === 'delete' ? KEPT : UNRETURNED)
   }
 
   return {
@@ -186,7 +187,7 @@ export function skipsOn(
       // If this transaction has written nothing, another one has changed the row.
       if (after !== before && (await hasWritten())) return true
       await rejectIfThere(bounds, id, undefined, only)
-      return after !== undefined && rejectKept()
+      return after !== undefined && rejectKept('delete')
     },
     /** Whether a record has the values of a row. */
     async holds(bounds: Bounds | undefined, id: readonly string[], row: Row): Promise<boolean> {

@@ -221,7 +221,7 @@ export function recordsOn<Item, Items>({
         if (item !== undefined) return (await readAgain(bounds, written)) ?? item
         await rejectIfThere(bounds, written, row, only)
         const isSame = await skipped.skipsSame(model, connection)
-        if (before !== undefined && !(isSame && (await holds(bounds, written, row)))) return rejectKept()
+        if (before !== undefined && !(isSame && (await holds(bounds, written, row)))) return rejectKept('update')
         return isSame ? readOne(await sender.read(statements.retrieve(bounds, written, only))) : undefined
       }),
 

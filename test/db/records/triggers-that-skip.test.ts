@@ -13,6 +13,8 @@ models:
   kept: { table: kept, ${FIELDS} }
   ruled: { table: ruled, ${FIELDS} }
   free: { table: free, ${FIELDS} }
+  returned_last: { table: returned_last, ${FIELDS} }
+  returned_first: { table: returned_first, ${FIELDS} }
   branch: { table: branches, ${FIELDS} }
   calm: { table: calm, ${FIELDS} }
   locked: { table: locked, ${FIELDS} }
@@ -29,6 +31,8 @@ resources:
   kept: { model: kept, path: /kept/, ${DELETE} }
   ruled: { model: ruled, path: /ruled/, ${DELETE} }
   free: { model: free, path: /free/, ${DELETE} }
+  returned_last: { model: returned_last, path: /returned_last/, ${DELETE} }
+  returned_first: { model: returned_first, path: /returned_first/, ${DELETE} }
   branch: { model: branch, path: /branches/, ${DELETE} }
   calm: { model: calm, path: /calm/, ${DELETE} }
   locked: { model: locked, path: /locked/, ${DELETE} }
@@ -91,6 +95,14 @@ beforeAll(async () => {
     'create trigger add instead of insert on unnumbered for each row execute function add()',
     'create trigger add instead of insert on numbered for each row execute function add_and_number()',
     'create table free (id bigint primary key, text text not null)',
+    'create view returned_last as select id, text from free',
+    'create view returned_first as select id, text from free',
+    `create rule change as on update to returned_last do instead (
+       update ruled set text = new.text where id = old.id;
+       update free set text = new.text where id = old.id returning id, text)`,
+    `create rule change as on update to returned_first do instead (
+       update free set text = new.text where id = old.id returning id, text;
+       update ruled set text = new.text where id = old.id)`,
     'create table branches (id bigint primary key, text text not null, parent bigint references branches on delete set null)',
     `create function keep_permanent() returns trigger language plpgsql as $$ begin
        if old.text = 'permanent' then return null; end if;
@@ -117,7 +129,8 @@ const answer = async (method: string, path: string, body?: unknown) => {
   return [response.status, ((await response.json()) as { detail?: string }).detail]
 }
 const deleted = async () => (await query('select id::text from logs where deleted order by id')).rows.flat()
-const KEPT = [409, 'The database did not change the record: a trigger, a rule or a policy prevented it']
+const KEPT = [409, 'The database did not delete the record: a trigger, a rule or a policy prevented it']
+const UNRETURNED = [409, 'The database did not return the changed record: a trigger, a rule or a policy prevented it']
 
 describe.each(['logs', 'live_logs'])('a record of `%s` that a trigger deletes by changing its row', (path) => {
   test('is deleted', async () => {
@@ -229,8 +242,16 @@ describe('a change that the database skips is a conflict, and nothing stays of i
     ['DELETE', '/api/ruled/1/', undefined],
     ['DELETE', '/api/ruled/?ids=1,3', undefined],
   ])('%s %s', async (method, path, body) => {
-    expect(await answer(method, path, body)).toEqual(KEPT)
+    expect(await answer(method, path, body)).toEqual(method === 'DELETE' ? KEPT : UNRETURNED)
   })
+})
+
+test.each([
+  { path: 'returned_last', expected: [200, undefined], stored: [['b']] },
+  { path: 'returned_first', expected: UNRETURNED, stored: [['a']] },
+])('a change by a rule with several actions needs a returned row of the last one: $path', async (each) => {
+  expect(await answer('PATCH', `/api/${each.path}/1/`, { text: 'b' })).toEqual(each.expected)
+  expect((await query('select text from free where id = 1')).rows).toEqual(each.stored)
 })
 
 test('a new record without a key, from the trigger of a view, is a conflict, and not stored', async () => {
