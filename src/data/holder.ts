@@ -36,17 +36,22 @@ export async function findHolder(
     model.fields.find((field) => field.column === column || identifier(field.column) === column),
   )
   const fields = named.flatMap((field) => field ?? [])
+  const isSingle = fields.length === 1
+  const given = fields.map((field) => cellOf(field, row))
+  // The server's text of null is that of the word.
+  if (isSingle && taken.texts === 'null' && given[0] !== 'null') return undefined
   // A single value is as the server names it, also if a trigger has changed it.
-  const cells = fields.length === 1 ? [taken.texts] : fields.map((field) => cellOf(field, row))
+  const cells = isSingle ? [taken.texts] : given
   if (fields.length < named.length || cells.some((cell) => cell == null)) return undefined
   const values = [...cells.map(String), taken.texts, ...keyTexts(key, row)]
-  const equals = (field: FieldSpec, place: number) =>
-    `${identifier(field.column)} = $${place}::${table.types.get(field.column) ?? 'text'}`
+  const valueOf = (field: FieldSpec, place: number) => `$${place}::${table.types.get(field.column) ?? 'text'}`
+  const equals = (field: FieldSpec, place: number) => `${identifier(field.column)} = ${valueOf(field, place)}`
   const conditions = fields.map((field, at) => equals(field, at + 1))
-  const columns = fields.map(({ column }) => identifier(column)).join(', ')
+  // A trigger may have changed the row: the values must be those that the server names.
+  const texts = fields.map((field, at) => `format('%s', ${valueOf(field, at + 1)}) collate "C"`).join(', ')
   const own = key.map((field, at) => equals(field, fields.length + 2 + at)).join(' and ')
   const text = `select ${key.map(cellColumn).join(', ')} from ${tableSql(model.table)}
-    where ${conditions.join(' and ')} and concat_ws(', ', ${columns}) = $${fields.length + 1} and (${own}) is not true limit 2`
+    where ${conditions.join(' and ')} and concat_ws(', ', ${texts}) = $${fields.length + 1} and (${own}) is not true limit 2`
   const { rows } = await connection.query({ text, values })
   const [holder] = rows
   return rows.length === 1 ? holder : undefined
