@@ -220,7 +220,7 @@ async function down(context: CliContext, options: DownOptions): Promise<ExitCode
   })
 }
 
-function reportDone({ err }: CliContext, verb: string, { name, milliseconds, notes }: CompletedMigration): void {
+function reportDone({ err }: CliContext, verb: string, { name, milliseconds, lost }: CompletedMigration): void {
   err.line(`${err.colors.green(verb)}  ${name}   ${milliseconds} ms`)
-  for (const note of notes) err.line(`  ! ${note}`)
+  for (const { message } of lost) err.line(`  ! ${message}`)
 }

@@ -115,13 +115,12 @@ export async function applyPending({ spec, database, migrate, log }: Preparation
   await finishGrowth(spec.file, database)
   // Also when nothing is pending: it rejects files that changed after they were applied.
   const applied = await migrateUp(database, migrations, {
-    report: ({ name, milliseconds, notes }) =>
-      log.info({
-        event: 'migrated',
-        migration: name,
-        ms: milliseconds,
-        msg: [`applied the migration ${name} in ${milliseconds} ms`, ...notes].join('; '),
-      }),
+    report: ({ name, milliseconds, lost }) => {
+      const msg = `applied the migration ${name} in ${milliseconds} ms`
+      log.info({ event: 'migrated', migration: name, ms: milliseconds, msg })
+      for (const { view, sql, message } of lost)
+        log.warn({ event: 'view_part_lost', migration: name, view, sql, msg: message })
+    },
   }).catch((error: unknown) => {
     throw error instanceof ConsentNeeded ? consentFailure(error) : error
   })

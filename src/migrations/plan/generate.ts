@@ -86,16 +86,14 @@ function compare(
     const withLocksAndWaits = (steps: readonly Step[]) =>
       withLocks(steps, existing.tables, existing.views).map(withWaits)
     const blocking = withLocksAndWaits(found)
-    // A partitioned table allows none of the forms that do not block.
-    const { partitioned } = compared.partitioning
-    const blocked = blockedTables(blocking)
-      .map((table) => former.table(table))
-      .filter((table) => !partitioned.includes(table))
+    const isPartitioned = (table: string) => compared.partitioning.partitioned.includes(former.table(table))
+    const blocked = blockedTables(blocking, { isPartitioned }).map((table) => former.table(table))
     const large = blocked.length === 0 ? new Set() : await findLarge(blocked)
+    const isLarge = (table: string) => large.has(former.table(table))
     const steps =
       large.size === 0
         ? blocking
-        : withLocksAndWaits(onlineSteps(blocking, existing.tables, (table) => large.has(former.table(table))))
+        : withLocksAndWaits(onlineSteps(blocking, existing.tables, { isLarge, isPartitioned }))
     const difference = { rejections, notes, steps }
     return prove(session, difference, {
       from: compared.from,

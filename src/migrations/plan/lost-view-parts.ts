@@ -1,50 +1,70 @@
 import type { Connection } from '../../db/database.js'
+import { formattedTable } from '../../fields/table-name.js'
 import type { FileStatement } from '../files/statements.js'
-import { attempt } from '../run/session.js'
-import { find } from './compare/pair.js'
-import { inherited, type ViewPart } from './view-parts.js'
-import { type CatalogView, dropView, readViews } from './views.js'
+import { fits, VIEW_PARTS, type ViewState } from './view-parts.js'
 
-/**
- * Runs statements of a migration. Views that they drop as plans do, and create again, keep the grants, comments, rules and triggers that only this database
- * has, because plans are made without it.
- * @returns a sentence for each view and for each lost part
- */
-export async function keepViewParts(
-  session: Connection,
-  statements: readonly FileStatement[],
-  work: () => Promise<void>,
-): Promise<readonly string[]> {
-  const texts = new Set(statements.map(({ text }) => text))
-  const isDropped = (view: CatalogView) => texts.has(dropView(view))
-  const drops = [...texts].some((text) => text.startsWith('drop view '))
-  const before = drops ? (await readViews(session)).filter(isDropped) : []
-  await work()
-  const after = before.length === 0 ? [] : await readViews(session)
-  const notes: string[] = []
-  for (const view of before) {
-    const made = find(after, view.name)
-    if (made) notes.push(...(await restore(session, view, made)))
-  }
-  return notes
+/** A grant, a comment or another part of a view that was dropped with it. */
+export interface LostViewPart {
+  /** The name of the view. */
+  readonly view: string
+  /** The statement that created it. */
+  readonly sql: string
+  /** A sentence with the statement. */
+  readonly message: string
 }
 
-async function restore(session: Connection, former: CatalogView, made: CatalogView): Promise<readonly string[]> {
-  const missing = former.parts.filter(({ name }) => !made.parts.some((part) => part.name === name))
-  const { parts } = inherited({ ...former, parts: missing }, made)
-  const kept: string[] = []
-  const lost: string[] = []
-  const lose = ({ name, sql }: ViewPart, reason: string) =>
-    lost.push(`the view ${made.name} has lost: ${name}, because ${reason}; it was: ${sql}`)
-  for (const part of missing) {
-    const reason = parts.includes(part)
-      ? (await attempt(session, () => session.query({ text: part.sql, values: [] })))?.message
-      : 'the columns of the view have changed'
-    if (reason === undefined) kept.push(part.name)
-    else lose(part, reason)
-  }
-  return [
-    ...(kept.length === 0 ? [] : [`the view ${made.name} keeps parts that no migration has made: ${kept.join('; ')}`]),
-    ...lost,
-  ]
+interface View extends Pick<ViewState, 'columns' | 'parts'> {
+  readonly oid: string
+  readonly name: string
+}
+
+const VIEWS = `
+  select coalesce(jsonb_agg(jsonb_build_object(
+    'oid', c.oid::text,
+    'name', ${formattedTable('c', 'n')},
+    'columns', (select jsonb_agg(quote_ident(attname) || ' ') from pg_attribute where attrelid = c.oid and attnum > 0),
+    'parts', ${VIEW_PARTS}
+  ) order by c.relname), '[]')::text
+  from pg_class c join pg_namespace n on n.oid = c.relnamespace
+  where n.nspname = current_schema() and c.relkind = 'v'`
+
+/**
+ * Runs a part of a migration, and finds the parts of views that it loses because it drops the views and creates them again, under the same name or another.
+ * They are not restored, because the new view can have another owner, and a grant or a rule acts with the rights of the owner.
+ * @param reverse the statements of the other direction; they contain the parts that the files know
+ */
+export async function lostViewParts(
+  session: Connection,
+  statements: readonly FileStatement[],
+  reverse: readonly FileStatement[],
+  work: () => Promise<void>,
+): Promise<readonly LostViewPart[]> {
+  const drops = statements.some(({ text }) => /^drop\s+view\b/i.test(text))
+  const before = drops ? await readViews(session) : []
+  await work()
+  const after = drops ? await readViews(session) : []
+  const made = after.filter(({ oid }) => !before.some((view) => view.oid === oid))
+  const known = new Set(reverse.map(({ text }) => text))
+  return before
+    .filter(({ oid }) => !after.some((view) => view.oid === oid))
+    .flatMap((view) => missingParts(view, made, known))
+}
+
+function missingParts(former: View, made: readonly View[], known: ReadonlySet<string>): readonly LostViewPart[] {
+  if (made.length === 0) return []
+  const view = made.find(({ name }) => name === former.name)
+  const missing = former.parts.filter(
+    ({ name, sql }) => !known.has(sql) && !view?.parts.some((part) => part.name === name),
+  )
+  // The owner is restored first, because the others act with the rights of the owner.
+  return missing.toReversed().map((part) => {
+    const lost = `the view ${former.name} ${view ? 'has lost' : 'was dropped with'} the ${part.name.replace(/^grant /, 'grant of ')}`
+    const help = view && fits(part, view) ? 'to restore it' : 'it was'
+    return { view: former.name, sql: part.sql, message: `${lost}; ${help}: ${part.sql}` }
+  })
+}
+
+async function readViews(session: Connection): Promise<readonly View[]> {
+  const { rows } = await session.query({ text: VIEWS, values: [] })
+  return JSON.parse(rows[0]?.[0] ?? '[]') as readonly View[]
 }

@@ -59,7 +59,15 @@ export const VIEW_PARTS = `(
     select 5, format('trigger %I', t.tgname), ${COLUMNS}, pg_get_triggerdef(t.oid, true)
     from pg_trigger t where t.tgrelid = c.oid and not t.tgisinternal
     union all
-    select 6, format('owner %I', pg_get_userbyid(c.relowner)), '[]', format('alter view %s owner to %I', c.oid::regclass, pg_get_userbyid(c.relowner))
+    select 6, concat_ws(' ', 'comment on', o.kind, quote_ident(o.name)), ${COLUMNS},
+      format('comment on %s %I on %s is %L', o.kind, o.name, c.oid::regclass, d.description)
+    from (
+      select 'pg_rewrite'::regclass as class, oid, 'rule' as kind, rulename as name from pg_rewrite where ev_class = c.oid
+      union all select 'pg_trigger'::regclass, oid, 'trigger', tgname from pg_trigger where tgrelid = c.oid
+    ) o
+    join pg_description d on d.classoid = o.class and d.objoid = o.oid
+    union all
+    select 7, format('owner %I', pg_get_userbyid(c.relowner)), '[]', format('alter view %s owner to %I', c.oid::regclass, pg_get_userbyid(c.relowner))
     where pg_get_userbyid(c.relowner) <> current_user
   ) p
 )`
@@ -83,11 +91,16 @@ interface Inherited extends Pick<ViewState, 'options' | 'parts'> {
 /** Determines which options and parts of a view fit its successor. */
 export function inherited(former: ViewState, { columns, updatable }: Omit<ViewState, 'options' | 'parts'>): Inherited {
   const isPossible = (option: string) => updatable || !option.startsWith('check_option=')
-  const fits = (part: ViewPart) => part.columns.every((name) => columns.some((column) => column.startsWith(`${name} `)))
-  const lostParts = former.parts.filter((part) => !fits(part))
+  const isFitting = (part: ViewPart) => fits(part, { columns })
+  const lostParts = former.parts.filter((part) => !isFitting(part))
   return {
     options: former.options.filter(isPossible),
-    parts: former.parts.filter(fits),
+    parts: former.parts.filter(isFitting),
     lost: [...former.options.filter((option) => !isPossible(option)), ...lostParts.map(({ name }) => name)],
   }
+}
+
+/** Whether a view has the columns that a part needs. */
+export function fits(part: ViewPart, { columns }: Pick<ViewState, 'columns'>): boolean {
+  return part.columns.every((name) => columns.some((column) => column.startsWith(`${name} `)))
 }

@@ -36,11 +36,15 @@ interface Fill {
 /** This many blocks of a table have a few thousand rows. */
 const BLOCKS_AT_ONCE = 100
 
-const BLOCKS = `select pg_relation_size(to_regclass($1)) / current_setting('block_size')::bigint`
+/** The blocks of a table or of its largest partition. */
+const BLOCKS = `
+  select greatest(pg_relation_size(to_regclass($1)), (
+    select max(pg_relation_size(relid)) from pg_partition_tree(to_regclass($1)) where isleaf
+  )) / current_setting('block_size')::bigint`
 
 /**
- * Fills a column in many short transactions, one for each range of blocks, so that no row is locked for long. Only a partitioned table is filled
- * in a single transaction. Rows that already have a value are not changed, so an interrupted run can be continued.
+ * Fills a column in many short transactions, one for each range of blocks, so that no row is locked for long. The same
+ * range of all partitions is one transaction. Rows that already have a value are not changed, so an interrupted run can be continued.
  */
 async function fill(connection: Connection, { file, statement: { text, line }, table, watch }: Fill): Promise<void> {
   const { rows } = await connection.query({ text: BLOCKS, values: [table] })
@@ -49,7 +53,7 @@ async function fill(connection: Connection, { file, statement: { text, line }, t
     withLockTimeout(connection, watch, () => runStatements(connection, file, [{ text: text + condition, line }]))
   for (let from = 0; from < blocks; from += BLOCKS_AT_ONCE)
     await run(` and ctid >= '(${from},0)'::tid and ctid < '(${from + BLOCKS_AT_ONCE},0)'::tid`)
-  // The rows of partitions, and rows added since.
+  // Rows added since.
   await run('')
 }
 

@@ -21,7 +21,7 @@ import {
   rejectDisagreement,
   rejectNewer,
 } from '../files/journal.js'
-import { keepViewParts } from '../plan/keep-view-parts.js'
+import { lostViewParts, type LostViewPart } from '../plan/lost-view-parts.js'
 import { asOnlyMigrator, type MigratingSession } from './lock.js'
 import { loadExtensionsOf } from './scratch.js'
 import { startWatch, type Watch, type WatchReports } from './watch.js'
@@ -31,8 +31,8 @@ import { sqlState } from './session.js'
 export interface CompletedMigration {
   readonly name: string
   readonly milliseconds: number
-  /** What became of grants and other parts of recreated views that only this database has, one sentence each. */
-  readonly notes: readonly string[]
+  /** Grants and other parts of recreated views that only this database had. */
+  readonly lost: readonly LostViewPart[]
 }
 
 type Direction = 'up' | 'down'
@@ -141,7 +141,7 @@ async function runMigrations(database: Database, run: MigrationRun): Promise<rea
         continue
       }
       const milliseconds = Math.round(performance.now() - began)
-      const done = { name: taken.file.name, milliseconds, notes: taken.notes }
+      const done = { name: taken.file.name, milliseconds, lost: taken.lost }
       all.push(done)
       report?.(done)
       began = performance.now()
@@ -181,7 +181,7 @@ interface StepOptions {
 interface StepResult {
   readonly file: Migration
   readonly recorded: boolean
-  readonly notes: readonly string[]
+  readonly lost: readonly LostViewPart[]
 }
 
 /** Runs the next migration; returns undefined if none is left. Another migrator may have run some of them. */
@@ -210,18 +210,21 @@ async function step(
     )
   }
   const outside = canRunOutside && isOutside(file[direction])
-  if (outside && finished !== file.name) return { file, recorded: false, notes: [] }
+  if (outside && finished !== file.name) return { file, recorded: false, lost: [] }
   const before = await takeInventory(session)
   const watched = { ...session, ...counting(session, file[direction]?.length ?? 0, watch) }
   const migrated = outside ? { ...file, [direction]: [] } : file
-  const notes = await keepViewParts(session, migrated[direction] ?? [], () =>
-    MIGRATE[direction](watched, migrated, files),
+  const lost = await lostViewParts(
+    session,
+    migrated[direction] ?? [],
+    file[direction === 'up' ? 'down' : 'up'] ?? [],
+    () => MIGRATE[direction](watched, migrated, files),
   )
   // Compares the database before and after, because a file can destroy objects in ways that its text does not show.
   const losses = lossesBetween(file.name, { start, before, after: await takeInventory(session) })
   const unconfirmed = losses.filter((loss) => !isAllowed(loss, file[direction] ?? [], { allows, schema: start.schema }))
   if (unconfirmed.length > 0) throw new ConsentNeeded(unconfirmed)
-  return { file, recorded: true, notes }
+  return { file, recorded: true, lost }
 }
 
 const NEXT: Readonly<Record<Direction, (statuses: readonly MigrationStatus[]) => MigrationStatus | undefined>> = {

@@ -45,6 +45,14 @@ describe('a table is large', () => {
     expect(await large('wide')).toEqual([])
   })
 
+  test('by the rows of its partitions', async () => {
+    await run('create table parts (n int, filler text) partition by range (n)')
+    await run('create table low partition of parts for values from (0) to (60001)')
+    await run('create table high partition of parts for values from (60001) to (200000)')
+    await run(`insert into parts select n, 'x' from generate_series(1, 120000) n; analyze low; analyze high;`)
+    expect((await large('parts', 'low')).map(([name]) => name)).toEqual(['parts'])
+  })
+
   test('by its name with its schema', async () => {
     await run(`create schema sales; ${tableOf('sales."Order Lines"', 120_000)} ${tableOf('lines', 1)}`)
     await run('analyze sales."Order Lines"; analyze lines;')

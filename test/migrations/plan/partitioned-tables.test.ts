@@ -50,9 +50,9 @@ test('a plan leaves partitions alone without a note, because `dropped` would los
   expect(await plan(events())).toMatchObject({ steps: [], rejections: [], notes: [] })
 })
 
-test('a partitioned table gets indexes, constraints and columns, always in one transaction', async () => {
+test('a partitioned table gets indexes in one transaction, because they cannot be built concurrently, and constraints and columns', async () => {
   const before = await indexes()
-  const spec = events({ n: { type: 'integer', minimum: 1, nullable: true } }, [['kind'], ['day', 'kind']])
+  const spec = events({ n: { type: 'integer', nullable: true } }, [['kind'], ['day', 'kind']])
   const planned = await plan(spec)
   expect(planned).toMatchObject({ rejections: [], text: expect.stringContaining('create index "events_kind_idx"') })
   expect(planned.outsideText).toBeUndefined()
@@ -68,6 +68,24 @@ test('a partitioned table gets indexes, constraints and columns, always in one t
   expect(await readDrift(databases.database, folder.path, databases.scratch)).toEqual([])
   await migrateDown(databases.database, folder.path, { allows: () => true })
   expect(await indexes()).toEqual(before)
+})
+
+test('a rule and a required field of a partitioned table do not block its requests', async () => {
+  await writeMigration(await plan(events({ n: { type: 'integer', nullable: true } })), folder.path)
+  await migrateUp(databases.database, folder.path)
+  const insert = `insert into events (id, day, kind) select n, date '2025-12-01' + n, 'a' from generate_series(1, 60) n`
+  await databases.database.query({ text: insert, values: [] })
+  const spec = events({ n: { type: 'integer', minimum: 1, default: 5 } })
+  const planned = await plan(spec)
+  const works = planned.steps.flatMap(({ locks }) => locks?.works ?? [])
+  expect(works.filter(({ blocking }) => blocking)).toEqual([])
+  expect(planned.outsideText).toContain('not valid')
+  await writeMigration(planned, folder.path)
+  await migrateUp(databases.database, folder.path)
+  expect(await plan(spec)).toMatchObject({ steps: [], rejections: [], notes: [] })
+  const counted = { text: 'select count(*)::text, min(n)::text, max(n)::text from events', values: [] }
+  expect((await databases.database.query(counted)).rows).toEqual([['60', '5', '5']])
+  await migrateDown(databases.database, folder.path, { allows: () => true })
 })
 
 test('`migrate status` restores a missing index of a partitioned table with those of its partitions', async () => {

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import { planMigration, writeMigration } from '../../../src/migrations/plan/generate.js'
-import { migrateDown, migrateUp } from '../../../src/migrations/run/run.js'
+import { type CompletedMigration, migrateDown, migrateUp } from '../../../src/migrations/run/run.js'
 import { startApi } from '../../support/api.js'
 import { specOf } from '../../support/config.js'
 import type { TestDatabase } from '../../support/database.js'
@@ -263,47 +263,87 @@ test.each([{ kind: 'view' }, { kind: 'materialized view' }])(
   },
 )
 
-describe('a recreated view keeps what only its database has', () => {
+describe('the migrator reports what only the database had of a recreated view, and does not restore it', () => {
   const STATE = `select c.relacl::text, obj_description(c.oid), (select array_agg(definition) from pg_rules where tablename = c.relname)
     from pg_class c where c.oid = 'loans_by_member'::regclass`
   const cast = VIEWS.replace('sum(days)', 'sum(days)::bigint')
+  const wide = LOAN.replace('integer', 'bigint')
+  const options = { allows: () => true }
+  const BY_HAND = [
+    'grant select on loans_by_member to pg_monitor with grant option',
+    "comment on view loans_by_member is 'made by hand'",
+    'create rule never as on delete to loans_by_member do instead nothing',
+    "comment on rule never on loans_by_member is 'to be safe'",
+  ]
+  /** The parts made by hand as the migrator reports them, with the words before the statements. */
+  const sentences = (help = 'to restore it', { rule = help, lost = 'has lost' } = {}) => [
+    `the view loans_by_member ${lost} the comment on rule never; ${rule}: comment on rule never on loans_by_member is 'to be safe'`,
+    expect.stringMatching(`^the view loans_by_member ${lost} the rule never; ${rule}: CREATE RULE never AS`),
+    `the view loans_by_member ${lost} the comment; ${help}: comment on view loans_by_member is 'made by hand'`,
+    `the view loans_by_member ${lost} the grant of select to pg_monitor with grant option; ${help}: grant select on loans_by_member to pg_monitor with grant option`,
+  ]
+  const messages = (done: readonly CompletedMigration[]) =>
+    done.flatMap(({ lost }) => lost.map(({ message }) => message))
   let before: Awaited<ReturnType<typeof query>>
   beforeEach(async () => {
     await apply({ views: cast })
-    await query('grant select on loans_by_member to pg_monitor with grant option')
-    await query("comment on view loans_by_member is 'made by hand'")
-    await query('create rule never as on delete to loans_by_member do instead nothing')
+    for (const text of BY_HAND) await query(text)
     before = await query(STATE)
   })
 
-  test('if its columns stay, in both directions, and the migrator says so', async () => {
-    const planned = await plan({ views: cast, loan: LOAN.replace('integer', 'bigint') })
-    await writeMigration(planned, folder.path)
-    const view = 'the view loans_by_member keeps parts that no migration has made'
-    const notes = [`${view}: grant select to pg_monitor with grant option; comment; rule never`]
-    const options = { allows: () => true }
-    expect(await migrateUp(database, folder.path, options)).toMatchObject([{ notes }])
+  test('in both directions, with statements that restore it', async () => {
+    await writeMigration(await plan({ views: cast, loan: wide }), folder.path)
+    const done = await migrateUp(database, folder.path, options)
+    expect(messages(done)).toEqual(sentences())
+    expect(await query(STATE)).toEqual([[null, null, null]])
+    for (const { sql } of done.flatMap(({ lost }) => lost).toReversed()) await query(sql)
     expect(await query(STATE)).toEqual(before)
-    expect(await migrateDown(database, folder.path, options)).toMatchObject([{ notes }])
-    expect(await query(STATE)).toEqual(before)
+    expect(messages(await migrateDown(database, folder.path, options))).toEqual(sentences())
   })
 
-  test('except parts that do not fit its new columns, which the migrator prints', async () => {
-    const views = cast.replace(' as days', ' as sum').replace('days: { type: b', 'sum: { type: b')
-    await writeMigration(await plan({ views }), folder.path)
-    const [done] = await migrateUp(database, folder.path, { allows: () => true })
-    expect(done?.notes).toEqual([
-      expect.stringMatching(/^the view loans_by_member keeps parts .*: grant select .*; comment$/),
-      expect.stringMatching(/^the view loans_by_member has lost: rule never, because .*; it was: CREATE RULE never AS/),
+  test('and the owner first, because rules act with the rights of the owner', async () => {
+    await query('alter view loans_by_member owner to pg_database_owner')
+    await writeMigration(await plan({ views: cast, loan: wide }), folder.path)
+    expect(messages(await migrateUp(database, folder.path, options))).toEqual([
+      'the view loans_by_member has lost the owner pg_database_owner; to restore it: alter view loans_by_member owner to pg_database_owner',
+      ...sentences(),
     ])
   })
 
-  test('but not if a migration by hand drops it and creates it again', async () => {
+  test('and which statements do not fit its new columns', async () => {
+    const views = cast.replace(' as days', ' as sum').replace('days: { type: b', 'sum: { type: b')
+    await writeMigration(await plan({ views }), folder.path)
+    expect(messages(await migrateUp(database, folder.path, options))).toEqual(
+      sentences('to restore it', { rule: 'it was' }),
+    )
+  })
+
+  test('also if it gets another name', async () => {
+    const views = cast.replaceAll('loans_by_member', 'sums').replaceAll('Loans_By_Member', 'sums')
+    await writeMigration(await plan({ views }), folder.path)
+    expect(messages(await migrateUp(database, folder.path, options))).toEqual(
+      sentences('it was', { lost: 'was dropped with' }),
+    )
+  })
+
+  test('also if a migration by hand drops it and creates it again', async () => {
     const [[text = ''] = []] = await query("select pg_get_viewdef('loans_by_member')")
-    const statements = `drop view busy;\ndrop view loans_by_member;\ncreate view loans_by_member as ${text}\n`
+    const statements = `drop view busy;\nDROP VIEW Loans_By_Member;\ncreate view loans_by_member as ${text}\n`
     await folder.write('0002_again.sql', `-- up\n${statements}`)
-    expect(await migrateUp(database, folder.path)).toMatchObject([{ notes: [] }])
-    expect(await query(STATE)).toEqual([[null, null, null]])
+    expect(messages(await migrateUp(database, folder.path))).toEqual(sentences())
+  })
+
+  test('but not a grant that the file removes on purpose', async () => {
+    await folder.write('0002_grant.sql', '-- up\ngrant select on busy to pg_monitor;\n')
+    await migrateUp(database, folder.path)
+    const { text = '' } = await plan({ views: cast, loan: wide })
+    const grant = 'grant select on busy to pg_monitor'
+    expect(text.split(grant)).toHaveLength(3)
+    await folder.write('0003_wide.sql', text.replace(grant, 'revoke all on busy from pg_monitor'))
+    expect(messages(await migrateUp(database, folder.path, options))).toEqual(sentences())
+    expect(await query("select relacl::text from pg_class where oid = 'busy'::regclass")).not.toEqual([
+      [expect.stringContaining('pg_monitor')],
+    ])
   })
 })
 

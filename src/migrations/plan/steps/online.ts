@@ -20,6 +20,8 @@ interface Setting {
   readonly steps: readonly Step[]
   readonly from: Catalog
   readonly isLarge: (table: string) => boolean
+  /** Whether a table is partitioned: then the only forms that do not block are those of checks and required fields. */
+  readonly isPartitioned: (table: string) => boolean
   /** The names of constraints and indexes that other steps drop. */
   readonly dropped: ReadonlySet<string>
   /** The tables of the checks and foreign keys that other steps drop, each with the kind: `books check`. */
@@ -44,7 +46,7 @@ const SET_NOT_NULL = new RegExp(`alter column (${NAME}) set not null$`)
 export function onlineSteps(
   steps: readonly Step[],
   from: Catalog,
-  isLarge: (table: string) => boolean,
+  { isLarge, isPartitioned }: Pick<Setting, 'isLarge' | 'isPartitioned'>,
 ): readonly Step[] {
   const dropped = new Set(steps.flatMap(({ up }) => up.flatMap((text) => DROP.exec(text)?.[1] ?? [])))
   const weakened = new Set(
@@ -54,7 +56,7 @@ export function onlineSteps(
         ({ subject, detail }) => `${partsOf(subject)[0]} ${/^(?:check|foreign key)/i.exec(detail)?.[0].toLowerCase()}`,
       ),
   )
-  const setting = { steps, from, isLarge, dropped, weakened, unready: new Set<string>() }
+  const setting = { steps, from, isLarge, isPartitioned, dropped, weakened, unready: new Set<string>() }
   const parts = steps.map((step) => partsOfStep(step, setting))
   return [
     ...parts.flatMap(({ inside }) => inside ?? []),
@@ -63,9 +65,17 @@ export function onlineSteps(
   ]
 }
 
-/** The tables of steps that would block requests. */
-export function blockedTables(steps: readonly Step[]): readonly string[] {
-  return [...new Set(steps.filter(({ waits }) => waits !== undefined).map(({ subject }) => partsOf(subject)[0]))]
+/** The tables of steps that would block requests, and may have a form that does not. */
+export function blockedTables(steps: readonly Step[], setting: Pick<Setting, 'isPartitioned'>): readonly string[] {
+  const blocking = steps.filter((step) => step.waits !== undefined && hasForm(step, setting))
+  return [...new Set(blocking.map(({ subject }) => partsOf(subject)[0]))]
+}
+
+/** Whether a step may have a form that does not block. Indexes, unique keys and foreign keys of a partitioned table have none. */
+function hasForm({ subject, up }: Step, { isPartitioned }: Pick<Setting, 'isPartitioned'>): boolean {
+  const isOfIndexOrKey = (text: string) =>
+    /^(?:create (?:unique )?|drop )index /.test(text) || ['unique', 'foreign key'].includes(ADD.exec(text)?.[3] ?? '')
+  return !(isPartitioned(partsOf(subject)[0]) && up.some(isOfIndexOrKey))
 }
 
 function partsOfStep(step: Step, setting: Setting): Parts {
@@ -74,7 +84,7 @@ function partsOfStep(step: Step, setting: Setting): Parts {
   const [, given = '', definition = '', kind] = ADD.exec(last) ?? []
   const target = REFERS.exec(definition)?.[1]
   const waitsForKey = target !== undefined && setting.unready.has(target)
-  if (!(setting.isLarge(table) || waitsForKey)) return { inside: step }
+  if (!(setting.isLarge(table) && hasForm(step, setting)) && !waitsForKey) return { inside: step }
   const late = dropLater(step, setting.steps, setting.from)
   if (late) return late
   if (step.change === 'add' && step.up.length === 1 && /^create (?:unique )?index /.test(last))
@@ -239,9 +249,14 @@ const MANY_ROWS = 100_000
 /** A table that was never analysed has an unknown number of rows, which its size bounds. */
 const BYTES_OF_ROW = 100
 
+const COUNT = `case when t.reltuples > 0 then t.reltuples else pg_relation_size(t.oid) / ${BYTES_OF_ROW} end`
+
+/** The rows of a partitioned table are those of its partitions. */
 const ROWS = `
-  select ${formattedTable('c', 'n')},
-    (case when c.reltuples > 0 then c.reltuples else pg_relation_size(c.oid) / ${BYTES_OF_ROW} end)::bigint::text
+  select ${formattedTable('c', 'n')}, (
+      select sum(${COUNT}) from pg_class t
+      where t.oid = c.oid and c.relkind = 'r' or t.oid in (select relid from pg_partition_tree(c.oid) where isleaf)
+    )::bigint::text
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
   where c.relkind in ('r', 'p') and ${formattedTable('c', 'n')} = any(array(select jsonb_array_elements_text($1::jsonb)))`
 
