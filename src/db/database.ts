@@ -65,8 +65,8 @@ export interface Connection {
    */
   readonly attempt?: (statement: Statement, isWanted?: (result: Result) => boolean) => Promise<Result>
   /**
-   * Runs work whose error undoes its statements only, so that the transaction goes on. Other statements of the transaction wait for its end. Undefined
-   * outside of transactions.
+   * Runs work whose error undoes its statements only, so that the transaction goes on. Other statements of the transaction wait for its end, after which
+   * its connection sends nothing more. Undefined outside of transactions.
    */
   readonly savepoint?: <T>(work: (connection: Connection) => Promise<T>) => Promise<T>
 }

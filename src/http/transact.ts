@@ -75,7 +75,7 @@ function within(acting: Acting, tasks: Task[], options: TransactionOptions | und
       return work(transaction)
     },
     afterCommit: (work: Task) => void tasks.push(work),
-    [ATTEMPT]: (work) => attemptIn(acting, tasks, (inner) => work(within(inner, tasks, options))),
+    [ATTEMPT]: (work) => attemptIn(acting, tasks, (inner, own) => work(within(inner, own, options))),
     once: async (asked: KeyedRequest, work: () => Promise<Reply>) =>
       once(
         records.answers(),
@@ -91,16 +91,17 @@ function within(acting: Acting, tasks: Task[], options: TransactionOptions | und
 }
 
 /** Runs work in a transaction, whose error undoes its changes and drops its after-commit tasks. */
-async function attemptIn<T>(acting: Acting, tasks: Task[], work: (acting: Acting) => Promise<T>): Promise<T> {
+async function attemptIn<T>(
+  acting: Acting,
+  tasks: Task[],
+  work: (acting: Acting, tasks: Task[]) => Promise<T>,
+): Promise<T> {
   const { attempt } = acting.records
-  if (!attempt) return work(acting)
-  const count = tasks.length
-  try {
-    return await attempt((records) => work({ ...acting, records }))
-  } catch (error) {
-    tasks.length = count
-    throw error
-  }
+  if (!attempt) return work(acting, tasks)
+  const own: Task[] = []
+  const result = await attempt((records) => work({ ...acting, records }, own))
+  tasks.push(...own)
+  return result
 }
 
 /** Runs a query of a plugin. Changes outside of a transaction have one of their own: it ends with the request, and its outcome is known. */

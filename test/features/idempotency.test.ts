@@ -3,6 +3,7 @@ import { type Hooks, type Plugin, Problem } from '../../src/index.js'
 import { type Api, startApi } from '../support/api.js'
 import { ddlOf, mistakesOf, specOf } from '../support/config.js'
 import { openTestDatabase, testDatabaseKind } from '../support/database.js'
+import { waitUntil } from '../support/wait-until.js'
 
 const MODELS = `
 version: 1
@@ -50,13 +51,22 @@ const afterCommit = jest.fn<NonNullable<Hooks<Book>['afterCommit']>>()
 let isOpen = true
 let isCaught = false
 let isConcurrent = false
+let isTwice = false
+let whenCaught = async () => {}
+let stored: ReturnType<Parameters<Plugin>[0]['resource']>
 const plugin: Plugin = (app) => {
   const books = app.resource('book')
+  stored = books
   app.replace('replaced', 'create', async ({ context, generated }) => {
+    if (isTwice) {
+      const both = await Promise.allSettled([generated(), generated({ values: { title: 'Taken' } })])
+      return { status: 200, body: both.map(({ status }) => status) }
+    }
     if (!isCaught) return isOpen ? generated() : { status: 400, body: { error: 'closed' } }
     const answered = generated().catch(({ message }: Error) => ({ status: 200, body: { failed: message } }))
     if (isConcurrent) await context.store(books).create({ title: 'Another' })
     const { status, body } = await answered
+    await whenCaught()
     const { total } = await context.store(books).list(books.parseList('').plan)
     return { status, body: { ...(body as object), books: total?.rows } }
   })
@@ -397,6 +407,42 @@ describe('a replacement that catches an error of the generated operation', () =>
     ])
     expect(await count('books')).toBe(2)
   })
+})
+
+test('two generated operations of one request are undone, and run their after-commit tasks, each by itself', async () => {
+  await post({ title: 'Taken' }, {})
+  afterCommit.mockClear()
+  isTwice = true
+  const response = await post({ title: 'New' }, KEY, '/api/replaced/')
+  isTwice = false
+  expect(await response.json()).toEqual(['fulfilled', 'rejected'])
+  await waitUntil(() => afterCommit.mock.calls.length > 0)
+  expect([await count('books'), afterCommit.mock.calls.length]).toEqual([2, 1])
+})
+
+test('what a failed operation still sends after its end is rejected', async () => {
+  let sent: Promise<unknown> = Promise.resolve()
+  let goOn = () => {}
+  const ended = new Promise<void>((resolve) => (goOn = resolve))
+  afterCreate.mockImplementationOnce(({ context }) => {
+    sent = ended
+      .then(async () => context.store(stored).create({ title: 'Late' }))
+      .catch(({ message }: Error) => message)
+    throw new Problem('validation', 'unwanted')
+  })
+  whenCaught = async () => {
+    goOn()
+    await sent
+  }
+  isCaught = true
+  const response = await post({ title: 'New' }, KEY, '/api/replaced/')
+  isCaught = false
+  whenCaught = async () => {}
+  expect([response.status, await sent, await count('books')]).toEqual([
+    200,
+    'a statement was sent after the generated operation that it belongs to had ended',
+    0,
+  ])
 })
 
 test('two services on one database share the keys', async () => {

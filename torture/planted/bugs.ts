@@ -653,8 +653,8 @@ export const BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'a write that one grant does not cover fails its transaction',
-    file: 'src/db/driver/transaction.ts',
-    search: '        await sendOpen({ text: `rollback to savepoint ${name}`, values: [] })\n',
+    file: 'src/db/driver/savepoints.ts',
+    search: '      await send({ text: `rollback to savepoint ${name}`, values: [] })\n',
     replace: '',
     caughtBy: { file: 'test/access/writes', test: 'to a new record at', database: 'embedded' },
   },
@@ -678,9 +678,9 @@ export const BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'a write that one grant does not cover undoes other statements',
-    file: 'src/db/driver/transaction.ts',
+    file: 'src/db/driver/savepoints.ts',
     search:
-      '      // A failed attempt would also undo statements that run in the meantime.\n      while (attempting) await attempting\n',
+      '    // A failed attempt would also undo statements that run in the meantime.\n    while (attempting) await attempting\n',
     replace: '',
     caughtBy: { file: 'test/access/writes', test: 'created at the same time in one transaction', database: 'embedded' },
   },

@@ -4,6 +4,7 @@ import type { StatementResult } from './cell-query.js'
 import type { Connection, InternalTransactionOptions, Statement } from '../database.js'
 import { toProblem } from './errors.js'
 import { isOutcomeUnknown, toOutcome } from './outcome.js'
+import { connectionIn } from './savepoints.js'
 import type { Send } from './send.js'
 
 /** Ends a transaction that is not being committed yet: it is rolled back and fails with this reason. */
@@ -69,48 +70,15 @@ export function runTransaction<T>(
       throw toProblem(error)
     }
   }
-  /** @param depth the number of savepoints around the connection */
-  const connectionAt = (depth: number): Connection => {
-    const name = `attempt${depth}`
-    let attempting: Promise<unknown> | undefined
-    const query = async (statement: Statement): Promise<StatementResult> => {
-      // A failed attempt would also undo statements that run in the meantime.
-      while (attempting) await attempting
-      return sendOpen(statement)
-    }
-    const attemptAlone = async <R>(work: () => Promise<R>, isWanted: (result: R) => boolean): Promise<R> => {
+  const connection = connectionIn({
+    send: sendOpen,
+    rememberFailure() {
       const earlier = failure
-      await sendOpen({ text: `savepoint ${name}`, values: [] })
-      try {
-        const result = await work()
-        await sendOpen({ text: `${isWanted(result) ? 'release' : 'rollback to'} savepoint ${name}`, values: [] })
-        return result
-      } catch (error) {
-        await sendOpen({ text: `rollback to savepoint ${name}`, values: [] })
+      return () => {
         failure = earlier
-        throw error
       }
-    }
-    const inTurn = async <R>(work: () => Promise<R>, isWanted: (result: R) => boolean): Promise<R> => {
-      while (attempting) await attempting
-      const attempted = attemptAlone(work, isWanted)
-      attempting = attempted.catch(() => {})
-      try {
-        return await attempted
-      } finally {
-        attempting = undefined
-      }
-    }
-    return {
-      query,
-      attempt: (statement, isWanted = () => true) => inTurn(() => sendOpen(statement), isWanted),
-      savepoint: (work) =>
-        inTurn(
-          () => work(connectionAt(depth + 1)),
-          () => true,
-        ),
-    }
-  }
+    },
+  })
 
   const commit = async (): Promise<void> => {
     phase = 'closing'
@@ -123,7 +91,7 @@ export function runTransaction<T>(
   const run = async (): Promise<T> => {
     try {
       for (const text of opening) await sendOpen({ text, values: [] })
-      const result = await work(connectionAt(0))
+      const result = await work(connection)
       if (isCut()) throw ended
       await commit()
       return result
