@@ -24,6 +24,12 @@ models:
       id: { type: bigint, primary_key: true, key: client }
       count: { type: bigint }
       amount: { type: decimal, precision: 6, scale: 2 }
+  part:
+    managed: false
+    table: parts
+    fields:
+      id: { type: integer, primary_key: true }
+      thing: { type: belongs_to, model: thing, column: thing }
   sum:
     managed: false
     table: sums
@@ -31,13 +37,14 @@ models:
       id: { type: integer, primary_key: true }
       total: { type: integer }
 resources:
-  things: { model: thing, path: /things/, bulk: [partial_update, destroy], filterable: { count: [exact, in], tags: [has], mood: [exact], length: [exact] } }
+  things: { model: thing, path: /things/, bulk: [partial_update, destroy], filterable: { count: [exact, in], tags: [has], mood: [exact], length: [exact] }, export: true }
   bigs:
     model: big
     path: /bigs/
     filterable: { id: [in], count: [exact, gt, in], amount: [exact, lt, in] }
     orderable: [count, amount]
     pagination: { style: cursor, page_size: 1 }
+  parts: { model: part, path: /parts/, filterable: [thing.count] }
   sums: { model: sum, path: /sums/, filterable: [id] }
 `
 
@@ -60,6 +67,7 @@ beforeAll(async () => {
     `create type mood as enum ('ok')`,
     `create table things (id smallint primary key, count smallint not null, tags smallint[] not null, mood mood not null, length interval not null)`,
     `insert into things values (1, 2, '{3}', 'ok', '1 h')`,
+    `create table parts (id integer primary key, thing smallint references things)`,
     `create table bigs (id integer primary key, count integer not null, amount numeric not null)`,
     `insert into bigs values (1, 5, 'Infinity'), (2, 6, '-Infinity'), (3, 7, 'NaN'), (4, 8, 12345678.125)`,
     `create view sums as select id, (count::text || '00000')::smallint as total from things`,
@@ -90,6 +98,22 @@ describe('a value outside of the range of its column', () => {
       expect(await send(`/bigs/?${query}`)).toEqual([400, expect.stringContaining('invalid-query')])
     },
   )
+
+  test.each([
+    { path: '/things/?count=40000', named: '`count`' },
+    { path: '/things/?count=1&count__in=1,40000', named: '`count`' },
+    { path: '/things/?count=1&tags__has=40000', named: '`tags`' },
+    { path: '/things/export.csv?count=40000', named: '`count`' },
+    { path: '/things/?count=3&mood=none', named: '`mood`' },
+    { path: '/parts/?thing.count=40000', named: '`thing.count`' },
+    { path: '/bigs/?count__gt=-5000000000', named: '`count`' },
+  ])('is named by its field: $path', async ({ path, named }) => {
+    const response = await api.fetch(path)
+    expect([response.status, await response.json()]).toMatchObject([
+      400,
+      { detail: `A value is outside of the range of its column, in a filter of ${named}` },
+    ])
+  })
 
   test('is an invalid query in a cursor', async () => {
     const cursor = Buffer.from(JSON.stringify(['count,id', 'after', '5000000000', '1'])).toString('base64url')

@@ -6,6 +6,7 @@ import { toRequestFailure } from '../driver/errors.js'
 import type { Bounds } from '../statements/rules/bounds.js'
 import { compileRowStatement } from '../statements/lists/list-statements.js'
 import type { Projection } from '../statements/projections.js'
+import { namingFilters } from './store-lists.js'
 import { readPages } from '../statements/table-reader.js'
 
 /** Reads a list of any length in a transaction, some records at a time. */
@@ -27,7 +28,7 @@ export function compileListReader<Item>(model: ModelSpec, projection: Projection
       try {
         return await connection.query({ ...statement, resource: model.table })
       } catch (error) {
-        throw toRequestFailure(error, model)
+        throw namingFilters(toRequestFailure(error, model), { plan, statement, model })
       }
     }
     const { text, values, read } = statementFor(plan, bounds)
