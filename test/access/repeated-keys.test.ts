@@ -26,6 +26,11 @@ resources:
     model: note
     path: /notes/
     access: [{ to: member, may: all, rows: { account: $user }, set: { account: $user } }]
+  sized:
+    model: base
+    path: /sized/
+    operations: [retrieve, destroy]
+    access: [{ to: member, may: read, ${OWN} }, { to: member, may: destroy, rows: { size__lt: 3500 } }]
 ${['base', 'seen']
   .map(
     (name) => `  ${name}:
@@ -38,7 +43,10 @@ ${['base', 'seen']
     ${grants}
 `,
   )
-  .join('')}`
+  .join('')}
+mounts:
+  - { path: /json-server, dialect: json-server }
+`
 
 const SQL = `
   create table accounts (id uuid primary key, subject text not null);
@@ -129,6 +137,17 @@ test('a bulk deletion of a record with a repeated key is not complete while anot
   expect(await rowsOf(10)).toHaveLength(2)
   expect(await remove('10,12')).toBe(204)
   expect([...(await rowsOf(10)), ...(await rowsOf(12))]).toEqual([])
+})
+
+test('a deletion of two records with the same key needs grants that cover both', async () => {
+  await runSql(database, 'update base set size = 3000 where id = 10')
+  const remove = async (id: number) => (await api.fetch(`/sized/${id}/`, { method: 'DELETE', headers: asAnn })).status
+  expect([await remove(10), await remove(14), await remove(5000)]).toEqual([204, 204, 404])
+  await runSql(database, "insert into base values (16000, 'ann', 1); insert into kid values (16000, 'ann', 4000)")
+  expect(await remove(16000)).toBe(403)
+  expect(await rowsOf(16000)).toHaveLength(2)
+  const taken = await api.fetch('/json-server/sized/16000', { method: 'DELETE', headers: asAnn })
+  expect([taken.status, (await rowsOf(16000)).length]).toEqual([403, 2])
 })
 
 test('pages far from the first have the records whose key is null', async () => {

@@ -1,8 +1,9 @@
-import { isOwnTable, type ModelSpec } from '../../config/spec.js'
+import type { ModelSpec } from '../../config/spec.js'
 import { Problem } from '../../foundation/problem.js'
 import { doAtIndex } from '../../resource/bodies/items.js'
 import { recordKey } from '../../resource/keys/record-key.js'
 import type { Id, Precondition, Row } from '../../resource/plan.js'
+import { misfitParameterOf } from '../driver/errors.js'
 import { disallowed } from '../driver/meanings.js'
 import type { Bounds } from '../statements/rules/bounds.js'
 import { forbiddenFields, notGranted, unnamedFields } from '../statements/rules/granted-writes.js'
@@ -28,14 +29,14 @@ export function rejectionsOn({ model, statements, sender }: Bound) {
     row: Row | undefined,
   ): Promise<void> => {
     if (!bounds?.granted) return
-    const [coverage] = (await sender.read(follow(statements.covers(bounds, id, row)))).rows
-    if (!coverage) return
-    const [covered, ...same] = coverage
     const unnamed = row ? unnamedFields(model, row, bounds.granted).map(({ name }) => name) : []
-    const changed = unnamed.filter((_, index) => same[index] !== 'true')
-    if (changed.length > 0) throw forbiddenFields(model, row ?? {}, changed, 'change')
-    // A comparison with null is neither true nor false.
-    if (covered !== 'true') throw notGranted()
+    // Several records of a view, or of inheriting tables, can have the key.
+    for (const [covered, ...same] of (await sender.read(follow(statements.covers(bounds, id, row)))).rows) {
+      const changed = unnamed.filter((_, index) => same[index] !== 'true')
+      if (changed.length > 0) throw forbiddenFields(model, row ?? {}, changed, 'change')
+      // A comparison with null is neither true nor false.
+      if (covered !== 'true') throw notGranted()
+    }
   }
   /** Throws if the request may see the record, and it does not meet the preconditions. Row-level security may let a record only be read. */
   const rejectUnmet = async (
@@ -57,13 +58,6 @@ export function rejectionsOn({ model, statements, sender }: Bound) {
     await rejectUnmet(bounds, id, only)
   }
 
-  /** How many rows a change of records must concern. In tables of other programs, several rows can have one key. */
-  const countRows = async (bounds: Bounds | undefined, ids: readonly Id[]): Promise<number> => {
-    if (isOwnTable(model)) return ids.length
-    const found = statements.findMany(bounds, ids.map(recordKey(model).write))
-    return (await sender.read(follow(found))).rows.length
-  }
-
   /** Throws if one of several records is still there after all were deleted. */
   const rejectRemaining = async (bounds: Bounds | undefined, ids: readonly Id[]): Promise<void> => {
     const key = recordKey(model)
@@ -83,7 +77,16 @@ export function rejectionsOn({ model, statements, sender }: Bound) {
     }
   }
 
-  return { countRows, rejectUncovered, rejectUnmet, rejectIfThere, rejectRemaining }
+  return { rejectUncovered, rejectUnmet, rejectIfThere, rejectRemaining }
+}
+
+/** Returns undefined if the error is that no record can have the key, whose values are the first parameters of statements about one record. */
+export function missingOr(model: ModelSpec, { inTransaction }: Sender): (error: unknown) => undefined {
+  return (error) => {
+    if ((misfitParameterOf(error, model) ?? Infinity) > model.key.length) throw error
+    // The error has ended the transaction, so its handler cannot go on as if nothing had happened.
+    if (inTransaction) throw new Problem('not_found', 'A record does not exist', { cause: error })
+  }
 }
 
 function unmet(only: readonly Precondition[]): string {

@@ -1,17 +1,16 @@
-import type { GrantSpec, ModelSpec } from '../../config/spec.js'
+import { type GrantSpec, isOwnTable, type ModelSpec } from '../../config/spec.js'
 import type { Cell } from '../../fields/cell.js'
 import { doAtIndex, withIndex } from '../../resource/bodies/items.js'
 import { recordKey } from '../../resource/keys/record-key.js'
 import type { Id, Precondition, Row } from '../../resource/plan.js'
 import { Problem } from '../../foundation/problem.js'
 import type { Connection, Result } from '../database.js'
-import { misfitParameterOf } from '../driver/errors.js'
 import { type Projection, projectionFor } from '../statements/projections.js'
 import type { Bounds, Granted } from '../statements/rules/bounds.js'
 import { filledByScope } from '../statements/rules/scope.js'
 import type { Statements } from '../statements/statements.js'
 import { placeOfReferred, placeOfTaken } from './guards.js'
-import { rejectionsOn } from './rejected-changes.js'
+import { missingOr, rejectionsOn } from './rejected-changes.js'
 import { type Bounded, splitRows, type Store, type Stored } from './store.js'
 import { type SkippedRows, skipsOn } from './skipped-rows.js'
 import { follow } from './store-lists.js'
@@ -22,11 +21,6 @@ interface Bound<Item, Items> {
   readonly projection: Projection<Item, Items>
   readonly statements: Statements
   readonly sender: Sender
-}
-
-interface Creates<Item, Items> extends Bound<Item, Items> {
-  readonly skipped: SkippedRows
-  readonly connection: Connection
 }
 
 interface Changes<Item, Items> extends Bound<Item, Items> {
@@ -45,7 +39,7 @@ export function createsOn<Item, Items>({
   sender,
   skipped,
   connection,
-}: Creates<Item, Items>): Bounded<Pick<Store<Item, Items>, 'create' | 'createMany'>> {
+}: Changes<Item, Items>): Bounded<Pick<Store<Item, Items>, 'create' | 'createMany'>> {
   const readAny = readStored(model, projection)
 
   const reject = (reason: string): never => {
@@ -110,32 +104,15 @@ export function recordsOn<Item, Items>({
   const key = recordKey(model)
   const read = readStored(model, projection)
   const rejections = rejectionsOn({ model, statements, sender })
-  const { countRows, rejectUncovered, rejectUnmet, rejectIfThere, rejectRemaining } = rejections
-  const { maySkip, digestBefore, isGone, holds, rejectKept } = skipsOn(
-    { model, statements, sender, skipped, connection },
-    rejections,
-  )
+  const { rejectUncovered, rejectUnmet, rejectIfThere } = rejections
+  const skips = skipsOn({ model, statements, sender, skipped, connection }, rejections)
+  const { digestBefore, holds, rejectKept } = skips
   const readOne = ({ rows: [cells] }: Result, as = projection): Item | undefined => cells && as.read(cells)
 
-  /** Returns undefined if the error is that no record can have the key, whose values are the first parameters of statements about one record. */
-  const orMissing = (error: unknown): undefined => {
-    if ((misfitParameterOf(error, model) ?? Infinity) > key.fields.length) throw error
-    // The error has ended the transaction, so its handler cannot go on as if nothing had happened.
-    if (sender.inTransaction) throw new Problem('not_found', 'A record does not exist', { cause: error })
-  }
+  const orMissing = missingOr(model, sender)
   const ifPossible = <T>(operation: () => Promise<T>): Promise<T | undefined> => operation().catch(orMissing)
 
   const coveringOf = coveringBy({ model, statements, sender })
-
-  const destroy = async (bounds: Bounds | undefined, id: Id, only?: readonly Precondition[]): Promise<boolean> => {
-    const written = key.write(id)
-    const isDeleted = await ifPossible(async () => {
-      const before = await digestBefore('delete', bounds, written)
-      const { count } = await sender.remove(statements.destroy(bounds, written, only), bounds)
-      return count > 0 || isGone(bounds, written, before, only)
-    })
-    return isDeleted ?? false
-  }
 
   /** Reads a changed record again if a trigger may have changed it since. */
   const readAgain = async (bounds: Bounds | undefined, id: readonly string[]): Promise<Item | undefined> =>
@@ -183,27 +160,6 @@ export function recordsOn<Item, Items>({
       return locked?.rows.map(key.read) ?? []
     },
 
-    async destroyMany(bounds, ids) {
-      const [mayKeep, expected] = [await maySkip('delete'), await countRows(bounds, ids)]
-      const isWanted = mayKeep ? ({ count }: Result) => count === expected : undefined
-      const { count } = await sender
-        .remove(statements.destroyMany(bounds, ids.map(key.write)), bounds, isWanted)
-        .catch((error: unknown) => {
-          const place = placeOfReferred(model, ids, error)
-          throw place === undefined ? error : withIndex(error, place, key.fields)
-        })
-      if (count === expected) return count
-      if (!mayKeep) {
-        await rejectRemaining(bounds, ids)
-        return count
-      }
-      // Deleted one by one, because the deletion of one record may change another, which a trigger keeps.
-      let deleted = 0
-      for (const [place, id] of ids.entries())
-        if (await doAtIndex(place, () => destroy(bounds, id), key.fields)) deleted += 1
-      return deleted
-    },
-
     update: (bounds, id, given, only) =>
       ifPossible(async () => {
         const written = key.write(id)
@@ -225,17 +181,89 @@ export function recordsOn<Item, Items>({
         return isSame ? readOne(await sender.read(statements.retrieve(bounds, written, only))) : undefined
       }),
 
+    ...deletionsOn({ model, projection, statements, sender }, rejections, skips),
+  }
+}
+
+/** The operations of stores that delete records. */
+function deletionsOn<Item, Items>(
+  { model, projection, statements, sender }: Bound<Item, Items>,
+  { rejectRemaining }: ReturnType<typeof rejectionsOn>,
+  { maySkip, digestBefore, isGone }: ReturnType<typeof skipsOn>,
+): Bounded<Pick<Store<Item, Items>, 'destroy' | 'destroyMany' | 'take'>> {
+  const key = recordKey(model)
+  const orMissing = missingOr(model, sender)
+  const read = ({ rows: [cells] }: Result): Item | undefined => cells && projection.read(cells)
+
+  const destroy = async (bounds: Bounds | undefined, id: Id, only?: readonly Precondition[]): Promise<boolean> => {
+    const written = key.write(id)
+    const remove = async () => {
+      const before = await digestBefore('delete', bounds, written)
+      const { count } = await sender.remove(statements.destroy(bounds, written, only), bounds)
+      return count > 0 || isGone(bounds, written, before, only)
+    }
+    return (await remove().catch(orMissing)) ?? false
+  }
+  /** Returns the keys of the rows that the request sees. In tables of other programs, several rows can have one key. */
+  const find = async (by: Sender, bounds: Bounds | undefined, ids: readonly Id[]): Promise<readonly string[]> => {
+    const { rows } = await by.read(follow(statements.findMany(bounds, ids.map(key.write))))
+    return rows.map((cells) => key.text(key.read(cells)))
+  }
+  /** Deletes records by one statement, or none if the request still sees some of them: it returns their keys. */
+  const removeAll = async (bounds: Bounds | undefined, ids: readonly Id[]): Promise<ReadonlySet<string>> => {
+    const left = new Set<string>()
+    const remove = async (inside: Sender) => {
+      await inside.remove(statements.destroyMany(bounds, ids.map(key.write)), bounds)
+      for (const text of await find(inside, bounds, ids)) left.add(text)
+      if (left.size > 0) throw new Error('some records are left')
+    }
+    await sender.attempt(remove).catch((error: unknown) => {
+      if (left.size === 0) throw error
+    })
+    return left
+  }
+
+  return {
     destroy,
 
-    take: (bounds, id, only) =>
-      ifPossible(async () => {
-        const written = key.write(id)
+    async destroyMany(bounds, ids) {
+      const withPlace = (error: unknown): never => {
+        const place = placeOfReferred(model, ids, error)
+        throw place === undefined ? error : withIndex(error, place, key.fields)
+      }
+      const mayKeep = await maySkip('delete')
+      const existing = mayKeep || !isOwnTable(model) ? (await find(sender, bounds, ids)).length : ids.length
+      if (!mayKeep) {
+        const removal = statements.destroyMany(bounds, ids.map(key.write))
+        const { count } = await sender.remove(removal, bounds).catch(withPlace)
+        if (count !== existing) await rejectRemaining(bounds, ids)
+        return count
+      }
+      let rest = [...ids.entries()]
+      while (rest.length > 0) {
+        const some = rest.map(([, id]) => id)
+        const left = await removeAll(bounds, some).catch(withPlace)
+        const named = rest.filter(([, id]) => left.has(key.text(id)))
+        // A key that ignores case can be stored in another spelling: then none of the records is known to be deleted.
+        const others = named.length < left.size ? rest : named
+        // One by one, because the deletion of a record may change another, which a trigger keeps; first, because they may refer to the rest.
+        for (const [place, id] of others) await doAtIndex(place, () => destroy(bounds, id), key.fields)
+        rest = left.size === 0 ? [] : rest.filter((each) => !others.includes(each))
+      }
+      return existing
+    },
+
+    async take(bounds, id, only) {
+      const written = key.write(id)
+      const remove = async () => {
         const before = await digestBefore('delete', bounds, written)
-        const last = before === undefined ? undefined : readOne(await sender.read(statements.retrieve(bounds, written)))
-        const item = readOne(await sender.remove(statements.take(bounds, written, only), bounds))
+        const last = before === undefined ? undefined : read(await sender.read(statements.retrieve(bounds, written)))
+        const item = read(await sender.remove(statements.take(bounds, written, only), bounds))
         if (item !== undefined) return item
         return (await isGone(bounds, written, before, only)) ? last : undefined
-      }),
+      }
+      return remove().catch(orMissing)
+    },
   }
 }
 

@@ -33,8 +33,9 @@ export interface Sender {
   updateInTurn(statementsWith: (locks: boolean) => readonly Statement[], bounds: Bounds | undefined): Promise<Result>
   /** The same for new records. Ends at a statement that returns no row: a grant that does not cover the record is an error, so a trigger has skipped it. */
   createInTurn(statements: readonly Statement[], bounds: Bounds | undefined): Promise<Result>
-  /** @param isWanted in a transaction, undoes the deletion if it returns false for the result */
-  remove(statement: Statement, bounds: Bounds | undefined, isWanted?: (result: Result) => boolean): Promise<Result>
+  remove(statement: Statement, bounds: Bounds | undefined): Promise<Result>
+  /** In a transaction, undoes the statements of `work` if it fails. */
+  attempt<T>(work: (sender: Sender) => Promise<T>): Promise<T>
 }
 
 /**
@@ -68,7 +69,8 @@ interface Explained {
   readonly referrers: (bounds: Bounds | undefined) => ReadonlyMap<string, string>
 }
 
-export function senderOn(connection: Connection, { model, lockable, constraintErrors, referrers }: Explained): Sender {
+export function senderOn(connection: Connection, explained: Explained): Sender {
+  const { model, lockable, constraintErrors, referrers } = explained
   const changeBy = async (
     send: Connection['query'],
     statement: Statement,
@@ -111,7 +113,7 @@ export function senderOn(connection: Connection, { model, lockable, constraintEr
       throw toRequestFailure(error, model)
     }
   }
-  return {
+  const sender: Sender = {
     inTransaction: connection.attempt !== undefined,
     read,
     change,
@@ -150,15 +152,18 @@ export function senderOn(connection: Connection, { model, lockable, constraintEr
       return changed
     },
     createInTurn: (statements, bounds) => inTurn(statements, bounds, true),
-    async remove(statement, bounds, isWanted) {
+    async remove(statement, bounds) {
       try {
-        return await (isWanted ? (connection.attempt ?? query)(statement, isWanted) : query(statement))
+        return await query(statement)
       } catch (error) {
         const referred = toReferred(error, referrers(bounds))
         throw referred === error ? toRemoveFailure(error, constraintErrors) : referred
       }
     },
+    attempt: (work) =>
+      connection.savepoint ? connection.savepoint((inner) => work(senderOn(inner, explained))) : work(sender),
   }
+  return sender
 }
 
 /** The problem for a row that was rejected by `scopeChecks`. A related record outside the scope is reported like a missing one. */

@@ -1,6 +1,7 @@
-import type { JsonMergePatch } from '../../fields/spelling/json-text.js'
+import { JsonMergePatch } from '../../fields/spelling/json-text.js'
 import type { JsonObject } from '../../foundation/json-body.js'
 import { arrayLiteral } from '../../fields/cell.js'
+import type { Row } from '../../resource/plan.js'
 
 /** PostgreSQL functions take 100 arguments, and each member needs two. */
 const MAX_MEMBERS = 50
@@ -12,6 +13,11 @@ const MAX_MEMBERS = 50
  */
 export function mergedInto(target: string, patch: JsonMergePatch, add: (value: string) => string): string {
   return merged(target, patch.object, { add, depth: 0 })
+}
+
+/** Whether the change of a row is a patch of some of its values. */
+export function hasPatch(row: Row): boolean {
+  return Object.values(row).some((value) => value instanceof JsonMergePatch)
 }
 
 interface Level {

@@ -1,6 +1,5 @@
 import { tableSql } from '../../fields/table-name.js'
-import type { GrantSpec, ModelSpec } from '../../config/spec.js'
-import { JsonMergePatch } from '../../fields/spelling/json-text.js'
+import { type GrantSpec, isOwnTable, type ModelSpec } from '../../config/spec.js'
 import { identifier } from '../../fields/sql-literal.js'
 import { remember, rememberByText } from '../../foundation/remember.js'
 import type { Precondition, Row, Selection } from '../../resource/plan.js'
@@ -19,6 +18,7 @@ import { coveredBefore, coversStored, unchangedBy } from './rules/covering-sql.j
 import { grantedWrites, unnamedFields } from './rules/granted-writes.js'
 import { type Projection, projectionFor } from './projections.js'
 import type { PreparedStatements, Rendered } from './prepared-statements.js'
+import { hasPatch } from './merge-patch.js'
 import { type Parameters, parameters } from './parameters.js'
 import { createTemplates, onlyCaller, renderedAlone, createWriteTemplates } from './templates.js'
 import type { WriteColumns } from './write-columns.js'
@@ -212,15 +212,19 @@ function compileUpdate(
 }
 
 function compileRemovals(
-  { prepared }: Recorded,
+  { model, prepared }: Recorded,
   { table, returnedBy, found, destroyable }: RecordSql,
 ): Pick<RecordStatements, 'destroy' | 'take'> {
   const removal = ({ bounds, only = ANYWAY }: About, params: Parameters): string => {
-    const covered = bounds?.granted ? ` and ${destroyable(bounds.granted, params)}` : ''
-    return `delete from ${table} where ${found(bounds, only, params)}${covered}`
+    const remove = `delete from ${table} where ${found(bounds, only, params)}`
+    if (!bounds?.granted) return remove
+    const covered = destroyable(bounds.granted, params)
+    if (covered === 'true' || isOwnTable(model)) return `${remove} and ${covered}`
+    // Several records of a view, or of inheriting tables, can have the key: then grants must cover all of them.
+    const other = `select from ${table} where ${found(bounds, ANYWAY, params)} and (${covered}) is not true`
+    return `${remove} and ${covered} and not exists (${other})`
   }
-  const removing = rendering(WRITE)
-  const taking = rendering(WRITE)
+  const [removing, taking] = [rendering(WRITE), rendering(WRITE)]
 
   return {
     destroy(bounds, id, only) {
@@ -273,10 +277,6 @@ interface About {
   readonly bounds: Bounds | undefined
   readonly id: readonly string[]
   readonly only?: readonly Precondition[] | undefined
-}
-
-function hasPatch(row: Row): boolean {
-  return Object.values(row).some((value) => value instanceof JsonMergePatch)
 }
 
 /**

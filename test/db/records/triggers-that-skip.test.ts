@@ -16,6 +16,7 @@ models:
   returned_last: { table: returned_last, ${FIELDS} }
   returned_first: { table: returned_first, ${FIELDS} }
   branch: { table: branches, ${FIELDS} }
+  node: { table: nodes, ${FIELDS} }
   calm: { table: calm, ${FIELDS} }
   locked: { table: locked, ${FIELDS} }
   page:
@@ -34,6 +35,7 @@ resources:
   returned_last: { model: returned_last, path: /returned_last/, ${DELETE} }
   returned_first: { model: returned_first, path: /returned_first/, ${DELETE} }
   branch: { model: branch, path: /branches/, ${DELETE} }
+  node: { model: node, path: /nodes/, ${DELETE} }
   calm: { model: calm, path: /calm/, ${DELETE} }
   locked: { model: locked, path: /locked/, ${DELETE} }
   page: { model: page, path: /pages/, ${DELETE} }
@@ -109,6 +111,14 @@ beforeAll(async () => {
        return old;
      end $$`,
     'create trigger keep before delete on branches for each row execute function keep_permanent()',
+    'create table nodes (id bigint primary key, text text not null, parent bigint references nodes, gone boolean not null default false)',
+    `create function hide_node() returns trigger language plpgsql as $$ begin
+       if old.text = 'permanent' then return null; end if;
+       if old.text <> 'soft' then return old; end if;
+       update nodes set gone = true, parent = null where id = old.id;
+       return null;
+     end $$`,
+    'create trigger hide before delete on nodes for each row execute function hide_node()',
   ])
     await query(text)
 })
@@ -275,6 +285,42 @@ test('a record that a trigger keeps is not deleted among others, although the de
   ])
   expect(await statusOf('DELETE', '/api/branches/?ids=1,3')).toBe(204)
   expect(await stored()).toEqual([['2', null]])
+})
+
+describe('records of a table whose trigger changes some of them in place of a deletion are deleted', () => {
+  const stored = async () => (await query('select id::text from nodes order by id')).rows.flat()
+  beforeEach(async () => {
+    await query('truncate nodes')
+    await query(`insert into nodes values (1, 'a', 4), (2, 'b', 1), (3, 'soft', null), (4, 'c', 1), (5, 'soft', 2)`)
+  })
+
+  test.each([
+    { name: 'a parent before its child', ids: '3,1,2,4,5', left: ['3', '5'] },
+    { name: 'a child before its parent', ids: '2,5,1,4', left: ['3', '5'] },
+    { name: 'records that refer to each other', ids: '5,2,4,1,3', left: ['3', '5'] },
+    { name: 'records of which the trigger changes each', ids: '3,5', left: ['1', '2', '3', '4', '5'] },
+    { name: 'records of which the trigger changes none', ids: '1,4,2,5', left: ['3', '5'] },
+  ])('$name', async ({ ids, left }) => {
+    expect(await statusOf('DELETE', `/api/nodes/?ids=${ids}`)).toBe(204)
+    expect(await stored()).toEqual(left)
+    expect((await query('select id::text from nodes where gone order by id')).rows.flat()).toEqual(
+      left.filter((id) => ids.split(',').includes(id)),
+    )
+  })
+
+  test.each([
+    { name: 'one that another record refers to', ids: '3,1,2,5', errors: ['1.id'] },
+    { name: 'one that the trigger keeps', ids: '3,6,5,2', errors: ['1.id'] },
+  ])('but none of them with $name', async ({ ids, errors }) => {
+    await query("insert into nodes values (6, 'permanent', 3)")
+    const response = await send('DELETE', `/api/nodes/?ids=${ids}`)
+    expect([response.status, Object.keys(((await response.json()) as { errors: object }).errors)]).toEqual([
+      409,
+      errors,
+    ])
+    expect(await stored()).toHaveLength(6)
+    expect((await query('select id from nodes where gone')).rows).toEqual([])
+  })
 })
 
 test('a change of a table without such triggers is one statement', async () => {
