@@ -2,7 +2,7 @@ import { tableAlias, tableSql } from '../../fields/table-name.js'
 import { type FieldSpec, isShown, type ModelSpec } from '../../config/spec.js'
 import { arrayLiteral } from '../../fields/cell.js'
 import { identifier } from '../../fields/sql-literal.js'
-import { isSent } from '../../resource/access.js'
+import { isSent, seenRule } from '../../resource/access.js'
 import type { Row } from '../../resource/plan.js'
 import type { Statement } from '../database.js'
 import {
@@ -13,8 +13,9 @@ import {
   visibleClause,
   writtenSelect,
 } from './rules/bounds.js'
-import { coveredAfter, coversStored, demand, sameSql, unchangedBy, writtenSql } from './rules/covering-sql.js'
+import { coveredAfter, coversStored, demand, sameSql, writtenSql } from './rules/covering-sql.js'
 import { grantedWrites, type GrantedWrites, type GrantedWrite, notGranted } from './rules/granted-writes.js'
+import { ruleSql } from './rules/rules.js'
 import { filledByScope } from './rules/scope.js'
 import { columnsIn, keyTexts } from './columns.js'
 import { type Projection } from './projections.js'
@@ -35,7 +36,10 @@ export interface BulkStatements {
   lockMany(bounds: Bounds | undefined, ids: readonly (readonly string[])[]): Statement
   /** Deletes records. If grants limit the request, it deletes only the records that they cover. */
   destroyMany(bounds: Bounds | undefined, ids: readonly (readonly string[])[]): Statement
-  /** Selects a row if the request may see a record, and the record has the values; those that the client has sent only if it sees them. */
+  /**
+   * Selects a row if the request may see a record, and the record has the values. Those that the client has sent are compared only if it sees them:
+   * otherwise it could guess them.
+   */
   holds(bounds: Bounds | undefined, id: readonly string[], row: Row): Statement
   /**
    * Selects a digest of the row of an existing record.
@@ -140,12 +144,12 @@ export function compileBulkStatements(model: ModelSpec, projection: Projection<u
       const isDocument = projection.tag !== undefined
       const granted = bounds?.granted
       const same = (field: FieldSpec, params: Parameters) => {
-        // A client could guess values that it does not see.
-        if (isDocument && isSent(row, field.name)) {
-          if (!isShown(field)) return 'false'
-          if (granted) return unchangedBy(model, field, row, { ...granted, params, isDocument })
-        }
-        return sameSql(model, field, row, { params, isDocument })
+        const unchanged = () => sameSql(model, field, row, { params, isDocument })
+        if (!isDocument || !isSent(row, field.name)) return unchanged()
+        if (!isShown(field)) return 'true'
+        const seen = granted && seenRule(granted.access, field.name)
+        if (!seen) return unchanged()
+        return `case when ${ruleSql(seen, tableAlias(model.table), { ...granted, params })} then ${unchanged()} else true end`
       }
       return among(
         { bounds, ids: [id] },

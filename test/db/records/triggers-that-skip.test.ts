@@ -213,30 +213,47 @@ test.each([
     field: 'nullable: true',
     access: `auth: { roles: { names: [member] }, development: { ann: { roles: [member] } } }
 resources:
-  sealed: { model: sealed, path: /sealed/, access: [{ to: member, may: read, fields: { except: [pin] } }, { to: member, may: change }] }
+  sealed: { model: sealed, path: /sealed/, bulk: [partial_update], access: [{ to: member, may: read, fields: { except: [pin] } }, { to: member, may: change }] }
 `,
   },
-])('$caller cannot guess the value of a hidden field of a record that a trigger keeps', async ({ field, access }) => {
-  await query('create table if not exists sealed (id bigint primary key, text text not null, pin text)')
-  await query('create or replace trigger a before update on sealed for each row execute function keep_locked()')
-  await query(
-    'create or replace trigger b before update on sealed for each row execute function suppress_redundant_updates_trigger()',
-  )
-  await query("insert into sealed values (1, 'locked', '1234') on conflict do nothing")
-  const sealed = await startApi(
-    `version: 1
+])(
+  '$caller cannot guess the value of a hidden field, whether or not another trigger keeps the record',
+  async ({ field, access }) => {
+    await query('create table if not exists sealed (id bigint primary key, text text not null, pin text)')
+    await query('create or replace trigger a before update on sealed for each row execute function keep_locked()')
+    await query(
+      'create or replace trigger b before update on sealed for each row execute function suppress_redundant_updates_trigger()',
+    )
+    await query("insert into sealed values (1, 'locked', '1234'), (2, 'free', '1234') on conflict do nothing")
+    const sealed = await startApi(
+      `version: 1
 database: { managed: false }
 models:
   sealed: { table: sealed, fields: { id: { type: bigint, primary_key: true, key: client }, text: { type: text }, pin: { type: text, ${field} } } }
-${access === '' ? 'resources: { sealed: { model: sealed, path: /sealed/ } }' : access}`,
-    { database: api.database, checkResponses: false },
-  )
-  const change = async (body: object) =>
-    (await sealed.send('PATCH', '/api/sealed/1/', body, { authorization: 'Dev ann' })).status
-  const statuses = [await change({ pin: '1234' }), await change({ pin: '9999' }), await change({ text: 'locked' })]
-  await sealed.close()
-  expect(statuses).toEqual([409, 409, 200])
-})
+${access === '' ? 'resources: { sealed: { model: sealed, path: /sealed/, bulk: [partial_update] } }' : access}`,
+      { database: api.database, checkResponses: false },
+    )
+    const change = async (path: string, body: unknown) => {
+      const response = await sealed.send('PATCH', `/api/sealed/${path}`, body, { authorization: 'Dev ann' })
+      const { errors } = (await response.json()) as { errors?: object }
+      return [response.status, ...Object.keys(errors ?? {})]
+    }
+    const failing = { id: 1, text: 'x' }
+    const responses: unknown[] = []
+    for (const pin of ['1234', '9999'])
+      responses.push([
+        await change('1/', { pin }),
+        await change('1/', { pin, text: 'x' }),
+        await change('', [{ id: 2, pin }, failing]),
+        await change('', [failing, { id: 2, pin }]),
+      ])
+    const plain = await change('1/', { text: 'locked' })
+    await sealed.close()
+    expect(responses[0]).toEqual([[200], [409], [409, '1.id'], [409, '0.id']])
+    expect(responses[1]).toEqual(responses[0])
+    expect(plain).toEqual([200])
+  },
+)
 
 describe('a change that the database skips is a conflict, and nothing stays of it', () => {
   afterEach(async () => {
