@@ -48,12 +48,12 @@ const TRIGGERS = `
     select to_regclass($1)::oid as id
     union select inhrelid from pg_inherits join tables on inhparent = id
   ), words as (
-    select p.oid as function, l.lanname = 'plpgsql' as known, p.prosrc as code, ' ' || regexp_replace(
-      regexp_replace(lower(p.prosrc), '''(insert|update|delete|truncate)''', '', 'g'), '\\W+', ' ', 'g') || ' ' as words
+    select p.oid as function, l.lanname = 'plpgsql' as known, p.prosrc as code, regexp_replace(
+      ' ' || regexp_replace(lower(p.prosrc), '''(insert|update|delete|truncate)''', '', 'g') || ' ', '\\W+', ' ', 'g') as words
     from pg_proc p join pg_language l on l.oid = p.prolang
     where p.prorettype = 'trigger'::regtype and p.pronamespace <> 'pg_catalog'::regnamespace
   ), active as materialized (
-    select ' ' || regexp_replace(lower(name), '\\W+', ' ', 'g') || ' ' as word from (
+    select regexp_replace(' ' || lower(name) || ' ', '\\W+', ' ', 'g') as word from (
       select proname as name, pronamespace as schema from pg_proc
         where provolatile = 'v' and prorettype <> 'trigger'::regtype
       union select relname, relnamespace from pg_class

@@ -14,6 +14,7 @@ const BODIES: Readonly<Record<string, string>> = {
   assigned: "new.text := shout_in('assigned', new.id);",
   returned: "return case when Shout_In ('returned', new.id) then new end;",
   quoted: `return case when "shout it"('quoted', new.id) then new end;`,
+  marked: `return case when "!cry!"(tg_table_name, new.id) then new end;`,
   logged: "insert into log values ('logged', new.id);",
   logged_by_view: "insert into log_view values ('logged_by_view', new.id);",
   removed: "insert into plain values ('removed', new.id); delete from plain where name = 'removed';",
@@ -87,6 +88,7 @@ const SQL = `
     return true;
   end $$;
   create function "shout it"(name text, id bigint) returns boolean language sql as $$ select shout_in(name, id) $$;
+  create function "!cry!"(name text, id bigint) returns boolean language sql as $$ select shout_in(name, id) $$;
   create table log (name text, id bigint);
   create table plain (name text, id bigint);
   create view log_view as select * from log;
