@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { mkdir, readFile } from 'node:fs/promises'
-import { join, parse } from 'node:path'
+import { dirname, join, parse } from 'node:path'
 import { type Command, Option } from 'commander'
 import {
   type AppSpec,
@@ -11,7 +11,7 @@ import {
   readKeyFile,
   type SigningKey,
   signToken,
-  verifiesFor,
+  verifyToken,
 } from '../../src/internal.js'
 import { type CliContext, type CommonOptions, requireSpec, shownPath } from '../context.js'
 import { type ExitCode, Failure } from '../failure.js'
@@ -60,72 +60,93 @@ async function printToken(context: CliContext, options: TokenOptions): Promise<E
     throw new Failure(2, 'tokens of this project have no roles: `auth.roles` has no `from`', [
       'add where tokens have them, such as `from: [roles]`',
     ])
-  const key = await signingKey(context, jwt.keys, jwt)
-  context.out.data(await signToken(caller, { auth, jwt, key, seconds }))
+  const pair = await findPair(context, jwt)
+  const token = await sign(context, pair, { auth, jwt, caller, seconds })
+  await writeMissing(context, pair)
+  context.out.data(token)
   return 0
 }
-
-/** The private key next to the file of public keys; makes the files that are missing, but no private key for an existing public one. */
-async function signingKey(
-  context: CliContext,
-  file: string,
-  { algorithms }: NonNullable<NonNullable<AppSpec['auth']>['jwt']>,
-): Promise<SigningKey> {
-  const { dir, name } = parse(file)
-  const secret = join(dir, `${name}.private.json`)
-  const isNew = !existsSync(secret)
-  const lacksPublic = !existsSync(file)
-  if (isNew && !lacksPublic)
-    throw new Failure(2, `there is no private key for ${shownPath(context, file)}`, [
-      `it would be ${shownPath(context, secret)}; without the public file, this command makes a new pair`,
-    ])
-  const key = isNew
-    ? await makeIssuerKey(algorithms[0] ?? 'ES256')
-    : readKey(await readFile(secret, 'utf8'), shownPath(context, secret))
-  const write = (path: string, value: unknown, mode: number) =>
-    createWhole(path, `${JSON.stringify(value, undefined, 2)}\n`, { mode })
-  if (isNew) {
-    await mkdir(dir, { recursive: true })
-    await write(secret, key, 0o600)
-  } else requireUsable(context, { file, secret, key, algorithms })
-  if (lacksPublic) await write(file, keysOf(key), 0o644)
-  if (isNew)
-    context.err.line(
-      `made ${shownPath(context, file)} and ${shownPath(context, secret)}; keep the second out of version control`,
-    )
-  else if (lacksPublic) context.err.line(`made ${shownPath(context, file)} from ${shownPath(context, secret)}`)
-  return key
-}
-
-const NEW_PAIR = 'delete both files to make a new pair'
 
 interface Pair {
   /** The file of the public keys, which may be missing. */
   readonly file: string
-  /** The file of the private key. */
+  /** The file of the private key next to it, which may be missing, too. */
   readonly secret: string
+  readonly isNew: boolean
+  readonly lacksPublic: boolean
   readonly key: SigningKey
-  readonly algorithms: readonly string[]
 }
 
-/** @throws Failure 2 if the service would reject every token of an existing private key */
-function requireUsable(context: CliContext, { file, secret, key, algorithms }: Pair): void {
+type JwtSpec = NonNullable<NonNullable<AppSpec['auth']>['jwt']>
+
+/**
+ * Reads the private key next to the file of public keys, or makes a new one if neither file exists.
+ * @throws Failure 2 if the private key is missing, invalid, or has an algorithm that the service does not accept
+ */
+async function findPair(context: CliContext, { keys: file = '', algorithms }: JwtSpec): Promise<Pair> {
+  const { dir, name } = parse(file)
+  const secret = join(dir, `${name}.private.json`)
+  const isNew = !existsSync(secret)
+  const lacksPublic = !existsSync(file)
   const [pub, priv] = [shownPath(context, file), shownPath(context, secret)]
+  if (isNew && !lacksPublic)
+    throw new Failure(2, `there is no private key for ${pub}`, [
+      `it would be ${priv}; without the public file, this command makes a new pair`,
+    ])
+  const key = isNew ? await makeIssuerKey(algorithms[0] ?? 'ES256') : readKey(await readFile(secret, 'utf8'), priv)
   if (!algorithms.includes(key.alg))
     throw new Failure(
       2,
       `the key in ${priv} signs with ${key.alg}, and \`auth.jwt.algorithms\` only has ${algorithms.join(', ')}`,
       [`add ${key.alg} to \`algorithms\`, or ${NEW_PAIR}`],
     )
-  if (existsSync(file) && !publicKeys(file, pub).some((known) => verifiesFor(known, key)))
-    throw new Failure(2, `${pub} does not have the public half of the key in ${priv}`, [
-      `restore the file that belongs to the other, or ${NEW_PAIR}`,
-    ])
+  return { file, secret, isNew, lacksPublic, key }
 }
+
+/**
+ * Signs a token that the service accepts.
+ * @throws Failure 2 if the private key cannot sign, or the service would reject every token of it
+ */
+async function sign(
+  context: CliContext,
+  { file, secret, lacksPublic, key }: Pair,
+  { caller, ...issuer }: Omit<Parameters<typeof signToken>[1], 'key'> & { caller: Parameters<typeof signToken>[0] },
+): Promise<string> {
+  const [pub, priv] = [shownPath(context, file), shownPath(context, secret)]
+  const keys = lacksPublic ? keysOf(key) : publicKeys(file, pub)
+  const token = await signToken(caller, { ...issuer, key }).catch((cause: Error) => {
+    throw unusableKey(`the key in ${priv} cannot sign: ${cause.message}`, cause)
+  })
+  await verifyToken(token, { ...issuer, keys: { keys: [...keys.keys] } }).catch((cause: unknown) => {
+    if (lacksPublic) throw unusableKey(`the public and the private half of the key in ${priv} do not match`, cause)
+    throw new Failure(
+      2,
+      `the keys in ${pub} do not verify tokens that the key in ${priv} has signed`,
+      [`restore the file that belongs to the other, or ${NEW_PAIR}`],
+      cause,
+    )
+  })
+  return token
+}
+
+async function writeMissing(context: CliContext, { file, secret, isNew, lacksPublic, key }: Pair): Promise<void> {
+  const [pub, priv] = [shownPath(context, file), shownPath(context, secret)]
+  const write = (path: string, value: unknown, mode: number) =>
+    createWhole(path, `${JSON.stringify(value, undefined, 2)}\n`, { mode })
+  if (isNew) {
+    await mkdir(dirname(secret), { recursive: true })
+    await write(secret, key, 0o600)
+  }
+  if (lacksPublic) await write(file, keysOf(key), 0o644)
+  if (isNew) context.err.line(`made ${pub} and ${priv}; keep the second out of version control`)
+  else if (lacksPublic) context.err.line(`made ${pub} from ${priv}`)
+}
+
+const NEW_PAIR = 'delete both files to make a new pair'
 
 function publicKeys(file: string, shown: string) {
   try {
-    return readKeyFile(file).keys
+    return readKeyFile(file)
   } catch (cause) {
     throw new Failure(
       2,
@@ -137,14 +158,16 @@ function publicKeys(file: string, shown: string) {
 }
 
 function readKey(text: string, shown: string): SigningKey {
-  const reject = (message: string, cause?: unknown) =>
-    new Failure(2, message, ['restore it, or delete it and the file of the public keys to make a new pair'], cause)
   let key: unknown
   try {
     key = JSON.parse(text)
   } catch (cause) {
-    throw reject(`${shown} is not a private key in JSON: ${(cause as Error).message}`, cause)
+    throw unusableKey(`${shown} is not a private key in JSON: ${(cause as Error).message}`, cause)
   }
   if (isSigningKey(key)) return key
-  throw reject(`${shown} is not a private key: it must be a JSON object with \`kty\`, \`d\`, \`alg\` and \`kid\``)
+  throw unusableKey(`${shown} is not a private key: it must be a JSON object with \`kty\`, \`d\`, \`alg\` and \`kid\``)
+}
+
+function unusableKey(message: string, cause?: unknown): Failure {
+  return new Failure(2, message, ['restore it, or delete it and the file of the public keys to make a new pair'], cause)
 }

@@ -25,7 +25,7 @@ export function compileJwt(
   jwt: JwtSpec,
 ): (token: string, request: Pick<IncomingMessage, 'socket'>) => Identity | Promise<Identity> {
   const identities = createIdentities()
-  const keys = jwt.keys === undefined ? createKeyServer(jwt, identities.clear) : keysOfFile(jwt.keys)
+  const keys = jwt.keys === undefined ? createKeyServer(jwt, identities.clear) : fixedKeys(readKeyFile(jwt.keys))
   const verified = async (token: string): Promise<Identity> => {
     if (token.length > MAX_LENGTH) throw unauthorized(auth, 'the token is too long')
     const generation = identities.generation()
@@ -37,6 +37,17 @@ export function compileJwt(
   }
   return (token, { socket }) =>
     (token.length > MAX_LENGTH ? undefined : identities.find(token, socket)) ?? verified(token)
+}
+
+/**
+ * Verifies a token by given keys, as the service does.
+ * @throws Problem `unauthorized`
+ */
+export async function verifyToken(
+  token: string,
+  { auth, jwt, keys }: { readonly auth: AuthSpec; readonly jwt: JwtSpec; readonly keys: JSONWebKeySet },
+): Promise<void> {
+  await verify(token, { auth, jwt, keys: fixedKeys(keys) })
 }
 
 interface Verifying {
@@ -129,9 +140,8 @@ const keysIn = remember(async (set: JSONWebKeySet): Promise<JWTVerifyGetKey> => 
     })
 })
 
-/** The keys in a file, which is read once. */
-function keysOfFile(file: string): KeySource {
-  const keys = readKeyFile(file)
+/** Keys that do not change, such as those of a file, which is read once. */
+function fixedKeys(keys: JSONWebKeySet): KeySource {
   return {
     current: () => Promise.resolve(keys),
     newer: () => Promise.resolve(undefined),

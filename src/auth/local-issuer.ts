@@ -26,13 +26,6 @@ export function keysOf({ kty, n, e, crv, x, y, alg, kid }: SigningKey): { readon
   return { keys: [Object.fromEntries(half.filter(([, value]) => value !== undefined))] }
 }
 
-const PUBLIC_PARTS = ['kty', 'n', 'e', 'crv', 'x', 'y'] as const
-
-/** Whether a public key verifies tokens that a private key signed. A public key in PEM has no identifier. */
-export function verifiesFor(known: JWK, key: SigningKey): boolean {
-  return PUBLIC_PARTS.every((part) => known[part] === key[part]) && (known.kid ?? key.kid) === key.kid
-}
-
 interface Caller {
   readonly subject: string
   readonly roles: readonly string[]

@@ -1,5 +1,5 @@
 import { createPublicKey } from 'node:crypto'
-import { readFileSync, rmSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { startApi } from '../support/api.js'
@@ -151,11 +151,47 @@ describe('`token`', () => {
     await one.write('keys.json', '{')
     const damaged = await one.sign()
     for (const { remove } of [one, two]) await remove()
-    const message = 'error: keys.json does not have the public half of the key in keys.private.json\n'
+    const message = 'error: the keys in keys.json do not verify tokens that the key in keys.private.json has signed\n'
     expect(outcome).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(message) })
     const unreadable = 'error: the keys in keys.json cannot be read: '
     expect(damaged).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(unreadable) })
   })
+
+  test.each([
+    { rule: 'is for another algorithm', change: { alg: 'ES384' } },
+    { rule: 'is for encryption', change: { use: 'enc' } },
+    { rule: 'may not verify', change: { key_ops: ['deriveKey'] } },
+    { rule: 'has another identifier', change: { kid: 'other' } },
+  ])('rejects a key whose public half $rule', async ({ change }) => {
+    const { sign, write, read, remove } = await other({})
+    await sign()
+    const [key] = JSON.parse(read('keys.json')).keys
+    await write('keys.json', JSON.stringify({ keys: [{ ...key, ...change }] }))
+    const outcome = await sign()
+    await remove()
+    const message = 'error: the keys in keys.json do not verify tokens that the key in keys.private.json has signed\n'
+    expect(outcome).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(message) })
+  })
+
+  test.each([{ change: { d: '!!' } }, { change: { x: '' } }, { change: { kty: 'RSA' } }])(
+    'writes no public half of an invalid private key: $change',
+    async ({ change }) => {
+      const { sign, write, read, folder, remove } = await other({})
+      await sign()
+      await write('keys.private.json', JSON.stringify({ ...JSON.parse(read('keys.private.json')), ...change }))
+      const withBoth = await sign()
+      rmSync(join(folder, 'keys.json'))
+      const alone = await sign()
+      const isWritten = existsSync(join(folder, 'keys.json'))
+      await remove()
+      const stderr = expect.stringMatching(
+        /^error: the key in keys\.private\.json cannot sign: .+\n {2}= help: restore it/,
+      )
+      expect(withBoth).toMatchObject({ code: 2, stdout: '', stderr })
+      expect(alone).toMatchObject({ code: 2, stdout: '', stderr })
+      expect(isWritten).toBe(false)
+    },
+  )
 
   test('signs by a key whose public half is in PEM', async () => {
     const { sign, write, read, remove } = await other({})
