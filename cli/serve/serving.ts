@@ -16,7 +16,7 @@ import type { ExitCode } from '../failure.js'
 import { gateDatabase } from './database-gate.js'
 import { createLog, type Log } from './log/log.js'
 import { reportDroppedLines } from './log/dropped-lines.js'
-import { requireServedFiles } from './workers/files-digest.js'
+import { beginWork, type WorkerRun } from './workers/begin-work.js'
 import type { WorkerOptions } from './workers/parent.js'
 import { watchesFiles, reloadOnSave } from './reload.js'
 import { prepareDatabase, prepareReached, untilReachable } from './schema.js'
@@ -41,9 +41,7 @@ interface ServiceRun {
   readonly log: Log
   readonly stop: Stop
   /** Set if this process is a worker: then the parent checks the schema and reports where the server listens. */
-  readonly worker: WorkerOptions | undefined
-  /** The digest of the files that were loaded, if this process is a worker. */
-  readonly files: string | undefined
+  readonly worker: WorkerRun | undefined
   /** Measures this process; undefined without an admin port. */
   readonly monitor: Monitor | undefined
 }
@@ -62,13 +60,12 @@ export async function serveHere(context: CliContext, options: ServeOptions): Pro
   sayEnvFile(context.envFile, log)
   const reportTotal = reportDroppedLines(context, log)
   const stop = listenForStop(context, options, log)
-  const worker = await parent?.begin()
   const application = await requireApplication(context, options, log)
   const begin = async () => {
-    const files = worker && (await requireServedFiles(application, worker, log))
-    return { files, database: await open(context, application, worker) }
+    const worker = parent && (await beginWork(parent, application, log))
+    return { worker, database: await open(context, application, worker) }
   }
-  const { files, database } = await begin().catch(async (error: unknown) => {
+  const { worker, database } = await begin().catch(async (error: unknown) => {
     await application.close(log)
     throw error
   })
@@ -76,7 +73,7 @@ export async function serveHere(context: CliContext, options: ServeOptions): Pro
   let watch: Awaited<ReturnType<typeof watchProcess>>
   try {
     watch = await watchProcess({ context, options, database, log, stop, worker })
-    const run = { context, options, application, database, log, stop, worker, files, monitor: watch?.monitor }
+    const run = { context, options, application, database, log, stop, worker, monitor: watch?.monitor }
     const state = await Promise.race([prepare(run), stop.requested])
     return typeof state === 'number' ? state : await serveRequests(run, state)
   } finally {
@@ -133,9 +130,9 @@ async function serveRequests(run: ServiceRun, state: 'ready' | 'away'): Promise<
   }
 }
 
-function reportListening({ context, options, application, database, log, files }: ServiceRun, url: string): void {
+function reportListening({ context, options, application, database, log, worker }: ServiceRun, url: string): void {
   const listening = describeListening(url, application)
-  if (context.parent && files !== undefined) return context.parent.announce({ ...listening, files })
+  if (worker) return worker.announce(listening)
   warnOfOpenHost(options.host, listening, log)
   announce(context, { listening, database: database.description, log, banner: hasBanner(context, options) })
 }

@@ -4,19 +4,25 @@ import { pluginFiles } from '../../../src/internal.js'
 import type { Application } from '../../context.js'
 import { Finished } from '../../failure.js'
 import type { Log } from '../log/log.js'
-import type { WorkerOptions } from './parent.js'
+import type { Listening, Parent, WorkerOptions } from './parent.js'
+
+/** A worker that has loaded the files that it may serve. */
+export interface WorkerRun extends WorkerOptions {
+  /** Reports to the parent where the worker listens. */
+  announce(listening: Listening): void
+}
 
 /**
- * Returns the digest of the files that a worker has loaded.
+ * Requests the options of this worker from its parent.
  * @throws Finished 2 if the other workers serve other files; the log says so
  */
-export async function requireServedFiles(
-  application: Application,
-  { files }: WorkerOptions,
-  log: Log,
-): Promise<string> {
-  const loaded = await digestFiles(application)
-  if (files === undefined || files === loaded) return loaded
+export async function beginWork(parent: Parent, application: Application, log: Log): Promise<WorkerRun> {
+  const files = await digestFiles(application)
+  const options = await parent.begin()
+  const { served } = options
+  if (served.length === 0 || served.includes(files)) {
+    return { ...options, announce: (listening) => parent.announce(listening, files) }
+  }
   log.error({
     event: 'files_changed',
     msg: 'this worker cannot start: the configuration, its plugins or its keys have changed since the other workers started; SIGUSR2 to the parent process replaces them all',

@@ -13,8 +13,8 @@ export interface WorkerOptions {
   readonly prepared: boolean
   /** Whether the parent will query readiness and metrics. */
   readonly watched: boolean
-  /** The digest of the files that the other workers serve; undefined if the worker may serve any. */
-  readonly files: string | undefined
+  /** The digests of the files that other workers serve; the worker must serve one of them, or any files if there are none. */
+  readonly served: readonly string[]
 }
 
 /** What a parent can query at any time. */
@@ -35,16 +35,10 @@ export interface Listening {
   readonly auth: boolean
 }
 
-/** Describes a worker that listens. */
-export interface WorkerListening extends Listening {
-  /** The digest of the files that it serves. */
-  readonly files: string
-}
-
 /** Messages from a worker to its parent. Messages without the key `snippetctl` come from plugins and are ignored. */
 export type WorkerMessage =
   | { readonly snippetctl: 'hello' }
-  | { readonly snippetctl: 'listening'; readonly listening: WorkerListening }
+  | { readonly snippetctl: 'listening'; readonly listening: Listening; readonly files: string }
   | { readonly snippetctl: 'leaving' }
   | { readonly snippetctl: 'answer'; readonly ask: number; readonly value: unknown }
   | { readonly snippetctl: 'counted'; readonly metrics: Metrics }
@@ -64,7 +58,8 @@ export interface Parent {
   begin(): Promise<WorkerOptions>
   /** Resolves once the parent has checked the schema. */
   readonly prepared: Promise<unknown>
-  announce(listening: WorkerListening): void
+  /** Reports where this process listens, with the digest of the files that it serves. */
+  announce(listening: Listening, files: string): void
   /** Resolves when the parent passes no more connections to this process. The listening socket does not tell. */
   release(): Promise<void>
   /** Sets the function that answers queries of the parent. */
@@ -106,7 +101,7 @@ export function findParent(): Parent | undefined {
       throw new Failure(2, 'the parent process ended before it had configured this worker')
     },
     prepared: once(answers, 'prepared'),
-    announce: (listening) => tell({ snippetctl: 'listening', listening }),
+    announce: (listening, files) => tell({ snippetctl: 'listening', listening, files }),
     release: async () => void (await ask({ snippetctl: 'leaving' }, 'released')),
     onAsk: (answer) => {
       answers.on('ask', ({ ask, question }: Extract<ParentMessage, { question: Question }>) => {

@@ -99,6 +99,8 @@ async function superviseUntilStop(
   const { context, options, amount, log, stop } = run
   const listening = await Promise.race([pool.start(), stop.requested])
   if (typeof listening === 'number') return listening
+  // SIGUSR2 without a listener would end this process.
+  replaceOnSignal(run, pool)
   warnOfOpenHost(options.host, listening, log)
   announce(context, {
     listening,
@@ -107,7 +109,6 @@ async function superviseUntilStop(
     log,
     banner: hasBanner(context, options),
   })
-  replaceOnSignal(run, pool)
   const ends = [stop.requested, lossOf(pool, log), ...(state === 'away' ? [prepareWhenReachable(run, pool)] : [])]
   return Promise.race(ends)
 }
@@ -141,7 +142,8 @@ function replaceOnSignal(run: WorkersRun, pool: WorkerPool): void {
     replaceAll(run, pool)
       .then(
         () => log.info({ event: 'replaced', msg: 'replaced all workers' }),
-        (error: unknown) => log.error({ event: 'not_replaced', msg: `kept the old workers: ${reasonOf(error)}` }),
+        (error: unknown) =>
+          log.error({ event: 'not_replaced', msg: `could not replace the workers: ${reasonOf(error)}` }),
       )
       .finally(() => (underWay = false))
   })

@@ -4,7 +4,7 @@ import { type ExitCode, Failure, Finished } from '../../failure.js'
 import type { Log } from '../log/log.js'
 import type { LogEntry } from '../log/log-entry.js'
 import { count } from '../../output.js'
-import type { WorkerListening } from './parent.js'
+import type { Listening } from './parent.js'
 import type { WorkerWatch } from './watch-workers.js'
 import { type End, startWorker, type WorkerProcess } from './worker.js'
 
@@ -26,14 +26,15 @@ export interface WorkerPool {
    * Starts the first worker, and then all others at once, so that an error that they share is printed only once.
    * @throws Finished or Failure if a worker ends before it listens
    */
-  start(): Promise<WorkerListening>
+  start(): Promise<Listening>
   /** Resolves with the exit code when the server gives up on starting workers. */
   readonly lost: Promise<ExitCode>
   /** Tells all present and future workers that the schema is ready. */
   tellPrepared(): void
   /**
-   * Replaces the workers one by one by workers that serve the current files, and kills those that do not finish in time.
-   * @throws Error if a new worker does not listen; the remaining workers are kept
+   * Replaces the workers one by one by workers that serve the current files, and kills those that do not finish in time. If the
+   * files change meanwhile, starts over once.
+   * @throws Error if a new worker does not listen, or the files change again; the other workers are kept
    */
   replaceAll(): Promise<void>
   /**
@@ -69,28 +70,22 @@ export function createWorkerPool({ poolSizes, port, prepared, log, watch, drainD
   const slots = poolSizes.map((connections): Slot => ({ connections, worker: undefined, failures: 0 }))
   const alive = new Set<WorkerProcess>()
   const over = new AbortController()
-  const state = {
-    started: false,
-    prepared,
-    failures: 0,
-    /** The digest of the files that are served. */
-    files: undefined as string | undefined,
-  }
+  const state = { started: false, prepared, failures: 0 }
   const address = rememberAddress(port)
   let resolveLost = (_code: ExitCode): void => {}
   const lost = new Promise<ExitCode>((resolve) => (resolveLost = resolve))
   const isServed = () => [...alive].some((worker) => worker.isServing())
 
   /** A worker that replaces a lost one serves the files of the others: the files may have changed, and only one version is served. */
-  const servedFiles = () => (isServed() ? state.files : undefined)
+  const servedFiles = () => [...new Set([...alive].flatMap((worker) => worker.servedFiles() ?? []))]
 
-  const spawn = ({ connections }: Slot, files = servedFiles): WorkerProcess => {
+  const spawn = ({ connections }: Slot, served = servedFiles): WorkerProcess => {
     const worker = startWorker(() => ({
       connections,
       port: address.port(isServed()),
       prepared: state.prepared,
       watched: watch !== undefined,
-      files: files(),
+      served: served(),
     }))
     alive.add(worker)
     watch?.add(worker)
@@ -121,9 +116,8 @@ export function createWorkerPool({ poolSizes, port, prepared, log, watch, drainD
     if (!isOver()) assign(slot, spawn(slot))
   }
 
-  const noteListening = (worker: WorkerProcess, { url, files }: WorkerListening): void => {
+  const noteListening = (worker: WorkerProcess, { url }: Listening): void => {
     state.failures = 0
-    state.files = files
     if (!address.isSame(url)) worker.kill()
   }
 
@@ -132,7 +126,7 @@ export function createWorkerPool({ poolSizes, port, prepared, log, watch, drainD
     if (state.failures >= MAX_FAILURES) resolveLost(code === 2 ? 2 : 1)
   }
 
-  const startOne = async (slot: Slot): Promise<WorkerListening> => {
+  const startOne = async (slot: Slot): Promise<Listening> => {
     const worker = spawn(slot)
     const listening = await worker.listening
     if (listening === undefined) throw earlyEnd(worker, await worker.ended)
@@ -140,18 +134,37 @@ export function createWorkerPool({ poolSizes, port, prepared, log, watch, drainD
     return listening
   }
 
-  /** Replaces the worker of a slot by one that serves `files`, or any files, and returns the files that it serves. */
-  const replace = async (slot: Slot, files: string | undefined): Promise<string> => {
-    const worker = spawn(slot, () => files)
+  /** Replaces the worker of a slot by one that serves the current files, and returns their digest. */
+  const replace = async (slot: Slot): Promise<string | undefined> => {
+    const worker = spawn(slot, () => [])
     const listens = await endsWithin(worker.listening, LISTEN_TIMEOUT_MS)
     if (!listens) worker.kill()
     const listening = listens ? await worker.listening : undefined
     if (listening === undefined)
       throw new Error(listens ? 'a new worker ended before it listened' : 'a new worker did not listen in time')
+    const files = worker.servedFiles()
     const old = slot.worker
     assign(slot, worker)
     if (old) await retire(old)
-    return listening.files
+    return files
+  }
+
+  const replaceAll = async (): Promise<void> => {
+    const replaced = new Map<Slot, string | undefined>()
+    let latest: string | undefined
+    const isLatest = (slot: Slot) => replaced.has(slot) && replaced.get(slot) === latest
+    try {
+      for (const slot of [...slots, ...slots]) {
+        if (over.signal.aborted) throw new Error('the server stops')
+        if (!isLatest(slot)) replaced.set(slot, (latest = await replace(slot)))
+      }
+      if (!slots.every(isLatest)) throw new Error('the files changed again meanwhile')
+    } catch (cause) {
+      const versions = servedFiles().length
+      const mixed = versions > 1 ? `, so ${versions} versions of the files are served until the next SIGUSR2` : ''
+      const told = `replaced ${replaced.size} of ${count(slots.length, 'worker')}${mixed}`
+      throw new Error(`${(cause as Error).message}; ${told}`, { cause })
+    }
   }
 
   /** Stops a worker; one whose event loop is blocked ends only when it is killed. */
@@ -178,13 +191,7 @@ export function createWorkerPool({ poolSizes, port, prepared, log, watch, drainD
       state.prepared = true
       for (const worker of alive) worker.tellPrepared()
     },
-    replaceAll: async () => {
-      let files: string | undefined
-      for (const slot of slots) {
-        if (over.signal.aborted) throw new Error('the server stops')
-        files = await replace(slot, files)
-      }
-    },
+    replaceAll,
     stop: async () => {
       over.abort()
       for (const worker of alive) worker.stop()

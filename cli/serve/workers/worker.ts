@@ -3,9 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Metrics } from '../../../src/internal.js'
 import {
   isOurs,
+  type Listening,
   type ParentMessage,
   type Question,
-  type WorkerListening,
   type WorkerMessage,
   type WorkerOptions,
 } from './parent.js'
@@ -21,12 +21,14 @@ export interface WorkerProcess {
   /** The number of the worker and of its process, for the log. */
   readonly about: { readonly worker: number; readonly worker_pid: number | undefined }
   /** Resolves to undefined if the process ended before it listened. */
-  readonly listening: Promise<WorkerListening | undefined>
+  readonly listening: Promise<Listening | undefined>
   /** Resolves when it accepts no more connections, or has ended. */
   readonly leaving: Promise<unknown>
   readonly ended: Promise<End>
   /** Whether it accepts connections. */
   isServing(): boolean
+  /** The digest of the files that it serves; undefined unless it serves and will go on. */
+  servedFiles(): string | undefined
   /** Whether `stop` or `kill` was called. */
   isRetired(): boolean
   /** Stops it after its running requests. */
@@ -43,7 +45,7 @@ export interface WorkerProcess {
 export function startWorker(options: () => WorkerOptions): WorkerProcess {
   const worker = cluster.fork()
   const { pid } = worker.process
-  const state = { serving: false, retired: false }
+  const state = { serving: false, retired: false, files: undefined as string | undefined }
   const tell = (message: ParentMessage) => {
     // The worker may end at any moment; `ended` reports that, so a failed send is ignored.
     if (worker.isConnected()) worker.send(message, () => {})
@@ -62,8 +64,8 @@ export function startWorker(options: () => WorkerOptions): WorkerProcess {
   return {
     about: { worker: worker.id, worker_pid: pid },
     listening: Promise.race([
-      received.listening.then((listening) => {
-        state.serving = true
+      received.listening.then(({ listening, files }) => {
+        Object.assign(state, { serving: true, files })
         return listening
       }),
       ended.then(() => undefined),
@@ -71,6 +73,7 @@ export function startWorker(options: () => WorkerOptions): WorkerProcess {
     leaving: Promise.race([leaving, ended]),
     ended,
     isServing: () => state.serving,
+    servedFiles: () => (state.serving && !state.retired ? state.files : undefined),
     isRetired: () => state.retired,
     stop: () => retire('SIGTERM'),
     kill: () => retire('SIGKILL'),
@@ -129,7 +132,7 @@ function receive(worker: Worker) {
     })
   return {
     hello: reported('hello'),
-    listening: reported('listening').then(({ listening }) => listening),
+    listening: reported('listening'),
     leaving: reported('leaving'),
   }
 }

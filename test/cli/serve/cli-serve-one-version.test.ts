@@ -70,6 +70,9 @@ onServer('serve --workers, whose files change before a worker ends,', () => {
       ({ length }) => length === 2,
     )
 
+  const workersEnd = (amount: number) =>
+    untilPrinted(server.child.stdout, () => server.output.stdout.split('"worker_ended"').length > amount)
+
   test.each([
     { changed: 'the configuration', file: 'resources.yaml', text: `${CONFIGURATION}# Deployed.\n` },
     { changed: 'a file that a plugin imports', file: 'word.ts', text: say('new') },
@@ -99,6 +102,53 @@ onServer('serve --workers, whose files change before a worker ends,', () => {
     expect((await server.stop()).code).toBe(0)
   })
 
+  /** Deploys a plugin that runs a statement whenever a worker has loaded it, and replaces the workers. */
+  const replaceBy = async (statement: string) => {
+    await project.write('word.ts', say('new'))
+    await project.write('plugin.mjs', `import { appendFileSync, writeFileSync } from 'node:fs'\n${PLUGIN}${statement}`)
+    server.child.kill('SIGUSR2')
+  }
+  const words = async () => [...new Set((await answers()).map(({ word }) => word))]
+
+  test('starts over if the files change while the workers are replaced', async () => {
+    const before = await bothWorkers()
+    await replaceBy(`if (word === 'new') writeFileSync('word.ts', ${JSON.stringify(say('newest'))})`)
+    await server.logged('replaced')
+    expect((await bothWorkers()).filter((pid) => before.includes(pid))).toEqual([])
+    expect(await words()).toEqual(['newest'])
+    expect(server.output.stdout).not.toContain('files_changed')
+  })
+
+  test('says how many versions are served if the files change again, until the next SIGUSR2', async () => {
+    await replaceBy(`appendFileSync('word.ts', '// Deployed.')`)
+    expect(await server.logged('not_replaced')).toMatchObject({
+      msg: 'could not replace the workers: the files changed again meanwhile; replaced 2 of 2 workers, so 2 versions of the files are served until the next SIGUSR2',
+    })
+    await project.write('plugin.mjs', PLUGIN)
+    server.child.kill('SIGUSR2')
+    await server.logged('replaced')
+  })
+
+  test('accepts each of the versions that are served after a failed replacement', async () => {
+    await bothWorkers()
+    await replaceBy(`writeFileSync('word.ts', 'export const')`)
+    expect(await server.logged('not_replaced')).toMatchObject({
+      msg: 'could not replace the workers: a new worker ended before it listened; replaced 1 of 2 workers, so 2 versions of the files are served until the next SIGUSR2',
+    })
+    const victim = await waitUntil(async () => (await answers()).find(({ word }) => word === 'new'))
+    await project.write('word.ts', say('old'))
+    await project.write('plugin.mjs', PLUGIN)
+    process.kill(victim?.pid ?? 0, 'SIGKILL')
+    await workersEnd(2)
+    expect(await bothWorkers()).not.toContain(victim?.pid)
+    expect(await words()).toEqual(['old'])
+    expect(server.output.stdout).not.toContain('files_changed')
+  })
+
+  test('logs no digest when it listens', async () => {
+    expect(await server.logged('listening')).not.toHaveProperty('files')
+  })
+
   test('starts the worker again once the files are as they were', async () => {
     const [victim = 0] = await bothWorkers()
     await project.write('word.ts', say('new'))
@@ -112,7 +162,7 @@ onServer('serve --workers, whose files change before a worker ends,', () => {
     const before = await bothWorkers()
     await project.write('word.ts', say('new'))
     for (const pid of before) process.kill(pid, 'SIGKILL')
-    await untilPrinted(server.child.stdout, () => server.output.stdout.split('"worker_ended"').length > before.length)
+    await workersEnd(before.length)
     await waitUntil(() => ask().catch(() => undefined))
     await bothWorkers()
     expect(new Set((await answers()).map(({ word }) => word))).toEqual(new Set(['new']))
