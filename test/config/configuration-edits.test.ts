@@ -335,6 +335,12 @@ describe('a former name', () => {
       `  book:\n    table: '"Old.Books all"'\n    fields:\n${KEY}      pages: { renamed_from: Size, type: integer }\n`,
     ],
     [
+      'of a table whose name has a dot',
+      '"a.b":books',
+      `  book:\n    table: books\n    fields:\n${KEY}`,
+      `  book:\n    renamed_from: "\\"a.b\\""\n    table: books\n    fields:\n${KEY}`,
+    ],
+    [
       'of a table whose name has a space',
       'Order Details:orders',
       `  book:\n    table: orders\n    fields:\n${KEY}`,

@@ -50,6 +50,9 @@ interface RenameNames {
   readonly to: string
 }
 
+/** A quoted name of a table, which may contain dots. */
+const QUOTED = /^"(?:[^"]|"")*"/
+
 /** Names in PostgreSQL may contain dots and colons, so a table of the configuration that the text starts with decides where its name ends. */
 function splitRename(rename: string, document: ConfigDocument): RenameNames | undefined {
   const colon = rename.lastIndexOf(':')
@@ -58,7 +61,8 @@ function splitRename(rename: string, document: ConfigDocument): RenameNames | un
   const known = modelTables(document)
     .map(({ table }) => table)
     .filter((table) => from.startsWith(`${table}.`))
-  const end = known.length > 0 ? Math.max(...known.map(({ length }) => length)) : from.indexOf('.')
+  const quoted = QUOTED.exec(from)?.[0].length ?? 0
+  const end = known.length > 0 ? Math.max(...known.map(({ length }) => length)) : from.indexOf('.', quoted)
   const [table, column] = end < 0 ? [from] : [from.slice(0, end), from.slice(end + 1)]
   return table === '' || column === '' || to === '' ? undefined : { table: table, to, ...(column && { column }) }
 }

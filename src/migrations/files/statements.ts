@@ -29,9 +29,11 @@ export interface FileStatement {
 /** A name in SQL, quoted or not, as part of a pattern with the flags `iu`. */
 export const NAME = String.raw`(?:"(?:[^"]|"")+"|[\p{L}_][\p{L}\w$]*)`
 
-/** The name that SQL means: quoted, or without quotes in any case. */
+/** The name that SQL means: quoted, or without quotes in any case. PostgreSQL lowers only the letters of ASCII. */
 export function unquoted(name: string): string {
-  return name.startsWith('"') ? name.slice(1, -1).replaceAll('""', '"') : name.toLowerCase()
+  return name.startsWith('"')
+    ? name.slice(1, -1).replaceAll('""', '"')
+    : name.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase())
 }
 
 /** A quoted identifier, a string literal with escapes (`E'…'`), or a plain one, in which a backslash has no meaning; as part of a pattern. */

@@ -137,7 +137,7 @@ async function writeModels(
   const ofModels = options.update && spec ? await schemasOfModels(database, spec) : undefined
   const inspected = await inspectSchema(database, options.schemas ?? ofModels)
   rejectAbsent(inspected, options.tables, options.schemas ?? ofModels)
-  rejectQualified(inspected, spec)
+  rejectQualified(inspected, spec, options.tables)
   const catalog = await readTables(
     database,
     inspected.tables.map(({ name }) => name),

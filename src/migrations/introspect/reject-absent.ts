@@ -1,6 +1,7 @@
 import type { AppSpec } from '../../config/spec.js'
 import type { Database } from '../../db/database.js'
 import { formatTableName, readTableName } from '../../fields/table-name.js'
+import { formatSettings } from './render-models.js'
 import { MigrationError } from '../files/error.js'
 import type { SchemaInspection } from './catalog/inspect.js'
 
@@ -27,12 +28,20 @@ export function rejectAbsent(
   rejectUnknown(wanted, names, (name) => `there is no table ${name} in ${place}`)
 }
 
-/** @throws MigrationError naming the models whose tables would get a second model, because the name has the schema that others are written without */
-export function rejectQualified({ schema: current }: SchemaInspection, spec: AppSpec | undefined): void {
+/**
+ * @param only the tables to describe, by default all
+ * @throws MigrationError naming the models whose tables would get a second model, because the name has the schema that others are written without
+ */
+export function rejectQualified(
+  { schema: current }: SchemaInspection,
+  spec: AppSpec | undefined,
+  only?: readonly string[],
+): void {
   const errors = (spec?.models ?? []).flatMap(({ name: model, table }) => {
     const { schema, name = '' } = readTableName(table) ?? {}
     const short = formatTableName({ schema: undefined, name })
-    return schema === current ? [`the model \`${model}\` names the current schema: write \`table: ${short}\``] : []
+    if (schema !== current || only?.includes(short) === false) return []
+    return [`the model \`${model}\` names the current schema: write \`${formatSettings([['table', short]]).join()}\``]
   })
   if (errors.length > 0) throw new MigrationError(errors)
 }

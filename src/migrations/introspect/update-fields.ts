@@ -95,7 +95,7 @@ export function changedFields(
   return withColumns(model).flatMap((field) => {
     const words = fields.find(({ column }) => column === field.column)?.words
     if (words === undefined) return []
-    const said = new Map(words)
+    const said = new Map(words.map(([key, value]) => [key, withoutOthers(field, value, words)] as const))
     const own = differences.filter(({ name }) => name === field.column)
     const aspects = own.map(({ aspect }) => aspect)
     const keys = [
@@ -111,6 +111,21 @@ export function changedFields(
       }),
     ]
   })
+}
+
+/**
+ * The values of an enum that a field keeps as its choices, if it leaves out others on purpose. A value in the place of a choice has probably a new name if the
+ * field had all values.
+ */
+function withoutOthers(field: FieldSpec, value: Json, words: ChosenField['words']): Json {
+  const choices = declaredChoices(field)
+  const labels = words.find(([key]) => key === 'choices')?.[1]
+  if (choices === undefined || !Array.isArray(labels) || value !== labels) return value
+  const fallback = words.find(([key]) => key === 'default')?.[1]
+  const isRenamed = choices.length === labels.length
+  const kept = choices.filter((choice) => labels.includes(choice))
+  if (isRenamed || kept.length === 0) return labels
+  return labels.filter((label) => kept.some((choice) => choice === label) || label === fallback)
 }
 
 /** Whether a foreign key of the column is not the relation of its field. */

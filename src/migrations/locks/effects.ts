@@ -1,5 +1,5 @@
 import { NAME, unquoted } from '../files/statements.js'
-import { formatTableName } from '../../fields/table-name.js'
+import { bareName, formatTableName } from '../../fields/table-name.js'
 import type { CatalogConstraint, CatalogTable } from '../introspect/catalog/catalog.js'
 import { convert } from '../plan/steps/conversions.js'
 import type { LockMode, TableLock, Work } from './modes.js'
@@ -146,9 +146,7 @@ function retyping(
 }
 
 function ofIndex(text: string | undefined, tables: readonly CatalogTable[], mode: LockMode): readonly Effect[] {
-  const name = tableNamed(text ?? '')
-    .split('.')
-    .at(-1)
+  const name = bareName(tableNamed(text ?? ''))
   const owner = tables.find(({ indexes }) => indexes.some((index) => index.name === name))
   return owner ? [{ table: owner.name, mode }] : []
 }

@@ -88,9 +88,12 @@ export async function buildWanted(
 /** Names the fields whose `column_type` the server rejects. */
 function unusableType(error: Error, wanted: readonly WantedTable[]): MigrationError {
   const isUnknown = error.message.endsWith(' does not exist')
-  const fields = wanted.flatMap(({ model, columns }) =>
-    columns.filter(({ type }) => namesType(error.message, type)).map(({ field }) => `\`${model}.${field}\``),
-  )
+  const fields = wanted.flatMap(({ model, columns, constraints, indexes }) => {
+    const indexed = [...constraints, ...indexes].flatMap((each) => each.columns)
+    return columns
+      .filter(({ name, type }) => namesType(error.message, type) && (isUnknown || indexed.includes(name)))
+      .map(({ field }) => `\`${model}.${field}\``)
+  })
   const help = isUnknown ? 'correct the `column_type` of' : 'remove the index or the unique rule of'
   return new MigrationError([error.message], fields.length > 0 ? [`${help} ${fields.join(', ')}`] : [], error)
 }

@@ -99,7 +99,7 @@ test.each([
     help: 'correct the `column_type` of `person.extra`',
   },
 ])('a plan names $what, with the field', async ({ indexes, type, message, help }) => {
-  const field = `      extra: { type: opaque, column_type: ${type}, nullable: true }\n    indexes:`
+  const field = `      other: { type: opaque, column_type: xml, nullable: true }\n      extra: { type: opaque, column_type: ${type}, nullable: true }\n    indexes:`
   await project.write('resources.yaml', config(indexes).replace('    indexes:', field))
   const { code, stderr } = await run('migrate', 'plan')
   expect([code, stderr]).toEqual([2, `error: ${message}\n  = help: ${help}\n`])

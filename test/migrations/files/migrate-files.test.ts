@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import { readMigrations } from '../../../src/migrations/files/files.js'
-import { splitStatements } from '../../../src/migrations/files/statements.js'
+import { splitStatements, unquoted } from '../../../src/migrations/files/statements.js'
 import { failureOf, makeFolder } from '../../support/migrations.js'
 
 const UP = '-- up\nselect 1;\n'
@@ -134,4 +134,8 @@ describe('SQL is split', () => {
   ])('%s', (_what, sql, texts) => {
     expect(splitStatements(sql).map(({ text }) => text)).toEqual(texts)
   })
+})
+
+test('a name without quotes has small letters where PostgreSQL lowers them', () => {
+  expect(['Über', 'ÜBER', '"ÜBER"'].map(unquoted)).toEqual(['Über', 'Über', 'ÜBER'])
 })

@@ -237,6 +237,33 @@ test('values that a field leaves out are reported, and its choices stay', async 
   expect(await configuration()).toBe(before)
 })
 
+test('values that a field leaves out are not added when another value gets a new name', async () => {
+  await given(`create type state as enum ('new', 'paid', 'sent', 'lost');
+    create table orders (id serial primary key, state state not null)`)
+  expect(await run('introspect')).toMatchObject({ code: 0 })
+  await writeFile(file(), (await configuration()).replace('[new, paid, sent, lost]', '[new, sent]'))
+  await given("alter type state rename value 'sent' to 'shipped'")
+  const { stderr } = await run('introspect', '--update')
+  expect(stderr.match(/^(?:changed|left).*$/gm)).toEqual([
+    'left  orders.state: the enum also has "paid", "shipped", "lost", which requests may not send; to allow that, write `choices: [new, paid, shipped, lost]`',
+    'changed  orders.state: follows its column: type: choice, choices: [new]',
+  ])
+  expect(await run('check', '--database')).toMatchObject({ code: 0 })
+})
+
+test('the help for a model that names the current schema is YAML, and other tables can be updated', async () => {
+  await given('create table "a.b" (id serial primary key); create table orders (id serial primary key)')
+  expect(await run('introspect')).toMatchObject({ code: 0 })
+  const text = await configuration()
+  const [, table = ''] = /table: (.*a\.b.*)/.exec(text) ?? []
+  await writeFile(file(), text.replace(`table: ${table}`, `table: 'public."a.b"'`))
+  expect(await run('introspect', '--update')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining(`names the current schema: write \`table: ${table}\``),
+  })
+  expect(await run('introspect', '--update', '--tables', 'orders')).toMatchObject({ code: 0 })
+})
+
 test('a model that names the current schema is rejected, because its table would get a second model', async () => {
   await given('create table orders (id serial primary key)')
   expect(await run('introspect')).toMatchObject({ code: 0 })

@@ -88,6 +88,23 @@ test('a rule and a required field of a partitioned table do not block its reques
   await migrateDown(databases.database, folder.path, { allows: () => true })
 })
 
+test('an index of a partitioned table keeps ` ON ONLY ` in its condition', async () => {
+  const index = `create index odd on events (id) where kind = ' ON ONLY '`
+  await folder.write('0002_odd.sql', `-- up\n${index};\n-- down\ndrop index odd;\n`)
+  await migrateUp(databases.database, folder.path)
+  await databases.database.query({ text: 'drop index odd', values: [] })
+  const drift = await readDrift(databases.database, folder.path, databases.scratch)
+  expect(JSON.stringify(drift)).toMatch(/INDEX odd ON events .*' ON ONLY '/)
+})
+
+test('an error of a partitioned table that no other object causes gets no help to drop one', async () => {
+  const spec = events({ kind: { type: 'string', max: 20, unique: true } })
+  await expect(plan(spec)).rejects.toMatchObject({
+    errors: [expect.stringContaining('unique constraint on partitioned table must include all partitioning columns')],
+    help: [],
+  })
+})
+
 test('`migrate status` restores a missing index of a partitioned table with those of its partitions', async () => {
   await writeMigration(await plan(events({}, [['kind']])), folder.path)
   await migrateUp(databases.database, folder.path)

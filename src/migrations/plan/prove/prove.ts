@@ -12,7 +12,7 @@ import { inherited } from '../view-parts.js'
 import type { CatalogView } from '../views.js'
 import { fillTables } from './samples.js'
 import { settleEnums } from '../../run/scratch.js'
-import { rolledBack, runStatements, sqlState } from '../../run/session.js'
+import { rolledBack, runStatements, type ServerError, sqlState } from '../../run/session.js'
 import { partsOf, type Step } from '../../files/steps.js'
 
 /** The result of running a planned migration up, down and up again. */
@@ -58,7 +58,8 @@ const RECREATE =
 
 /** Whether a change failed because another object depends on the column or table: `dependent_objects_still_exist`, or `feature_not_supported` for types. */
 function isInTheWay(error: unknown): error is MigrationError {
-  return error instanceof MigrationError && ['2BP01', '0A000'].includes(sqlState(error) ?? '')
+  if (!(error instanceof MigrationError) || !['2BP01', '0A000'].includes(sqlState(error) ?? '')) return false
+  return / depends on /.test((error.cause as ServerError).detail ?? '')
 }
 
 /**
