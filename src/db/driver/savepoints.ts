@@ -26,14 +26,18 @@ export function connectionIn(transaction: OpenTransaction, depth = 0, isReleased
   }
   const attemptAlone = async <R>(work: () => Promise<R>, isWanted: (result: R) => boolean): Promise<R> => {
     const forgetFailures = transaction.rememberFailure()
+    const release = () => send({ text: `release savepoint ${name}`, values: [] })
     await send({ text: `savepoint ${name}`, values: [] })
     try {
       const result = await work()
-      await send({ text: `${isWanted(result) ? 'release' : 'rollback to'} savepoint ${name}`, values: [] })
+      if (!isWanted(result)) await send({ text: `rollback to savepoint ${name}`, values: [] })
+      await release()
       return result
     } catch (error) {
       await send({ text: `rollback to savepoint ${name}`, values: [] })
       forgetFailures()
+      // Otherwise the next savepoint would be inside of this one.
+      await release()
       throw error
     }
   }

@@ -277,11 +277,14 @@ describe('attempts', () => {
       'savepoint attempt0',
       'unwanted',
       'rollback to savepoint attempt0',
+      'release savepoint attempt0',
       'savepoint attempt0',
       'savepoint attempt1',
       'fails',
       'rollback to savepoint attempt1',
+      'release savepoint attempt1',
       'rollback to savepoint attempt0',
+      'release savepoint attempt0',
       'commit',
     ])
   })
