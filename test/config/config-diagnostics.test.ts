@@ -254,6 +254,26 @@ describe('a number of a field', () => {
       says: 'SC314 26 the default of `n` must be an integer; got the text `92`; without quotes it is a number: `92`',
     },
     {
+      field: '{ type: integer, default: "007" }',
+      says: 'SC314 26 the default of `n` must be an integer; got the text `007`; without quotes it is a number: `7`',
+    },
+    {
+      field: '{ type: integer, default: "99999999999" }',
+      says: 'SC314 26 the default of `n` must be an integer; got the text `99999999999`',
+    },
+    {
+      field: '{ type: float, default: "1.5" }',
+      says: 'SC314 24 the default of `n` must be a number that a 64-bit float can hold; got the text `1.5`; without quotes it is a number: `1.5`',
+    },
+    {
+      field: '{ type: string, max: 3, default: 1234 }',
+      says: 'SC314 33 the default of `n` must be a string; got `1234`',
+    },
+    {
+      field: '{ type: decimal, precision: 4, scale: 2, default: 1.5 }',
+      says: 'SC314 50 the default of `n` must be a decimal string such as "12.50"; got `1.5`; in quotes it is text: `"1.5"`',
+    },
+    {
       field: '{ type: integer, minimum: -99999999999, maximum: 9 }',
       says: 'SC304 26 -99999999999 is not between -2147483648 and 2147483647',
     },

@@ -1,4 +1,5 @@
 import { canBeKey, type Conflict, type FieldType } from '../../../fields/field-type.js'
+import { isRounded } from '../../../fields/spelling/json-text.js'
 import { FORMATS } from '../../../fields/spelling/formats.js'
 import { FIELD_TYPES } from '../../../fields/index.js'
 import type { Json, JsonSchema } from '../../../foundation/json.js'
@@ -204,27 +205,36 @@ function checkDefault(
     report.add({ code: 'SC314', path, part: 'key', message, help: ['give a value, or add `nullable: true`'] })
     return
   }
-  const broken = brokenRule(field.type, options, given, validate)
+  const breaks = (value: Json, source?: string) => brokenRule(field.type, options, value, validate, source)
+  const broken = breaks(given)
   if (broken === undefined) return
   const message = `the default of ${show(field.name)} ${broken}; got ${describe(given)}`
-  report.add({ code: 'SC314', path, message, help: help(given, broken) })
+  report.add({ code: 'SC314', path, message, help: otherSpelling(given, (...value) => breaks(...value) === undefined) })
 }
 
-function help(given: Json, broken: string): string[] {
-  if (typeof given === 'string' && /^-?\d+$/.test(given) && broken.includes('integer'))
-    return [
-      Number.isSafeInteger(Number(given))
-        ? `without quotes it is a number: \`${given}\``
-        : 'a default must be within ±9007199254740991',
-    ]
-  return typeof given === 'number' && broken.includes('string') ? [`in quotes it is text: \`"${given}"\``] : []
+/** The help if a text would be valid as a number, or a number as text. */
+function otherSpelling(given: Json, isValid: (value: Json, source: string) => boolean): string[] {
+  if (typeof given === 'number')
+    return isValid(`${given}`, `"${given}"`) ? [`in quotes it is text: \`"${given}"\``] : []
+  if (typeof given !== 'string' || !/^-?\d/.test(given)) return []
+  const number = Number(given)
+  const isExact = !isRounded(given) && (!Number.isInteger(number) || Number.isSafeInteger(number))
+  const source = isExact ? `${number}` : given
+  if (!Number.isFinite(number) || !isValid(number, source)) return []
+  return [isExact ? `without quotes it is a number: \`${source}\`` : 'a default must be within ±9007199254740991']
 }
 
 /** The message of the first rule that a literal breaks. */
-export function brokenRule(type: FieldType, options: object, given: Json, validate: ValidateValue): string | undefined {
+export function brokenRule(
+  type: FieldType,
+  options: object,
+  given: Json,
+  validate: ValidateValue,
+  source = JSON.stringify(given),
+): string | undefined {
   const rules = type.rules(options)
   const failed = rules.find(({ schema }) => !validate(schema, given))
   if (failed !== undefined) return failed.message
-  const name = type.admits?.(given, JSON.stringify(given), options)
+  const name = type.admits?.(given, source, options)
   return name === undefined ? undefined : (rules.find((rule) => rule.name === name)?.message ?? 'breaks a rule')
 }
