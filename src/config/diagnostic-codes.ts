@@ -214,7 +214,7 @@ export const DIAGNOSTICS = {
   SC331: {
     title: 'Value does not fit the rule',
     explanation:
-      'A condition compares a field with a value of its type: a literal, or a variable such as `$sub` whose type is the same. Null is compared by `isnull`.',
+      'A condition compares a field with a value of its type: a literal, or a variable such as `$sub` whose type is the same. Null is compared by `isnull`. A literal of `set` must follow the rules of its field, too.',
   },
   SC332: {
     title: 'Part of a grant without effect',

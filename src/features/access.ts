@@ -247,7 +247,8 @@ function readSet(name: string, given: Json, { model, path }: SetPlace, scope: Au
   const field = model.fields.get(name)
   const typed = field && typedOf(field, models)
   if (field === undefined || typed === undefined) return []
-  const value = readValue(given, { field, typed, lookup: exact, path, isPreset: true }, scope)
+  const brokenRule = (literal: Json) => scope.brokenRule(typed, literal)
+  const value = readValue(given, { field, typed, lookup: exact, path, brokenRule }, scope)
   return value ? [{ field: name, value }] : []
 }
 

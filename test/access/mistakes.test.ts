@@ -13,7 +13,8 @@ models:
     fields:
       id: { type: bigint, primary_key: true }
       owner: { type: string, max: 9 }
-      level: { type: integer }
+      level: { type: integer, maximum: 5 }
+      tags: { type: array, items: { type: string, max: 3 } }
       done: { type: boolean }
       secret: { type: string, max: 9, private: true, nullable: true }
       user: { type: belongs_to, model: user }
@@ -51,9 +52,9 @@ describe('a mistake in a grant is reported with the file', () => {
       'SC331: `$user` needs `auth.user`, which says which record stands for the caller',
     ],
     ['{ to: member, may: list, rows: { level: high } }', 'SC331: `level` cannot be compared with the text `high`'],
-    ['{ to: member, may: list, rows: { owner: null } }', 'SC331: `owner` cannot be compared with empty'],
+    ['{ to: member, may: list, rows: { owner: null } }', 'SC331: `owner` cannot be compared with null'],
     ['{ to: member, may: create, set: { level: high } }', 'SC331: `level` cannot be set to the text `high`'],
-    ['{ to: member, may: create, set: { secret: null } }', 'SC331: `secret` cannot be set to empty'],
+    ['{ to: member, may: create, set: { secret: null } }', 'SC331: `secret` cannot be set to null'],
     ['{ to: member, may: list, rows: { done__gt: true } }', 'SC312: the type `boolean` of `done` has no lookup `gt`'],
     [
       '{ to: member, may: list, rows: { owner.name: x } }',
@@ -76,7 +77,23 @@ describe('a mistake in a grant is reported with the file', () => {
       ['it takes a value of the type `integer`'],
     ])
     expect(helpOf('{ to: member, may: create, set: { secret: null } }')).toEqual([
-      ['`set` cannot store null; to keep callers from setting it, write `fields: { except: [secret] }`'],
+      [
+        '`set` cannot store null; to keep the field null, leave it out of the `fields` of a grant of its own for writing',
+      ],
+    ])
+  })
+
+  test.each([
+    {
+      set: '{ owner: abcdefghijkl }',
+      value: '`owner` cannot be set to the text `abcdefghijkl`',
+      rule: 'at most 9 characters',
+    },
+    { set: '{ level: 77 }', value: '`level` cannot be set to `77`', rule: 'between -2147483648 and 5' },
+    { set: '{ tags: [long] }', value: '`tags` cannot be set to a list', rule: 'at most 3' },
+  ])('a preset that breaks a rule of its field is rejected: $set', ({ set, value, rule }) => {
+    expect(mistakesIn(AUTH, `{ to: member, may: create, set: ${set} }`)).toMatchObject([
+      { code: 'SC331', message: value, help: [expect.stringContaining(rule)] },
     ])
   })
 
@@ -138,11 +155,11 @@ test('every mistake in grants is reported at once, in the order of the file, wit
   const second = '{ to: member, may: list, rows: { owner: $tenant } }'
   const found = mistakesIn(AUTH, `${access}\n      - ${second}`)
   expect(found.map(({ code, file, range }) => `${file}:${range.start.line}:${range.start.column} ${code}`)).toEqual([
-    'resources.yaml:23:15 SC333',
-    'resources.yaml:23:27 SC333',
-    'resources.yaml:23:44 SC305',
-    'resources.yaml:23:67 SC305',
-    'resources.yaml:24:49 SC331',
+    'resources.yaml:24:15 SC333',
+    'resources.yaml:24:27 SC333',
+    'resources.yaml:24:44 SC305',
+    'resources.yaml:24:67 SC305',
+    'resources.yaml:25:49 SC331',
   ])
 })
 

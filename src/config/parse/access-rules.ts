@@ -109,35 +109,39 @@ interface ValuePlace {
   readonly typed: Typed
   readonly lookup: Lookup
   readonly path: Path
-  /** Whether the value is stored, not compared. */
-  readonly isPreset?: boolean
+  /** The message of the first rule that a literal breaks, if the value is stored, not compared. */
+  readonly brokenRule?: (literal: Json) => string | undefined
 }
 
 /** Reads the value of a comparison: a variable such as `$sub`, or a literal; a literal text that begins with `$` is written with `$$`. */
 export function readValue(given: Json, place: ValuePlace, scope: RuleScope): ValueDraft | undefined {
   if (typeof given === 'string' && given.startsWith('$') && !given.startsWith('$$'))
     return readVariable(given.slice(1), place, scope)
-  const { field, typed, lookup, path, isPreset = false } = place
+  const { field, typed, lookup, path, brokenRule } = place
+  const isPreset = brokenRule !== undefined
   const literal = plain(given)
-  try {
-    return {
-      literal: lookup.operand.check(
-        literal,
-        codeSource(typed, (wanted) => new Error(wanted)),
-      ),
-    }
-  } catch (error) {
-    const wanted = error instanceof Error ? error.message : String(error)
-    const helpForNull = isPreset
-      ? `\`set\` cannot store null; to keep callers from setting it, write \`fields: { except: [${field.name}] }\``
-      : `compare by \`${parameterOf(field.name, isnull)}\``
+  const reject = (help: string) => {
     scope.report.add({
       code: 'SC331',
       path,
-      message: `${show(field.name)} cannot be ${isPreset ? 'set to' : 'compared with'} ${describe(given)}`,
-      help: [given === null ? helpForNull : `it ${isPreset ? 'takes' : 'is compared with'} ${wanted}`],
+      message: `${show(field.name)} cannot be ${isPreset ? 'set to' : 'compared with'} ${given === null ? 'null' : describe(given)}`,
+      help: [help],
     })
     return undefined
+  }
+  try {
+    const source = codeSource(typed, (wanted) => new Error(wanted))
+    const value = { literal: lookup.operand.check(literal, source) }
+    const broken = brokenRule?.(literal)
+    return broken === undefined ? value : reject(`it ${broken}`)
+  } catch (error) {
+    const wanted = error instanceof Error ? error.message : String(error)
+    if (given !== null) return reject(`it ${isPreset ? 'takes' : 'is compared with'} ${wanted}`)
+    return reject(
+      isPreset
+        ? '`set` cannot store null; to keep the field null, leave it out of the `fields` of a grant of its own for writing'
+        : `compare by \`${parameterOf(field.name, isnull)}\``,
+    )
   }
 }
 
