@@ -28,7 +28,7 @@ export function readEnvFile(cwd: string, env: NodeJS.ProcessEnv): EnvFile | unde
     const text = readText(resolve(cwd, path), path)
     if (text === undefined) return undefined
     const names: string[] = []
-    for (const [name, value] of Object.entries(parse(text, path))) {
+    for (const [name, value] of parse(text, path)) {
       if (env[name] !== undefined) continue
       env[name] = value
       names.push(name)
@@ -59,8 +59,8 @@ const ENTRY =
   /[ \t]*(?:#.*|(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=[ \t]*((?:"[^"]*"|'[^']*'|`[^`]*`)[ \t]*(?:#.*)?|[^\s"'`].*)?)?(?:\n|$)/y
 
 /** Parses the text as Node does, but with any spaces and tabs around names and values, and reports lines that Node would ignore. */
-function parse(text: string, path: string): Readonly<Record<string, string>> {
-  const variables: Record<string, string> = {}
+function parse(text: string, path: string): ReadonlyMap<string, string> {
+  const variables = new Map<string, string>()
   ENTRY.lastIndex = 0
   while (ENTRY.lastIndex < text.length) {
     const start = ENTRY.lastIndex
@@ -68,14 +68,21 @@ function parse(text: string, path: string): Readonly<Record<string, string>> {
     const line = text.slice(0, start).split('\n').length
     if (ENTRY.lastIndex === 0) throw malformed(text.slice(start), `${path}:${line}`)
     if (name === undefined) continue
-    const parsed = parseEnv(`${name}=${value}`)[name] ?? ''
-    variables[name] = /^["'`]/.test(value) ? parsed : parsed.trim()
-    if (name === 'NODE_ENV' && variables[name] === 'production')
+    const parsed = parseEnv(`x=${value}`)['x'] ?? ''
+    variables.set(name, /^["'`]/.test(value) ? parsed : withoutBlanksAtEnd(parsed))
+    if (name === 'NODE_ENV' && variables.get(name) === 'production')
       throw new Failure(2, `${path}:${line}: NODE_ENV is production, and in production no file of variables is read`, [
         'set NODE_ENV and the other variables in the environment of the process',
       ])
   }
   return variables
+}
+
+/** Other spaces, such as the no-break space, belong to the value. */
+function withoutBlanksAtEnd(text: string): string {
+  let end = text.length
+  while (text[end - 1] === ' ' || text[end - 1] === '\t') end -= 1
+  return text.slice(0, end)
 }
 
 function malformed(rest: string, where: string): Failure {

@@ -45,6 +45,8 @@ describe('the file of variables', () => {
     ['a tab after `export`', 'export\tSNIPPETCTL_CONFIG=other.yaml\n', 'other.yaml'],
     ['tabs around the equals sign, and after quotes', 'SNIPPETCTL_CONFIG\t=\t"other.yaml"\t# mine\n', 'other.yaml'],
     ['tabs around a value', 'SNIPPETCTL_CONFIG=\tother.yaml\t\n', 'other.yaml'],
+    ['a variable named __proto__', '__proto__=5\nSNIPPETCTL_CONFIG=other.yaml\n', 'other.yaml'],
+    ['a no-break space, which belongs to the value', 'SNIPPETCTL_CONFIG=other.yaml\u00a0\n', undefined],
     ['no content', '', 'resources.yaml'],
   ])('is read with %s', async (_, text, configuration) => {
     const outcome = await run(text, ['check'])
