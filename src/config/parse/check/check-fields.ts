@@ -205,11 +205,12 @@ function checkDefault(
     report.add({ code: 'SC314', path, part: 'key', message, help: ['give a value, or add `nullable: true`'] })
     return
   }
-  const breaks = (value: Json, source?: string) => brokenRule(field.type, options, value, validate, source)
-  const broken = breaks(given)
+  const broken = brokenRule(field.type, options, given, validate)
   if (broken === undefined) return
   const message = `the default of ${show(field.name)} ${broken}; got ${describe(given)}`
-  report.add({ code: 'SC314', path, message, help: otherSpelling(given, (...value) => breaks(...value) === undefined) })
+  const isValid = (value: Json, source: string) =>
+    brokenRuleOf({ value, source }, field.type, options, validate) === undefined
+  report.add({ code: 'SC314', path, message, help: otherSpelling(given, isValid) })
 }
 
 /** The help if a text would be valid as a number, or a number as text. */
@@ -225,12 +226,21 @@ function otherSpelling(given: Json, isValid: (value: Json, source: string) => bo
 }
 
 /** The message of the first rule that a literal breaks. */
-export function brokenRule(
+export function brokenRule(type: FieldType, options: object, given: Json, validate: ValidateValue): string | undefined {
+  return brokenRuleOf({ value: given, source: JSON.stringify(given) }, type, options, validate)
+}
+
+/** A value with its JSON, which can have more digits. */
+interface Literal {
+  readonly value: Json
+  readonly source: string
+}
+
+function brokenRuleOf(
+  { value: given, source }: Literal,
   type: FieldType,
   options: object,
-  given: Json,
   validate: ValidateValue,
-  source = JSON.stringify(given),
 ): string | undefined {
   const rules = type.rules(options)
   const failed = rules.find(({ schema }) => !validate(schema, given))
