@@ -36,6 +36,8 @@ const SOURCE_NAMES = {
 }
 const NAMES_SOURCE = /import\.meta|__(?:file|dir)name/
 const NAMES_RESOLVE = /import\.meta\W{1,4}resolve/
+/** A statement that only an ES module has. */
+const IS_MODULE = /(?:^|[\n\r;}])[ \t]{0,9}(?:export\b|import\b(?! ?\())/
 
 const ADDED = new RegExp(`^const ${SOURCE} = .*?/\\* ${SOURCE} \\*/;`)
 
@@ -49,7 +51,7 @@ function withSource(contents: string, path: string): string {
   const members = [`url: ${url}`, `filename: ${JSON.stringify(path)}`, `dirname: ${JSON.stringify(dirname(path))}`]
   // Packages are resolved as in imports of the bundle. In a CommonJS module, `import.meta` would make it an ES module.
   const resolve = `(name) => /^[./]/.test(name) ? new URL(name, ${url}).href : Reflect.get(import.meta, 'resolve')(name)`
-  if (NAMES_RESOLVE.test(contents) && extname(path) !== '.cjs') members.push(`resolve: ${resolve}`)
+  if (NAMES_RESOLVE.test(contents) && IS_MODULE.test(contents)) members.push(`resolve: ${resolve}`)
   const start = shebangOf(contents)
   return `${start}const ${SOURCE} = { ${members.join(', ')} } /* ${SOURCE} */;${contents.slice(start.length)}`
 }

@@ -112,6 +112,11 @@ describe('loading a plugin', () => {
       text: "module.exports = require('./c.js')",
       files: { 'sub/c.js': "module.exports = 'b' // unlike import.meta.dirname" },
     },
+    {
+      what: 'requires a `.js` file that mentions `import.meta.resolve`',
+      text: "module.exports = require('./c.js')",
+      files: { 'sub/c.js': "module.exports = 'b' // as import.meta.resolve('b') would" },
+    },
     { what: 'names its file', text: "module.exports = require('path').relative(__dirname, __filename)[0]" },
   ])('lets it import a CommonJS module that $what', async ({ text, files }) => {
     await write({
