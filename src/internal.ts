@@ -32,7 +32,6 @@ export { isSigningKey, keysOf, makeIssuerKey, type SigningKey, signToken } from 
 export { isSubject } from './auth/claims.js'
 export { isRounded } from './fields/spelling/json-text.js'
 export {
-  type Exact,
   isList,
   isMembers,
   type Members,
