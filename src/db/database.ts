@@ -59,11 +59,8 @@ export interface Connection {
    * transaction; the driver's own error for a bug of ours
    */
   query(statement: Statement): Promise<Result>
-  /**
-   * Like `query`, but the transaction goes on if the statement fails. Undefined outside of transactions, where each statement stands alone.
-   * @param isWanted undoes the statement if it returns false for the result
-   */
-  readonly attempt?: (statement: Statement, isWanted?: (result: Result) => boolean) => Promise<Result>
+  /** Like `query`, but the transaction goes on if the statement fails. Undefined outside of transactions, where each statement stands alone. */
+  readonly attempt?: Connection['query']
   /**
    * Runs work whose error undoes its statements only, so that the transaction goes on. Other statements of the transaction wait for its end, after which
    * its connection sends nothing more. Undefined outside of transactions.

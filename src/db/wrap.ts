@@ -1,4 +1,4 @@
-import type { Connection, Database, Result, Statement } from './database.js'
+import type { Connection, Database, Statement } from './database.js'
 
 /** The members that `withParts` may replace. Calls that reach the database are wrapped only by `wrapDatabase`, which passes every argument on. */
 type Parts = Partial<Omit<Database, 'query' | 'transaction' | 'probe'>>
@@ -31,10 +31,10 @@ export function wrapDatabase(database: Database, around: Around): Database {
 export function observed(connection: Connection, before: (statement: Statement) => void): Connection {
   const { attempt, savepoint } = connection
   const observing =
-    <Rest extends unknown[]>(send: (statement: Statement, ...rest: Rest) => Promise<Result>) =>
-    (statement: Statement, ...rest: Rest) => {
+    (send: Connection['query']): Connection['query'] =>
+    (statement) => {
       before(statement)
-      return send(statement, ...rest)
+      return send(statement)
     }
   return {
     query: observing((statement) => connection.query(statement)),

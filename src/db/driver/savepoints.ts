@@ -24,13 +24,12 @@ export function connectionIn(transaction: OpenTransaction, depth = 0, isReleased
     while (attempting) await attempting
     return send(statement)
   }
-  const attemptAlone = async <R>(work: () => Promise<R>, isWanted: (result: R) => boolean): Promise<R> => {
+  const attemptAlone = async <R>(work: () => Promise<R>): Promise<R> => {
     const forgetFailures = transaction.rememberFailure()
     const release = () => send({ text: `release savepoint ${name}`, values: [] })
     await send({ text: `savepoint ${name}`, values: [] })
     try {
       const result = await work()
-      if (!isWanted(result)) await send({ text: `rollback to savepoint ${name}`, values: [] })
       await release()
       return result
     } catch (error) {
@@ -41,9 +40,9 @@ export function connectionIn(transaction: OpenTransaction, depth = 0, isReleased
       throw error
     }
   }
-  const inTurn = async <R>(work: () => Promise<R>, isWanted: (result: R) => boolean = () => true): Promise<R> => {
+  const inTurn = async <R>(work: () => Promise<R>): Promise<R> => {
     while (attempting) await attempting
-    const attempted = attemptAlone(work, isWanted)
+    const attempted = attemptAlone(work)
     attempting = attempted.catch(() => {})
     try {
       return await attempted
@@ -53,7 +52,7 @@ export function connectionIn(transaction: OpenTransaction, depth = 0, isReleased
   }
   return {
     query,
-    attempt: (statement, isWanted) => inTurn(() => send(statement), isWanted),
+    attempt: (statement) => inTurn(() => send(statement)),
     savepoint: (work) => {
       let isSettled = false
       const inner = connectionIn(transaction, depth + 1, () => isSettled || isReleased())

@@ -49,8 +49,7 @@ const lost = failure('57P01')
 /** The server has closed the connection. */
 const closed: Answer = { error: lost, spent: true }
 const ask = (connection: Connection, text: string) => connection.query({ text, values: [] })
-const attempt = (connection: Connection, text: string, isWanted?: () => boolean) =>
-  connection.attempt?.({ text, values: [] }, isWanted)
+const attempt = (connection: Connection, text: string) => connection.attempt?.({ text, values: [] })
 const run = <T>(
   work: (connection: Connection) => Promise<T>,
   { signal, enforce }: { readonly signal?: AbortSignal; readonly enforce?: () => void } = {},
@@ -261,10 +260,9 @@ describe('attempts', () => {
       ])
   })
 
-  test('are undone if they fail or are not wanted, each to its own savepoint', async () => {
+  test('are undone if they fail, each to its own savepoint', async () => {
     answers = { fails: { error: taken } }
     await run(async (connection) => {
-      await attempt(connection, 'unwanted', () => false)
       await caught(
         connection.savepoint?.(async (inner) => {
           await caught(attempt(inner, 'fails'))
@@ -274,10 +272,6 @@ describe('attempts', () => {
     })
     expect(sent).toEqual([
       'begin',
-      'savepoint attempt0',
-      'unwanted',
-      'rollback to savepoint attempt0',
-      'release savepoint attempt0',
       'savepoint attempt0',
       'savepoint attempt1',
       'fails',
