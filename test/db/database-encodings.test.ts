@@ -74,7 +74,7 @@ onServer('a database in LATIN1', () => {
     expect(await send('GET', encodeURI('?note=я'))).toMatchObject({
       status: 400,
       type: '/problems/invalid-query',
-      detail: LACKS,
+      detail: `${LACKS}, in a filter of \`note\``,
     })
   })
 })
