@@ -65,8 +65,11 @@ const MOMENTS: Readonly<Record<Moment, (link: Link, piece: Buffer, way: Way) => 
   },
 }
 
-/** Starts a proxy in this process. */
-export async function startProxy(target: number): Promise<Proxy> {
+/**
+ * Starts a proxy in this process.
+ * @param target a port of this machine, or the path of a socket
+ */
+export async function startProxy(target: number | string): Promise<Proxy> {
   const links = new Set<Link>()
   const armed = new Map<string, { readonly moment: Moment; readonly way: Way }>()
   let to = target
@@ -92,7 +95,10 @@ export async function startProxy(target: number): Promise<Proxy> {
 
   const listener = createServer({ noDelay: true }, (client) => {
     if (refusing) return void client.resetAndDestroy()
-    const server = connect({ host: '127.0.0.1', port: to, noDelay: true })
+    const server = connect({
+      ...(typeof to === 'string' ? { path: to } : { host: '127.0.0.1', port: to }),
+      noDelay: true,
+    })
     const link: Link = { client, server, silent: false, onReply: undefined }
     links.add(link)
     client.on('data', (piece: Buffer) => fromClient(link, piece))

@@ -47,11 +47,13 @@ onServer.each([
   { command: ['serve', '--migrate'], marker: 'snippetctl_migrations', moment: 'during reply' },
 ] as const)('a connection that $command loses at $marker is reported as lost', async ({ command, marker, moment }) => {
   const url = new URL(String(shelves.database?.url))
-  const proxy = await startProxy(Number(url.port))
+  const sockets = url.searchParams.get('host')
+  const proxy = await startProxy(sockets === null ? Number(url.port) : `${sockets}/.s.PGSQL.${url.port}`)
   try {
     if (command[0] !== 'introspect')
       await shelves.project.write('migrations/0002_more.sql', '-- up\ncreate table more (id int);\n')
     url.host = `127.0.0.1:${proxy.port}`
+    url.searchParams.delete('host')
     proxy.arm(marker, moment, 'end')
     const env = { DATABASE_URL: url.href, PORT: '0' }
     const outcome = await runInHost(command, { cwd: shelves.project.folder, env })
