@@ -30,7 +30,7 @@ export { verifyToken } from './auth/jwt.js'
 export { readKeyFile } from './auth/key-file.js'
 export { isSigningKey, keysOf, makeIssuerKey, type SigningKey, signToken } from './auth/local-issuer.js'
 export { isSubject } from './auth/claims.js'
-export { isRounded } from './fields/spelling/json-text.js'
+export { isRounded, withoutTrailingZeros } from './fields/spelling/json-text.js'
 export {
   isList,
   isMembers,

@@ -90,7 +90,7 @@ async function findPair(context: CliContext, { keys: file = '', algorithms }: Jw
   const lacksPublic = !existsSync(file)
   const [pub, priv] = [shownPath(context, file), shownPath(context, secret)]
   if (isNew && !lacksPublic)
-    throw new Failure(2, `there is no private key for ${pub}`, [
+    throw new Failure(2, `the private key of ${pub} is missing`, [
       `it would be ${priv}; without the public file, this command makes a new pair`,
     ])
   const key = isNew ? await makeIssuerKey(algorithms[0] ?? 'ES256') : readKey(await readFile(secret, 'utf8'), priv)

@@ -53,7 +53,12 @@ export function checkPath(
 
 interface FilterPath {
   readonly field: FieldSpec
-  readonly related: RelatedRecords | undefined
+  readonly related?: RelatedRecords | undefined
+}
+
+/** The name of a filter: `author.country.code`. */
+export function nameOfFilter({ field, related }: FilterPath): string {
+  return related ? `${related.relation.name}.${nameOfFilter({ field, related: related.expand[0] })}` : field.name
 }
 
 /** Resolves the path of a filter. The grants of the resource that retrieves a related model decide which of its records match. */

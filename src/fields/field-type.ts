@@ -35,6 +35,11 @@ export interface Conflict {
   readonly message: string
 }
 
+/** The conflict of an option that is more than the one that bounds it. */
+export function exceeds(option: string, value: unknown, other: string, bound: unknown): Conflict {
+  return { option, other, message: `\`${option}\` is ${value}, which is more than \`${other}\`, ${bound}` }
+}
+
 /** One value of a type in each of its forms: in a JSON body, as a query parameter, as a JavaScript value. */
 export interface Example<Value> {
   readonly json: Json

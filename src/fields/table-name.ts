@@ -31,6 +31,11 @@ export function readTableName(text: string): TableName | undefined {
   return { schema: schema === undefined ? undefined : unquote(schema), name: unquote(name) }
 }
 
+/** The part of a text that is a table's name without a schema, before a dot if one follows. */
+export function leadingTable(text: string): string {
+  return /^"(?:[^"]|"")*"/.exec(text)?.[0] ?? text.split('.', 1)[0] ?? ''
+}
+
 /** The canonical text of a table's name, which `readTableName` can read. */
 export function formatTableName({ schema, name }: TableName): string {
   return schema === undefined ? formatPart(name) : `${formatPart(schema)}.${formatPart(name)}`

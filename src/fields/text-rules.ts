@@ -1,7 +1,7 @@
 import type { Json, JsonSchema } from '../foundation/json.js'
 import { remember } from '../foundation/remember.js'
 import type { ColumnForm, ExistingColumn } from './existing-column.js'
-import type { ComparisonKind, FieldType, Rule } from './field-type.js'
+import { type ComparisonKind, exceeds, type FieldType, type Rule } from './field-type.js'
 import { isStorable } from './spelling/formats.js'
 import { checkPattern, matcherOf, translatePattern } from './patterns/pattern.js'
 import type { Matcher } from './patterns/pattern-matcher.js'
@@ -143,9 +143,7 @@ const matcher = remember(({ pattern = '' }: TextOptions): Matcher => matcherOf(p
 function conflicts({ min = 0, max, pattern }: TextOptions) {
   const checked = pattern === undefined ? undefined : checkPattern(pattern, max)
   return [
-    ...(max !== undefined && min > max
-      ? [{ option: 'min', other: 'max', message: `\`min\` is ${min}, which is more than \`max\`, ${max}` }]
-      : []),
+    ...(max !== undefined && min > max ? [exceeds('min', min, 'max', max)] : []),
     ...(checked && 'rejection' in checked ? [{ option: 'pattern', message: checked.rejection }] : []),
   ]
 }

@@ -49,3 +49,10 @@ export interface Acting {
   /** Whether it acts for the service, which nothing limits, instead of the caller. */
   readonly isService: boolean
 }
+
+/** The key under which the context of a transaction keeps a function that runs work, and undoes its changes if it fails. Plugins do not need it. */
+export const ATTEMPT = Symbol('attempt')
+
+export interface WithAttempts {
+  readonly [ATTEMPT]: <T>(work: (context: Context) => Promise<T>) => Promise<T>
+}

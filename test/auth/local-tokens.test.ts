@@ -89,7 +89,10 @@ describe('`token`', () => {
     await other.write('resources.yaml', YAML.replace(', keys: ./keys.json', ''))
     const fetched = await runInHost(['token', '--subject', 'ann'], { cwd: other.folder })
     await other.remove()
-    expect(outcome).toMatchObject({ code: 2, stderr: expect.stringContaining('there is no private key for keys.json') })
+    expect(outcome).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('the private key of keys.json is missing'),
+    })
     expect(fetched).toMatchObject({ code: 2, stderr: expect.stringContaining('come from another issuer') })
   })
 

@@ -420,7 +420,7 @@ test('two generated operations of one request are undone, and run their after-co
   expect([await count('books'), afterCommit.mock.calls.length]).toEqual([2, 1])
 })
 
-test('what a failed operation still sends after its end is rejected', async () => {
+test('a statement that a failed operation sends after its end is rejected', async () => {
   let sent: Promise<unknown> = Promise.resolve()
   let goOn = () => {}
   const ended = new Promise<void>((resolve) => (goOn = resolve))

@@ -18,6 +18,7 @@ import {
   formatName,
   textOf,
 } from '../../../src/internal.js'
+import { EXACT_NUMBERS } from './caller.js'
 import type { Application, CliContext } from '../../context.js'
 import { onExistingDatabase } from '../../database/database.js'
 import { type ExitCode, Failure } from '../../failure.js'
@@ -154,9 +155,7 @@ function readObject(text: string, option: '--as' | '--data'): Readonly<Record<st
   if (value === undefined) throw new Failure(2, `${option} needs a JSON object, and got \`${text}\``)
   if (isRounded(text))
     throw new Failure(2, `${option} has a number that cannot be represented exactly: \`${text}\``, [
-      option === '--data'
-        ? 'write the number as text, in quotes'
-        : 'give an integer within ±9007199254740991, or a number of at most 15 digits',
+      option === '--data' ? 'write the number as text, in quotes' : EXACT_NUMBERS,
     ])
   return value
 }

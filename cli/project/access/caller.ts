@@ -39,7 +39,7 @@ export function readCaller(auth: NonNullable<AppSpec['auth']>, options: CallerOp
     if (!Object.hasOwn(typed, name))
       throw new Failure(
         2,
-        `the value of --claim ${name} must be a JSON ${known.get(name)?.type === 'number' ? 'integer' : known.get(name)?.type}, or a list of them; got ${JSON.stringify(values.get(name))}`,
+        `the value of --claim ${name} must be a JSON ${known.get(name)?.type.replace('number', 'integer')}, or a list of them; got ${JSON.stringify(values.get(name))}`,
       )
   return { subject, roles: [...new Set(roles)], claims: typed }
 }
@@ -50,12 +50,13 @@ function unknown(kind: 'role' | 'claim', name: string, all: readonly string[]): 
   return new Failure(2, `no ${kind} is named \`${name}\``, help)
 }
 
+/** The help for a number that JavaScript rounds. */
+export const EXACT_NUMBERS = 'give an integer within ±9007199254740991, or a number of at most 15 digits'
+
 function readJson(text: string, value: string): Json {
   const json = parse(text, value)
   if (isRounded(value) || [json].flat().some((item) => Number.isInteger(item) && !Number.isSafeInteger(item)))
-    throw new Failure(2, `the number in --claim ${text} cannot be compared exactly`, [
-      'give an integer within ±9007199254740991, or a number of at most 15 digits',
-    ])
+    throw new Failure(2, `the number in --claim ${text} cannot be compared exactly`, [EXACT_NUMBERS])
   return json
 }
 

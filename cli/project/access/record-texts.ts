@@ -5,6 +5,7 @@ import {
   type ResourceSpec,
   sourceOfText,
   type StoredRecord,
+  withoutTrailingZeros,
 } from '../../../src/internal.js'
 
 type Field = ResourceSpec['model']['fields'][number]
@@ -60,7 +61,6 @@ export function comparable({ model }: ResourceSpec, record: StoredRecord): strin
 /** A number without zeros at the end of its fraction: responses have those of the column, requests need not. */
 function withoutZeros(number: string): string {
   const [whole = '', fraction = ''] = number.split('.')
-  let end = fraction.length
-  while (fraction[end - 1] === '0') end -= 1
-  return end === 0 ? whole : `${whole}.${fraction.slice(0, end)}`
+  const significant = withoutTrailingZeros(fraction)
+  return significant === '' ? whole : `${whole}.${significant}`
 }

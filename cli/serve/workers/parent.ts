@@ -13,7 +13,7 @@ export interface WorkerOptions {
   readonly prepared: boolean
   /** Whether the parent will query readiness and metrics. */
   readonly watched: boolean
-  /** The digests of the files that other workers serve; the worker must serve one of them, or any files if there are none. */
+  /** The digests of the files that the other workers serve. The worker must serve the same; any files if it is the first. */
   readonly served: readonly string[]
 }
 

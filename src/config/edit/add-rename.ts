@@ -1,6 +1,7 @@
 import type { ConfigDocument } from '../yaml/document.js'
 import { editConfig, modelTables } from './edit.js'
 import { findValue, type Path } from '../yaml/located.js'
+import { leadingTable } from '../../fields/table-name.js'
 import { show, suggest } from '../words.js'
 import { membersOf } from '../schema/yaml-shape.js'
 import { formatValue } from './format-value.js'
@@ -50,9 +51,6 @@ interface RenameNames {
   readonly to: string
 }
 
-/** A quoted name of a table, which may contain dots. */
-const QUOTED = /^"(?:[^"]|"")*"/
-
 /** Names in PostgreSQL may contain dots and colons, so a table of the configuration that the text starts with decides where its name ends. */
 function splitRename(rename: string, document: ConfigDocument): RenameNames | undefined {
   const colon = rename.lastIndexOf(':')
@@ -61,8 +59,8 @@ function splitRename(rename: string, document: ConfigDocument): RenameNames | un
   const known = modelTables(document)
     .map(({ table }) => table)
     .filter((table) => from.startsWith(`${table}.`))
-  const quoted = QUOTED.exec(from)?.[0].length ?? 0
-  const end = known.length > 0 ? Math.max(...known.map(({ length }) => length)) : from.indexOf('.', quoted)
+  const end =
+    known.length > 0 ? Math.max(...known.map(({ length }) => length)) : from.indexOf('.', leadingTable(from).length)
   const [table, column] = end < 0 ? [from] : [from.slice(0, end), from.slice(end + 1)]
   return table === '' || column === '' || to === '' ? undefined : { table: table, to, ...(column && { column }) }
 }

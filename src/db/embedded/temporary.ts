@@ -58,7 +58,7 @@ function listFolder(path: string): readonly string[] {
 }
 
 const RESTORING = 'snippetctl-restoring'
-/** What follows the name of the database. Nobody gives such a name to a copy of a database. */
+/** The end of the name, after that of the database. People give copies of databases other names. */
 const UNPACKED = new RegExp(`^\\.${RESTORING}-\\d+$`)
 
 /** Returns the folder next to a database in which this process unpacks a backup. */

@@ -2,11 +2,10 @@ import type { ModelSpec } from '../../config/spec.js'
 import { identifier } from '../../fields/sql-literal.js'
 import type { ListPlan } from '../../resource/plan.js'
 import type { Connection, Statement } from '../database.js'
-import { toRequestFailure } from '../driver/errors.js'
 import type { Bounds } from '../statements/rules/bounds.js'
 import { compileRowStatement } from '../statements/lists/list-statements.js'
 import type { Projection } from '../statements/projections.js'
-import { namingFilters } from './store-lists.js'
+import { toReadProblem } from './store-sender.js'
 import { readPages } from '../statements/table-reader.js'
 
 /** Reads a list of any length in a transaction, some records at a time. */
@@ -28,7 +27,7 @@ export function compileListReader<Item>(model: ModelSpec, projection: Projection
       try {
         return await connection.query({ ...statement, resource: model.table })
       } catch (error) {
-        throw namingFilters(toRequestFailure(error, model), { plan, statement, model })
+        throw toReadProblem(error, { plan, statement, model })
       }
     }
     const { text, values, read } = statementFor(plan, bounds)

@@ -1,17 +1,11 @@
 import type { ModelSpec, OrderSpec } from '../../config/spec.js'
 import { type Cell, readCell } from '../../fields/cell.js'
-import type { RelatedRecords } from '../../features/related-filter.js'
-import { Problem } from '../../foundation/problem.js'
-import type { Condition, ListPage, ListPlan } from '../../resource/plan.js'
-import { quote } from '../../resource/query.js'
+import type { ListPage, ListPlan } from '../../resource/plan.js'
 import type { Connection, Statement } from '../database.js'
-import { misfitParameterOf } from '../driver/errors.js'
 import { COUNT_CAP, type Estimates, isCounted } from '../statements/lists/count.js'
 import type { Bounds } from '../statements/rules/bounds.js'
 import { type Projection, listProjection } from '../statements/projections.js'
 import type { PageCells } from '../statements/lists/page-shape.js'
-import { compare } from '../statements/lists/where.js'
-import { parameters } from '../statements/parameters.js'
 import type { Statements } from '../statements/statements.js'
 import type { Bounded, Store } from './store.js'
 import type { Sender } from './store-sender.js'
@@ -38,15 +32,8 @@ export function listsOn<Item, Items>({
   exactly,
   connection,
 }: Lists<Item, Items>): Bounded<Pick<Store<Item, Items>, 'list' | 'batches'>> {
-  const read = async (plan: ListPlan, statement: Statement) => {
-    try {
-      return await sender.read(statement)
-    } catch (error) {
-      throw namingFilters(error, { plan, statement, model })
-    }
-  }
   const readPage = async (bounds: Bounds | undefined, plan: ListPlan) =>
-    listProjection(projection, plan).page.read(await read(plan, statements.list(bounds, plan)), {
+    listProjection(projection, plan).page.read(await sender.read(statements.list(bounds, plan), plan), {
       plan,
       counted: isCounted(plan),
       keys: plan.keyset ? plan.order.length : 0,
@@ -86,7 +73,7 @@ export function listsOn<Item, Items>({
   }
 
   const countAll = async (bounds: Bounds | undefined, plan: ListPlan): Promise<number> =>
-    Number((await read(plan, follow(statements.count(bounds, plan)))).rows[0]?.[0])
+    Number((await sender.read(follow(statements.count(bounds, plan)), plan)).rows[0]?.[0])
 
   return {
     list,
@@ -110,34 +97,4 @@ export function follow(statement: Statement): Statement {
 
 function readKeys(order: readonly OrderSpec[], cells: readonly Cell[]): readonly unknown[] {
   return order.map(({ field }, index) => readCell(field, cells[index]))
-}
-
-interface Asked {
-  readonly plan: Pick<ListPlan, 'where'>
-  /** The statement that failed. */
-  readonly statement: Pick<Statement, 'values'>
-  readonly model: ModelSpec
-}
-
-/** Adds to the problem of a value that does not fit its column which fields were compared with it; returns any other error unchanged. */
-export function namingFilters(error: unknown, { plan, statement, model }: Asked): unknown {
-  const number = misfitParameterOf(error, model)
-  if (!(error instanceof Problem) || number === undefined) return error
-  const value = statement.values[number - 1]
-  const compared = plan.where.filter((condition) => valuesOf(condition).includes(value ?? null))
-  if (compared.length === 0) return error
-  const names = [
-    ...new Set(compared.map(({ field, related }) => quote([...relationsOf(related), field.name].join('.')))),
-  ]
-  return new Problem(error.type, `${error.message}, in a filter of ${names.join(' or ')}`, { cause: error.cause })
-}
-
-function valuesOf(condition: Condition): ReturnType<typeof parameters>['values'] {
-  const params = parameters()
-  compare(condition, params)
-  return params.values
-}
-
-function relationsOf(related: RelatedRecords | undefined): readonly string[] {
-  return related ? [related.relation.name, ...relationsOf(related.expand[0])] : []
 }

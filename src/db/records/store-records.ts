@@ -243,12 +243,13 @@ function deletionsOn<Item, Items>(
       while (rest.length > 0) {
         const some = rest.map(([, id]) => id)
         const left = await removeAll(bounds, some).catch(withPlace)
+        if (left.size === 0) break
         const named = rest.filter(([, id]) => left.has(key.text(id)))
         // A key that ignores case can be stored in another spelling: then none of the records is known to be deleted.
         const others = named.length < left.size ? rest : named
         // One by one, because the deletion of a record may change another, which a trigger keeps; first, because they may refer to the rest.
         for (const [place, id] of others) await doAtIndex(place, () => destroy(bounds, id), key.fields)
-        rest = left.size === 0 ? [] : rest.filter((each) => !others.includes(each))
+        rest = rest.filter((each) => !others.includes(each))
       }
       return existing
     },

@@ -1,6 +1,9 @@
 import { columnsOf, type ModelSpec } from '../../config/spec.js'
 import { foreignKeyName } from '../../config/parse/constraint-names.js'
+import { nameOfFilter } from '../../features/related-filter.js'
 import { Problem } from '../../foundation/problem.js'
+import type { ListPlan } from '../../resource/plan.js'
+import { quote } from '../../resource/query.js'
 import type { Connection, Result, Statement } from '../database.js'
 import type { ConstraintErrors } from '../driver/field-errors.js'
 import { CONFLICT, isAgainstPolicy } from '../driver/meanings.js'
@@ -8,11 +11,13 @@ import {
   cannotLock,
   failedConversionOf,
   lacksPrivilege,
+  misfitParameterOf,
   toChangeFailure,
   toReferred,
   toRemoveFailure,
   toRequestFailure,
 } from '../driver/errors.js'
+import { comparedWith } from '../statements/lists/where.js'
 import type { Bounds } from '../statements/rules/bounds.js'
 import { DENIED } from '../statements/rules/covering-sql.js'
 import { isNotGranted, notGranted } from '../statements/rules/granted-writes.js'
@@ -21,7 +26,8 @@ import { outsideName } from '../statements/rules/scope.js'
 /** Sends the statements of a store and translates database errors for clients. */
 export interface Sender {
   readonly inTransaction: boolean
-  read(statement: Statement): Promise<Result>
+  /** @param plan that of a list, whose error names the filter with the value that does not fit */
+  read(statement: Statement, plan?: Pick<ListPlan, 'where'>): Promise<Result>
   /** @param bounds those of the request, whose error must not mention rows outside of them */
   change(statement: Statement, bounds: Bounds | undefined): Promise<Result>
   /** Sends a statement that locks records, or one that only reads them if they cannot be locked. */
@@ -55,10 +61,30 @@ function isLockable(lockable: Lockable): boolean | undefined {
   return lockable.until !== undefined && Date.now() >= lockable.until ? undefined : lockable.is
 }
 
-function noteLockable(lockable: Lockable, error?: unknown): void {
-  lockable.is = error === undefined
-  if (lacksPrivilege(error)) lockable.until = Date.now() + RETRY_MS
-  else delete lockable.until
+interface LockAttempt {
+  locked(): Promise<Result>
+  /** The same without a lock. */
+  unlocked(): Promise<Result>
+  /** Whether `locked` has locked a record if it succeeds. */
+  readonly isProof: boolean
+}
+
+/** Locks records if PostgreSQL can, and remembers whether it could. */
+async function learnLockable(lockable: Lockable, { locked, unlocked, isProof }: LockAttempt): Promise<Result> {
+  let result: Result
+  try {
+    result = await locked()
+    if (!isProof) return result
+    lockable.is = true
+    delete lockable.until
+  } catch (error) {
+    if (!cannotLock(error)) throw error
+    result = await unlocked()
+    lockable.is = false
+    if (lacksPrivilege(error)) lockable.until = Date.now() + RETRY_MS
+    else delete lockable.until
+  }
+  return result
 }
 
 interface Explained {
@@ -106,11 +132,11 @@ export function senderOn(connection: Connection, explained: Explained): Sender {
     const [first] = statements
     return first && statements.length === 1 ? change(first, bounds) : tryInTurn(statements, bounds, endsEmpty)
   }
-  const read: Sender['read'] = async (statement) => {
+  const read: Sender['read'] = async (statement, plan) => {
     try {
       return await connection.query(statement)
     } catch (error) {
-      throw toRequestFailure(error, model)
+      throw toReadProblem(error, { plan, statement, model })
     }
   }
   const sender: Sender = {
@@ -121,35 +147,18 @@ export function senderOn(connection: Connection, explained: Explained): Sender {
       const is = isLockable(lockable)
       if (is === true) return change(locking, bounds)
       if (is === false) return read(reading)
-      let reason: unknown
-      try {
-        const locked = await changeBy(connection.attempt ?? query, locking, bounds)
-        noteLockable(lockable)
-        return locked
-      } catch (error) {
-        if (!cannotLock(error)) throw error
-        reason = error
-      }
-      const found = await read(reading)
-      noteLockable(lockable, reason)
-      return found
+      const locked = () => changeBy(connection.attempt ?? query, locking, bounds)
+      return learnLockable(lockable, { locked, unlocked: () => read(reading), isProof: true })
     },
     async updateInTurn(statementsWith, bounds) {
       const is = isLockable(lockable)
       const statements = statementsWith(is !== false)
       if (is !== undefined || !statements.some(({ locks }) => locks)) return inTurn(statements, bounds, false)
-      let reason: unknown
-      try {
-        const changed = await tryInTurn(statements, bounds, false)
-        if (statements.every(({ locks }) => locks)) noteLockable(lockable)
-        return changed
-      } catch (error) {
-        if (!cannotLock(error)) throw error
-        reason = error
-      }
-      const changed = await inTurn(statementsWith(false), bounds, false)
-      noteLockable(lockable, reason)
-      return changed
+      return learnLockable(lockable, {
+        locked: () => tryInTurn(statements, bounds, false),
+        unlocked: () => inTurn(statementsWith(false), bounds, false),
+        isProof: statements.every(({ locks }) => locks),
+      })
     },
     createInTurn: (statements, bounds) => inTurn(statements, bounds, true),
     async remove(statement, bounds) {
@@ -164,6 +173,24 @@ export function senderOn(connection: Connection, explained: Explained): Sender {
       connection.savepoint ? connection.savepoint((inner) => work(senderOn(inner, explained))) : work(sender),
   }
   return sender
+}
+
+interface Read {
+  readonly plan: Pick<ListPlan, 'where'> | undefined
+  /** The statement that failed. */
+  readonly statement: Pick<Statement, 'values'>
+  readonly model: ModelSpec
+}
+
+/** The problem for a read that failed. For a list, it names the filters with the value that does not fit its column. */
+export function toReadProblem(error: unknown, { plan, statement, model }: Read): unknown {
+  const problem = toRequestFailure(error, model)
+  const misfit = misfitParameterOf(error, model)
+  if (!plan || misfit === undefined || !(problem instanceof Problem)) return problem
+  const filters = comparedWith(statement.values[misfit - 1] ?? null, plan)
+  if (filters.length === 0) return problem
+  const names = [...new Set(filters.map((filter) => quote(nameOfFilter(filter))))]
+  return new Problem(problem.type, `${problem.message}, in a filter of ${names.join(' or ')}`, { cause: problem.cause })
 }
 
 /** The problem for a row that was rejected by `scopeChecks`. A related record outside the scope is reported like a missing one. */

@@ -2,7 +2,7 @@ import type { Json, JsonSchema } from '../../foundation/json.js'
 import { itemSources, mapItems, readArray } from '../spelling/array-text.js'
 import { arrayLiteral, type Cell, type Items, printCell, printItem, readCell, writeCell } from '../cell.js'
 import type { ColumnForm, ExistingColumn } from '../existing-column.js'
-import type { FieldType, Rule, Typed } from '../field-type.js'
+import { exceeds, type FieldType, type Rule, type Typed } from '../field-type.js'
 import { describedSchema, valueSchema } from '../value-schema.js'
 
 interface ArrayOptions {
@@ -103,9 +103,7 @@ export function arrayOf(types: readonly FieldType[]): FieldType<Items<unknown>, 
       const { min = 0, max } = options
       return [
         ...(type.conflicts?.(own) ?? []).map(({ message }) => ({ option: 'items', message })),
-        ...(max !== undefined && min > max
-          ? [{ option: 'min', other: 'max', message: `\`min\` is ${min}, which is more than \`max\`, ${max}` }]
-          : []),
+        ...(max !== undefined && min > max ? [exceeds('min', min, 'max', max)] : []),
       ]
     },
     admits(json, source, options) {

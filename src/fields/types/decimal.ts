@@ -1,5 +1,5 @@
 import { boundOptions, compareDecimals, fromSteps, rangeRule, toSteps } from '../spelling/exact-number.js'
-import type { FieldType } from '../field-type.js'
+import { exceeds, type FieldType } from '../field-type.js'
 import { DECIMAL, INFINITE } from '../spelling/formats.js'
 import { ORDERED } from './integer-type.js'
 
@@ -165,22 +165,10 @@ export const decimal: FieldType<string, DecimalOptions> = {
     }
     return [
       ...(scale !== undefined && precision !== undefined && scale > precision
-        ? [
-            {
-              option: 'scale',
-              other: 'precision',
-              message: `\`scale\` is ${scale}, which is more than \`precision\`, ${precision}`,
-            },
-          ]
+        ? [exceeds('scale', scale, 'precision', precision)]
         : []),
       ...(minimum !== undefined && maximum !== undefined && compareDecimals(minimum, maximum) > 0
-        ? [
-            {
-              option: 'minimum',
-              other: 'maximum',
-              message: `\`minimum\` is ${minimum}, which is more than \`maximum\`, ${maximum}`,
-            },
-          ]
+        ? [exceeds('minimum', minimum, 'maximum', maximum)]
         : []),
     ]
   },

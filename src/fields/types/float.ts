@@ -1,4 +1,4 @@
-import type { FieldType } from '../field-type.js'
+import { exceeds, type FieldType } from '../field-type.js'
 import { boundOptions, rangeMessage, rangeRule } from '../spelling/exact-number.js'
 import { INFINITE } from '../spelling/formats.js'
 import { ORDERED } from './integer-type.js'
@@ -141,15 +141,7 @@ export const float: FieldType<number, FloatOptions> = {
         option,
         message: `${options[option]} is not a number that a ${bits}-bit float can hold`,
       }))
-    return minimum > maximum
-      ? [
-          {
-            option: 'minimum',
-            other: 'maximum',
-            message: `\`minimum\` is ${minimum}, which is more than \`maximum\`, ${maximum}`,
-          },
-        ]
-      : []
+    return minimum > maximum ? [exceeds('minimum', minimum, 'maximum', maximum)] : []
   },
   admits(_json, source, options) {
     const value = nearest(source, options)

@@ -8,7 +8,7 @@ import {
   rangeRule,
 } from '../spelling/exact-number.js'
 import type { ColumnForm, ExistingColumn, FilledColumn } from '../existing-column.js'
-import type { ComparisonKind, FieldType, Rule } from '../field-type.js'
+import { type ComparisonKind, exceeds, type FieldType, type Rule } from '../field-type.js'
 
 /** The options of `integer` and `bigint`; digits in a string if YAML or JSON would lose some. */
 export interface IntegerOptions {
@@ -53,15 +53,7 @@ function conflicts(options: IntegerOptions, limits: Range) {
   const outside = [...boundConflict('minimum', options, limits), ...boundConflict('maximum', options, limits)]
   if (outside.length > 0) return outside
   const { minimum, maximum } = rangeOf(options, limits)
-  return minimum <= maximum
-    ? []
-    : [
-        {
-          option: 'minimum',
-          other: 'maximum',
-          message: `\`minimum\` is ${minimum}, which is more than \`maximum\`, ${maximum}`,
-        },
-      ]
+  return minimum <= maximum ? [] : [exceeds('minimum', minimum, 'maximum', maximum)]
 }
 
 function rules(options: IntegerOptions, limits: Range, cast: string): readonly Rule[] {

@@ -55,11 +55,13 @@ function hookedStore(context: Transaction, { resource, hooks, operation }: Hooke
     }
   }
   /** Reads the record after the hooks, which may have changed it. */
-  const answer = async (id: Id): Promise<string> => (await context.documents(resource).retrieve(id)) ?? hidden(id)
-  const hidden = async (id: Id): Promise<string> => {
-    await requireStored(resource, id, context, `a hook of \`${resource.spec.name}\` destroyed the written record`)
-    return HIDDEN
+  const answer = async (id: Id): Promise<string> => {
+    const item = await context.documents(resource).retrieve(id)
+    if (item === undefined) await requireKept([id])
+    return item ?? HIDDEN
   }
+  const requireKept = (hidden: readonly Id[]) =>
+    requireStored(resource, hidden, context, `a hook of \`${resource.spec.name}\` destroyed the written record`)
 
   const beforeCreate = async (row: Row): Promise<Row> => {
     let values = row
@@ -112,9 +114,9 @@ function hookedStore(context: Transaction, { resource, hooks, operation }: Hooke
       for (const [place, each] of made.entries()) await doAtIndex(place, () => created(each))
       const answered = await context.documents(resource).retrieveMany(made.map(({ id }) => id))
       const items = new Map(answered.map((each) => [resource.key.text(each.id), each]))
-      const all: Stored<string>[] = []
-      for (const { id } of made) all.push(items.get(resource.key.text(id)) ?? { id, item: await hidden(id) })
-      return all
+      const found = made.map(({ id }) => items.get(resource.key.text(id)) ?? { id, item: HIDDEN })
+      await requireKept(found.flatMap(({ id, item }) => (item === HIDDEN ? [id] : [])))
+      return found
     },
 
     async update(id, row, only) {

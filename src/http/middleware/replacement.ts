@@ -1,15 +1,9 @@
 import type { Row } from '../../resource/plan.js'
 import type { Resource } from '../../resource/resource.js'
+import { ATTEMPT, type WithAttempts } from '../context-state.js'
 import type { Context } from '../route.js'
 import type { Stage } from './endpoint.js'
 import { mergeValues } from './merge-values.js'
-
-/** The key under which a context in a transaction keeps a function that runs work, and undoes its changes if it fails. Plugins do not need it. */
-export const ATTEMPT = Symbol('attempt')
-
-export interface WithAttempts {
-  readonly [ATTEMPT]: <T>(work: (context: Context) => Promise<T>) => Promise<T>
-}
 
 /**
  * Runs the replacement of an operation, if a plugin registered one. It may catch an error of the generated operation and go on, whether or not an

@@ -1,4 +1,4 @@
-import { isOwnTable, type Operation as OperationName } from '../../config/spec.js'
+import { isOwnTable, type ModelSpec, type Operation as OperationName } from '../../config/spec.js'
 import { identifier } from '../../fields/sql-literal.js'
 import { tableSql } from '../../fields/table-name.js'
 import { fail } from '../../foundation/fail.js'
@@ -43,22 +43,28 @@ export function isHidden({ access }: Resource, document: string): boolean {
 }
 
 /**
- * Checks a record that the request does not see after the code of a plugin has run.
- * @throws Error with the message if the code has destroyed the record
+ * Checks records that the request does not see after the code of a plugin has run.
+ * @throws Error with the message if the code has destroyed one of them
  */
-export async function requireStored(resource: Resource, id: Id, context: Context, message: string): Promise<void> {
-  if (!mayBeView(resource) && !(await isStored(resource, id, context))) fail(message)
+export async function requireStored(
+  resource: Resource,
+  ids: readonly Id[],
+  context: Context,
+  message: string,
+): Promise<void> {
+  if (ids.length === 0 || mayBeView(resource)) return
+  if ((await countStored(resource.spec.model, ids, context)) < ids.length) fail(message)
 }
 
-/** Whether a table has a record, also outside of the scope of a request and of the grants to its caller. */
-async function isStored({ spec: { model } }: Resource, id: Id, { service }: Context): Promise<boolean> {
+/** How many records a table has of these, also outside of the scope of a request and of the grants to its caller. */
+async function countStored(model: ModelSpec, ids: readonly Id[], { service }: Context): Promise<number> {
   const key = recordKey(model)
   const names = [tableSql(model.table), ...key.fields.map(({ column }) => identifier(column))]
   const [table, ...columns] = names.map((name) => name.replaceAll('?', '\\?'))
-  const same = columns.map((column) => `${column} = ?`).join(' and ')
-  const text = `select 1 from ${table} where ${same}`
-  const { rows } = await service.unscopedKnex.raw<{ rows: readonly unknown[] }>(text, [...key.write(id)])
-  return rows.length > 0
+  const one = `(${columns.map((column) => `${column} = ?`).join(' and ')})`
+  const text = `select 1 from ${table} where ${ids.map(() => one).join(' or ')}`
+  const { rows } = await service.unscopedKnex.raw<{ rows: readonly unknown[] }>(text, ids.flatMap(key.write))
+  return rows.length
 }
 
 /** Whether stored records can leave the resource because its table is, or may be, a view with a condition. */

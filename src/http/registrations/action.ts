@@ -175,7 +175,7 @@ function responder(resource: Resource, what: string, output: ActionDescription['
     if (output !== 'record' || id === undefined) return { returned, text: undefined }
     const text = await context.documents(resource).retrieve(id)
     if (text === undefined)
-      await requireStored(resource, id, context, `${what} destroyed the record that it must return`)
+      await requireStored(resource, [id], context, `${what} destroyed the record that it must return`)
     return { returned, text }
   }
   const reply = ({ returned, text }: ActionResult): Reply => {

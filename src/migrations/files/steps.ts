@@ -1,4 +1,4 @@
-import { tableSql } from '../../fields/table-name.js'
+import { leadingTable, tableSql } from '../../fields/table-name.js'
 import type { StepLocks } from '../locks/modes.js'
 import type { RowQuery } from '../plan/prove/row-query.js'
 
@@ -59,6 +59,6 @@ export function alter(table: string, action: string): string {
 
 /** The table of a subject, and the column or part of it, if any. Names of columns may contain dots, and so may quoted names of tables. */
 export function partsOf(subject: string): readonly [table: string, part?: string] {
-  const table = /^"(?:[^"]|"")*"/.exec(subject)?.[0] ?? subject.split('.', 1)[0] ?? ''
+  const table = leadingTable(subject)
   return table.length === subject.length ? [subject] : [table, subject.slice(table.length + 1)]
 }

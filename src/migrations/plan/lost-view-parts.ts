@@ -18,7 +18,7 @@ interface View extends Pick<ViewState, 'columns' | 'parts'> {
   readonly name: string
 }
 
-const VIEWS = `
+const PARTS = `
   select coalesce(jsonb_agg(jsonb_build_object(
     'oid', c.oid::text,
     'name', ${formattedTable('c', 'n')},
@@ -40,9 +40,9 @@ export async function lostViewParts(
   work: () => Promise<void>,
 ): Promise<readonly LostViewPart[]> {
   const drops = statements.some(({ text }) => /^drop\s+view\b/i.test(text))
-  const before = drops ? await readViews(session) : []
+  const before = drops ? await readParts(session) : []
   await work()
-  const after = drops ? await readViews(session) : []
+  const after = drops ? await readParts(session) : []
   const made = after.filter(({ oid }) => !before.some((view) => view.oid === oid))
   const known = new Set(reverse.map(({ text }) => text))
   return before
@@ -64,7 +64,7 @@ function missingParts(former: View, made: readonly View[], known: ReadonlySet<st
   })
 }
 
-async function readViews(session: Connection): Promise<readonly View[]> {
-  const { rows } = await session.query({ text: VIEWS, values: [] })
+async function readParts(session: Connection): Promise<readonly View[]> {
+  const { rows } = await session.query({ text: PARTS, values: [] })
   return JSON.parse(rows[0]?.[0] ?? '[]') as readonly View[]
 }

@@ -1,6 +1,6 @@
 import { totalOrder } from '../../config/indexes/coverage.js'
-import type { ExpansionSpec, FieldSpec, ResourceSpec } from '../../config/spec.js'
-import type { RelatedRecords } from '../../features/related-filter.js'
+import type { ExpansionSpec, ResourceSpec } from '../../config/spec.js'
+import { nameOfFilter } from '../../features/related-filter.js'
 import { Problem } from '../../foundation/problem.js'
 import { remember } from '../../foundation/remember.js'
 import { type ResourceAccess, visibleRule } from '../access.js'
@@ -38,7 +38,7 @@ export function compileLimitedPlans(spec: ResourceSpec, access: ResourceAccess):
   }
   const limitCondition = (condition: Condition): Condition => {
     if (condition.related === undefined) return condition
-    const name = pathOf(condition.related, condition.field)
+    const name = nameOfFilter(condition)
     return { ...condition, related: relatedOf.get(name) ?? reject(`filter records by ${quote(name)}`) }
   }
   const selection = remember((asked: Selection): Selection => ({ ...asked, expand: limitAll(asked.expand, expand) }))
@@ -63,11 +63,6 @@ function limitAll(asked: readonly ExpansionSpec[], own: readonly ExpansionSpec[]
     const found = own.find((each) => each.path === path) ?? reject(`expand ${quote(path)}`)
     return { ...found, expand: limitAll(expand, found.expand) }
   })
-}
-
-/** The name of a filter by a field of related records. */
-function pathOf({ relation, expand: [next] }: RelatedRecords, field: FieldSpec): string {
-  return `${relation.name}.${next ? pathOf(next, field) : field.name}`
 }
 
 function reject(use: string): never {

@@ -21,11 +21,11 @@ const overloaded = () => new Problem('unavailable', 'The database is overloaded'
 
 /** Whether the work that entered the queue followed accepted work. */
 let entered: boolean[]
-/** What the queue does with work. */
+/** Lets work enter the queue, or rejects it. */
 let admit: FairQueue['enter']
 let queue: FairQueue
 let pool: pg.Pool
-/** What opening a connection does. */
+/** Opens a connection, or fails. */
 let connect: () => Promise<pg.PoolClient>
 /** The error of each statement, in order; those after them are answered. */
 let errors: Error[]

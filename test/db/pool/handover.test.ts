@@ -36,7 +36,7 @@ afterEach(() => {
 function take(): pg.PoolClient {
   let taken: pg.PoolClient | undefined
   handover.take((_error, client) => (taken = client))
-  if (!taken) throw new Error('there is no connection')
+  if (!taken) throw new Error('expected a connection')
   return taken
 }
 

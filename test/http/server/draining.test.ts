@@ -7,12 +7,12 @@ import { RouteTable } from '../../../src/http/route-table.js'
 import { type BookServer, startBooks } from '../../support/books.js'
 import { dial, receive } from '../../support/wire.js'
 
-const WORK = 'GET /api/work/ HTTP/1.1\r\nHost: a\r\n\r\n'
+const WORK = 'GET /api/slow/ HTTP/1.1\r\nHost: a\r\n\r\n'
 /** An application that has no routes. */
 const EMPTY = { routes: new RouteTable(), records: {} as Records }
 
 let server: BookServer
-/** What happened, in order. */
+/** The ends of the handlers and of the drain, in order. */
 let events: string[]
 /** Ends the handlers in progress. */
 let finish: () => void
@@ -31,7 +31,7 @@ async function serve(drainTimeout: number): Promise<void> {
     events.push('handled')
     return { status: 204 }
   }
-  server = await startBooks({ routes: [['GET', '/api/work/', work]], limits: { drainTimeout } })
+  server = await startBooks({ routes: [['GET', '/api/slow/', work]], limits: { drainTimeout } })
 }
 
 /** Sends a request whose client goes away while it is handled. */

@@ -126,7 +126,7 @@ interface Source {
   readonly from: string
   /** Its name. */
   readonly table: string
-  /** The columns of a key that is unique and not null; none if there is no such key. */
+  /** The columns of the key if it is unique and not null, otherwise empty. */
   readonly key: readonly string[]
   /** The columns that are used. */
   readonly columns: string

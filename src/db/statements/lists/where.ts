@@ -1,11 +1,12 @@
 import type { FieldSpec, OrderSpec } from '../../../config/spec.js'
+import type { Cell } from '../../../fields/cell.js'
 import { identifier } from '../../../fields/sql-literal.js'
 import { tableSql } from '../../../fields/table-name.js'
 import type { RelatedRecords } from '../../../features/related-filter.js'
 import type { Search } from '../../../features/search.js'
 import type { Condition, ListPlan } from '../../../resource/plan.js'
 import { escapePattern, likeSql } from '../../../lookups/sql.js'
-import type { Parameters } from '../parameters.js'
+import { type Parameters, parameters } from '../parameters.js'
 import type { Narrow } from '../projections.js'
 import { cellColumn } from '../columns.js'
 
@@ -107,6 +108,15 @@ function relatedClause(
     : compare(condition, params, alias)
   const visible = narrow?.({ model, rows: related.rows }, alias) ?? ''
   return `exists (select from ${tableSql(model.table)} ${alias} where ${key.join(' and ')} and ${holds}${visible})`
+}
+
+/** The filters that compare a field with a parameter of their statement. */
+export function comparedWith(value: Cell, { where }: Pick<ListPlan, 'where'>): readonly Condition[] {
+  return where.filter((condition) => {
+    const params = parameters()
+    compare(condition, params)
+    return params.values.includes(value)
+  })
 }
 
 /** A condition for each word: at least one of the fields contains it. */

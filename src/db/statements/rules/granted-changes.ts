@@ -96,6 +96,7 @@ export function grantedChangeSql({ row, coverings, sent: own }: GrantedWrite, ch
   return { text, locks }
 }
 
-/** What held of the record before a change, under a name that no table has. */
+/** The conditions that the record met before a change; no table has this name. */
 const BEFORE = identifier('@before')
+/** The records before a change, several if one key has several. */
 const RECORDS = identifier('@records')
