@@ -136,12 +136,16 @@ describe('a table whose records the user of the database may delete but not chan
   })
 })
 
-test('records are locked a minute after the user of the database was granted it', async () => {
-  const isLocked = async () => (await api.send('POST', '/readable/3/lock/', undefined)).json()
+test('records are locked a minute after the user of the database was granted it, and at once no longer when that is revoked', async () => {
+  const lock = () => api.send('POST', '/readable/3/lock/', undefined)
+  const isLocked = async () => (await lock()).json()
+  const asOwner = async (statement: string) => {
+    if (clerk === database) await runSql(database, 'reset role')
+    await runSql(database, statement)
+    if (clerk === database) await runSql(database, `set role ${ROLE}`)
+  }
   expect(await isLocked()).toEqual({ locked: false })
-  if (clerk === database) await runSql(database, 'reset role')
-  await runSql(database, `grant update on readable to ${ROLE}`)
-  if (clerk === database) await runSql(database, `set role ${ROLE}`)
+  await asOwner(`grant update on readable to ${ROLE}`)
   const now = Date.now()
   const at = async (seconds: number) => {
     const clock = jest.spyOn(Date, 'now').mockImplementation(() => now + seconds * 1000)
@@ -156,4 +160,7 @@ test('records are locked a minute after the user of the database was granted it'
     { locked: true },
     { locked: true },
   ])
+  // The new version of the row has never been locked.
+  await asOwner(`revoke update on readable from ${ROLE}; update readable set title = title`)
+  expect([(await lock()).status, await isLocked()]).toEqual([503, { locked: false }])
 })

@@ -87,6 +87,16 @@ async function learnLockable(lockable: Lockable, { locked, unlocked, isProof }: 
   return result
 }
 
+/** Sends statements that lock records because others could. If the user may not any more, this request fails, and the next one learns it. */
+async function lockAsLearned(lockable: Lockable, locked: () => Promise<Result>): Promise<Result> {
+  try {
+    return await locked()
+  } catch (error) {
+    if (cannotLock(error)) delete lockable.is
+    throw error
+  }
+}
+
 interface Explained {
   readonly model: ModelSpec
   readonly lockable: Lockable
@@ -145,7 +155,7 @@ export function senderOn(connection: Connection, explained: Explained): Sender {
     change,
     async lock(locking, reading, bounds) {
       const is = isLockable(lockable)
-      if (is === true) return change(locking, bounds)
+      if (is === true) return lockAsLearned(lockable, () => change(locking, bounds))
       if (is === false) return read(reading)
       const locked = () => changeBy(connection.attempt ?? query, locking, bounds)
       return learnLockable(lockable, { locked, unlocked: () => read(reading), isProof: true })
@@ -153,7 +163,8 @@ export function senderOn(connection: Connection, explained: Explained): Sender {
     async updateInTurn(statementsWith, bounds) {
       const is = isLockable(lockable)
       const statements = statementsWith(is !== false)
-      if (is !== undefined || !statements.some(({ locks }) => locks)) return inTurn(statements, bounds, false)
+      if (!statements.some(({ locks }) => locks)) return inTurn(statements, bounds, false)
+      if (is === true) return lockAsLearned(lockable, () => inTurn(statements, bounds, false))
       return learnLockable(lockable, {
         locked: () => tryInTurn(statements, bounds, false),
         unlocked: () => inTurn(statementsWith(false), bounds, false),
