@@ -18,6 +18,8 @@ export const unavailable = { type: 'unavailable', detail: 'The database is not a
 const lost = { ...unavailable, lost: true } as const
 const busy = { type: 'unavailable', detail: 'The database is busy with other changes' } as const
 export const mismatch = { type: 'unavailable', detail: 'The database does not match the configuration' } as const
+/** A materialized view has no data yet, or a view cannot be changed. */
+const unprepared = { type: 'unavailable', detail: 'The database is not set up for what this request does' } as const
 /** The client's message for a conflict without a more specific one. */
 export const CONFLICT = 'The change conflicts with another record'
 const conflict = { type: 'conflict', detail: CONFLICT } as const
@@ -52,7 +54,7 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   '57P04': unavailable,
   '53': unavailable,
   '58': unavailable,
-  '55000': { type: 'unavailable', detail: 'The database has not prepared an object that the request reads' },
+  '55000': unprepared,
   '2200H': { type: 'unavailable', detail: 'The sequence of a key is exhausted' },
   '25006': { type: 'unavailable', detail: 'The database is read-only at present' },
   '28': denied,
@@ -81,6 +83,7 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   '42703': mismatch,
   '42804': mismatch,
   '42846': mismatch,
+  '42809': unprepared,
   '42883': mismatch,
   '428C9': mismatch,
   '42501': mismatch,

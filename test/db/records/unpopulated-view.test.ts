@@ -20,7 +20,7 @@ test('a materialized view without data is 503 until it is refreshed; other route
       expect(response.headers.get('retry-after')).toMatch(/^\d+$/)
       expect(await response.json()).toMatchObject({
         type: '/problems/unavailable',
-        detail: 'The database has not prepared an object that the request reads',
+        detail: 'The database is not set up for what this request does',
       })
     }
     expect((await api.fetch('/explore/sales/')).status).toBe(503)
