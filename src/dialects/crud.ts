@@ -55,7 +55,7 @@ export const crud: Dialect = {
     sorting: given.get('sort')?.map(readSort),
     window: readWindow(given, words),
   }),
-  format: (offset, size) => ({ limit: String(size), offset: String(offset) }),
+  format: ({ offset, size }) => ({ limit: String(size), offset: String(offset) }),
   frame({ window: { offset, size }, paged, length, total, estimated }) {
     if (!paged) return {}
     const page = `"page":${offset / BigInt(size) + 1n},"pageCount":${Math.ceil(total / size)}`

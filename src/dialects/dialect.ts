@@ -126,8 +126,8 @@ export interface Dialect {
   readonly search?: string
   /** @throws Problem `invalid_query` */
   read(given: QueryParameters, words: Vocabulary): ParsedQuery
-  /** The parameters for a window, URL-encoded. */
-  format(offset: bigint, size: number): Readonly<Record<string, string>>
+  /** The parameters for a window, URL-encoded. A client that follows a link gets a response of the same form. */
+  format(window: Window & { readonly size: number }): Readonly<Record<string, string>>
   frame(list: Listed): Frame
   /** @param fields the names of the orderable fields */
   describe(sizes: PageSizes, fields: readonly string[]): ListDescription

@@ -44,7 +44,10 @@ export const jsonServer: Dialect = {
     sorting: readSorting(given),
     window: readWindow(given, words),
   }),
-  format: (offset, size) => ({ _start: String(offset), _end: String(offset + BigInt(size)) }),
+  format: ({ offset, size, numbered }) =>
+    numbered
+      ? { _page: String(offset / BigInt(size) + 1n), _per_page: String(size) }
+      : { _start: String(offset), _end: String(offset + BigInt(size)) },
   frame: (list) => (list.window.numbered ? frameNumbered(list) : {}),
   describe: (sizes, fields) => ({
     parameters: [

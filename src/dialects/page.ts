@@ -35,7 +35,7 @@ export const page: Dialect = {
           : undefined,
     }
   },
-  format: (offset, size) => ({ page: String(offset / BigInt(size) + 1n), page_size: String(size) }),
+  format: ({ offset, size }) => ({ page: String(offset / BigInt(size) + 1n), page_size: String(size) }),
   frame({ total, estimated, next, previous, streamed }) {
     const count = `"count":${total}${estimated ? ',"count_estimated":true' : ''}`
     const links = `"next":${JSON.stringify(next ?? null)},"previous":${JSON.stringify(previous ?? null)}`

@@ -36,7 +36,7 @@ export const simpleRest: Dialect = {
       window: readRange(own.get('range')),
     }
   },
-  format: (offset, size) => ({ range: encodeURIComponent(`[${offset},${offset + BigInt(size) - 1n}]`) }),
+  format: ({ offset, size }) => ({ range: encodeURIComponent(`[${offset},${offset + BigInt(size) - 1n}]`) }),
   frame: (list) => ({ headers: { 'Content-Range': contentRange(list) } }),
   describe: () => ({
     parameters: [

@@ -171,6 +171,7 @@ describe('a list', () => {
   const starts = [
     '/page/books?page_size=20&status=draft&ordering=-title',
     '/json-server/books?_start=0&_end=20&status=draft&_sort=title&_order=desc',
+    '/json-server/books?_page=1&_per_page=20&status=draft&_sort=title&_order=desc',
     `/simple-rest/books?${query({ range: [0, 19], filter: { status: 'draft' }, sort: ['title', 'DESC'] })}`,
     `/crud/books?${query({ limit: 20, s: { status: 'draft' }, 'sort[0]': 'title,DESC' })}`,
   ]
@@ -283,7 +284,7 @@ describe('a list', () => {
     const linked = new Map(
       [...(headers.get('link') ?? '').matchAll(/<([^>]*)>; rel="(\w+)"/g)].map(([, url = '', rel]) => [
         rel,
-        Number(new URL(url, 'http://a').searchParams.get('_start')) / 20 + 1,
+        Number(new URL(url, 'http://a').searchParams.get('_page')),
       ]),
     )
     const { prev, next, last } = numbers

@@ -116,7 +116,7 @@ interface Cut {
 function cut({ spec: { pagination }, dialect, window, cursor, order }: Cut): PageRequest {
   const { offset, size = pagination.maxPageSize } = window
   const query: Parameters = new Map(cursor === undefined ? [] : [['cursor', cursor]])
-  const at = (rows: bigint) => dialect.format(rows, size)
+  const at = (rows: bigint) => dialect.format({ ...window, offset: rows, size })
   const page = offsetPage({ query, order, offset, size, at }, pagination)
   const isLong = window.size === undefined || size > pagination.maxPageSize
   if (!isLong) return page
