@@ -1,11 +1,13 @@
 import { type BulkOperation, isEscaped, loneKey } from '../config/spec.js'
 import { objectOf } from '../dialects/description.js'
 import { featureResponses } from '../features/index.js'
+import { showsNone } from '../http/operations/request.js'
 import { PROBLEMS } from '../foundation/problem.js'
 import type { Resource } from '../resource/resource.js'
 import { FEATURES, headerParameters, type Subject } from './features.js'
 import type { FieldSchemas } from './field-schema.js'
 import { type JsonPart, reference } from './json-part.js'
+import { mayHide, UNSEEN, WITHOUT_BODY } from './operations.js'
 import { bodySchema, type SchemaNames } from './resource-schemas.js'
 import { rejecting, headersNamed } from './responses.js'
 
@@ -34,7 +36,8 @@ export function describeBulk(subject: Subject, { shown, bodies }: SchemaNames): 
   const { name, dialect } = resource.spec
   const kind = operation === 'destroy' || operation === 'create' ? operation : 'partial_update'
   const text = TEXTS[kind]
-  const hasBody = kind !== 'destroy' || dialect?.destroyed === 'record'
+  const isUnseen = showsNone(resource)
+  const hasBody = !isUnseen && (kind !== 'destroy' || dialect?.destroyed === 'record')
   const parts = featureResponses(resource.spec, { operation, bulk: true })
   const headers = parts.flatMap(({ requestHeaders = {} }) => headerParameters(requestHeaders))
   const parameters = kind === 'destroy' ? [idsParameter(resource, schemas), ...headers] : headers
@@ -50,7 +53,7 @@ export function describeBulk(subject: Subject, { shown, bodies }: SchemaNames): 
     ...(kind === 'create' && bodyOf(newRecords(resource, reference('schemas', bodies.create)))),
     responses: {
       [kind === 'create' ? 201 : hasBody ? 200 : 204]: {
-        description: text.response,
+        description: isUnseen && kind !== 'destroy' ? UNSEEN : text.response + (mayHide(subject) ? WITHOUT_BODY : ''),
         headers: headersNamed(...parts.flatMap((each) => each.headers ?? [])),
         ...(hasBody && {
           content: { 'application/json': { schema: { type: 'array', items: reference('schemas', shown) } } },

@@ -1,12 +1,13 @@
 import { isReading, type Operation } from '../config/spec.js'
 import { article } from '../config/words.js'
 import { featureParameters, featureResponses, joinedMembers } from '../features/index.js'
+import { mayBeView, showsNone } from '../http/operations/request.js'
 import type { Generated } from '../http/route.js'
 import { toPascal } from '../resource/names.js'
 import { describeDialect, FEATURES, type Subject } from './features.js'
 import { type JsonPart, reference } from './json-part.js'
 import type { DocumentedMode, SchemaNames } from './resource-schemas.js'
-import { rejecting, headersNamed } from './responses.js'
+import { HEADERS, headersNamed, rejecting } from './responses.js'
 
 /** The texts for an operation. */
 interface Saying {
@@ -79,8 +80,8 @@ export function describeGenerated(subject: Subject, names: SchemaNames): JsonPar
   const parameters = additions.flatMap((addition) => addition.parameters ?? [])
   const rejections = new Set(additions.flatMap((addition) => addition.rejections ?? []))
   const headers = subject.exports ? ['Content-Disposition'] : additions.flatMap((addition) => addition.headers ?? [])
-  // Callers who may not retrieve records get no body after a write.
-  const isUnseen = !isReading(subject.operation) && resource.access?.retrieve.parts.length === 0
+  const isUnseen = !isReading(subject.operation) && showsNone(resource)
+  const isHiding = !isUnseen && mayHide(subject)
   const content = isUnseen ? undefined : answerSchema(subject, names)
   const rejected = rejecting(resource)
   return {
@@ -94,9 +95,12 @@ export function describeGenerated(subject: Subject, names: SchemaNames): JsonPar
       },
     }),
     responses: {
-      [status]: {
-        description: answer,
-        headers: headersNamed(...headers.filter((name) => !isUnseen || name !== 'ETag')),
+      [isUnseen && status === 200 ? 204 : status]: {
+        description: isUnseen ? UNSEEN : answer + (isHiding ? WITHOUT_BODY : ''),
+        headers: {
+          ...headersNamed(...headers.filter((name) => !isUnseen || name !== 'ETag')),
+          ...(isHiding && headers.includes('ETag') && { ETag: { ...HEADERS['ETag'], required: false } }),
+        },
         ...(content && { content: { [subject.exports === 'csv' ? 'text/csv' : JSON_TYPE]: { schema: content } } }),
       },
       ...Object.assign({}, ...additions.map(({ answers }) => answers)),
@@ -104,6 +108,16 @@ export function describeGenerated(subject: Subject, names: SchemaNames): JsonPar
       default: rejected('other'),
     },
   }
+}
+
+export const UNSEEN = 'The change is stored; callers may not see the record.'
+
+/** OpenAPI cannot declare that a response with one status has a body or none. */
+export const WITHOUT_BODY = ' Without a body if the caller may not see all of it.'
+
+/** Whether a new record may be one that its creator does not see. */
+export function mayHide({ resource, operation, hooked = false }: Subject): boolean {
+  return operation === 'create' && (resource.spec.access !== undefined || (hooked && mayBeView(resource)))
 }
 
 /** The texts for an operation in its resource's dialect. */

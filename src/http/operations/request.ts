@@ -38,8 +38,13 @@ export function notFound(): never {
 export const HIDDEN = 'null'
 
 /** Whether the request does not see a record that it has written. */
-export function isHidden({ access }: Resource, document: string): boolean {
-  return document === HIDDEN || access?.retrieve.parts.length === 0
+export function isHidden(resource: Resource, document: string): boolean {
+  return document === HIDDEN || showsNone(resource)
+}
+
+/** Whether the caller may retrieve no record of a resource, also none that it has written. */
+export function showsNone({ access }: Resource): boolean {
+  return access?.retrieve.parts.length === 0
 }
 
 /**
