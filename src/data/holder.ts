@@ -1,7 +1,7 @@
 import type { FieldSpec, ModelSpec } from '../config/spec.js'
 import { takenKeyOf } from '../db/driver/errors.js'
 import { splitColumns } from '../db/driver/field-errors.js'
-import { cellColumn } from '../db/statements/columns.js'
+import { cellColumn, compared, comparedColumn } from '../db/statements/columns.js'
 import type { ExistingTable } from '../db/statements/upsert.js'
 import type { Connection } from '../db/database.js'
 import { writeCell } from '../fields/cell.js'
@@ -45,7 +45,8 @@ export async function findHolder(
   if (fields.length < named.length || cells.some((cell) => cell == null)) return undefined
   const values = [...cells.map(String), taken.texts, ...keyTexts(key, row)]
   const valueOf = (field: FieldSpec, place: number) => `$${place}::${table.types.get(field.column) ?? 'text'}`
-  const equals = (field: FieldSpec, place: number) => `${identifier(field.column)} = ${valueOf(field, place)}`
+  const equals = (field: FieldSpec, place: number) =>
+    `${comparedColumn(field)} = ${compared(field, valueOf(field, place))}`
   const conditions = fields.map((field, at) => equals(field, at + 1))
   // A trigger may have changed the row: the values must be those that the server names.
   const texts = fields.map((field, at) => `format('%s', ${valueOf(field, at + 1)}) collate "C"`).join(', ')

@@ -1,5 +1,6 @@
 import type { GrantSpec, ModelSpec, Rule, SetSpec, UserSpec } from '../config/spec.js'
 import type { Database } from '../db/database.js'
+import { comparedColumn } from '../db/statements/columns.js'
 import { identifier } from '../fields/sql-literal.js'
 import { tableSql } from '../fields/table-name.js'
 import type { StoredRecord } from '../access/decide/evaluate.js'
@@ -113,8 +114,8 @@ function readerOf(database: Database, found: Records) {
     const columns = fields.map(({ column }) => `${identifier(column)}::text`).join(', ')
     const names = Object.keys(by)
     const where = names.map((name, at) => {
-      const column = fields.find((field) => field.name === name)?.column ?? name
-      return `${identifier(column)} = $${at + 1}`
+      const field = fields.find((each) => each.name === name)
+      return `${field ? comparedColumn(field) : identifier(name)} = $${at + 1}`
     })
     const text = `select ${columns} from ${tableSql(table)} where ${where.join(' and ')} limit ${most}`
     const { rows } = await database.query({ text, values: Object.values(by) })

@@ -17,7 +17,7 @@ import { coveredAfter, coversStored, demand, sameSql, writtenSql } from './rules
 import { grantedWrites, type GrantedWrites, type GrantedWrite, notGranted } from './rules/granted-writes.js'
 import { ruleSql } from './rules/rules.js'
 import { filledByScope } from './rules/scope.js'
-import { columnsIn, keyTexts } from './columns.js'
+import { columnsIn, comparedColumn, keyTexts } from './columns.js'
 import { type Projection } from './projections.js'
 import { type Parameters, parameters } from './parameters.js'
 
@@ -61,6 +61,7 @@ const ADDED = identifier('@added')
 export function compileBulkStatements(model: ModelSpec, projection: Projection<unknown, unknown>): BulkStatements {
   const table = tableSql(model.table)
   const keys = model.key.map(({ column }) => identifier(column))
+  const compares = model.key.map((field) => comparedColumn(field))
   // Unqualified, it would resolve to the output column, which is a text.
   const order = ` order by ${keys.map((key) => `${tableAlias(model.table)}.${key}`).join(', ')}`
   const returnedBy = (bounds: Bounds | undefined, params: Parameters) =>
@@ -75,7 +76,7 @@ export function compileBulkStatements(model: ModelSpec, projection: Projection<u
   ): Statement => {
     const params = parameters()
     const start = head(params)
-    const where = `${isAmong(keys, ids, params)}${visibleClause(model, bounds, params)}`
+    const where = `${isAmong(compares, ids, params)}${visibleClause(model, bounds, params)}`
     return { text: `${start} where ${where}${tail(params)}`, values: params.values, resource, retry }
   }
   const finding = (some: Among, tail: string) =>

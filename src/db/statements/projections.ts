@@ -18,7 +18,7 @@ import { remember } from '../../foundation/remember.js'
 import type { ListPlan, Row, Selection } from '../../resource/plan.js'
 import type { Resource } from '../../resource/resource.js'
 import type { Asking } from './rules/rules.js'
-import { cellColumn, wireColumn } from './columns.js'
+import { cellColumn, refersSql, wireColumn } from './columns.js'
 import { joinedColumn, linkColumn } from './link-columns.js'
 import { joinedPage, type PageShape, rowPage, textPage } from './lists/page-shape.js'
 
@@ -281,10 +281,7 @@ function expandedMember(
       ...documentMembers(expansion, links),
       ...expandedMember(expansion.expand, alias, { links, narrow, depth: depth + 1 }),
     ]
-    const key = relation.parts.map(
-      ({ field, to }) => `${alias}.${identifier(to.column)} = ${owner}.${identifier(field.column)}`,
-    )
-    const found = `${key.join(' and ')}${narrow?.(expansion, alias) ?? ''}`
+    const found = `${refersSql(relation, owner, alias)}${narrow?.(expansion, alias) ?? ''}`
     const one = isOwnTable(model) ? '' : ' limit 1'
     const expression = `(select ${documentValue(members)} from ${tableSql(model.table)} ${alias} where ${found}${one})`
     return { name: relation.name, fields: relation.parts.map(({ field }) => field), expression }

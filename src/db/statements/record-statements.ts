@@ -1,6 +1,5 @@
 import { tableSql } from '../../fields/table-name.js'
 import { type GrantSpec, isOwnTable, type ModelSpec } from '../../config/spec.js'
-import { identifier } from '../../fields/sql-literal.js'
 import { remember, rememberByText } from '../../foundation/remember.js'
 import type { Precondition, Row, Selection } from '../../resource/plan.js'
 import type { Statement } from '../database.js'
@@ -16,6 +15,7 @@ import {
 import { assignmentsOf, grantedChangeSql } from './rules/granted-changes.js'
 import { coveredBefore, coversStored, unchangedBy } from './rules/covering-sql.js'
 import { grantedWrites, unnamedFields } from './rules/granted-writes.js'
+import { comparedColumn } from './columns.js'
 import { type Projection, projectionFor } from './projections.js'
 import type { PreparedStatements, Rendered } from './prepared-statements.js'
 import { hasPatch } from './merge-patch.js'
@@ -99,7 +99,7 @@ interface RecordSql {
 }
 
 function recordSql({ model, projection }: Recorded): RecordSql {
-  const matched = model.key.map(({ column }, at) => `${identifier(column)} = $${at + 1}`).join(' and ')
+  const matched = model.key.map((field, at) => `${comparedColumn(field)} = $${at + 1}`).join(' and ')
   const boundTo = (bounds: Bounds | undefined, params: Parameters) => boundProjection(projection, bounds, params)
   return {
     table: tableSql(model.table),

@@ -2,6 +2,7 @@ import { tableAlias, tableSql } from '../../fields/table-name.js'
 import type { FieldSpec, ModelSpec } from '../../config/spec.js'
 import type { Cell } from '../../fields/cell.js'
 import { identifier } from '../../fields/sql-literal.js'
+import { comparedColumn } from './columns.js'
 import type { Connection } from '../database.js'
 
 /** The table and columns to read. */
@@ -60,7 +61,8 @@ function readByKey(connection: Connection, { model: { table, key }, select }: Re
   const columns = key.map(columnOf(table))
   const texts = [...columns.map((column) => `${column}::text`), ...select].join(', ')
   const places = columns.map((_, at) => `$${at + 2}`).join(', ')
-  const after = ` where (${columns.join(', ')}) > (${places})`
+  const compares = key.map((field) => comparedColumn(field, tableAlias(table)))
+  const after = ` where (${compares.join(', ')}) > (${places})`
   let last: readonly Cell[] | undefined
   return async (limit) => {
     const { rows } = await connection.query({

@@ -7,7 +7,7 @@ import { Problem } from '../../foundation/problem.js'
 import type { Connection } from '../database.js'
 import { toProblem } from '../driver/errors.js'
 import { codeOf, routineOf } from '../driver/meanings.js'
-import { replacing } from './columns.js'
+import { compared, comparedColumn, replacing } from './columns.js'
 import { constraintErrorsOf } from '../records/guards.js'
 import { watchSkippedRows } from '../records/skipped-rows.js'
 
@@ -120,8 +120,8 @@ function givenRows({ fields, types }: Shape): string {
 
 /** The condition that a row of the table has the key of a given row. */
 function sameKey({ model, fields, key }: Shape): string {
-  const columnOf = ({ column }: FieldSpec) => `${tableSql(model.table)}.${identifier(column)}`
-  return key.map((field) => `${columnOf(field)} = "@given".c${fields.indexOf(field)}`).join(' and ')
+  const given = (field: FieldSpec) => compared(field, `"@given".c${fields.indexOf(field)}`)
+  return key.map((field) => `${comparedColumn(field, tableSql(model.table))} = ${given(field)}`).join(' and ')
 }
 
 /**

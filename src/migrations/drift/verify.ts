@@ -232,7 +232,7 @@ function tableDifferences(
 function insertObstacles(wanted: WantedTable, live: CatalogTable): readonly string[] {
   const names = new Set(wanted.columns.map(({ name }) => name))
   return live.columns
-    .filter((column) => !names.has(column.name) && !column.nullable && !isFilled(column))
+    .filter((column) => !names.has(column.name) && !column.nullable && !isFilled(asBase(column)))
     .map(
       ({ name }) =>
         `column ${wanted.name}.${name} is not in the configuration, is not null and has no default: no row can be added`,

@@ -3,6 +3,7 @@ import { identifier } from '../../../fields/sql-literal.js'
 import { writeCell } from '../../../fields/cell.js'
 import type { PageStart } from '../../../pagination/paginator.js'
 import type { ListPlan } from '../../../resource/plan.js'
+import { comparedColumn } from '../columns.js'
 import type { Parameters } from '../parameters.js'
 
 /** Beyond this offset, skipped rows are read from an index only. */
@@ -64,7 +65,7 @@ function hasNullsFirst({ descending, nulls }: OrderSpec): boolean {
 function afterClauses(order: readonly OrderSpec[], values: readonly unknown[], params: Parameters): readonly string[] {
   const [first] = order
   if (!first?.field.mayBeNull) return [afterValue(order, values, params)]
-  const column = identifier(first.field.column)
+  const column = comparedColumn(first.field)
   if (values[0] === null) {
     const others = `${column} is null and ${formattedOut(order, values, params, 1)}`
     return hasNullsFirst(first) ? [others, `${column} is not null`] : [others]
@@ -82,11 +83,11 @@ function afterValue(order: readonly OrderSpec[], values: readonly unknown[], par
   if (!first) return 'false'
   const { descending } = first
   if (others.every(({ field, descending: same }) => same === descending && !field.mayBeNull)) {
-    const columns = order.map(({ field }) => identifier(field.column))
+    const columns = order.map(({ field }) => comparedColumn(field))
     const bounds = order.map(({ field }, index) => params.add(writeCell(field, values[index])))
     return `(${columns.join(', ')}) ${descending ? '<' : '>'} (${bounds.join(', ')})`
   }
-  const [column, bound] = [identifier(first.field.column), params.add(writeCell(first.field, values[0]))]
+  const [column, bound] = [comparedColumn(first.field), params.add(writeCell(first.field, values[0]))]
   const [beyond, edge] = descending ? ['<', '<='] : ['>', '>=']
   const all = `(${column} ${beyond} ${bound} or (${column} = ${bound} and ${formattedOut(order, values, params, 1)}))`
   // Repeats the bound on its own, so that the index can start there: PostgreSQL does not derive index conditions from alternatives.
@@ -107,7 +108,7 @@ function formattedOut(
 ): string {
   const head = order[index]
   if (!head) return 'false'
-  const column = identifier(head.field.column)
+  const column = comparedColumn(head.field)
   const bound = values[index] === null ? undefined : params.add(writeCell(head.field, values[index]))
   const beyond = follows(column, bound, head)
   const same = bound === undefined ? `${column} is null` : `${column} = ${bound}`

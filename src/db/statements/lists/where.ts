@@ -8,7 +8,7 @@ import type { Condition, ListPlan } from '../../../resource/plan.js'
 import { escapePattern, likeSql } from '../../../lookups/sql.js'
 import { type Parameters, parameters } from '../parameters.js'
 import type { Narrow } from '../projections.js'
-import { cellColumn } from '../columns.js'
+import { cellColumn, comparedColumn, refersSql } from '../columns.js'
 
 /** Limits on the rows of a list, in addition to the request's own conditions. */
 export interface ListLimits {
@@ -80,8 +80,7 @@ export function listSource(
 
 /** The SQL of one comparison. `owner` names the column's table if a statement has several. */
 export function compare({ field, lookup, value }: Condition, params: Parameters, owner?: string): string {
-  const column = owner === undefined ? identifier(field.column) : `${owner}.${identifier(field.column)}`
-  return lookup.sql(column, { field, value, bind: (cell) => params.add(cell(value)) })
+  return lookup.sql(comparedColumn(field, owner), { field, value, bind: (cell) => params.add(cell(value)) })
 }
 
 interface Following {
@@ -100,14 +99,11 @@ function relatedClause(
 ): string {
   // An alias that no table can have; a model may be related to itself.
   const alias = identifier(`@filter${depth}`)
-  const key = relation.parts.map(
-    ({ field, to }) => `${alias}.${identifier(to.column)} = ${owner}.${identifier(field.column)}`,
-  )
   const holds = next
     ? relatedClause(condition, next, { params, narrow, owner: alias, depth: depth + 1 })
     : compare(condition, params, alias)
   const visible = narrow?.({ model, rows: related.rows }, alias) ?? ''
-  return `exists (select from ${tableSql(model.table)} ${alias} where ${key.join(' and ')} and ${holds}${visible})`
+  return `exists (select from ${tableSql(model.table)} ${alias} where ${refersSql(relation, owner, alias)} and ${holds}${visible})`
 }
 
 /** The filters that compare a field with a parameter of their statement. */

@@ -3,6 +3,7 @@ import { writeCell } from '../../../fields/cell.js'
 import { identifier } from '../../../fields/sql-literal.js'
 import { tableSql } from '../../../fields/table-name.js'
 import { type Caller, type CallerKey, operandOf, subjectAs, type Membership } from '../../../resource/access.js'
+import { comparedColumn, refersSql } from '../columns.js'
 import { type Parameters, parameters } from '../parameters.js'
 import type { Statement } from '../../database.js'
 
@@ -33,11 +34,11 @@ function alias(depth: number): string {
 
 function conditionSql(condition: RuleCondition, owner: string, asking: Asking, depth = 1): string {
   const relation = condition.relations[depth - 1]
-  if (relation === undefined) return comparisonSql(condition, `${owner}.${identifier(condition.field.column)}`, asking)
+  if (relation === undefined) return comparisonSql(condition, comparedColumn(condition.field, owner), asking)
   const { field, target } = relation
   const related = alias(depth)
   const inner = conditionSql(condition, related, asking, depth + 1)
-  const key = `${related}.${identifier(target.column)} = ${owner}.${identifier(field.column)}`
+  const key = refersSql({ target, parts: [{ field, to: target }] }, owner, related)
   return `exists (select from ${tableSql(target.table)} ${related} where ${key} and ${inner})`
 }
 
@@ -64,17 +65,17 @@ function comparisonSql(condition: RuleCondition, column: string, asking: Asking)
   const name = identifier('@set')
   const found = ruleSql(rows, name, asking)
   // An array is built once for a statement, and an index can then be searched for its values.
-  return `${column} = any(array(select ${name}.${identifier(of.column)} from ${tableSql(model.table)} ${name} where ${found}))`
+  return `${column} = any(array(select ${comparedColumn(of, name)} from ${tableSql(model.table)} ${name} where ${found}))`
 }
 
 function userSql({ model, key, match }: UserSpec, caller: Caller, params: Parameters): string {
   const subject = subjectAs(match)
   if (params.given(subject, caller) === undefined) return 'null'
   const place = params.addGiven(subject, caller, (value) => writeCell(match, value))
-  const column = identifier(key.column)
+  const column = comparedColumn(key)
   // Tables of other programs can have a subject twice: then nobody knows whose record it is.
   const [selected, once] = isOwnTable(model) ? [column, ''] : [`(array_agg(${column}))[1]`, ' having count(*) = 1']
-  return `(select ${selected} from ${tableSql(model.table)} where ${identifier(match.column)} = ${place}${once})`
+  return `(select ${selected} from ${tableSql(model.table)} where ${comparedColumn(match)} = ${place}${once})`
 }
 
 /** The SQL of a value to write. */

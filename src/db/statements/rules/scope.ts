@@ -3,7 +3,7 @@ import type { FieldSpec, ModelRelation, ModelSpec } from '../../../config/spec.j
 import { identifier, literal } from '../../../fields/sql-literal.js'
 import { exact } from '../../../lookups/exact.js'
 import type { Row, Scopes } from '../../../resource/plan.js'
-import { columnsIn } from '../columns.js'
+import { columnsIn, refersSql } from '../columns.js'
 import type { Narrow } from '../projections.js'
 import type { Parameters } from '../parameters.js'
 import { compare } from '../lists/where.js'
@@ -56,18 +56,12 @@ export const RELATED = identifier('@related')
  * The condition that a relation is null, or refers to a record for which a condition on the table `RELATED` holds. A statement does not see the rows
  * that it adds to a table, so `added` selects them.
  */
-export function refersTo(
-  model: ModelSpec,
-  { target, parts }: ModelRelation,
-  condition: string,
-  added?: SelectAdded,
-): string {
+export function refersTo(model: ModelSpec, relation: ModelRelation, condition: string, added?: SelectAdded): string {
+  const { target, parts } = relation
   const table = tableAlias(model.table)
   const stored = tableSql(target.table)
-  const references = parts.map(({ field }) => `${table}.${identifier(field.column)}`)
-  const missing = references.map((reference) => `${reference} is null or `)
-  const same = parts.map(({ to }, place) => `${RELATED}.${identifier(to.column)} = ${references[place]}`)
-  const there = `${same.join(' and ')}${condition}`
+  const missing = parts.map(({ field }) => `${table}.${identifier(field.column)} is null or `)
+  const there = `${refersSql(relation, table, RELATED)}${condition}`
   const columns = columnsIn(there, model)
   const isAdded = added !== undefined && target.table === model.table
   const records = isAdded ? `(select ${columns} from ${stored} union all ${added(columns)})` : stored

@@ -34,12 +34,14 @@ export interface CatalogColumn {
   readonly labels: readonly string[] | null
   /** The same for the base type of a domain. */
   readonly baseLabels: readonly string[] | null
+  /** The default of the domain, which a column without a default of its own has. */
+  readonly baseDefault: string | null
 }
 
-/** A domain holds the values of its base type. */
+/** A domain holds the values of its base type, and can have a default. */
 export function asBase(column: CatalogColumn): CatalogColumn {
-  const { base, baseLabels } = column
-  return base === null ? column : { ...column, type: base, labels: baseLabels }
+  const { base, baseLabels, baseDefault } = column
+  return base === null ? column : { ...column, type: base, labels: baseLabels, default: column.default ?? baseDefault }
 }
 
 export interface CatalogConstraint {
@@ -121,7 +123,8 @@ function catalogOf(which: string): string {
           limit 1
         ),
         'labels', ${labelsOf('t')},
-        'baseLabels', case when t.typtype = 'd' then ${labelsOf('u')} end
+        'baseLabels', case when t.typtype = 'd' then ${labelsOf('u')} end,
+        'baseDefault', case when t.typtype = 'd' and a.attgenerated = '' then pg_get_expr(t.typdefaultbin, 0) end
       ) order by a.attname), '[]')
       from pg_attribute a
       join pg_type t on t.oid = a.atttypid
