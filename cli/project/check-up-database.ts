@@ -6,6 +6,7 @@ import {
   differencesFromLater,
   MigrationError,
   migrationStatus,
+  missingRights,
   Problem,
   schemaDifferences,
 } from '../../src/internal.js'
@@ -32,6 +33,7 @@ export async function checkUpDatabase(context: CliContext, spec: AppSpec): Promi
       { check, ...(await findVersion(opened)) },
       ...(await findEncoding(opened)),
       { check: 'schema', ...(await findSchema(spec, opened).catch(toFinding)) },
+      ...(await findRights(spec, opened)),
       { check: 'clock', ...(await findClock(opened)) },
     ]
   } finally {
@@ -89,6 +91,30 @@ async function findSchema(spec: AppSpec, database: Database): Promise<Known> {
   if (differences.length === 0)
     return { state: 'ok', message: `${count(states.length, 'migration')} applied`, help: [] }
   return { state: 'fail', message: differences.join('; '), help: differenceHelp(spec) }
+}
+
+/** SQL: why changes fail; null if the database accepts them. */
+const READ_ONLY = `case when pg_is_in_recovery() then 'a standby'
+  when current_setting('transaction_read_only')::boolean then 'read-only (default_transaction_read_only is on)' end`
+
+/** What requests need, and the database does not allow. Requests that need it are 503. */
+async function findRights(spec: AppSpec, database: Database): Promise<readonly Finding[]> {
+  const readOnly = await read(database, READ_ONLY)
+  const missing = await missingRights(spec, database)
+  return [
+    ...(readOnly === ''
+      ? []
+      : [
+          warn(`the database is ${readOnly}: changes are 503`, [
+            'let DATABASE_URL name a server and a role that can change it',
+          ]),
+        ]),
+    ...missing.map(({ message, help }) => warn(message, [help])),
+  ]
+}
+
+function warn(message: string, help: readonly string[]): Finding {
+  return { check: 'rights', state: 'warn', message, help }
 }
 
 /** With a larger difference, logs of the two machines cannot be compared. */

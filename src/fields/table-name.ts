@@ -48,7 +48,7 @@ export function canonicalTableName(text: string): string | undefined {
 }
 
 /** @throws Error for a text that does not name a table */
-function partsOf(table: string): TableName {
+export function partsOf(table: string): TableName {
   const parts = readTableName(table)
   if (!parts) throw new Error(`${JSON.stringify(table)} is not the name of a table`)
   return parts

@@ -10,7 +10,10 @@ import {
   runInHost,
   startServe,
 } from '../../support/cli.js'
-import { envOf, openOnlyOnServer } from '../../support/database.js'
+import { envOf, openOnlyOnServer, openTestDatabase, testDatabaseKind } from '../../support/database.js'
+import { CREATE_ROLE, ROLE } from '../../support/roles.js'
+
+const onServer = testDatabaseKind() === 'postgres' ? test : test.skip
 
 let project: Project
 
@@ -125,4 +128,61 @@ test('finds nothing wrong while the project is being served', async () => {
     /^error: \.snippetctl\/pg is in use by process (\d+),.*\n {2}= help: stop it, and try again: kill \1\n/,
   )
   expect(up.stderr).toContain('snippetctl migrate plan --write NAME')
+})
+
+const OTHERS = `version: 1
+database: { managed: false }
+models:
+  book: { table: "Old Books", fields: { id: { type: bigint, primary_key: true }, title: { type: text } } }
+  away: { table: away.books, fields: { id: { type: bigint, primary_key: true, key: client } } }
+  total: { table: totals, fields: { title: { type: text, primary_key: true, key: client }, books: { type: bigint } } }
+resources:
+  book: { model: book, path: /books/, operations: [list, retrieve, create, update, destroy] }
+  away: { model: away, path: /away/, read_only: true }
+  total: { model: total, path: /totals/, operations: [list, retrieve, destroy] }
+`
+
+onServer('names each right that the role of the service lacks, and the statement that grants it', async () => {
+  const database = await openTestDatabase(`${CREATE_ROLE}
+    create table "Old Books" (id bigserial primary key, title text not null);
+    create schema "away"; create table away.books (id bigint primary key);
+    create view totals as select title, count(*) as books from "Old Books" group by title;
+    grant select (id) on "Old Books" to ${ROLE}; grant select, delete on totals to ${ROLE}`)
+  project = await makeProject({ 'resources.yaml': OTHERS })
+  const url = new URL(database.url ?? '')
+  url.username = ROLE
+  url.password = ROLE
+  const rights = async () => {
+    const { stdout } = await runInHost(['doctor', '--json'], {
+      cwd: project.folder,
+      env: { PORT: '0', DATABASE_URL: url.href },
+    })
+    return (JSON.parse(stdout) as Report).checks.filter(({ check }) => check === 'rights')
+  }
+  const run = (text: string) => database.query({ text, values: [] })
+  try {
+    const missing = await rights()
+    expect(missing.map(({ state, message }) => `${state} ${message}`)).toEqual([
+      `warn the role ${ROLE} may not read Old Books (title)`,
+      `warn the role ${ROLE} may not insert and update and delete records of Old Books`,
+      `warn the role ${ROLE} may not use the counter "Old Books_id_seq" of Old Books`,
+      `warn the role ${ROLE} may not use the schema away`,
+      `warn the role ${ROLE} may not read away.books (id)`,
+      'warn PostgreSQL cannot delete records of totals',
+    ])
+    for (const { help } of missing.slice(0, 5)) await run(help[0]?.replace('as the owner: ', '') ?? '')
+    expect(missing[5]?.help).toEqual([
+      'leave such operations out of the resources of the model total, or let triggers do it: instead of delete',
+    ])
+    await run('create function skip() returns trigger language plpgsql as $$ begin return old; end $$')
+    await run('create trigger skip instead of delete on totals for each row execute function skip()')
+    expect(await rights()).toEqual([])
+    await run(`alter role ${ROLE} set default_transaction_read_only = on`)
+    expect((await rights()).map(({ message }) => message)).toEqual([
+      'the database is read-only (default_transaction_read_only is on): changes are 503',
+    ])
+  } finally {
+    await run(`drop owned by ${ROLE}; drop role ${ROLE}`).catch(() => {})
+    await database.close()
+  }
 })

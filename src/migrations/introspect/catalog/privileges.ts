@@ -63,17 +63,25 @@ export const PRIVILEGES = `
     'delete', has_table_privilege(c.oid, 'delete'))`
 
 /**
- * SQL: whether rows of the table or view `c` can be inserted, updated and deleted. Asking PostgreSQL is an error if `c` is, or reads, a foreign table
- * whose wrapper has no handler.
+ * SQL: the commands that PostgreSQL can execute on the table or view `c`, as the bits of `pg_relation_is_updatable`. Asking PostgreSQL is an error if `c`
+ * is, or reads, a foreign table whose wrapper has no handler.
  */
-export const WRITABLE = `case when c.relkind not in ('v', 'f') or not exists (
+export function executable(withTriggers: boolean): string {
+  return `case when c.relkind not in ('v', 'f') or not exists (
     ${VIEWS}
     select from (select c.oid union select s.oid from views v ${READ}) f(oid)
     join pg_foreign_table t on t.ftrelid = f.oid
     join pg_foreign_server o on o.oid = t.ftserver
     join pg_foreign_data_wrapper w on w.oid = o.srvfdw
     where w.fdwhandler = 0
-  ) then pg_relation_is_updatable(c.oid, false) & 28 = 28 else false end`
+  ) then pg_relation_is_updatable(c.oid, ${withTriggers}) else 0 end`
+}
+
+/** The bits of the commands. */
+export const BITS: Readonly<Record<Command, number>> = { update: 4, insert: 8, delete: 16 }
+
+/** SQL: whether rows of the table or view `c` can be inserted, updated and deleted without triggers. */
+export const WRITABLE = `(${executable(false)}) & 28 = 28`
 
 /** The SQL of the commands that enabled rules of a table replace. Rules of views make them writable. */
 export const REPLACED = `

@@ -1,0 +1,99 @@
+import type { AppSpec, ModelSpec } from '../../config/spec.js'
+import type { Connection } from '../../db/database.js'
+import { identifier } from '../../fields/sql-literal.js'
+import { partsOf, tableSql } from '../../fields/table-name.js'
+import { BITS, type Command, COMMANDS, executable } from '../introspect/catalog/privileges.js'
+
+/** What requests need, and the database does not allow. */
+export interface MissingRight {
+  readonly message: string
+  readonly help: string
+}
+
+interface Found {
+  readonly role: string
+  /** The schema, if the user may not use it. */
+  readonly schema: string | null
+  /** The columns that the user may not read. */
+  readonly unreadable: readonly string[]
+  /** The counters that fill columns, if the user may not use them. */
+  readonly counters: readonly string[]
+  /** The commands that the user may execute on no column. */
+  readonly forbidden: readonly Command[]
+  /** The commands that nobody can execute. */
+  readonly impossible: readonly Command[]
+}
+
+const ALL: readonly Command[] = ['insert', 'update', 'delete']
+
+/** Each command with the SQL of a check for it. */
+function listed(check: (command: Command) => string): string {
+  return `array_remove(array[${ALL.map((command) => `case when ${check(command)} then '${command}' end`).join(', ')}], null)`
+}
+
+const RIGHTS = `
+  select json_build_object(
+    'role', current_user,
+    'schema', case when not has_schema_privilege(n.oid, 'usage') then n.nspname end,
+    'unreadable', (
+      select coalesce(json_agg(a.attname order by a.attnum), '[]') from pg_attribute a
+      where a.attrelid = c.oid and a.attname in (select json_array_elements_text($3::json)) and not has_column_privilege(c.oid, a.attnum, 'select')),
+    'counters', (
+      select coalesce(json_agg(s.oid::regclass), '[]') from pg_depend p join pg_class s on s.oid = p.objid
+      where p.classid = 'pg_class'::regclass and p.refclassid = 'pg_class'::regclass and p.refobjid = c.oid and p.deptype = 'a'
+        and case when s.relkind = 'S' then not has_sequence_privilege(s.oid, 'usage, update') end),
+    'forbidden', ${listed((command) => (command === 'delete' ? `not has_table_privilege(c.oid, 'delete')` : `not has_any_column_privilege(c.oid, '${command}')`))},
+    'impossible', ${listed((command) => `(${executable(true)}) & ${BITS[command]} = 0`)})::text
+  from pg_class c join pg_namespace n on n.oid = c.relnamespace
+  where c.relname = $1 and case when $2::text is null then pg_table_is_visible(c.oid) else n.nspname = $2 end
+    and c.relkind in ('r', 'p', 'v', 'm', 'f')`
+
+/** Finds what the resources do with their tables and the database does not allow its user, or anybody. Tables that are missing are left out. */
+export async function missingRights({ resources }: AppSpec, database: Connection): Promise<readonly MissingRight[]> {
+  const needed = new Map<ModelSpec, Set<Command>>()
+  for (const { model, operations } of resources) {
+    const commands = needed.get(model) ?? new Set<Command>()
+    for (const operation of operations) {
+      const command = COMMANDS[operation]
+      if (command !== undefined) commands.add(command)
+    }
+    needed.set(model, commands)
+  }
+  const missing: MissingRight[] = []
+  for (const [model, commands] of needed) {
+    const { schema = null, name } = partsOf(model.table)
+    const columns = JSON.stringify(model.fields.map(({ column }) => column))
+    const { rows } = await database.query({ text: RIGHTS, values: [name, schema, columns] })
+    const found = rows[0]?.[0]
+    if (found != null) missing.push(...missingOf(model, commands, JSON.parse(found) as Found))
+  }
+  return missing
+}
+
+function missingOf({ name, table }: ModelSpec, needed: ReadonlySet<Command>, found: Found): readonly MissingRight[] {
+  const { schema, unreadable } = found
+  const impossible = found.impossible.filter((command) => needed.has(command))
+  const forbidden = found.forbidden.filter((command) => needed.has(command) && !impossible.includes(command))
+  const missing: MissingRight[] = []
+  const lack = (what: string, grant: string) =>
+    missing.push({
+      message: `the role ${found.role} may not ${what}`,
+      help: `as the owner: grant ${grant} to ${identifier(found.role)}`,
+    })
+  if (schema !== null) lack(`use the schema ${schema}`, `usage on schema ${identifier(schema)}`)
+  if (unreadable.length > 0)
+    lack(
+      `read ${table} (${unreadable.join(', ')})`,
+      `select (${unreadable.map(identifier).join(', ')}) on ${tableSql(table)}`,
+    )
+  if (forbidden.length > 0)
+    lack(`${forbidden.join(' and ')} records of ${table}`, `${forbidden.join(', ')} on ${tableSql(table)}`)
+  for (const counter of needed.has('insert') ? found.counters : [])
+    lack(`use the counter ${counter} of ${table}`, `usage on sequence ${counter}`)
+  if (impossible.length > 0)
+    missing.push({
+      message: `PostgreSQL cannot ${impossible.join(' or ')} records of ${table}`,
+      help: `leave such operations out of the resources of the model ${name}, or let triggers do it: instead of ${impossible.join(' or ')}`,
+    })
+  return missing
+}
