@@ -56,3 +56,35 @@ test('`serve --migrate` logs a warning of its own for it', async () => {
     await serving.stop('SIGKILL')
   }
 })
+
+test.each([
+  { change: 'replaced', sql: 'create or replace view titles as select title from books where true;' },
+  { change: 'recreated', sql: `drop view titles;\n${VIEW}` },
+])('`migrate up` prints the options that a $change view has lost', async ({ sql }) => {
+  const set = 'alter view titles set (security_barrier=true, check_option=local)'
+  await onProjectDatabase(project, database, (open) => open.query({ text: set, values: [] }))
+  await project.write('migrations/0002_again.sql', `-- up\n${sql}\n`)
+  const { code, stderr } = await runCli(['migrate', 'up'], place())
+  expect(code).toBe(0)
+  for (const [name, option] of Object.entries({
+    security_barrier: 'security_barrier=true',
+    check_option: 'check_option=local',
+  }))
+    expect(stderr).toContain(
+      `  ! the view titles has lost the option ${name}; to restore it: alter view titles set (${option})\n`,
+    )
+})
+
+test('`migrate up` is silent about options that a file resets, and those that remain', async () => {
+  const view = 'create or replace view titles with (check_option=local) as select title from books'
+  await project.write(
+    'migrations/0002_again.sql',
+    `-- up\n${view.replace('local', 'cascaded')};\n-- down\n${view.replace('(', '(security_barrier=true, ')};\n`,
+  )
+  const set = 'alter view titles set (security_barrier=true, check_option=local)'
+  await onProjectDatabase(project, database, (open) => open.query({ text: set, values: [] }))
+  expect(await runCli(['migrate', 'up'], place())).toMatchObject({
+    code: 0,
+    stderr: expect.not.stringContaining('lost'),
+  })
+})

@@ -1,9 +1,9 @@
 import type { Connection } from '../../db/database.js'
 import { formattedTable } from '../../fields/table-name.js'
 import type { FileStatement } from '../files/statements.js'
-import { fits, VIEW_PARTS, type ViewState } from './view-parts.js'
+import { fits, IS_UPDATABLE, VIEW_PARTS, type ViewPart, type ViewState } from './view-parts.js'
 
-/** A grant, a comment or another part of a view that was dropped with it. */
+/** A grant, an option or another part that a view lost because it was dropped or replaced. */
 export interface LostViewPart {
   /** The name of the view. */
   readonly view: string
@@ -13,23 +13,35 @@ export interface LostViewPart {
   readonly message: string
 }
 
-interface View extends Pick<ViewState, 'columns' | 'parts'> {
+interface View extends Pick<ViewState, 'columns' | 'parts' | 'updatable'> {
   readonly oid: string
   readonly name: string
 }
+
+const OPTION = 'option '
+
+/** SQL: the options of a view `c`, as parts. */
+const OPTIONS = `(
+  select coalesce(jsonb_agg(jsonb_build_object(
+    'name', '${OPTION}' || split_part(o, '=', 1), 'columns', '[]'::jsonb, 'sql', format('alter view %s set (%s)', c.oid::regclass, o)
+  )), '[]')
+  from unnest(c.reloptions) o
+)`
 
 const PARTS = `
   select coalesce(jsonb_agg(jsonb_build_object(
     'oid', c.oid::text,
     'name', ${formattedTable('c', 'n')},
     'columns', (select jsonb_agg(quote_ident(attname) || ' ') from pg_attribute where attrelid = c.oid and attnum > 0),
-    'parts', ${VIEW_PARTS}
+    'parts', ${VIEW_PARTS} || ${OPTIONS},
+    'updatable', ${IS_UPDATABLE}
   ) order by c.relname), '[]')::text
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
   where n.nspname = current_schema() and c.relkind = 'v'`
 
 /**
- * Runs a part of a migration, and finds the parts of views that it loses because it drops the views and creates them again, under the same name or another.
+ * Runs a part of a migration, and finds the parts of views that it loses because it drops the views and creates them again, under the same name or another,
+ * or replaces them, which resets their options.
  * They are not restored, because the new view can have another owner, and a grant or a rule acts with the rights of the owner.
  * @param reverse the statements of the other direction; they contain the parts that the files know
  */
@@ -40,26 +52,45 @@ export async function lostViewParts(
   work: () => Promise<void>,
 ): Promise<readonly LostViewPart[]> {
   const drops = statements.some(({ text }) => /^drop\s+view\b/i.test(text))
-  const before = drops ? await readParts(session) : []
+  const replaces = statements.some(({ text }) => /^create\s+or\s+replace\s+(?:recursive\s+)?view\b/i.test(text))
+  const before = drops || replaces ? await readParts(session) : []
   await work()
-  const after = drops ? await readParts(session) : []
+  const after = drops || replaces ? await readParts(session) : []
   const made = after.filter(({ oid }) => !before.some((view) => view.oid === oid))
-  const known = new Set(reverse.map(({ text }) => text))
-  return before
-    .filter(({ oid }) => !after.some((view) => view.oid === oid))
-    .flatMap((view) => missingParts(view, made, known))
+  return before.flatMap((former) => {
+    const kept = after.find(({ oid }) => oid === former.oid)
+    const parts = former.parts.filter((part) => !isKnown(part, former, reverse))
+    if (kept) return replaces ? missingParts({ ...former, parts: parts.filter(isOption) }, kept) : []
+    return made.length === 0
+      ? []
+      : missingParts(
+          { ...former, parts },
+          made.find(({ name }) => name === former.name),
+        )
+  })
 }
 
-function missingParts(former: View, made: readonly View[], known: ReadonlySet<string>): readonly LostViewPart[] {
-  if (made.length === 0) return []
-  const view = made.find(({ name }) => name === former.name)
-  const missing = former.parts.filter(
-    ({ name, sql }) => !known.has(sql) && !view?.parts.some((part) => part.name === name),
+function isOption({ name }: ViewPart): boolean {
+  return name.startsWith(OPTION)
+}
+
+/** Whether statements create a part, or its view with an option. */
+function isKnown(part: ViewPart, { name }: View, statements: readonly FileStatement[]): boolean {
+  const option = part.name.slice(OPTION.length)
+  return statements.some(
+    ({ text }) =>
+      text === part.sql ||
+      (isOption(part) && /^create\b[^"(]*\bview\b/i.test(text) && text.includes(name) && text.includes(option)),
   )
+}
+
+function missingParts(former: View, view: View | undefined): readonly LostViewPart[] {
+  const missing = former.parts.filter(({ name }) => !view?.parts.some((part) => part.name === name))
   // The owner is restored first, because the others act with the rights of the owner.
   return missing.toReversed().map((part) => {
     const lost = `the view ${former.name} ${view ? 'has lost' : 'was dropped with'} the ${part.name.replace(/^grant /, 'grant of ')}`
-    const help = view && fits(part, view) ? 'to restore it' : 'it was'
+    const fitting = view && fits(part, view) && (view.updatable || part.name !== `${OPTION}check_option`)
+    const help = fitting ? 'to restore it' : 'it was'
     return { view: former.name, sql: part.sql, message: `${lost}; ${help}: ${part.sql}` }
   })
 }

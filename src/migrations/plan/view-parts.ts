@@ -72,6 +72,9 @@ export const VIEW_PARTS = `(
   ) p
 )`
 
+/** SQL: whether PostgreSQL can update through the query of a view `c`: 4 is `UPDATE` among the bits of the function. */
+export const IS_UPDATABLE = 'pg_relation_is_updatable(c.oid, false) & 4 <> 0'
+
 /** A view without its query. */
 export interface ViewState {
   /** The name and the type of each column, as SQL. */

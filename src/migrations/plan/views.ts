@@ -5,7 +5,7 @@ import { formattedTable, tableSql } from '../../fields/table-name.js'
 import { MigrationError } from '../files/error.js'
 import { splitStatements } from '../files/statements.js'
 import { attempt, type ServerError } from '../run/session.js'
-import { VIEW_PARTS, type ViewState } from './view-parts.js'
+import { IS_UPDATABLE, VIEW_PARTS, type ViewState } from './view-parts.js'
 
 /** A view as resources.yaml describes it. */
 export interface WantedView {
@@ -105,9 +105,6 @@ function rejected({ view, error }: Failed): MigrationError {
   )
 }
 
-/** `UPDATE` among the bits of `pg_relation_is_updatable`. */
-const CAN_UPDATE = 4
-
 const SCHEMA = 'coalesce($1, current_schema())'
 
 const VIEWS = `
@@ -128,7 +125,7 @@ const VIEWS = `
     ),
     'options', coalesce(to_jsonb(c.reloptions), '[]'),
     'parts', ${VIEW_PARTS},
-    'updatable', pg_relation_is_updatable(c.oid, false) & ${CAN_UPDATE} <> 0
+    'updatable', ${IS_UPDATABLE}
   ) order by c.relname), '[]')::text
   from pg_class c
   join pg_namespace n on n.oid = c.relnamespace

@@ -89,7 +89,8 @@ function partsOfStep(step: Step, setting: Setting): Parts {
   if (late) return late
   if (step.change === 'add' && step.up.length === 1 && /^create (?:unique )?index /.test(last))
     return { outside: concurrently(step) }
-  if (kind === 'unique' && step.up.length === 1 && !setting.dropped.has(given)) {
+  const isUniqueOutside = kind === 'unique' && step.up.length === 1 && !setting.dropped.has(given)
+  if (isUniqueOutside && !isNeededInside(table, setting)) {
     setting.unready.add(tableSql(table))
     return { outside: uniqueOutside(step, table, { name: given, definition }) }
   }
@@ -103,6 +104,12 @@ function partsOfStep(step: Step, setting: Setting): Parts {
   if (column !== undefined && !/^not null/.test(step.detail)) return requiredOutside(step, table, { name, column })
   if (/ alter column .* type /s.test(step.up.join('\n'))) return retyped(step, table, { name, setting })
   return { inside: step }
+}
+
+/** Whether a foreign key of a partitioned table refers to a table: before version 18 it cannot be `not valid`, so it stays inside, and needs its target there. */
+function isNeededInside(table: string, { steps, isPartitioned }: Setting): boolean {
+  const refers = (text: string) => REFERS.exec(text)?.[1] === tableSql(table)
+  return steps.some(({ subject, up }) => isPartitioned(partsOf(subject)[0]) && up.some(refers))
 }
 
 const OUTSIDE = { outside: true, waits: 'nobody waits: it runs outside a transaction' } as const
