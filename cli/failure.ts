@@ -28,8 +28,9 @@ export class Finished extends Error {
   }
 }
 
-/** SQLSTATEs of a table, a column or a privilege that is missing. */
+/** SQLSTATEs of a table or a column that is missing. */
 const NAMES_OBJECT = /^(?:42|3F)/
+const NO_PRIVILEGE = '42501'
 
 /**
  * Describes a failed statement to the operator, with the server's words about the object that it lacks. A client only sees the message, and that of
@@ -38,5 +39,6 @@ const NAMES_OBJECT = /^(?:42|3F)/
 export function describeProblem({ type, message, cause }: Problem): string {
   if (type === 'outcome_unknown') return 'the database did not report the outcome of a statement'
   const { code, message: reason = '' } = (cause ?? {}) as { readonly code?: unknown; readonly message?: string }
+  if (code === NO_PRIVILEGE) return `the user of the database lacks a privilege: ${reason}`
   return NAMES_OBJECT.test(String(code)) ? `${message}: ${reason}` : message
 }

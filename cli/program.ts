@@ -1,5 +1,5 @@
 import { setFlagsFromString } from 'node:v8'
-import { Command, Option } from 'commander'
+import { Command, InvalidArgumentError, Option } from 'commander'
 import { expectBriefWork } from '../src/internal.js'
 import { addAccess } from './commands/access.js'
 import { addAdd } from './commands/add.js'
@@ -101,6 +101,8 @@ function prepare(command: Command, context: CliContext): void {
       new Option('--config <file>', 'the configuration').env('SNIPPETCTL_CONFIG').default('resources.yaml'),
     )
   }
+  for (const option of command.options) if (option.flags.endsWith(' <file>')) option.argParser(parseFile)
+  for (const argument of command.registeredArguments) if (argument.name() === 'file') argument.argParser(parseFile)
   command
     .option('--no-color', 'never colour the output')
     .option('--debug', 'show the stack of an unexpected error')
@@ -123,6 +125,12 @@ function prepare(command: Command, context: CliContext): void {
       writeErr: (text) => line(text.trimEnd()),
       outputError: (text) => line(withHelpLine(text).replace(/^error:/, colors.red('error:'))),
     })
+}
+
+/** An empty path would be the current folder. */
+function parseFile(path: string): string {
+  if (path === '') throw new InvalidArgumentError('It must name a file.')
+  return path
 }
 
 /** Turns commander's "Did you mean …?" into a help line like all others. */

@@ -69,7 +69,7 @@ export { compileStoredKeys, type StoredKey, type StoredKeys } from './db/records
 export { copyRecords, CopyRejected } from './db/records/copy.js'
 export { RESTORE_STAGES, restoreEmbedded } from './db/embedded/backup.js'
 export { type Database, DatabaseInUse, DatabaseRejected } from './db/database.js'
-export { isConnectionLost } from './db/driver/errors.js'
+export { isConnectionLost, isMismatch, lacksPrivilege } from './db/driver/errors.js'
 export { type Explanation, explainRead, type Read } from './db/statements/explain.js'
 export { openCopy, openDatabase, openScratch, putAside } from './db/open.js'
 export { expectBriefWork } from './db/embedded/pglite.js'

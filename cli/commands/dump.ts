@@ -52,7 +52,7 @@ export function addDump(program: Command, context: CliContext): void {
 async function dump(context: CliContext, name: string, options: DumpOptions): Promise<ExitCode> {
   const spec = await requireSpec(context, options)
   const model = findModel(spec, name)
-  const format = options.format ?? formatOf(options.output)
+  const format = options.format ?? extensionFormat(options.output) ?? 'ndjson'
   const sink = await openSink(context, options.output)
   const watch = watchDump(context, options)
   try {
@@ -61,10 +61,11 @@ async function dump(context: CliContext, name: string, options: DumpOptions): Pr
       return write(database, { model, format, write: sink.write, onProgress: watch?.onProgress })
     }).finally(() => watch?.end())
     await sink.finish()
-    if (options.output !== undefined)
-      context.err.line(
-        `wrote ${count(records, 'record')} to ${shownPath(context, resolve(context.cwd, options.output))}`,
-      )
+    if (options.output !== undefined) {
+      const file = shownPath(context, resolve(context.cwd, options.output))
+      const as = extensionFormat(options.output) === format ? '' : `, as ${format}`
+      context.err.line(`wrote ${count(records, 'record')} to ${file}${as}`)
+    }
     return 0
   } catch (error) {
     await sink.discard()
@@ -95,8 +96,9 @@ function findModel(spec: AppSpec, name: string) {
   }
 }
 
-function formatOf(output = ''): DumpFormatName {
-  return DUMP_FORMATS.find((format) => extname(output).toLowerCase() === `.${format}`) ?? 'ndjson'
+/** The format that the extension of a file names; undefined if it names none. */
+function extensionFormat(output = ''): DumpFormatName | undefined {
+  return DUMP_FORMATS.find((format) => extname(output).toLowerCase() === `.${format}`)
 }
 
 type Sink = Pick<WholeFile, 'finish' | 'discard'> & { readonly write: (text: string) => Promise<void> }

@@ -2,9 +2,10 @@ import { type Command, Option } from 'commander'
 import {
   type AppSpec,
   compileStoredKeys,
+  isMismatch,
   keyId,
+  lacksPrivilege,
   makeKey,
-  Problem,
   type StoredKey,
   type StoredKeys,
 } from '../../src/internal.js'
@@ -105,7 +106,7 @@ async function revoke(context: CliContext, given: string, options: KeysOptions):
 
 /**
  * Runs work that needs the table of the keys, whatever the state of other tables: a leaked key must be revocable at any time.
- * @throws Failure 2 without `auth.keys`, or if the work fails and the database does not have the schema of the configuration
+ * @throws Failure 2 without `auth.keys`, or if the work fails because the database does not have the schema of the configuration
  */
 function onKeys<T>(
   context: CliContext,
@@ -119,7 +120,7 @@ function onKeys<T>(
     try {
       return await work(compileStoredKeys(model)(database), auth)
     } catch (error) {
-      if (error instanceof Problem) await requireSchema(spec, database, migrations)
+      if (isMismatch(error) && !lacksPrivilege(error)) await requireSchema(spec, database, migrations)
       throw error
     }
   })

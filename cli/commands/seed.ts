@@ -31,7 +31,7 @@ Examples:
   $ snippetctl seed snippet.ndjson --dry-run
   $ snippetctl seed export.csv --resource snippet --key id --json
 
-The extension selects the format: ${DATA_FORMATS.join(', ')}.`
+The extension selects the format: ${DATA_FORMATS.join(', ')}. In YAML and JSON, a key names the resource or model, or \`model:NAME\`.`
 
 /** `seed`: validates the records of a file and writes them to the database. */
 export function addSeed(program: Command, context: CliContext): void {
@@ -39,7 +39,10 @@ export function addSeed(program: Command, context: CliContext): void {
     .command('seed')
     .description('load a file of records in one transaction: add those whose key is new, change those that differ')
     .argument('<file>', 'YAML, JSON, NDJSON or CSV')
-    .option('--resource <name>', 'resource of the records; by default the name of an NDJSON or CSV file')
+    .option(
+      '--resource <name>',
+      'resource or model of the records, or `model:NAME` for a model whose name another resource has; by default the name of an NDJSON or CSV file',
+    )
     .option('--key <fields>', 'unique field, or comma-separated fields, by which records are found', split)
     .option('--dry-run', 'run the load and roll it back')
     .option('--json', 'print one JSON document')

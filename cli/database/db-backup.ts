@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { DatabaseInUse, RESTORE_STAGES, restoreEmbedded, shellWord } from '../../src/internal.js'
@@ -89,6 +89,10 @@ async function restore(context: CliContext, given: string, options: RestoreOptio
   const { path, shown } = await requireEmbedded(context, options, INSTEAD)
   const file = resolve(context.cwd, given)
   if (!existsSync(file)) throw new Failure(2, `cannot read \`${given}\`: there is no such file`)
+  if (statSync(file).isDirectory())
+    throw new Failure(2, `cannot read \`${given}\`: it is a folder`, [
+      'name a file that `snippetctl db backup` has written',
+    ])
   if (existsSync(path)) await confirm(context, { shown, given, options })
   const stages = createStages(context, RESTORE_STAGES)
   const aside = await inWordsOf({ [path]: shown, [file]: given }, () =>

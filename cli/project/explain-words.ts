@@ -33,7 +33,12 @@ function codeOf(code: string) {
   const codes: Codes = DIAGNOSTICS
   const known = codes[code]
   if (known) return known
-  throw new Failure(1, `no diagnostic has the code \`${code}\``, [`the codes are: ${Object.keys(codes).join(', ')}`])
+  const number = (each: string) => Number(each.slice(2))
+  const far = (each: string) => Math.abs(number(each) - number(code))
+  const near = Object.keys(codes)
+    .sort((one, other) => far(one) - far(other))
+    .slice(0, 3)
+  throw new Failure(1, `no diagnostic has the code \`${code}\``, [`the nearest codes are: ${near.join(', ')}`])
 }
 
 /** @returns a failure that names the last existing part of the path */

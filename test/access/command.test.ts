@@ -152,12 +152,25 @@ resources:
   })
 
   test.each([
-    { option: '--as', given: ['{"sub":"ann","roles":[],"tenant":9007199254740993}', 'GET', '/api/tasks/'] },
-    { option: '--data', given: ['{"cost":9007199254740993}', '--as', ANN, 'POST', '/api/tasks/'] },
-  ])('is rejected if `$option` has a number that JavaScript rounds', async ({ option, given }) => {
+    {
+      option: '--as',
+      given: ['{"sub":"ann","roles":[],"tenant":9007199254740993}', 'GET', '/api/tasks/'],
+      flaw: 'compared exactly',
+    },
+    {
+      option: '--as',
+      given: ['{"sub":"ann","roles":[],"tenants":[3,9007199254740994]}', 'GET', '/api/tasks/'],
+      flaw: 'compared exactly',
+    },
+    {
+      option: '--data',
+      given: ['{"cost":9007199254740993}', '--as', ANN, 'POST', '/api/tasks/'],
+      flaw: 'represented exactly',
+    },
+  ])('is rejected if `$option` has a number that cannot be $flaw', async ({ option, given, flaw }) => {
     expect(await run('access', option, ...given)).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining(`${option} has a number that cannot be represented exactly`),
+      stderr: expect.stringContaining(`${option} has a number that cannot be ${flaw}`),
     })
   })
 })

@@ -220,7 +220,7 @@ describe('`keys`', () => {
     [
       'a number',
       ['--claim', 'site=9007199254740993'],
-      'the number in --claim site=9007199254740993 cannot be compared exactly',
+      '--claim site=9007199254740993 has a number that cannot be compared exactly',
     ],
     ['a claim without a value', ['--claim', 'site'], '--claim must be name=value; got `site`'],
     ['a duration', ['--expires', '3 weeks'], '--expires is a whole number with a unit, not `3 weeks`'],

@@ -67,6 +67,9 @@ describe('the command line', () => {
     { args: ['check', '--format', 'xml'], message: 'Allowed choices are text, json, github' },
     { args: ['serve', '--port', '65536'], message: 'A port must be an integer from 0 to 65535' },
     { args: ['serve', '--port', '80a'], message: 'A port must be an integer from 0 to 65535' },
+    { args: ['check', '--config', ''], message: "'--config <file>' argument '' is invalid. It must name a file." },
+    { args: ['dump', 'book', '--output', ''], message: "argument '' is invalid. It must name a file." },
+    { args: ['seed', ''], message: "argument 'file'. It must name a file." },
   ])('exits with 2 for $args and prints why on stderr', async ({ args, message }) => {
     const outcome = await runCli(args)
     expect(outcome).toMatchObject({ code: 2, stdout: '' })

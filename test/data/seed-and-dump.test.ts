@@ -236,6 +236,15 @@ describe('dump', () => {
     expect(paths.join('')).toContain('0190163d-8694-739b-aea5-966c26f8ad91')
   })
 
+  test.each([
+    { args: ['--output', 'author.txt'], written: 'author.txt, as ndjson' },
+    { args: ['--output', 'author.txt', '--format', 'csv'], written: 'author.txt, as csv' },
+    { args: ['--output', 'author.csv'], written: 'author.csv' },
+  ])('$args reports a format that the extension does not name', async ({ args, written }) => {
+    const { stderr } = await shelves.run('dump', 'author', ...args)
+    expect(stderr).toMatch(new RegExp(`^wrote \\d+ records? to ${written}\n$`))
+  })
+
   test('distinguishes null from the empty text in CSV', async () => {
     const { stdout } = await shelves.run('dump', 'book', '--format', 'csv')
     expect(stdout.split('\r\n')[2]).toMatch(/^\d+,,"",2,A,,,,,false,draft,/)

@@ -18,7 +18,7 @@ import {
   formatName,
   textOf,
 } from '../../../src/internal.js'
-import { EXACT_NUMBERS } from './caller.js'
+import { rejectInexact } from './caller.js'
 import type { Application, CliContext } from '../../context.js'
 import { onExistingDatabase } from '../../database/database.js'
 import { type ExitCode, Failure } from '../../failure.js'
@@ -139,6 +139,7 @@ function rejectionOf(resource: Resource, operation: string, search: string): str
 
 function parseCaller(text: string): Caller | undefined {
   const given = readObject(text, '--as')
+  rejectInexact('--as', text, Object.values(given))
   const { sub, roles = [], ...claims } = given
   if (sub === undefined) return undefined
   if (typeof sub !== 'string' || !Array.isArray(roles))
@@ -147,16 +148,17 @@ function parseCaller(text: string): Caller | undefined {
 }
 
 function readBody(text: string): NonNullable<AccessRequest['body']> {
-  return Object.fromEntries(Object.entries(readObject(text, '--data')).map(([name, value]) => [name, textOf(value)]))
+  const given = readObject(text, '--data')
+  if (isRounded(text))
+    throw new Failure(2, '--data has a number that cannot be represented exactly', [
+      'write the number as text, in quotes',
+    ])
+  return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, textOf(value)]))
 }
 
 function readObject(text: string, option: '--as' | '--data'): Readonly<Record<string, Json>> {
   const value = parseObject(text)
   if (value === undefined) throw new Failure(2, `${option} needs a JSON object, and got \`${text}\``)
-  if (isRounded(text))
-    throw new Failure(2, `${option} has a number that cannot be represented exactly: \`${text}\``, [
-      option === '--data' ? 'write the number as text, in quotes' : EXACT_NUMBERS,
-    ])
   return value
 }
 

@@ -50,14 +50,23 @@ function unknown(kind: 'role' | 'claim', name: string, all: readonly string[]): 
   return new Failure(2, `no ${kind} is named \`${name}\``, help)
 }
 
-/** The help for a number that JavaScript rounds. */
-export const EXACT_NUMBERS = 'give an integer within ±9007199254740991, or a number of at most 15 digits'
-
 function readJson(text: string, value: string): Json {
   const json = parse(text, value)
-  if (isRounded(value) || [json].flat().some((item) => Number.isInteger(item) && !Number.isSafeInteger(item)))
-    throw new Failure(2, `the number in --claim ${text} cannot be compared exactly`, [EXACT_NUMBERS])
+  rejectInexact(`--claim ${text}`, value, [json])
   return json
+}
+
+/**
+ * Rejects values of claims that rules cannot compare.
+ * @param text the JSON of all values
+ * @throws Failure 2 for a number that JavaScript rounds, or may have rounded
+ */
+export function rejectInexact(flag: string, text: string, values: readonly Json[]): void {
+  const isUnsafe = (item: Json) => Number.isInteger(item) && !Number.isSafeInteger(item)
+  if (isRounded(text) || values.flat().some(isUnsafe))
+    throw new Failure(2, `${flag} has a number that cannot be compared exactly`, [
+      'give an integer within ±9007199254740991, or a number of at most 15 digits',
+    ])
 }
 
 function parse(text: string, value: string): Json {

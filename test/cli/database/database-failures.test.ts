@@ -11,7 +11,8 @@ const YAML = `version: 1
 models:
   note: { table: notes, fields: { id: { type: bigint, primary_key: true } } }
 resources:
-  note: { model: note, path: /notes/ }
+  note: { model: note, path: /notes/, access: [{ to: anyone, may: all }] }
+auth: { keys: true }
 `
 
 let shelves: Shelves
@@ -40,35 +41,45 @@ onServer('a failure of the database is not reported as a bug', async () => {
   }
 })
 
+const OF_MIGRATIONS = 'see which migrations were applied: snippetctl migrate status'
+
 onServer.each([
-  { command: ['introspect', '--print'], marker: 'pg_attribute', moment: 'before reply' },
-  { command: ['migrate', 'up'], marker: 'snippetctl_migrations', moment: 'before reply' },
-  { command: ['migrate', 'up'], marker: 'COMMIT', moment: 'before reply' },
-  { command: ['serve', '--migrate'], marker: 'snippetctl_migrations', moment: 'during reply' },
-] as const)('a connection that $command loses at $marker is reported as lost', async ({ command, marker, moment }) => {
-  const url = new URL(String(shelves.database?.url))
-  const sockets = url.searchParams.get('host')
-  const proxy = await startProxy(sockets === null ? Number(url.port) : `${sockets}/.s.PGSQL.${url.port}`)
-  try {
-    if (command[0] !== 'introspect')
-      await shelves.project.write('migrations/0002_more.sql', '-- up\ncreate table more (id int);\n')
-    url.host = `127.0.0.1:${proxy.port}`
-    url.searchParams.delete('host')
-    proxy.arm(marker, moment, 'end')
-    const env = { DATABASE_URL: url.href, PORT: '0' }
-    const outcome = await runInHost(command, { cwd: shelves.project.folder, env })
-    expect(outcome).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('error: the connection to the database was lost\n'),
-    })
-    expect(outcome.stderr).toContain('find out whether the last one was made before you run it again')
-    expect(outcome.stderr).toContain('see which migrations were applied: snippetctl migrate status')
-    expect(outcome.stderr).not.toContain('unexpected')
-  } finally {
-    await proxy.close()
-    await rm(`${shelves.project.folder}/migrations/0002_more.sql`, { force: true })
-  }
-})
+  { command: ['introspect', '--print'], marker: 'pg_attribute', moment: 'before reply', help: 'run it again: it does' },
+  { command: ['seed', 'note.csv'], marker: 'commit', moment: 'before reply', help: 'run it again: it loads the whole' },
+  { command: ['keys', 'create', '--subject', 'a'], marker: 'insert into', moment: 'before reply', help: 'revoke it' },
+  { command: ['migrate', 'up'], marker: 'snippetctl_migrations', moment: 'before reply', help: OF_MIGRATIONS },
+  { command: ['migrate', 'up'], marker: 'COMMIT', moment: 'before reply', help: OF_MIGRATIONS },
+  { command: ['serve', '--migrate'], marker: 'snippetctl_migrations', moment: 'during reply', help: OF_MIGRATIONS },
+] as const)(
+  'a connection that $command loses at $marker is reported as lost',
+  async ({ command, marker, moment, help }) => {
+    const url = new URL(String(shelves.database?.url))
+    const sockets = url.searchParams.get('host')
+    const proxy = await startProxy(sockets === null ? Number(url.port) : `${sockets}/.s.PGSQL.${url.port}`)
+    try {
+      await shelves.project.write('note.csv', 'id\n1\n')
+      if (help === OF_MIGRATIONS)
+        await shelves.project.write('migrations/0002_more.sql', '-- up\ncreate table more (id int);\n')
+      url.host = `127.0.0.1:${proxy.port}`
+      url.searchParams.delete('host')
+      proxy.arm(marker, moment, 'end')
+      const env = { DATABASE_URL: url.href, PORT: '0' }
+      const outcome = await runInHost(command, { cwd: shelves.project.folder, env })
+      expect(outcome).toMatchObject({
+        code: 2,
+        stderr: expect.stringMatching(
+          /^error: (?:the connection to the database was lost|the database did not report the outcome of a statement)$/m,
+        ),
+      })
+      expect(outcome.stderr).toContain(help)
+      expect(outcome.stderr.includes(OF_MIGRATIONS)).toBe(help === OF_MIGRATIONS)
+      expect(outcome.stderr).not.toContain('unexpected')
+    } finally {
+      await proxy.close()
+      await rm(`${shelves.project.folder}/migrations/0002_more.sql`, { force: true })
+    }
+  },
+)
 
 onServer('a missing privilege on the journal is named, with the role and the grant', async () => {
   const { database } = shelves
@@ -98,10 +109,34 @@ onServer('a missing privilege on the journal is named, with the role and the gra
       values: [],
     })
     expect((await runInHost(['dump', 'note'], { cwd: shelves.project.folder, env })).stderr).toBe(
-      'error: The database does not match the configuration: permission denied for table notes\n' +
+      'error: the user of the database lacks a privilege: permission denied for table notes\n' +
         '  = help: see the state of the database: snippetctl doctor\n',
     )
   } finally {
+    await database?.query({ text: DROP_ROLE, values: [] })
+  }
+})
+
+onServer.each([
+  { user: 'a role without privileges', options: '', reason: 'the user of the database lacks a privilege: ' },
+  {
+    user: 'a session that only reads',
+    options: '-c default_transaction_read_only=on',
+    reason: 'The database is read-only',
+  },
+])('`keys create` of $user names the reason, not a pending migration', async ({ options, reason }) => {
+  const { database, project } = shelves
+  const url = new URL(String(database?.url))
+  await database?.query({ text: `${CREATE_ROLE} grant select on snippetctl_migrations to ${ROLE}`, values: [] })
+  await project.write('migrations/0002_more.sql', '-- up\ncreate table more (id int);\n')
+  try {
+    if (options === '') url.username = url.password = ROLE
+    else url.searchParams.set('options', options)
+    expect(
+      await runInHost(['keys', 'create', '--subject', 'a'], { cwd: project.folder, env: { DATABASE_URL: url.href } }),
+    ).toMatchObject({ code: 2, stderr: expect.stringContaining(`error: ${reason}`) })
+  } finally {
+    await rm(`${project.folder}/migrations/0002_more.sql`)
     await database?.query({ text: DROP_ROLE, values: [] })
   }
 })

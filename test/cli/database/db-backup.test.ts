@@ -151,6 +151,11 @@ describe('db backup and db restore', () => {
       code: 2,
       stderr: expect.stringContaining('error: broken.tar.gz cannot be restored: '),
     })
+    expect(await run('db', 'restore', 'migrations')).toMatchObject({
+      code: 2,
+      stderr:
+        'error: cannot read `migrations`: it is a folder\n  = help: name a file that `snippetctl db backup` has written\n',
+    })
     expect(await dumpedIds()).toEqual([1])
   })
 

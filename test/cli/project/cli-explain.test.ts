@@ -166,7 +166,8 @@ describe('explain of a word that is not a route,', () => {
   })
 
   test.each([
-    ['SC999', 'no diagnostic has the code `SC999`', 'SC101'],
+    ['SC999', 'no diagnostic has the code `SC999`', 'the nearest codes are: SC4'],
+    ['SC300', 'no diagnostic has the code `SC300`', 'the nearest codes are: SC301, SC302, SC303\n'],
     ['api.prefx', '`api` has no key `prefx`', '`prefix`'],
     ['resources.path.depth', '`resources.path` has no key `depth`', 'snippetctl explain resources.path'],
   ])('exits with 1 for %s', async (word, message, help) => {
