@@ -80,13 +80,14 @@ export function createWorkerPool({ poolSizes, port, prepared, log, watch, drainD
   const servedFiles = () => [...new Set([...alive].flatMap((worker) => worker.servedFiles() ?? []))]
 
   const spawn = ({ connections }: Slot, served = servedFiles): WorkerProcess => {
-    const worker = startWorker(() => ({
+    const options = () => ({
       connections,
       port: address.port(isServed()),
       prepared: state.prepared,
       watched: watch !== undefined,
       served: served(),
-    }))
+    })
+    const worker = startWorker({ options, isServed })
     alive.add(worker)
     watch?.add(worker)
     void worker.ended.then((end) => {

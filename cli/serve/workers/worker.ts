@@ -41,8 +41,15 @@ export interface WorkerProcess {
   latestMetrics(): Metrics
 }
 
-/** Starts a worker process with the settings of `cluster.setupPrimary`. Its options are computed when it requests them. */
-export function startWorker(options: () => WorkerOptions): WorkerProcess {
+interface WorkerParts {
+  /** Computed when the worker requests them. */
+  readonly options: () => WorkerOptions
+  /** Whether any worker accepts connections. */
+  readonly isServed: () => boolean
+}
+
+/** Starts a worker process with the settings of `cluster.setupPrimary`. */
+export function startWorker({ options, isServed }: WorkerParts): WorkerProcess {
   const worker = cluster.fork()
   const { pid } = worker.process
   const state = { serving: false, retired: false, files: undefined as string | undefined }
@@ -51,6 +58,7 @@ export function startWorker(options: () => WorkerOptions): WorkerProcess {
     if (worker.isConnected()) worker.send(message, () => {})
   }
   const ended = endOf(worker).finally(() => (state.serving = false))
+  returnConnection(worker, isServed)
   const received = receive(worker)
   void received.hello.then(() => tell({ snippetctl: 'begin', options: options() }))
   const leaving = received.leaving.then(() => {
@@ -72,7 +80,7 @@ export function startWorker(options: () => WorkerOptions): WorkerProcess {
     ]),
     leaving: Promise.race([leaving, ended]),
     ended,
-    isServing: () => state.serving,
+    isServing: () => state.serving && worker.isConnected(),
     servedFiles: () => (state.serving && !state.retired ? state.files : undefined),
     isRetired: () => state.retired,
     stop: () => retire('SIGTERM'),
@@ -80,6 +88,30 @@ export function startWorker(options: () => WorkerOptions): WorkerProcess {
     ...createQueries(worker, tell),
     tellPrepared: () => tell({ snippetctl: 'prepared' }),
   }
+}
+
+/**
+ * Takes back the connection that a worker has been handed but has not confirmed when it dies: Node waits for the confirmation for ever,
+ * and neither serves the connection nor closes it. There is at most one, because a worker is handed the next after it confirms the last.
+ * This gives the answer in place of the worker: a rejected connection goes to another worker, an accepted one is closed here. Node
+ * ignores an answer that it has already had.
+ */
+function returnConnection({ process: child }: Worker, isServed: () => boolean): void {
+  const send = child.send.bind(child) as (...given: readonly unknown[]) => boolean
+  let handed: { readonly seq?: number } = {}
+  child.send = (...given: readonly unknown[]) => {
+    const [message, connection] = given
+    if (connection !== undefined) handed = message as typeof handed
+    return send(...given)
+  }
+  const giveAnswer = () => {
+    // The last messages of a process, such as a confirmation, may be read after it has ended.
+    if (child.connected) return void setImmediate(giveAnswer)
+    // Node does not emit this while a connection is unconfirmed, and would hand the process further ones.
+    child.emit('disconnect')
+    child.emit('internalMessage', { cmd: 'NODE_CLUSTER', ack: handed.seq, accepted: !isServed() })
+  }
+  child.once('exit', giveAnswer)
 }
 
 const QUERY_TIMEOUT_MS = 1_000

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import {
   BOOKS_MIGRATION,
@@ -144,6 +145,25 @@ onServer('serve --workers', () => {
     replaced = true
     await Promise.all(load)
     expect((await server.stop()).code).toBe(0)
+  })
+
+  test.each([
+    { killed: 1, fate: 'hands them to the other worker', expected: [200, 200, 200, 200] },
+    { killed: 2, fate: 'closes or serves them', expected: expect.not.arrayContaining(['none in time']) },
+  ])('of connections that $killed of 2 workers had not accepted when killed: $fate', async ({ killed, expected }) => {
+    const server = await serve(2)
+    const victims = [...new Set((await openOnBoth(server)).pids)].slice(0, killed)
+    for (const pid of victims) process.kill(pid, 'SIGSTOP')
+    const answers = Array.from({ length: 4 }, () =>
+      fetch(`${server.url}/api/pid/`, { headers: { connection: 'close' }, signal: AbortSignal.timeout(10_000) }).then(
+        ({ status }) => status,
+        ({ name }: Error) => (name === 'TimeoutError' ? 'none in time' : 'closed'),
+      ),
+    )
+    // The parent must have handed a connection to each of the victims.
+    await delay(500)
+    for (const pid of victims) process.kill(pid, 'SIGKILL')
+    expect(await Promise.all(answers)).toEqual(expected)
   })
 
   test('serves from one worker, and replaces it at the same address', async () => {
