@@ -136,7 +136,7 @@ function nullableUnion({ anyOf: _, ...rest }: JsonPart, choices: readonly JsonPa
   const [only] = named
   // In 3.0, members beside a reference are ignored, so `nullable` cannot stand there: the schema of null stays a choice.
   if (named.every((choice) => choice['$ref'] !== undefined)) return { ...rest, anyOf: choices }
-  if (only !== undefined && named.length === 1) return { ...only, ...rest, nullable: true }
+  if (only !== undefined && named.length === 1) return { ...downgradeSchema(only), ...rest, nullable: true }
   // `nullable` requires a type.
   return { ...rest, anyOf: named.map((choice) => ({ ...choice, nullable: true })) }
 }

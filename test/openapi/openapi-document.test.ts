@@ -269,6 +269,14 @@ describe('a hand-written route', () => {
     { schema: { type: 'array', items: true, contains: {} }, converted: { type: 'array', items: {} } },
     { schema: { type: ['array', 'null'] }, converted: { type: 'array', items: {}, nullable: true } },
     {
+      schema: { anyOf: [{ type: 'string', contentEncoding: 'base64' }, { type: 'null' }] },
+      converted: { type: 'string', format: 'byte', nullable: true },
+    },
+    {
+      schema: { anyOf: [{ type: 'integer', exclusiveMinimum: 0 }, { type: 'null' }] },
+      converted: { type: 'integer', minimum: 0, exclusiveMinimum: true, nullable: true },
+    },
+    {
       schema: { type: 'object', properties: { if: true, not: false, minimum: { exclusiveMinimum: 1 } } },
       converted: {
         type: 'object',
