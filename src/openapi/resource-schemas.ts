@@ -2,7 +2,7 @@ import { addressMembers, type FieldSpec, isWritable, JOINED_ID, READS, type Reso
 import type { DescribeRecord } from '../features/feature.js'
 import { featureFields, joinedMembers, unsettableMembers } from '../features/index.js'
 import type { BodyMode } from '../resource/bodies/body.js'
-import { rejectsEmpty } from '../resource/field-schema.js'
+import { isOptional, rejectsEmpty } from '../resource/field-schema.js'
 import type { Resource, Sendable } from '../resource/resource.js'
 import { describeJoined } from './features.js'
 import type { FieldSchemas } from './field-schema.js'
@@ -135,7 +135,7 @@ export function bodySchema(resource: Resource, mode: DocumentedMode, schemas: Fi
 
 /** Whether the field is required in this kind of body. */
 export function isNeeded(field: FieldSpec, mode: DocumentedMode): boolean {
-  if (mode === 'create') return !field.nullable && field.default === undefined
+  if (mode === 'create') return !isOptional(field)
   return mode === 'replace' && !field.primaryKey
 }
 

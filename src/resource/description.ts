@@ -3,7 +3,7 @@ import type { FieldSpec, Operation, ResourceSpec } from '../config/spec.js'
 import { featureFields, featureOptions } from '../features/index.js'
 import type { Json } from '../foundation/json.js'
 import type { ResourceAccess } from './access.js'
-import { describedSchema } from './field-schema.js'
+import { describedSchema, usableDefault } from './field-schema.js'
 import type { Resource } from './resource.js'
 
 /** Describes a resource for `OPTIONS`: its operations, its fields with their rules, and the parameters of its lists. */
@@ -46,7 +46,7 @@ function describeKey(names: readonly string[]): Json {
 
 function describeField(field: FieldSpec, { model, links }: ResourceSpec): Json {
   const { type, label, nullable, readOnly, writeOnly, unique, name } = field
-  const given = field.default
+  const given = usableDefault(field)
   const link = links[name]
   return {
     type: type.name,

@@ -15,3 +15,14 @@ export function describedSchema(field: FieldSpec): JsonSchema {
 export function rejectsEmpty(field: FieldSpec): boolean {
   return field.primaryKey && !field.target && isEscaped(field)
 }
+
+/** The value of a new record that leaves out the field; undefined if it has none, or one that the field rejects. */
+export function usableDefault(field: FieldSpec): FieldSpec['default'] {
+  const { default: standard } = field
+  return standard && 'literal' in standard && standard.literal === '' && rejectsEmpty(field) ? undefined : standard
+}
+
+/** Whether a new record may leave out the field. */
+export function isOptional(field: FieldSpec): boolean {
+  return field.nullable || usableDefault(field) !== undefined
+}

@@ -1,5 +1,6 @@
 import { type FieldSpec, isWritable, type ModelSpec } from '../config/spec.js'
 import { relationsOf } from '../db/queries/relations.js'
+import { isOptional } from '../resource/field-schema.js'
 import { toPascal } from '../resource/names.js'
 import {
   type Member,
@@ -48,8 +49,8 @@ export function modelTypes({ name, fields }: ModelSpec, names: ModelNames): read
   const settable = fields.filter((field) => !field.assigned)
   const writable = fields.filter(isWritable)
   const record = fields.map((field) => ({ ...member(field), about: formatRules(field) }))
-  const insert = settable.map((field) => ({ ...member(field), type: formatGiven(field), optional: isOptional(field) }))
-  const create = writable.map((field) => ({ ...member(field), optional: isOptional(field) }))
+  const insert = settable.map((field) => ({ ...member(field), type: formatGiven(field), optional: isOmissible(field) }))
+  const create = writable.map((field) => ({ ...member(field), optional: isOmissible(field) }))
   return [
     declare(`A record of \`${name}\`, as handlers see it.`, names.record, formatObject(record)),
     declare(`What \`store.create\` takes: a new record of \`${name}\`.`, names.insert, formatObject(insert)),
@@ -87,6 +88,6 @@ function member(field: FieldSpec): Member {
   return { name: field.name, type: formatValue(field) }
 }
 
-function isOptional({ nullable, default: standard, auto }: FieldSpec): boolean {
-  return nullable || standard !== undefined || auto !== undefined
+function isOmissible(field: FieldSpec): boolean {
+  return isOptional(field) || field.auto !== undefined
 }

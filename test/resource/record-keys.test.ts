@@ -45,6 +45,11 @@ models:
       place: { type: text }
       taken_at: { type: timestamp }
       value: { type: float, nullable: true }
+  setting:
+    primary_key: [owner, name]
+    fields:
+      owner: { type: string, max: 20, default: "" }
+      name: { type: string, max: 20, default: size }
   event:
     primary_key: none
     fields:
@@ -69,6 +74,7 @@ resources:
     sparse_fields: true
     pagination: { style: cursor, page_size: 2 }
   reading: { model: reading, path: /readings/, url: true }
+  setting: { model: setting, path: /settings/ }
   event: { model: event, path: /events/, operations: [list], pagination: { style: limit_offset, page_size: 2 } }
 `
 
@@ -283,6 +289,24 @@ describe('keys of text', () => {
     expect([empty.status, ((await json(empty)) as { errors: unknown }).errors]).toEqual([
       400,
       { id: "Id must not be empty, because it is part of the record's address" },
+    ])
+  })
+
+  test('are required if their default is empty', async () => {
+    const keyless = await api.send('POST', '/api/settings/', {})
+    expect([keyless.status, ((await json(keyless)) as { errors: unknown }).errors]).toEqual([
+      400,
+      { owner: 'Owner is required' },
+    ])
+    const made = await api.send('POST', '/api/settings/', { owner: 'x' })
+    expect([made.status, made.headers.get('location')]).toEqual([201, '/api/settings/x/size/'])
+    const { fields } = (await json(await api.fetch('/api/settings/', { method: 'OPTIONS' }))) as {
+      readonly fields: Readonly<Record<string, { readonly required: boolean; readonly default?: unknown }>>
+    }
+    const shown = Object.entries(fields).map(([name, field]) => [name, field.required, field.default])
+    expect(shown).toEqual([
+      ['owner', true, undefined],
+      ['name', false, 'size'],
     ])
   })
 

@@ -1,5 +1,6 @@
 import type { FieldSpec, GrantSpec, ModelSpec } from '../../config/spec.js'
 import type { Json } from '../../foundation/json.js'
+import { isOptional } from '../../resource/field-schema.js'
 import type { StoredText, Verdict } from './compare.js'
 import { decideDestroy, isHeld } from './decide-destroy.js'
 import {
@@ -95,8 +96,7 @@ function readBody(situation: Situation, { body = {}, operation }: AccessRequest)
   for (const field of resource.model.fields.filter(({ readOnly }) => !readOnly)) {
     const { name } = field
     if (!isGranted(name) || grants.every(({ set }) => set.some((each) => each.field === field))) continue
-    const isOptional = field.nullable || field.default !== undefined
-    const isRequired = operation === 'create' ? !isOptional : operation === 'update' && !field.primaryKey
+    const isRequired = operation === 'create' ? !isOptional(field) : operation === 'update' && !field.primaryKey
     if (isRequired && !(name in body)) return undefined
   }
   const written = Object.entries(body).filter(([name]) => {

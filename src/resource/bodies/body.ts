@@ -5,7 +5,7 @@ import { JsonMergePatch, unmergeable } from '../../fields/spelling/json-text.js'
 import type { JsonBody } from '../../foundation/json-body.js'
 import { type FieldError, Problem } from '../../foundation/problem.js'
 import { valueSchema } from '../../fields/value-schema.js'
-import { rejectsEmpty } from '../field-schema.js'
+import { isOptional, rejectsEmpty } from '../field-schema.js'
 import type { Row } from '../plan.js'
 import { quote } from '../query.js'
 import type { CompileSchema } from '../validator.js'
@@ -90,7 +90,7 @@ export function invalid(errors: readonly FieldError[]): Problem {
 }
 
 function isMissing(field: FieldSpec): (mode: BodyMode) => boolean {
-  const optional = field.nullable || field.default !== undefined
+  const optional = isOptional(field)
   return (mode) => (mode === 'create' ? !optional : mode === 'replace' && !field.primaryKey)
 }
 

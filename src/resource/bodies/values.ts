@@ -56,7 +56,7 @@ export function readSettable(model: ModelSpec, compile: CompileSchema): ReadValu
   const reserved = serverSet(model)
   const fields = model.fields
     .filter(({ name }) => !reserved.has(name))
-    .map((field) => ({ ...field, default: field.default ?? ({ call: 'now' } as const) }))
+    .map((field) => ({ ...field, default: { call: 'now' } as const }))
   const what = `the model \`${model.name}\``
   const read = compileValues(fields, what, compile)
   return (values) => {
