@@ -18,7 +18,7 @@ export const unavailable = { type: 'unavailable', detail: 'The database is not a
 const lost = { ...unavailable, lost: true } as const
 const busy = { type: 'unavailable', detail: 'The database is busy with other changes' } as const
 export const mismatch = { type: 'unavailable', detail: 'The database does not match the configuration' } as const
-/** A materialized view has no data yet, or a view cannot be changed. */
+/** A materialized view has no data yet, a view cannot be changed, or a function of the database, such as that of a trigger, does not work. */
 const unprepared = { type: 'unavailable', detail: 'The database is not set up for what this request does' } as const
 /** The client's message for a conflict without a more specific one. */
 export const CONFLICT = 'The change conflicts with another record'
@@ -151,12 +151,18 @@ export function isAgainstPolicy(error: unknown): boolean {
 /** The statements of PL/pgSQL by which a function raises an error. */
 const RAISING = new Set<unknown>(['exec_stmt_raise', 'exec_stmt_assert'])
 
+/** Whether a statement of a function of the database failed, which says nothing about our statement and its table. */
+function isOfFunction({ where }: DriverError): boolean {
+  return /^(?:SQL|PL\/\w+) function /m.test(String(where))
+}
+
 export function meaningOf(error: DriverError): Meaning | undefined {
   const code = codeOf(error)
   if (code === '') return MESSAGES.find(([message]) => message.test(error.message))?.[1]
   // The socket file is missing or inaccessible. Errors about files that a handler opens are not ours.
   if (error.syscall === 'connect') return MEANINGS[code] ?? unavailable
   if (isAgainstPolicy(error)) return disallowed
+  if (code.startsWith('42') && isOfFunction(error)) return RAISING.has(routineOf(error)) ? rejected : unprepared
   const meaning = MEANINGS[code] ?? (isSqlState(error) ? MEANINGS[code.slice(0, 2)] : undefined)
   // A function may raise any code, also those of privileges and connections.
   return RAISING.has(routineOf(error)) && !isKept(meaning) ? rejected : meaning

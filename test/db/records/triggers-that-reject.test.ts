@@ -98,6 +98,14 @@ beforeAll(async () => {
     'create table visits (id bigint primary key, card bigint not null references members (card) on update cascade, day date not null)',
     'create function visit() returns trigger language plpgsql as $$ begin insert into visits values (new.id, new.card, null); return new; end $$',
     'create trigger visit after insert on members for each row execute function visit()',
+    `create function misspell() returns trigger language plpgsql as $$ begin
+       if new.title = 'column' then new.changed_at = now(); end if;
+       if new.title = 'table' then insert into logs values (new.id); end if;
+       if new.title = 'function' then perform log_change(new.id); end if;
+       if new.title = 'operator' then perform new.title + 1; end if;
+       return new;
+     end $$`,
+    'create trigger misspell before insert or update on books for each row execute function misspell()',
     "insert into books (title) values ('Dune'), ('draft one')",
   ])
     await api.database.query({ text, values: [] })
@@ -145,6 +153,15 @@ test.each(['assert', 'missing'])('a failed statement of a trigger is a conflict:
     'The database rejected the change',
   ])
 })
+
+test.each(['column', 'table', 'function', 'operator'])(
+  'a trigger that uses a missing %s is 503, and says nothing about the table',
+  async (title) => {
+    const unprepared = [503, '/problems/unavailable', 'The database is not set up for what this request does']
+    expect(await answer('POST', '/api/books/', { title })).toEqual(unprepared)
+    expect(await answer('PATCH', '/api/books/1/', { title })).toEqual(unprepared)
+  },
+)
 
 test('a value that a generated column cannot compute with is a conflict', async () => {
   const rejected = [409, '/problems/conflict', 'The database rejected the change']
