@@ -7,6 +7,7 @@ import {
   createWhole,
   isSigningKey,
   keysOf,
+  MAX_TOKEN_LENGTH,
   makeIssuerKey,
   readKeyFile,
   type SigningKey,
@@ -105,7 +106,7 @@ async function findPair(context: CliContext, { keys: file = '', algorithms }: Jw
 
 /**
  * Signs a token that the service accepts.
- * @throws Failure 2 if the private key cannot sign, or the service would reject every token of it
+ * @throws Failure 2 if the private key cannot sign, or the service would reject the token
  */
 async function sign(
   context: CliContext,
@@ -117,6 +118,12 @@ async function sign(
   const token = await signToken(caller, { ...issuer, key }).catch((cause: Error) => {
     throw unusableKey(`the key in ${priv} cannot sign: ${cause.message}`, cause)
   })
+  if (token.length > MAX_TOKEN_LENGTH)
+    throw new Failure(
+      2,
+      `the token has ${token.length} characters, and the service rejects tokens of more than ${MAX_TOKEN_LENGTH}`,
+      ['give fewer or shorter values to --claim and --role'],
+    )
   await verifyToken(token, { ...issuer, keys: { keys: [...keys.keys] } }).catch((cause: unknown) => {
     if (lacksPublic) throw unusableKey(`the public and the private half of the key in ${priv} do not match`, cause)
     throw new Failure(

@@ -13,8 +13,8 @@ import { unauthorized } from './unauthorized.js'
 
 /** The seconds by which clocks may differ. */
 const SKEW = 30
-/** Longer tokens are rejected unread. */
-const MAX_LENGTH = 8_192
+/** The service rejects longer tokens unread. */
+export const MAX_TOKEN_LENGTH = 8_192
 
 /**
  * Compiles the verification of bearer tokens (RFC 7519) from one issuer.
@@ -27,7 +27,7 @@ export function compileJwt(
   const identities = createIdentities()
   const keys = jwt.keys === undefined ? createKeyServer(jwt, identities.clear) : fixedKeys(readKeyFile(jwt.keys))
   const verified = async (token: string): Promise<Identity> => {
-    if (token.length > MAX_LENGTH) throw unauthorized(auth, 'the token is too long')
+    if (token.length > MAX_TOKEN_LENGTH) throw unauthorized(auth, 'the token is too long')
     const generation = identities.generation()
     const payload = await verify(token, { auth, jwt, keys })
     const identity = identityOf(payload, auth)
@@ -36,11 +36,11 @@ export function compileJwt(
     return identity
   }
   return (token, { socket }) =>
-    (token.length > MAX_LENGTH ? undefined : identities.find(token, socket)) ?? verified(token)
+    (token.length > MAX_TOKEN_LENGTH ? undefined : identities.find(token, socket)) ?? verified(token)
 }
 
 /**
- * Verifies a token by given keys, as the service does.
+ * Verifies the signature and the claims of a token by given keys, as the service does.
  * @throws Problem `unauthorized`
  */
 export async function verifyToken(

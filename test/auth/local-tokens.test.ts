@@ -196,6 +196,26 @@ describe('`token`', () => {
     },
   )
 
+  test('prints no token that is too long for the service', async () => {
+    const list = (length: number) => `tenant=[${Array.from({ length }, (_, index) => 1_000 + index).join(',')}]`
+    const [long, short] = [
+      await token('--subject', 'ann', '--claim', list(1_300)),
+      await token('--subject', 'ann', '--role', 'member', '--claim', list(1_100)),
+    ]
+    const { length } = short.stdout.trim()
+    expect(long).toMatchObject({ code: 2, stdout: '' })
+    expect(long.stderr).toMatch(
+      /^error: the token has \d{4} characters, and the service rejects tokens of more than 8192\n {2}= help: give fewer/,
+    )
+    expect(length).toBeGreaterThan(7_500)
+    expect(length).toBeLessThan(8_193)
+    const api = await startApi(join(project.folder, 'resources.yaml'), { checkResponses: false })
+    const headers = { authorization: `Bearer ${short.stdout.trim()}` }
+    const { status } = await api.fetch('/api/notes/', { headers })
+    await api.close()
+    expect(status).toBe(200)
+  })
+
   test('signs by a key whose public half is in PEM', async () => {
     const { sign, write, read, remove } = await other({})
     await sign()
