@@ -29,7 +29,7 @@ export function readEnvFile(cwd: string, env: NodeJS.ProcessEnv): EnvFile | unde
     if (text === undefined) return undefined
     const names: string[] = []
     for (const [name, value] of parse(text, path)) {
-      if (env[name] !== undefined) continue
+      if (Object.hasOwn(env, name)) continue
       env[name] = value
       names.push(name)
     }
@@ -44,7 +44,7 @@ function readText(file: string, path: string): string | undefined {
   try {
     return readFileSync(file, 'utf8')
       .replace(/^\uFEFF/, '')
-      .replaceAll('\r\n', '\n')
+      .replaceAll(/\r\n?/g, '\n')
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
     // Python projects may have a virtual environment in a directory called `.env`.
@@ -54,9 +54,9 @@ function readText(file: string, path: string): string | undefined {
   }
 }
 
-/** A blank line, a comment, or a variable with its value. A value in quotes may span several lines. */
+/** A blank line, a comment, or a variable with its value. A value in quotes may span several lines. Blanks are only spaces and tabs. */
 const ENTRY =
-  /[ \t]*(?:#.*|(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=[ \t]*((?:"[^"]*"|'[^']*'|`[^`]*`)[ \t]*(?:#.*)?|[^\s"'`].*)?)?(?:\n|$)/y
+  /[ \t]*(?:#[^\n]*|(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=[ \t]*((?:"[^"]*"|'[^']*'|`[^`]*`)[ \t]*(?:#[^\n]*)?|[^ \t\n"'`][^\n]*)?)?(?:\n|$)/y
 
 /** Parses the text as Node does, but with any spaces and tabs around names and values, and reports lines that Node would ignore. */
 function parse(text: string, path: string): ReadonlyMap<string, string> {

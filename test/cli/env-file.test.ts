@@ -47,6 +47,13 @@ describe('the file of variables', () => {
     ['tabs around a value', 'SNIPPETCTL_CONFIG=\tother.yaml\t\n', 'other.yaml'],
     ['a variable named __proto__', '__proto__=5\nSNIPPETCTL_CONFIG=other.yaml\n', 'other.yaml'],
     ['a no-break space, which belongs to the value', 'SNIPPETCTL_CONFIG=other.yaml\u00a0\n', undefined],
+    ['a value that begins with a no-break space', 'A=\u00a0a\nSNIPPETCTL_CONFIG=other.yaml\n', 'other.yaml'],
+    [
+      'line separators, which end no line',
+      'A=a\u2028b # c\u2028d\n# e\u2029f\nSNIPPETCTL_CONFIG=other.yaml',
+      'other.yaml',
+    ],
+    ['carriage returns as line ends', 'A=1\rSNIPPETCTL_CONFIG=other.yaml\r', 'other.yaml'],
     ['no content', '', 'resources.yaml'],
   ])('is read with %s', async (_, text, configuration) => {
     const outcome = await run(text, ['check'])
@@ -104,6 +111,7 @@ test('doctor lists the variables that the file sets, or its error, without value
   const said = await doctor(`DATABASE_URL=${SECRET}\nPORT=1\n`)
   expect(said).toMatch(/^ok {2,}variables +\.env sets DATABASE_URL$/m)
   expect(said).not.toContain('s3cret')
+  expect(await doctor('toString=5\n__proto__=5\n')).toMatch(/^ok {2,}variables +\.env sets toString, __proto__$/m)
   expect(await doctor('A B\n')).toMatch(/^fail +variables +\.env:1: not NAME=value$/m)
 })
 

@@ -243,7 +243,7 @@ export const BUGS: readonly PlantedBug[] = [
   {
     name: '.env overrides the environment',
     file: 'cli/env-file.ts',
-    search: `      if (env[name] !== undefined) continue
+    search: `      if (Object.hasOwn(env, name)) continue
 `,
     replace: '',
     caughtBy: { file: 'test/cli/env-file', test: 'is overridden by the environment', database: 'embedded' },
