@@ -140,6 +140,11 @@ interface Bound {
 }
 
 const KEPT = 'The database did not delete the record: a trigger, a rule or a policy prevented it'
+
+/** Whether the error is that the database has kept a record. The transaction can go on. */
+export function isKept(error: unknown): boolean {
+  return error instanceof Problem && error.message === KEPT
+}
 const UNRETURNED = 'The database did not return the changed record: a trigger, a rule or a policy prevented it'
 
 /** Finds out what became of a record whose change the database may have skipped, which is known only within a transaction. */

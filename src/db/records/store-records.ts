@@ -1,27 +1,19 @@
-import { type GrantSpec, isOwnTable, type ModelSpec } from '../../config/spec.js'
+import type { GrantSpec, ModelSpec } from '../../config/spec.js'
 import type { Cell } from '../../fields/cell.js'
-import { doAtIndex, withIndex } from '../../resource/bodies/items.js'
+import { withIndex } from '../../resource/bodies/items.js'
 import { recordKey } from '../../resource/keys/record-key.js'
-import type { Id, Precondition, Row } from '../../resource/plan.js'
+import type { Id, Row } from '../../resource/plan.js'
 import { Problem } from '../../foundation/problem.js'
 import type { Connection, Result } from '../database.js'
 import { type Projection, projectionFor } from '../statements/projections.js'
 import type { Bounds, Granted } from '../statements/rules/bounds.js'
 import { filledByScope } from '../statements/rules/scope.js'
-import type { Statements } from '../statements/statements.js'
-import { placeOfReferred, placeOfTaken } from './guards.js'
+import { placeOfTaken } from './guards.js'
 import { missingOr, rejectionsOn } from './rejected-changes.js'
 import { type Bounded, splitRows, type Store, type Stored } from './store.js'
 import { type SkippedRows, skipsOn } from './skipped-rows.js'
+import { type Bound, deletionsOn } from './store-deletions.js'
 import { follow } from './store-lists.js'
-import type { Sender } from './store-sender.js'
-
-interface Bound<Item, Items> {
-  readonly model: ModelSpec
-  readonly projection: Projection<Item, Items>
-  readonly statements: Statements
-  readonly sender: Sender
-}
 
 interface Changes<Item, Items> extends Bound<Item, Items> {
   readonly skipped: SkippedRows
@@ -184,90 +176,6 @@ export function recordsOn<Item, Items>({
     ...deletionsOn({ model, projection, statements, sender }, rejections, skips),
   }
 }
-
-/** The operations of stores that delete records. */
-function deletionsOn<Item, Items>(
-  { model, projection, statements, sender }: Bound<Item, Items>,
-  { rejectRemaining }: ReturnType<typeof rejectionsOn>,
-  { maySkip, digestBefore, isGone }: ReturnType<typeof skipsOn>,
-): Bounded<Pick<Store<Item, Items>, 'destroy' | 'destroyMany' | 'take'>> {
-  const key = recordKey(model)
-  const orMissing = missingOr(model, sender)
-  const read = ({ rows: [cells] }: Result): Item | undefined => cells && projection.read(cells)
-
-  const destroy = async (bounds: Bounds | undefined, id: Id, only?: readonly Precondition[]): Promise<boolean> => {
-    const written = key.write(id)
-    const remove = async () => {
-      const before = await digestBefore('delete', bounds, written)
-      const { count } = await sender.remove(statements.destroy(bounds, written, only), bounds)
-      return count > 0 || isGone(bounds, written, before, only)
-    }
-    return (await remove().catch(orMissing)) ?? false
-  }
-  /** Returns the keys of the rows that the request sees. In tables of other programs, several rows can have one key. */
-  const find = async (by: Sender, bounds: Bounds | undefined, ids: readonly Id[]): Promise<readonly string[]> => {
-    const { rows } = await by.read(follow(statements.findMany(bounds, ids.map(key.write))))
-    return rows.map((cells) => key.text(key.read(cells)))
-  }
-  /** Deletes records by one statement, or none if the request still sees some of them: it returns their keys. */
-  const removeAll = async (bounds: Bounds | undefined, ids: readonly Id[]): Promise<ReadonlySet<string>> => {
-    const left = new Set<string>()
-    const remove = async (inside: Sender) => {
-      await inside.remove(statements.destroyMany(bounds, ids.map(key.write)), bounds)
-      for (const text of await find(inside, bounds, ids)) left.add(text)
-      if (left.size > 0) throw new Error('some records are left')
-    }
-    await sender.attempt(remove).catch((error: unknown) => {
-      if (left.size === 0) throw error
-    })
-    return left
-  }
-
-  return {
-    destroy,
-
-    async destroyMany(bounds, ids) {
-      const withPlace = (error: unknown): never => {
-        const place = placeOfReferred(model, ids, error)
-        throw place === undefined ? error : withIndex(error, place, key.fields)
-      }
-      const mayKeep = await maySkip('delete')
-      const existing = mayKeep || !isOwnTable(model) ? (await find(sender, bounds, ids)).length : ids.length
-      if (!mayKeep) {
-        const removal = statements.destroyMany(bounds, ids.map(key.write))
-        const { count } = await sender.remove(removal, bounds).catch(withPlace)
-        if (count !== existing) await rejectRemaining(bounds, ids)
-        return count
-      }
-      let rest = [...ids.entries()]
-      while (rest.length > 0) {
-        const some = rest.map(([, id]) => id)
-        const left = await removeAll(bounds, some).catch(withPlace)
-        if (left.size === 0) break
-        const named = rest.filter(([, id]) => left.has(key.text(id)))
-        // A key that ignores case can be stored in another spelling: then none of the records is known to be deleted.
-        const others = named.length < left.size ? rest : named
-        // One by one, because the deletion of a record may change another, which a trigger keeps; first, because they may refer to the rest.
-        for (const [place, id] of others) await doAtIndex(place, () => destroy(bounds, id), key.fields)
-        rest = rest.filter((each) => !others.includes(each))
-      }
-      return existing
-    },
-
-    async take(bounds, id, only) {
-      const written = key.write(id)
-      const remove = async () => {
-        const before = await digestBefore('delete', bounds, written)
-        const last = before === undefined ? undefined : read(await sender.read(statements.retrieve(bounds, written)))
-        const item = read(await sender.remove(statements.take(bounds, written, only), bounds))
-        if (item !== undefined) return item
-        return (await isGone(bounds, written, before, only)) ? last : undefined
-      }
-      return remove().catch(orMissing)
-    },
-  }
-}
-
 function coveringBy({ model, statements, sender }: Pick<Bound<unknown, unknown>, 'model' | 'statements' | 'sender'>) {
   return async (granted: Granted, grants: readonly GrantSpec[], id: Id): Promise<readonly GrantSpec[]> => {
     const limited = grants.filter(({ rows }) => rows !== undefined)

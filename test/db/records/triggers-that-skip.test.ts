@@ -17,6 +17,7 @@ models:
   returned_first: { table: returned_first, ${FIELDS} }
   branch: { table: branches, ${FIELDS} }
   node: { table: nodes, ${FIELDS} }
+  folder: { table: folders, ${FIELDS} }
   calm: { table: calm, ${FIELDS} }
   locked: { table: locked, ${FIELDS} }
   page:
@@ -36,6 +37,7 @@ resources:
   returned_first: { model: returned_first, path: /returned_first/, ${DELETE} }
   branch: { model: branch, path: /branches/, ${DELETE} }
   node: { model: node, path: /nodes/, ${DELETE} }
+  folder: { model: folder, path: /folders/, ${DELETE} }
   calm: { model: calm, path: /calm/, ${DELETE} }
   locked: { model: locked, path: /locked/, ${DELETE} }
   page: { model: page, path: /pages/, ${DELETE} }
@@ -119,6 +121,12 @@ beforeAll(async () => {
        return null;
      end $$`,
     'create trigger hide before delete on nodes for each row execute function hide_node()',
+    'create table folders (id bigint primary key, text text not null, parent bigint references folders)',
+    `create function keep_full() returns trigger language plpgsql as $$ begin
+       if exists (select from folders where parent = old.id) then return null; end if;
+       return old;
+     end $$`,
+    'create trigger keep before delete on folders for each row execute function keep_full()',
   ])
     await query(text)
 })
@@ -337,6 +345,31 @@ describe('records of a table whose trigger changes some of them in place of a de
     ])
     expect(await stored()).toHaveLength(6)
     expect((await query('select id from nodes where gone')).rows).toEqual([])
+  })
+})
+
+describe('records that a trigger keeps while others refer to them', () => {
+  const stored = async () => (await query('select id::text from folders order by id')).rows.flat()
+  beforeEach(async () => {
+    await query('truncate folders')
+    await query("insert into folders values (1, 'a', null), (2, 'b', 1), (3, 'c', 2), (4, 'd', null), (5, 'e', 4)")
+  })
+
+  test.each(['1,2,3', '3,2,1', '2,1,3', '5,3,4,2,1', '3'].map((ids) => ({ ids })))(
+    'are deleted together with these: $ids',
+    async ({ ids }) => {
+      expect(await statusOf('DELETE', `/api/folders/?ids=${ids}`)).toBe(204)
+      expect(await stored()).toEqual(['1', '2', '3', '4', '5'].filter((id) => !ids.split(',').includes(id)))
+    },
+  )
+
+  test('are kept with all others of the request if one that refers to them is not among these', async () => {
+    const response = await send('DELETE', '/api/folders/?ids=5,4,1,2')
+    expect([response.status, Object.keys(((await response.json()) as { errors: object }).errors)]).toEqual([
+      409,
+      ['2.id'],
+    ])
+    expect(await stored()).toEqual(['1', '2', '3', '4', '5'])
   })
 })
 
