@@ -1,4 +1,5 @@
 import type { Json } from '../../foundation/json.js'
+import { ENFORCED } from './enforced-key.js'
 
 /** One step of a PostgreSQL plan. */
 export interface PlanStep {
@@ -67,6 +68,8 @@ export function accessesOf(root: PlanStep, isList: boolean): readonly Access[] {
 }
 
 function readsBelow(step: PlanStep, counts: boolean): readonly Access[] {
+  // It reads the catalogue alone.
+  if (step.part === `CTE ${ENFORCED}`) return []
   return [...readsOf(step, counts), ...step.steps.flatMap((each) => readsBelow(each, counts))]
 }
 

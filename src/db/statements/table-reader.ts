@@ -3,6 +3,7 @@ import type { FieldSpec, ModelSpec } from '../../config/spec.js'
 import type { Cell } from '../../fields/cell.js'
 import { identifier } from '../../fields/sql-literal.js'
 import { comparedColumn } from './columns.js'
+import { enforcesKey } from './enforced-key.js'
 import type { Connection } from '../database.js'
 
 /** The table and columns to read. */
@@ -17,14 +18,6 @@ const MAX_PAGE_SIZE = 1_000
 /** The target size of a page in characters, regardless of the length of its rows. */
 const TARGET_LENGTH = 2 ** 21
 
-/** Whether the database itself keeps the keys of all rows unique and not null, as it does not for views, foreign tables and declared keys without an index. */
-const HAS_KEYS = `
-  select (c.relkind = 'p' or c.relkind = 'r' and not c.relhassubclass)::text
-  from pg_class c join pg_index i on i.indrelid = c.oid
-  where c.oid = to_regclass($1) and i.indisunique and i.indisvalid and i.indimmediate and i.indpred is null and i.indexprs is null
-    and (select bool_and(a.attnotnull and $2::jsonb ? a.attname::text) from pg_attribute a
-      where a.attrelid = c.oid and a.attnum = any ((i.indkey::int2[])[0:i.indnkeyatts - 1]))`
-
 /**
  * Yields every row of a table in primary-key order, a page at a time, within a transaction. Long rows make pages shorter, so that memory is bounded.
  * Rows without a key, or with the same one, come in the order of their texts.
@@ -33,8 +26,7 @@ export async function* readTable(
   connection: Connection,
   { model, select }: Reading,
 ): AsyncIterable<readonly (readonly Cell[])[]> {
-  const columns = JSON.stringify(model.key.map(({ column }) => column))
-  const { rows } = await connection.query({ text: HAS_KEYS, values: [tableSql(model.table), columns] })
+  const { rows } = await connection.query({ text: `select (${enforcesKey(model)})::text`, values: [] })
   const isByKey = rows[0]?.[0] === 'true'
   const read = isByKey ? readByKey(connection, { model, select }) : await readAll(connection, { model, select })
   yield* readPages(read, TARGET_LENGTH)

@@ -9,6 +9,8 @@ import { visibleRule } from '../../../resource/access.js'
 import type { ListPlan } from '../../../resource/plan.js'
 import type { Statement } from '../../database.js'
 import { COUNT_CAP, isCounted } from './count.js'
+import { comparedColumn } from '../columns.js'
+import { enforcesKey } from '../enforced-key.js'
 import { type Projection, listProjection } from '../projections.js'
 import { isFar, neededOrder, orderClause, pageRows, reversed } from './page-rows.js'
 import { type Bounds, boundProjection, relatedBounds, showingClause, visibleClause } from '../rules/bounds.js'
@@ -142,7 +144,8 @@ function renderPage(
   { model, table: listed, plan, limited, params }: ListRequest,
 ): Text {
   const { alias: table } = listed
-  const key = isOwnTable(model) ? model.key.map(({ column }) => identifier(column)) : []
+  const key = model.key.map((field) => comparedColumn(field))
+  const enforced = isOwnTable(model) ? undefined : () => enforcesKey(model)
   const stored = columnsOf(model, new Set([...fields, ...plan.order.map(({ field }) => field)]))
   const backwards = 'before' in plan.start
   const source = listSource(plan, listed, params, limited?.limits)
@@ -150,7 +153,7 @@ function renderPage(
   const cutOrder = backwards ? reversed(order) : order
   const size = plan.limit === undefined ? undefined : `${params.add(String(plan.limit))}::int`
   const limit = size === undefined ? '' : ` limit ${size} + 1`
-  const rows = pageRows(plan, { ...source, table, key, columns: stored, order: cutOrder, limit }, params)
+  const rows = pageRows(plan, { ...source, table, key, enforced, columns: stored, order: cutOrder, limit }, params)
   const text = page.text({
     // Limits the rows before building documents; otherwise documents would be built for skipped rows, too.
     cut: `select ${stored} from ${rows}`,

@@ -4,6 +4,7 @@ import { writeCell } from '../../../fields/cell.js'
 import type { PageStart } from '../../../pagination/paginator.js'
 import type { ListPlan } from '../../../resource/plan.js'
 import { comparedColumn } from '../columns.js'
+import { ENFORCED } from '../enforced-key.js'
 import type { Parameters } from '../parameters.js'
 
 /** Beyond this offset, skipped rows are read from an index only. */
@@ -127,8 +128,10 @@ interface Source {
   readonly from: string
   /** Its name. */
   readonly table: string
-  /** The columns of the key if it is unique and not null, otherwise empty. */
+  /** The columns of the key. */
   readonly key: readonly string[]
+  /** Makes the SQL condition that the key is unique and not null; undefined if it always is. */
+  readonly enforced: (() => string) | undefined
   /** The columns that are used. */
   readonly columns: string
   /** The `where` clause for all of its rows. */
@@ -143,12 +146,20 @@ interface Source {
 export function pageRows(plan: ListPlan, source: Source, params: Parameters): string {
   // Distinct values have no key.
   if (!isFar(plan) || plan.distinct || source.key.length === 0) return cutRows(plan, source, params)
-  const { from, key, order } = source
+  const { from, table, key, order, enforced } = source
   const columns = order.map(({ field }) => identifier(field.column)).join(', ')
   const keys = key.join(', ')
   const compared = key.length === 1 ? keys : `(${keys})`
-  return `${from} where ${compared} in (select ${keys} from ${cutRows(plan, { ...source, columns }, params)})`
+  const byKey = `${from} where ${compared} in (select ${keys} from ${cutRows(plan, { ...source, columns }, params)})`
+  if (enforced === undefined) return byKey
+  // The statement itself asks, because others can alter the table at any time. PostgreSQL runs one of the two parts.
+  const whole = `(select ${source.columns} from ${cutRows(plan, source, params)}) ${table}`
+  return `(with ${KEY} as (select ${enforced()} as is_enforced)
+    select ${source.columns} from ${byKey} and (select is_enforced from ${KEY})
+    union all select ${source.columns} from ${whole} where not (select is_enforced from ${KEY})) ${table}`
 }
+
+const KEY = identifier(ENFORCED)
 
 function cutRows(plan: ListPlan, source: Source, params: Parameters): string {
   const { from, table, where, order, limit } = source
