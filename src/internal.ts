@@ -139,6 +139,7 @@ export {
 export type { Step as MigrationStep } from './migrations/files/steps.js'
 export { type Migration, type MigrationFolder, readMigrations } from './migrations/files/files.js'
 export { missingRights } from './migrations/drift/rights.js'
+export { isOfOthers } from './migrations/drift/of-others.js'
 export { differencesFromLater, schemaDifferences } from './migrations/drift/verify.js'
 export { OPENAPI_VERSIONS, type OpenApiVersion, renderOpenApi } from './openapi/serve.js'
 export { pluginFiles } from './plugins/load.js'

@@ -1,6 +1,7 @@
 import {
   differencesFromLater,
   type Drift,
+  isOfOthers,
   type MigrationStatus,
   migrationStatus,
   newerIn,
@@ -68,7 +69,11 @@ function printStatus({ out, err }: CliContext, { migrations, differences, drift 
     err.line('  = help: put the files back, or correct the journal: snippetctl migrate resolve')
   if (migrations.some(({ state }) => state === 'pending'))
     err.line('  = help: apply the pending migrations: snippetctl migrate up')
-  if (differences.length > 0)
+  if (differences.some(isOfOthers))
+    err.line(
+      '  = help: let the program that owns the tables create or change them, or change their models: snippetctl check --database',
+    )
+  if (!differences.every(isOfOthers))
     err.line(
       `  = help: ${drift.length > 0 ? 'repair the drift first; then ' : ''}list the differences: snippetctl migrate plan`,
     )

@@ -69,6 +69,16 @@ async function warnings() {
 }
 
 describe('check --database', () => {
+  test('is the help of `migrate status` for tables that migrations do not change', async () => {
+    await run('migrate', 'up')
+    const other = 'author:\n    table: authors\n    managed: false\n    fields: { name: { type: text },'
+    await project.write('resources.yaml', YAML.replace('author:\n    table: authors\n    fields: {', other))
+    const { code, stdout, stderr } = await run('migrate', 'status')
+    expect([code, stdout]).toEqual([1, expect.stringContaining('column authors.name is missing; migrations do not')])
+    expect(stderr).toContain('change their models: snippetctl check --database')
+    expect(stderr).not.toContain('migrate plan')
+  })
+
   test('finds nothing wrong with a migrated database', async () => {
     await run('migrate', 'up')
     expect(await run('check', '--database')).toEqual({

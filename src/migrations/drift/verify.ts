@@ -11,6 +11,7 @@ import {
 import { partsOf } from '../introspect/catalog/in-parts.js'
 import { canEquateTexts, isCollationName } from '../../fields/text-rules.js'
 import { missingChoices } from './drifted-enums.js'
+import { sentenceOf } from './of-others.js'
 import { describeMissing, type Server, typeIn, isWider, kindOf, sameType, readType } from './live-types.js'
 import { usedTables, type WantedColumn, type WantedConstraint, type WantedTable, wantedTables } from '../plan/sql.js'
 
@@ -59,14 +60,14 @@ interface Difference {
  * objects are not differences, unless they make every insert fail.
  */
 export async function schemaDifferences(spec: AppSpec, database: Connection): Promise<readonly string[]> {
-  return (await differencesOf(spec, database)).map(textOf(spec))
+  return (await differencesOf(spec, database)).map(sentenceOf(spec))
 }
 
 /**
  * The same for a configuration that is older than the database: a column that a later version widened holds all values of this version.
  */
 export async function differencesFromLater(spec: AppSpec, database: Connection): Promise<readonly string[]> {
-  return (await differencesOf(spec, database)).filter(({ wider }) => !wider).map(textOf(spec))
+  return (await differencesOf(spec, database)).filter(({ wider }) => !wider).map(sentenceOf(spec))
 }
 
 async function differencesOf(spec: AppSpec, database: Connection): Promise<readonly Difference[]> {
@@ -79,11 +80,6 @@ function withoutHarmlessObstacles(spec: AppSpec, differences: readonly Differenc
     spec.resources.filter(({ operations }) => operations.includes('create')).map(({ model }) => model.table),
   )
   return differences.filter(({ table, stopsInserts }) => !stopsInserts || grown.has(table))
-}
-
-function textOf({ models }: AppSpec): (difference: Difference) => string {
-  const others = new Set(models.filter(({ managed, view }) => !managed && view === undefined).map(({ table }) => table))
-  return ({ table, text }) => (others.has(table) ? `${text}; migrations do not change it (\`managed: false\`)` : text)
 }
 
 /** All tables of a configuration. */
