@@ -69,6 +69,12 @@ async function warnings() {
 }
 
 describe('check --database', () => {
+  test('finds a table with a dot in its name', async () => {
+    await prepare('alter table books rename to "lent.books"')
+    await project.write('resources.yaml', YAML.replace('table: books', `table: '"lent.books"'`))
+    expect(await warnings()).toEqual([])
+  })
+
   test('is the help of `migrate status` for tables that migrations do not change', async () => {
     await run('migrate', 'up')
     const other = 'author:\n    table: authors\n    managed: false\n    fields: { name: { type: text },'

@@ -1,4 +1,5 @@
 import type { Connection } from '../../db/database.js'
+import { formattedTable } from '../../fields/table-name.js'
 import { constraintOfIndex } from '../introspect/catalog/catalog.js'
 
 /** An existing index, as far as it matters for lists. */
@@ -50,7 +51,7 @@ interface IndexRow {
 
 /** A query of one text cell: the tables of the current schema, each with its indexes and foreign keys. */
 const INDEXES = `
-  select coalesce(jsonb_object_agg(c.relname, jsonb_build_object('references', (
+  select coalesce(jsonb_object_agg(${formattedTable('c', 'n')}, jsonb_build_object('references', (
     select coalesce(jsonb_agg((
       select jsonb_agg(a.attname order by k.position)
       from unnest(o.conkey) with ordinality k(attnum, position)
@@ -91,7 +92,7 @@ const INDEXES = `
   join pg_namespace n on n.oid = c.relnamespace
   where n.nspname = current_schema() and c.relkind in ('r', 'p')`
 
-/** The indexes and foreign keys of every table of the current schema, by the name of the table. Changes nothing. */
+/** The indexes and foreign keys of every table of the current schema, by the name of the table in a configuration. Changes nothing. */
 export async function readLiveIndexes(connection: Connection): Promise<ReadonlyMap<string, LiveTable>> {
   const { rows } = await connection.query({ text: INDEXES, values: [] })
   const tables = JSON.parse(rows[0]?.[0] ?? '{}') as Readonly<Record<string, TableRow>>
