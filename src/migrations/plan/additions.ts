@@ -45,6 +45,7 @@ export async function planAdditions(
     const known = wantedTables(before)
     const compared = { ...sides, wanted: sides.wanted.map((table) => forgetting(table, sides, known)) }
     const { steps: found, rejections, notes, former } = await compareSettled(session, compared)
+    if (sides.isSketch && found.length + rejections.length > 0) return undefined
     const { taken, left } = part(found)
     const lacks = rejections.length > 0 ? [] : await lacksAfter(session, taken, compared.wanted)
     const orphans = extra(known, compared.wanted).filter(({ name }) => has(sides.from, name))

@@ -15,7 +15,7 @@ import { knownObjects } from '../files/known.js'
 import { writeNext } from '../files/write-next.js'
 import { type Proof, proveRoundTrip, rejectionByRows } from './prove/prove.js'
 import { planName, render } from '../files/render.js'
-import { FROM, inScratch, type Made, ownershipOf, replayWhenUsed } from '../run/scratch.js'
+import { FROM, inScratch, ownershipOf, replayWhenUsed } from '../run/scratch.js'
 import { rolledBack } from '../run/session.js'
 import type { Step } from '../files/steps.js'
 import { nameClashes } from './name-clashes.js'
@@ -83,6 +83,8 @@ function compare(
     checkSwaps(swaps, sides.wanted, sides.from)
     const compared = { ...sides, conversions, swaps }
     const { steps: found, rejections, notes, former, existing } = await compareSettled(session, compared)
+    // A sketch has no sequences, which are renamed with their columns.
+    if (sides.isSketch && (rejections.length > 0 || found.some(({ change }) => change === 'rename'))) return undefined
     const withLocksAndWaits = (steps: readonly Step[]) =>
       withLocks(steps, existing.tables, existing.views).map(withWaits)
     const blocking = withLocksAndWaits(found)
@@ -95,7 +97,7 @@ function compare(
         ? blocking
         : withLocksAndWaits(onlineSteps(blocking, existing.tables, { isLarge, isPartitioned }))
     const difference = { rejections, notes, steps }
-    return prove(session, difference, {
+    const plan = await prove(session, difference, {
       from: compared.from,
       former,
       files: files.length,
@@ -103,58 +105,75 @@ function compare(
         return isEmpty(await differ(session, { ...after(compared, difference.steps), from: catalog }))
       },
     })
+    return sides.isSketch && plan.rejections.length > 0 ? undefined : plan
   })
 }
 
 /** Compares without running the steps, in a scratch database that is left unchanged. */
 export function compareOnly(spec: AppSpec, files: readonly Migration[], scratch: Database): Promise<Comparison> {
-  return onBothSides(spec, files, scratch, compareSettled)
+  return onBothSides(spec, files, scratch, async (session, sides) => {
+    const comparison = await compareSettled(session, sides)
+    return sides.isSketch && !isEmpty(comparison) ? undefined : comparison
+  })
 }
 
 /**
  * Reads the schemas of the files and of a configuration, on a scratch database that is left unchanged; `work` runs in the
  * schema of the files.
+ * @param work returns undefined, or throws a MigrationError, if a sketch of the wanted tables does not suffice; then it runs again with the tables
  * @throws MigrationError if a file cannot be run, or if two parts of the schema would have the same name
  */
 export async function onBothSides<T>(
   spec: AppSpec,
   files: readonly Migration[],
   scratch: Database,
-  work: (session: Connection, compared: Compared) => Promise<T>,
+  work: (session: Connection, compared: Compared & { readonly isSketch: boolean }) => Promise<T | undefined>,
 ): Promise<T> {
   const wanted = wantedTables(spec)
   const clashes = nameClashes(wanted)
   if (clashes.length > 0) throw new MigrationError(clashes)
   const known = knownObjects(files)
-  const sidesOf = (made: Made, { to, toViews }: WantedSchema): Compared => {
-    const views = { wanted: wantedViews(spec), to: toViews }
-    const sides = { wanted, dropped: spec.dropped, from: made.tables, fromViews: made.views, to, views, known }
-    return { ...sides, owns: ownershipOf(files, made), partitioning: made, conversions: [], swaps: [] }
-  }
   return inScratch(scratch, files, async (own, recall) => {
     let replayed: ReturnType<typeof replayWhenUsed> | undefined
     const replay = () => (replayed ??= replayWhenUsed(own, recall, files))
-    const sketch = async () => {
-      if (scratch.concurrent || wanted.length < MANY || wanted.length > MOST || wantedViews(spec).length > 0) return
+    const workOn = async ({ to, toViews }: WantedSchema, isSketch: boolean) => {
       const { session, made } = await replay()
-      const to = await sketchWanted(own, wanted, made.tables)
-      const sketched = { to: to ?? [], toViews: [], isSketch: true }
-      return to && isEmpty(await differ(session, sidesOf(made, sketched))) ? sketched : undefined
+      const views = { wanted: wantedViews(spec), to: toViews }
+      const sides = { wanted, dropped: spec.dropped, from: made.tables, fromViews: made.views, to, views, known }
+      const rest = { owns: ownershipOf(files, made), partitioning: made, conversions: [], swaps: [] }
+      return work(session, { ...sides, ...rest, isSketch })
     }
-    const built = await recall(
-      inputsOfWanted(spec, { wanted, files }),
-      // Rolled back, because each created table takes several locks, and the server has room for a limited number.
-      async () => (await sketch()) ?? rolledBack(own, () => buildWanted(own, spec, { wanted, files })),
+    const sketch = async (): Promise<Sketch | undefined> => {
+      if (scratch.concurrent || wanted.length < MANY || wanted.length > MOST || wantedViews(spec).length > 0) return
+      const to = await sketchWanted(own, wanted, (await replay()).made.tables)
+      return to && { to, toViews: [], isSketch: true }
+    }
+    const inputs = inputsOfWanted(spec, { wanted, files })
+    // Rolled back, because each created table takes several locks, and the server has room for a limited number.
+    const create = (): Promise<WantedSchema> => rolledBack(own, () => buildWanted(own, spec, { wanted, files }))
+    const found = await recall<WantedSchema | Sketch>(
+      inputs,
+      async () => (await sketch()) ?? create(),
       (schema) => !('isSketch' in schema),
     )
-    const { session, made } = await replay()
-    return work(session, sidesOf(made, built))
+    const isSketch = 'isSketch' in found
+    const result = await workOn(found, isSketch).catch((error: unknown) => {
+      if (isSketch && error instanceof MigrationError) return undefined
+      throw error
+    })
+    const done = result === undefined && isSketch ? await workOn(await recall(inputs, create), false) : result
+    if (done === undefined) throw new Error('the tables are not a sketch')
+    return done
   })
 }
 
+interface Sketch extends WantedSchema {
+  readonly isSketch: true
+}
+
 /**
- * An embedded database first sketches this many tables, and creates them only if a migration is needed. While it does, it has room for the locks of twice
- * as many tables as the larger number.
+ * An embedded database first sketches this many tables, and creates them only if the plan needs more than the sketch. While it does, it has room for the locks
+ * of twice as many tables as the larger number. The test of a plan compares the tables that the plan creates with the sketch.
  */
 const MANY = 100
 const MOST = 2_000

@@ -73,6 +73,32 @@ test('an embedded database does not create the tables of a plan that has nothing
   expect((await nextObject()) - before).toBeLessThan(scratch.concurrent ? Infinity : TABLES * 24)
 })
 
+test('an embedded database creates the tables of a first migration only while it tests the migration', async () => {
+  const before = await nextObject()
+  const { text, proof } = await planMigration(specOf(modelsWith()), join(place, 'none'), scratch)
+  expect([text, proof]).toEqual([expect.stringContaining('create table'), { rows: 0, columns: 0, losses: [] }])
+  // A table with its row type, indexes, sequence and constraints is more than 24 objects; the test creates it twice.
+  expect((await nextObject()) - before).toBeLessThan(scratch.concurrent ? Infinity : TABLES * 75)
+})
+
+test('a change of one of many tables is planned and tested', async () => {
+  const models = modelsWith({ pages: { type: 'integer', nullable: true } })
+  const { steps, rejections, proof } = await planMigration(specOf(models), migrations, scratch)
+  expect([steps.map(({ subject }) => subject), rejections]).toEqual([['order 99.pages'], []])
+  // No sample is one of the choices.
+  expect(proof).toEqual({ rows: 0, columns: TABLES * 5, losses: [] })
+})
+
+test('a plan that renames one of many tables also renames its sequence', async () => {
+  const models = modelsWith()
+  const renamed = { ...(models.m99 as Fields), table: 'chapters', renamed_from: 'order 99' }
+  const { steps, rejections } = await planMigration(specOf({ ...models, m99: renamed }), migrations, scratch)
+  const statements = steps.flatMap(({ up }) => up)
+  expect(rejections).toEqual([])
+  expect(statements).toContain('alter table "order 99" rename to "chapters"')
+  expect(statements).toContain('alter sequence "order 99_id_seq" rename to "chapters_id_seq"')
+})
+
 const TITLE: Fields = { type: 'string', max: 20, default: 'none' }
 const PARENT: Fields = { type: 'belongs_to', model: 'm98', nullable: true, on_delete: 'cascade' }
 const OTHER_INDEX = [['title', 'code'], CODE_INDEX]

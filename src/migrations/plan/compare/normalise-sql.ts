@@ -1,8 +1,15 @@
 import { identifier, literal } from '../../../fields/sql-literal.js'
 import type { Connection } from '../../../db/database.js'
-import { type Catalog, type CatalogColumn, type CatalogTable, readCatalog } from '../../introspect/catalog/catalog.js'
+import {
+  type Catalog,
+  type CatalogColumn,
+  type CatalogConstraint,
+  type CatalogTable,
+  readCatalog,
+} from '../../introspect/catalog/catalog.js'
 import { collationSql } from '../../introspect/catalog/collation.js'
 import { block } from '../steps/conversions.js'
+import { type Check, packChecks, type PackedTable } from './pack-checks.js'
 import { find } from './pair.js'
 import { rolledBack } from '../../run/session.js'
 
@@ -13,9 +20,15 @@ import { rolledBack } from '../../run/session.js'
  */
 export async function normaliseSql(session: Connection, tables: Catalog): Promise<Catalog> {
   const defaults = distinctDefaults(tables)
+  const [others, alone] = [tables.filter((table) => !isAlone(table)), tables.filter(isAlone)]
+  const checks = packChecks(
+    others.flatMap((table) => checksOf(table).map((check) => withColumns(table, check))),
+    MAX_COLUMNS,
+  )
   const specimens = [
     ...inChunks([...defaults.values()], MAX_COLUMNS).map(tableOfDefaults),
-    ...tables.filter(hasExpressions).map(withoutDefaults).map(withNamedColumns),
+    ...checks.tables.map(tableOfChecks),
+    ...alone.map(withoutDefaults).map(withNamedColumns),
   ]
   if (specimens.length === 0) return tables
   const normalised = await rolledBack(session, async () => {
@@ -31,7 +44,24 @@ export async function normaliseSql(session: Connection, tables: Catalog): Promis
     const specimen = defaults.get(keyOfDefault(column))
     return (specimen && printed.get(specimen.name)) ?? column.default
   }
-  return tables.map((table) => takeSpelling(table, byName.get(table.name), printedDefault))
+  const printedChecks = new Map(
+    normalised
+      .filter(({ name }) => name.startsWith(CHECKS))
+      .flatMap(({ constraints }) => constraints.map(({ name, definition }) => [name, definition] as const)),
+  )
+  const withPrintedChecks = (table: CatalogTable): CatalogTable => {
+    const printedCheck = (check: CatalogConstraint) =>
+      (check.kind === 'check' ? printedChecks.get(checks.nameOf(withColumns(table, check)) ?? '') : undefined) ??
+      check.definition
+    return {
+      ...table,
+      constraints: table.constraints.map((check) => ({ ...check, definition: printedCheck(check) })),
+    }
+  }
+  const sharing = new Set(others)
+  return tables
+    .map((table) => (sharing.has(table) ? withPrintedChecks(table) : table))
+    .map((table) => takeSpelling(table, byName.get(table.name), printedDefault))
 }
 
 /** Defaults that PostgreSQL prints as they are: numbers, string literals, sequences and the common functions. */
@@ -62,6 +92,22 @@ function tableOfDefaults(columns: readonly CatalogColumn[], place: number): Cata
   return { name: `snippetctl defaults ${place}`, columns, constraints: [], indexes: [] }
 }
 
+const CHECKS = 'snippetctl checks '
+
+function tableOfChecks({ columns, checks }: PackedTable<CatalogColumn>, place: number): CatalogTable {
+  const constraint = { kind: 'check', columns: [], validated: true, target: null, targetColumns: [] } as const
+  const constraints = checks.map((check) => ({ ...constraint, ...check }))
+  return { name: `${CHECKS}${place}`, columns, constraints, indexes: [] }
+}
+
+/** A check with the columns that it may use, as far as their parts affect it. */
+function withColumns({ columns }: CatalogTable, { definition }: CatalogConstraint): Check<CatalogColumn> {
+  const used = columns.filter(({ name }) => mentions(definition, name))
+  return { columns: used.map((column) => ({ ...column, ...NO_PARTS })), definition }
+}
+
+const NO_PARTS = { default: null, nullable: true, identity: null, sequence: null } as const
+
 function withoutDefaults(table: CatalogTable): CatalogTable {
   return {
     ...table,
@@ -76,7 +122,7 @@ function withNamedColumns(table: CatalogTable): CatalogTable {
     ...[...checksOf(table), ...expressionIndexesOf(table)].map(({ definition }) => definition),
   ]
   const isNeeded = ({ name, generated }: CatalogColumn) =>
-    generated !== null || texts.some((text) => text.includes(name.replaceAll('"', '""')))
+    generated !== null || texts.some((text) => mentions(text, name))
   return { ...table, columns: table.columns.filter(isNeeded) }
 }
 
@@ -88,12 +134,18 @@ function expressionIndexesOf({ indexes }: CatalogTable) {
   return indexes.filter(hasExpression)
 }
 
-function hasExpressions(table: CatalogTable): boolean {
+/** Whether the expressions of a table need a table with its name: they have more than checks, or a check may refer to the whole row. */
+function isAlone(table: CatalogTable): boolean {
   return (
     table.columns.some(({ generated }) => generated !== null) ||
-    checksOf(table).length > 0 ||
-    expressionIndexesOf(table).length > 0
+    expressionIndexesOf(table).length > 0 ||
+    checksOf(table).some(({ definition }) => mentions(definition, table.name))
   )
+}
+
+/** Whether SQL may contain a name. */
+function mentions(text: string, name: string): boolean {
+  return text.includes(name.replaceAll('"', '""'))
 }
 
 /** Whether an index has an expression among its columns, or a condition. */

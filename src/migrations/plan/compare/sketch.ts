@@ -13,13 +13,14 @@ import { rolledBack, sqlState } from '../../run/session.js'
 import type { WantedConstraint, WantedTable } from '../sql.js'
 import { createIndex, type WantedIndex } from '../wanted-indexes.js'
 import { inChunks, MAX_COLUMNS } from './normalise-sql.js'
-import { extra } from './pair.js'
+import { type Check, packChecks } from './pack-checks.js'
 
 /**
  * Returns the catalogue that the wanted tables would have, without creating all of them, which takes an embedded database seconds for a thousand tables.
  * PostgreSQL still prints everything that has several spellings: each distinct definition of a column is created once; checks, and indexes that are
  * not plain, are created on tables of the columns that they use. Everything is rolled back.
- * @returns undefined if `from` lacks a table or a column, or if something cannot be sketched
+ * @param from the tables of the files, which have the names of sequences
+ * @returns undefined if something cannot be sketched
  */
 export async function sketchWanted(
   session: Connection,
@@ -27,15 +28,22 @@ export async function sketchWanted(
   from: Catalog,
 ): Promise<Catalog | undefined> {
   const known = new Map(from.map((table) => [table.name, table]))
-  if (!wanted.every((table) => isSketchable(table, known.get(table.name)))) return undefined
+  if (!wanted.every(isSketchable)) return undefined
   const definitions = [...new Set(wanted.flatMap(({ columns }) => columns.map(({ definition }) => definition)))]
   const specimens = inChunks(
     definitions.map((definition, place) => ({ definition, name: `${place}` })),
     MAX_COLUMNS,
   )
+  const packed = packChecks(
+    wanted.flatMap((table) => checksOf(table).map((check) => withColumns(table, check))),
+    MAX_COLUMNS,
+  )
   const statements = [
     ...specimens.map((columns, place) => createTable(specimenTable(place), columns.map(columnSql))),
-    ...wanted.flatMap(createOthers),
+    ...packed.tables.map(({ columns, checks }, place) =>
+      createTable(checkTable(place), [...columns.map(columnSql), ...checks.map(checkSql)]),
+    ),
+    ...wanted.flatMap(createIndexed),
   ]
   try {
     return await rolledBack(session, async () => {
@@ -44,8 +52,20 @@ export async function sketchWanted(
       const columns = specimens.flatMap((_, place) => tables.get(specimenTable(place))?.columns ?? [])
       const byDefinition = new Map(columns.map((column) => [definitions[Number(column.name)], column]))
       const quote = await quoteNames(session, wanted)
+      const checks = packed.tables.flatMap((_, place) => tables.get(checkTable(place))?.constraints ?? [])
+      const checksByName = new Map(checks.map((check) => [check.name, check]))
+      const checkOf = (table: WantedTable, check: WantedConstraint) => {
+        const printed = checksByName.get(packed.nameOf(withColumns(table, check)) ?? '')
+        return printed ? [{ ...printed, name: check.name }] : []
+      }
       return wanted.map((table) =>
-        drawTable(table, { there: known.get(table.name), others: tables.get(table.name), byDefinition, quote }),
+        drawTable(table, {
+          there: known.get(table.name),
+          checks: checksOf(table).flatMap((check) => checkOf(table, check)),
+          indexes: tables.get(table.name)?.indexes ?? [],
+          byDefinition,
+          quote,
+        }),
       )
     })
   } catch (error) {
@@ -56,19 +76,20 @@ export async function sketchWanted(
 }
 
 /** A table of another schema is printed with its schema. */
-function isSketchable({ name, columns }: WantedTable, there: CatalogTable | undefined): boolean {
-  return (
-    there !== undefined &&
-    readTableName(name)?.schema === undefined &&
-    extra<{ readonly name: string }>(columns, there.columns).length === 0
-  )
+function isSketchable({ name }: WantedTable): boolean {
+  return readTableName(name)?.schema === undefined
 }
 
 function specimenTable(place: number): string {
   return `snippetctl columns ${place}`
 }
 
-function columnSql({ name, definition }: { readonly name: string; readonly definition: string }): string {
+interface Specimen {
+  readonly name: string
+  readonly definition: string
+}
+
+function columnSql({ name, definition }: Specimen): string {
   return `${identifier(name)} ${definition}`
 }
 
@@ -76,17 +97,30 @@ function createTable(name: string, members: readonly string[]): string {
   return `create table ${tableSql(name)} (${members.join(', ')})`
 }
 
-/** Creates the parts of a table that only PostgreSQL can print, with the columns that they use. */
-function createOthers(table: WantedTable): readonly string[] {
-  const checks = table.constraints.filter(({ kind }) => kind === 'check')
+function checkTable(place: number): string {
+  return `snippetctl checks ${place}`
+}
+
+function checkSql({ name, definition }: Specimen): string {
+  return `constraint ${identifier(name)} ${definition}`
+}
+
+function checksOf({ constraints }: WantedTable): readonly WantedConstraint[] {
+  return constraints.filter(({ kind }) => kind === 'check')
+}
+
+function withColumns(table: WantedTable, { columns, definition }: WantedConstraint): Check<Specimen> {
+  const used = table.columns.filter(({ name }) => columns.includes(name))
+  return { columns: used.map((column) => ({ name: column.name, definition: column.definition })), definition }
+}
+
+/** Creates the indexes of a table that only PostgreSQL can print, with the columns that they use. */
+function createIndexed(table: WantedTable): readonly string[] {
   const indexes = table.indexes.filter((index) => !isPlain(table, index))
-  if (checks.length + indexes.length === 0) return []
-  const uses = new Set([...checks, ...indexes].flatMap(({ columns }) => columns))
-  const indexed = indexes.some(({ condition }) => condition !== undefined)
-  const members = [
-    ...table.columns.filter(({ name }) => indexed || uses.has(name)).map(columnSql),
-    ...checks.map(({ name, definition }) => `constraint ${identifier(name)} ${definition}`),
-  ]
+  if (indexes.length === 0) return []
+  const uses = new Set(indexes.flatMap(({ columns }) => columns))
+  const hasCondition = indexes.some(({ condition }) => condition !== undefined)
+  const members = table.columns.filter(({ name }) => hasCondition || uses.has(name)).map(columnSql)
   return [createTable(table.name, members), ...indexes.map((index) => createIndex(table, index))]
 }
 
@@ -111,13 +145,14 @@ async function quoteNames(session: Connection, wanted: readonly WantedTable[]): 
 
 interface Drawn {
   readonly there: CatalogTable | undefined
-  /** The table with the parts that PostgreSQL printed. */
-  readonly others: CatalogTable | undefined
+  /** The parts that PostgreSQL printed. */
+  readonly checks: readonly CatalogConstraint[]
+  readonly indexes: readonly CatalogIndex[]
   readonly byDefinition: ReadonlyMap<string | undefined, CatalogColumn>
   readonly quote: Quote
 }
 
-function drawTable(table: WantedTable, { there, others, byDefinition, quote }: Drawn): CatalogTable {
+function drawTable(table: WantedTable, { there, checks, indexes, byDefinition, quote }: Drawn): CatalogTable {
   const key = table.constraints.find(({ kind }) => kind === 'primary_key')?.columns ?? []
   const columns = table.columns.flatMap(({ name, definition }): readonly CatalogColumn[] => {
     const printed = byDefinition.get(definition)
@@ -130,8 +165,8 @@ function drawTable(table: WantedTable, { there, others, byDefinition, quote }: D
   return {
     name: table.name,
     columns,
-    constraints: [...keys, ...(others?.constraints ?? [])],
-    indexes: [...plain, ...(others?.indexes ?? [])],
+    constraints: [...keys, ...checks],
+    indexes: [...plain, ...indexes],
   }
 }
 
