@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import { inspect } from 'node:util'
 import type { AuthSpec } from '../config/spec.js'
 import type { Json } from '../foundation/json.js'
 import type { Identity } from '../resource/identity.js'
@@ -28,26 +29,32 @@ export type FindIdentity = (head: RequestHead) => PluginIdentity | undefined | P
 export interface Authenticator {
   readonly name: string
   readonly find: FindIdentity
+  /** Where the plugin added it, for messages. */
+  readonly placeOf: () => string
 }
 
 /**
  * Asks plugins in order of registration, until one knows the caller.
- * @throws the error of a plugin; TypeError for an invalid subject or roles
+ * @throws the error of a plugin; TypeError for an invalid identity
  */
 export function askPlugins(
   auth: AuthSpec,
   authenticators: readonly Authenticator[],
 ): (request: IncomingMessage) => Promise<Identity | undefined> {
   return async ({ method = '', url = '', headers, socket: { remoteAddress } }) => {
-    for (const { name, find } of authenticators) {
+    for (const { name, find, placeOf } of authenticators) {
       const found = await find({ method, url, headers, remoteAddress })
       if (found === undefined) continue
+      const invalid = (returned: string) => new TypeError(`authenticate('${name}') (${placeOf()}) returned ${returned}`)
+      if (typeof found !== 'object' || found === null)
+        throw invalid(
+          `${inspect(found)}; it must return an identity, such as { subject: 'ann' }, or undefined for a request without its credential`,
+        )
       const { subject, roles = [], claims = {} } = found
       if (!isSubject(subject))
-        throw new TypeError(
-          `authenticate('${name}') returned an invalid subject; it must have 1 to 255 characters that PostgreSQL can store`,
-        )
-      if (!Array.isArray(roles)) throw new TypeError(`authenticate('${name}') returned roles that are not a list`)
+        throw invalid('an invalid subject; it must have 1 to 255 characters that PostgreSQL can store')
+      if (!Array.isArray(roles)) throw invalid('roles that are not a list')
+      if (typeof claims !== 'object' || claims === null) throw invalid('claims that are not an object')
       return Object.freeze({
         subject,
         roles: auth.roles.filter((role) => roles.includes(role)),

@@ -1,4 +1,3 @@
-import { inspect } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { type Plugin, Problem } from '../../src/index.js'
 import { loadApplication } from '../../src/internal.js'
@@ -33,6 +32,9 @@ const plugin: Plugin = (app) => {
     if (headers['x-session'] === 'good') return { subject: 'eve', roles: ['member', 'other'], claims: { tenant: 7 } }
     if (headers['x-session'] === 'stale') throw new Problem('unauthorized', 'the session is over')
     if (headers['x-session'] === 'odd') return { subject: '' }
+    if (headers['x-session'] === 'null') return null as never
+    if (headers['x-session'] === 'name') return 'eve' as never
+    if (headers['x-session'] === 'claims') return { subject: 'eve', claims: null as never }
     // Without a compiler, a plugin may return a text.
     if (headers['x-session'] === 'text') return { subject: 'eve', roles: 'nonmembers' as never }
     return scheme === 'Bearer' && name ? { subject: name } : undefined
@@ -80,14 +82,19 @@ describe('`app.authenticate`', () => {
     expect(await statusOf({ 'x-session': 'stale' }, '/api/notes/1/')).toBe(401)
   })
 
-  test('that returns no subject is 500, and nobody is signed in', async () => {
-    expect(await statusOf({ 'x-session': 'odd' })).toBe(500)
-    expect(inspect(api.logged, { depth: 5 })).toContain("authenticate('session') returned an invalid subject")
-  })
-
-  test('that returns roles in a text is 500, and has none of them', async () => {
-    expect(await statusOf({ 'x-session': 'text' })).toBe(500)
-    expect(inspect(api.logged, { depth: 5 })).toContain("authenticate('session') returned roles that are not a list")
+  const right =
+    "it must return an identity, such as { subject: 'ann' }, or undefined for a request without its credential"
+  test.each([
+    { session: 'odd', says: 'an invalid subject; it must have 1 to 255 characters that PostgreSQL can store' },
+    { session: 'text', says: 'roles that are not a list' },
+    { session: 'claims', says: 'claims that are not an object' },
+    { session: 'null', says: `null; ${right}` },
+    { session: 'name', says: `'eve'; ${right}` },
+  ])('that returns an invalid identity ($session) is 500, and the log names its plugin', async ({ session, says }) => {
+    expect(await statusOf({ 'x-session': session })).toBe(500)
+    const { cause } = api.logged.findLast(({ event }) => event === 'failure') as { cause?: Error }
+    expect(cause?.message).toMatch(/^authenticate\('session'\) \(.*plugin.*\) returned /)
+    expect(cause?.message.endsWith(`returned ${says}`)).toBe(true)
   })
 })
 

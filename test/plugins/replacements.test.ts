@@ -23,6 +23,8 @@ const plugin: Plugin = (app) => {
   app.replace('book', 'list', ({ request, generated }) =>
     generated({ request: { ...request, plan: { ...request.plan, limit: 2 } } }),
   )
+  // Without a compiler, a replacement may forget to return.
+  app.replace('book', 'destroy', (() => undefined) as never)
   app.replace('book', 'create', ({ values, generated }) => {
     const copies = COPIES[String(values['title'])]
     return copies === undefined ? generated() : generated({ values: { copies } })
@@ -46,6 +48,15 @@ async function send(method: string, path: string, values?: object) {
   const response = await api.send(method, path, values)
   return { status: response.status, body: (await response.json()) as unknown }
 }
+
+test('a replacement that returns nothing is a 500, and the log names it', async () => {
+  await api.send('POST', '/books/', { title: 'a' })
+  expect((await api.fetch('/books/1/', { method: 'DELETE' })).status).toBe(500)
+  const { cause } = api.logged.findLast(({ event }) => event === 'failure') as { cause?: Error }
+  expect(cause?.message).toMatch(
+    /^the replacement of `destroy` of `book` \(.*plugin.*\) returned undefined; it must return a reply, such as { status: 200, body: {} }$/,
+  )
+})
 
 describe('a replacement changes what the generated operation receives', () => {
   test('the plan of a list', async () => {

@@ -48,9 +48,10 @@ async function compareAll(
   const log = { info: () => {}, error: () => {} }
   const find = ({ headers }: { readonly headers: Readonly<Record<string, unknown>> }) =>
     headers[HEADER] === undefined ? undefined : (JSON.parse(decodeURIComponent(String(headers[HEADER]))) as Caller)
+  const authenticator = { name: 'verify', find, placeOf: () => 'access --verify' }
   // Without a public URL, links are paths, which `senderTo` can request.
   const served = { ...app.spec, api: { ...app.spec.api, publicUrl: undefined } }
-  const service = createService({ ...app, spec: served, authenticators: [{ name: 'verify', find }] }, scratch, { log })
+  const service = createService({ ...app, spec: served, authenticators: [authenticator] }, scratch, { log })
   const { url } = await service.listen({ port: 0, host: '127.0.0.1' })
   const found = { differences: [], requests: 0, undecided: 0 }
   const resources = spec.resources.filter((each) => each.access !== undefined)

@@ -1,6 +1,7 @@
 import { inspect } from 'node:util'
 import { exchangeOf } from '../server/exchange.js'
-import type { FindPlace, Handler, PlacedMiddleware, Reply } from '../route.js'
+import { isReply } from '../registrations/require-reply.js'
+import type { FindPlace, Handler, PlacedMiddleware } from '../route.js'
 import type { Stage, Step } from './endpoint.js'
 
 /** Runs the middleware of plugins, in the order of registration. */
@@ -42,8 +43,4 @@ function surround(next: Step, { middleware, place }: PlacedMiddleware): Step {
 function nameOf(place: FindPlace): string {
   const found = place()
   return found ? `the middleware of ${found.file}:${found.line}` : 'a middleware'
-}
-
-function isReply(reply: unknown): reply is Reply {
-  return typeof reply === 'object' && reply !== null && 'status' in reply
 }

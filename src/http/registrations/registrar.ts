@@ -10,6 +10,7 @@ import type { PluginApp } from './plugin.js'
 import { checkAuthenticator, rejectBulk, rejectExport, requireComputed, requireOffered } from './registration-checks.js'
 import type { AnyReplacement } from './replacement.js'
 import { createValue } from './request-value.js'
+import { requireReply } from './require-reply.js'
 import { type FindPlace, METHODS } from '../route.js'
 import { RouteClash, type RouteTable } from '../route-table.js'
 import type { Closing } from '../server/closing.js'
@@ -53,10 +54,11 @@ export function registrar(registry: Registry, origin: Origin): PluginApp {
   return Object.freeze<PluginApp>({
     resource,
     setting: registry.setting,
-    route(...[method, path, name, handle, operation, options]) {
+    route(...[method, path, name, given, operation, options]) {
       if (!METHODS.includes(method))
         throw new Error(`the route \`${name}\` has the method ${method}; allowed are ${METHODS.join(', ')}`)
       const { crossSite } = options ?? {}
+      const handle = requireReply(given, () => `the handler of \`${name}\` (${placeOf(origin)})`)
       routes.add({ method, path: inApi(path), name, handle, ...origin, operation, crossSite })
     },
     action(name, action, declared) {
@@ -66,10 +68,11 @@ export function registrar(registry: Registry, origin: Origin): PluginApp {
       const added = { hooks, place: origin.place }
       extend(registry, resource(name), ({ hooks }) => ({ hooks: [...hooks, added] }))
     },
-    replace(name, operation, replacement) {
+    replace(name, operation, given) {
       // The replacement receives the input of the operation with this name.
-      const made = { ...origin, replacement: replacement as unknown as AnyReplacement }
-      addReplacement(registry, resource(name), operation, made)
+      const nameOf = () => `the replacement of \`${operation}\` of \`${name}\` (${placeOf(origin)})`
+      const replacement = requireReply(given as unknown as AnyReplacement, nameOf)
+      addReplacement(registry, resource(name), operation, { ...origin, replacement })
     },
     compute(name, field, compute) {
       // The callback receives the fields declared under `from`.
@@ -83,13 +86,19 @@ export function registrar(registry: Registry, origin: Origin): PluginApp {
     },
     authenticate(name, find) {
       checkAuthenticator(name, spec.auth, registry.authenticators)
-      registry.authenticators.push({ name, find })
+      registry.authenticators.push({ name, find, placeOf: () => placeOf(origin) })
     },
     value: (name) => createValue(name),
     problems: (path, render, schema) => routes.renderProblems(inApi(path), render, schema),
     mount: (path, listener, options) => void registry.mounts.push({ path, listener, ...options }),
     onClose: (work) => void registry.closings.push({ ...origin, work }),
   })
+}
+
+/** The line of a registration, or its plugin if the line is unknown. */
+function placeOf({ source, place }: Origin): string {
+  const found = place()
+  return found ? `${found.file}:${found.line}` : source
 }
 
 /** @throws Error naming the nearest resource if the name is unknown */

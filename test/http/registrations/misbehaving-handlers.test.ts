@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { startServe } from '../../support/cli.js'
+import { waitUntil } from '../../support/wait-until.js'
 
 const CONFIG = 'version: 1\nplugins: [./bad.js]\n'
 const PLUGIN = `import { Problem } from 'snippetctl'
@@ -14,6 +15,10 @@ export default (app) => {
   app.route('GET', '/circle/', 'circle', async () => { throw circle })
   app.route('GET', '/chain/', 'chain', async () => { throw chain })
   app.route('GET', '/type/', 'type', async () => { throw new Problem('no_such_type', 'no') })
+  app.route('GET', '/nothing/', 'nothing', () => {})
+  app.route('GET', '/later/', 'later', async () => null)
+  app.route('GET', '/body/', 'body', () => ({ ok: true }))
+  app.use((_context, next) => next())
   app.mount('/twice/', (request, response) => { response.end('1'); response.end('2') })
 }
 `
@@ -39,4 +44,14 @@ test.each([
   ['/api/circle/', 500],
 ])('%s gets status %d, and the server continues', async (path, status) => {
   expect((await fetch(serve.url + path)).status).toBe(status)
+})
+
+test.each([
+  { name: 'nothing', line: 10, returned: 'undefined' },
+  { name: 'later', line: 11, returned: 'null' },
+  { name: 'body', line: 12, returned: '{ ok: true }' },
+])('the log names the handler that returned $returned, which is not a reply', async ({ name, line, returned }) => {
+  expect((await fetch(`${serve.url}/api/${name}/`)).status).toBe(500)
+  const says = `the handler of \`${name}\` (bad.js:${line}) returned ${returned}; it must return a reply, such as { status: 200, body: {} }`
+  await waitUntil(() => Promise.resolve(serve.output.stdout.includes(says)))
 })
