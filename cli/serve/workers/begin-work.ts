@@ -19,13 +19,14 @@ export interface WorkerRun extends WorkerOptions {
 export async function beginWork(parent: Parent, application: Application, log: Log): Promise<WorkerRun> {
   const files = await digestFiles(application)
   const options = await parent.begin()
-  const { served } = options
+  const { served, started } = options
   if (served.length === 0 || served.includes(files)) {
     return { ...options, announce: (listening) => parent.announce(listening, files) }
   }
+  const next = started ? 'SIGUSR2 to the parent process replaces them all' : 'start the server again'
   log.error({
     event: 'files_changed',
-    msg: 'this worker cannot start: the configuration, its plugins or its keys have changed since the other workers started; SIGUSR2 to the parent process replaces them all',
+    msg: `this worker cannot start: the configuration, its plugins or its keys have changed since the other workers started; ${next}`,
   })
   throw new Finished(2)
 }

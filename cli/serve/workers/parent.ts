@@ -15,6 +15,8 @@ export interface WorkerOptions {
   readonly watched: boolean
   /** The digests of the files that the other workers serve. The worker must serve the same; any files if it is the first. */
   readonly served: readonly string[]
+  /** Whether all workers have listened once: until then, the end of one ends the parent. */
+  readonly started: boolean
 }
 
 /** What a parent can query at any time. */

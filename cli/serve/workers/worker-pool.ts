@@ -86,6 +86,7 @@ export function createWorkerPool({ poolSizes, port, prepared, log, watch, drainD
       prepared: state.prepared,
       watched: watch !== undefined,
       served: served(),
+      started: state.started,
     })
     const worker = startWorker({ options, isServed })
     alive.add(worker)
@@ -146,7 +147,7 @@ export function createWorkerPool({ poolSizes, port, prepared, log, watch, drainD
     const files = worker.servedFiles()
     const old = slot.worker
     assign(slot, worker)
-    if (old) await retire(old)
+    if (old) await retire(old, { log, drainDelay })
     return files
   }
 
@@ -166,16 +167,6 @@ export function createWorkerPool({ poolSizes, port, prepared, log, watch, drainD
       const told = `replaced ${replaced.size} of ${count(slots.length, 'worker')}${mixed}`
       throw new Error(`${(cause as Error).message}; ${told}`, { cause })
     }
-  }
-
-  /** Stops a worker; one whose event loop is blocked ends only when it is killed. */
-  const retire = async (worker: WorkerProcess): Promise<void> => {
-    worker.stop()
-    if (await endsWithin(worker.ended, STOP_TIMEOUT_MS + drainDelay)) return
-    const { about } = worker
-    log.warn({ event: 'worker_killed', ...about, msg: `worker ${about.worker} did not finish in time and was killed` })
-    worker.kill()
-    await worker.ended
   }
 
   return {
@@ -205,6 +196,19 @@ export function createWorkerPool({ poolSizes, port, prepared, log, watch, drainD
       for (const worker of alive) worker.kill()
     },
   }
+}
+
+/** Stops a worker; one whose event loop is blocked ends only when it is killed. */
+async function retire(
+  worker: WorkerProcess,
+  { log, drainDelay }: Pick<WorkerPoolOptions, 'log' | 'drainDelay'>,
+): Promise<void> {
+  worker.stop()
+  if (await endsWithin(worker.ended, STOP_TIMEOUT_MS + drainDelay)) return
+  const { about } = worker
+  log.warn({ event: 'worker_killed', ...about, msg: `worker ${about.worker} did not finish in time and was killed` })
+  worker.kill()
+  await worker.ended
 }
 
 /**

@@ -6,6 +6,7 @@ import {
   makeProject,
   PLUGGED,
   type Project,
+  runCli,
   type Serving,
   startServe,
 } from '../../support/cli.js'
@@ -143,6 +144,16 @@ onServer('serve --workers, whose files change before a worker ends,', () => {
     expect(await bothWorkers()).not.toContain(victim?.pid)
     expect(await words()).toEqual(['old'])
     expect(server.output.stdout).not.toContain('files_changed')
+  })
+
+  test('ends with advice to start it again if the files change while its first workers start', async () => {
+    const loaded = `import { appendFileSync } from 'node:fs'\n${PLUGIN}appendFileSync('word.ts', '// Deployed.')`
+    await project.write('plugin.mjs', loaded)
+    const args = ['serve', '--port', '0', '--workers', '2']
+    const { code, stdout } = await runCli(args, { cwd: project.folder, env: { DATABASE_URL: database.url ?? '' } })
+    expect(code).toBe(2)
+    expect(stdout).toContain('changed since the other workers started; start the server again')
+    expect(stdout).not.toContain('SIGUSR2')
   })
 
   test('logs no digest when it listens', async () => {
