@@ -36,11 +36,12 @@ interface Fill {
 /** This many blocks of a table have a few thousand rows. */
 const BLOCKS_AT_ONCE = 100
 
-/** The blocks of a table or of its largest partition. */
+/** The blocks of a table, and of each of its partitions and of the tables that inherit from it. */
 const BLOCKS = `
-  select greatest(pg_relation_size(to_regclass($1)), (
-    select max(pg_relation_size(relid)) from pg_partition_tree(to_regclass($1)) where isleaf
-  )) / current_setting('block_size')::bigint`
+  with recursive parts(oid) as (
+    select to_regclass($1)::oid union select i.inhrelid from parts p join pg_inherits i on i.inhparent = p.oid
+  )
+  select (pg_relation_size(oid) / current_setting('block_size')::bigint)::text from parts`
 
 /**
  * Fills a column in many short transactions, one for each range of blocks, so that no row is locked for long. The same
@@ -48,11 +49,16 @@ const BLOCKS = `
  */
 async function fill(connection: Connection, { file, statement: { text, line }, table, watch }: Fill): Promise<void> {
   const { rows } = await connection.query({ text: BLOCKS, values: [table] })
-  const blocks = Number(rows[0]?.[0] ?? 0)
+  const sizes = rows.map(([blocks]) => Number(blocks))
   const run = (condition: string) =>
     withLockTimeout(connection, watch, () => runStatements(connection, file, [{ text: text + condition, line }]))
-  for (let from = 0; from < blocks; from += BLOCKS_AT_ONCE)
-    await run(` and ctid >= '(${from},0)'::tid and ctid < '(${from + BLOCKS_AT_ONCE},0)'::tid`)
+  let from = 0
+  while (sizes.some((blocks) => blocks > from)) {
+    const parts = sizes.filter((blocks) => blocks > from).length
+    const to = from + Math.max(1, Math.floor(BLOCKS_AT_ONCE / parts))
+    await run(` and ctid >= '(${from},0)'::tid and ctid < '(${to},0)'::tid`)
+    from = to
+  }
   // Rows added since.
   await run('')
 }

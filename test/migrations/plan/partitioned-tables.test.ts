@@ -1,7 +1,8 @@
-import { beforeEach, expect, test } from '@jest/globals'
+import { beforeEach, describe, expect, test } from '@jest/globals'
 import { readDrift } from '../../../src/migrations/drift/drift.js'
 import { planMigration, writeMigration } from '../../../src/migrations/plan/generate.js'
 import { migrateDown, migrateUp } from '../../../src/migrations/run/run.js'
+import { testDatabaseKind } from '../../support/database.js'
 import { type Folder, makeFolder, openForEach, specOf } from '../../support/migrations.js'
 
 const EVENTS = `-- up
@@ -86,6 +87,35 @@ test('a rule and a required field of a partitioned table do not block its reques
   const counted = { text: 'select count(*)::text, min(n)::text, max(n)::text from events', values: [] }
   expect((await databases.database.query(counted)).rows).toEqual([['60', '5', '5']])
   await migrateDown(databases.database, folder.path, { allows: () => true })
+})
+
+// The embedded database runs the file in one transaction.
+const onServer = testDatabaseKind() === 'postgres' ? describe : describe.skip
+
+onServer('a column is filled in short transactions', () => {
+  const PARTS = Array.from({ length: 50 }, (_, at) => at)
+  test.each([
+    {
+      kind: 'partitioned table with many small partitions',
+      sql: PARTS.map((at) => `create table many_${at} partition of many for values in (${at}) with (fillfactor = 10);`),
+      table: 'create table many (part integer, n integer) partition by list (part);',
+    },
+    {
+      kind: 'table with tables that inherit from it',
+      sql: PARTS.map((at) => `create table many_${at} (check (part = ${at})) inherits (many) with (fillfactor = 10);`),
+      table: 'create table many (part integer, n integer);',
+    },
+  ])('of a $kind', async ({ sql, table }) => {
+    const rows = PARTS.map((at) => `insert into many_${at} select ${at} from generate_series(1, 100);`)
+    await folder.write(
+      '0002_many.sql',
+      `-- up\n${[table, ...sql, ...rows].join('\n')}\n-- down\ndrop table many cascade;\n`,
+    )
+    await folder.write('0003_fill.sql', '-- transaction: none\n-- up\nupdate many set n = 5 where n is null;\n')
+    await migrateUp(databases.database, folder.path)
+    const text = `select sum(count)::text, (max(count) <= 2500)::text from (select count(n) from many group by xmin) t`
+    expect((await databases.database.query({ text, values: [] })).rows).toEqual([['5000', 'true']])
+  })
 })
 
 test('an index of a partitioned table keeps ` ON ONLY ` in its condition', async () => {
