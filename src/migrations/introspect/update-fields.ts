@@ -95,7 +95,7 @@ export function changedFields(
   return withColumns(model).flatMap((field) => {
     const words = fields.find(({ column }) => column === field.column)?.words
     if (words === undefined) return []
-    const said = new Map(words.map(([key, value]) => [key, withoutOthers(field, value, words)] as const))
+    const said = new Map(withoutOthers(field, words))
     const own = differences.filter(({ name }) => name === field.column)
     const aspects = own.map(({ aspect }) => aspect)
     const keys = [
@@ -114,18 +114,23 @@ export function changedFields(
 }
 
 /**
- * The values of an enum that a field keeps as its choices, if it leaves out others on purpose. A value in the place of a choice has probably a new name if the
- * field had all values.
+ * The settings of the column of a field, with only those values of its enum that are choices of the field: it may leave out others on purpose, and nothing
+ * tells a new value from a renamed one. The default stays a choice, and if all choices are gone, the field gets all values.
  */
-function withoutOthers(field: FieldSpec, value: Json, words: ChosenField['words']): Json {
+function withoutOthers(field: FieldSpec, words: ChosenField['words']): ChosenField['words'] {
   const choices = declaredChoices(field)
-  const labels = words.find(([key]) => key === 'choices')?.[1]
-  if (choices === undefined || !Array.isArray(labels) || value !== labels) return value
-  const fallback = words.find(([key]) => key === 'default')?.[1]
-  const isRenamed = choices.length === labels.length
-  const kept = choices.filter((choice) => labels.includes(choice))
-  if (isRenamed || kept.length === 0) return labels
-  return labels.filter((label) => kept.some((choice) => choice === label) || label === fallback)
+  if (choices === undefined) return words
+  const known = [...choices, words.find(([key]) => key === 'default')?.[1]]
+  const keep = (value: Json): Json => {
+    const kept = Array.isArray(value) ? value.filter((label) => known.includes(label)) : []
+    return kept.length === 0 ? value : kept
+  }
+  const keepIn = (settings: ChosenField['words']): ChosenField['words'] =>
+    settings.map(([key, value]) => {
+      if (key === 'items') return [key, Object.fromEntries(keepIn(Object.entries(value ?? {})))]
+      return [key, key === 'choices' ? keep(value) : value]
+    })
+  return keepIn(words)
 }
 
 /** Whether a foreign key of the column is not the relation of its field. */

@@ -237,19 +237,48 @@ test('values that a field leaves out are reported, and its choices stay', async 
   expect(await configuration()).toBe(before)
 })
 
-test('values that a field leaves out are not added when another value gets a new name', async () => {
-  await given(`create type state as enum ('new', 'paid', 'sent', 'lost');
-    create table orders (id serial primary key, state state not null)`)
-  expect(await run('introspect')).toMatchObject({ code: 0 })
-  await writeFile(file(), (await configuration()).replace('[new, paid, sent, lost]', '[new, sent]'))
-  await given("alter type state rename value 'sent' to 'shipped'")
-  const { stderr } = await run('introspect', '--update')
-  expect(stderr.match(/^(?:changed|left).*$/gm)).toEqual([
-    'left  orders.state: the enum also has "paid", "shipped", "lost", which requests may not send; to allow that, write `choices: [new, paid, shipped, lost]`',
-    'changed  orders.state: follows its column: type: choice, choices: [new]',
-  ])
-  expect(await run('check', '--database')).toMatchObject({ code: 0 })
-})
+test.each([
+  {
+    change: 'another value gets a new name',
+    choices: '[new, sent]',
+    sql: "alter type state rename value 'sent' to 'shipped'",
+    left: { labels: '"paid", "shipped", "lost"', choices: '[new, paid, shipped, lost]' },
+    now: '[new]',
+  },
+  {
+    change: 'the enum is made again without another value',
+    choices: '[new, sent, lost]',
+    sql: `alter type state rename to former; create type state as enum ('new', 'paid', 'sent');
+      alter table orders alter state type state using state::text::state, alter states type state[] using states::text[]::state[]`,
+    left: { labels: '"paid"', choices: '[new, paid, sent]' },
+    now: '[new, sent]',
+  },
+  {
+    change: 'a value gets a new name and the enum another value',
+    choices: '[new, paid, sent, lost]',
+    sql: "alter type state rename value 'sent' to 'shipped'; alter type state add value 'late'",
+    left: { labels: '"shipped", "late"', choices: '[new, paid, shipped, lost, late]' },
+    now: '[new, paid, lost]',
+  },
+])(
+  'values that a field does not list are reported, and not added, when $change',
+  async ({ choices, sql, left, now }) => {
+    await given(`create type state as enum ('new', 'paid', 'sent', 'lost');
+    create table orders (id serial primary key, state state not null, states state[])`)
+    expect(await run('introspect')).toMatchObject({ code: 0 })
+    await writeFile(file(), (await configuration()).replaceAll('[new, paid, sent, lost]', choices))
+    await given(sql)
+    const { stderr } = await run('introspect', '--update')
+    const also = `the enum also has ${left.labels}, which requests may not send; to allow that, write`
+    expect(stderr.match(/^(?:changed|left).*$/gm)).toEqual([
+      `left  orders.state: ${also} \`choices: ${left.choices}\``,
+      `left  orders.states: ${also} \`items: { type: choice, choices: ${left.choices}, nullable: true }\``,
+      `changed  orders.state: follows its column: type: choice, choices: ${now}`,
+      `changed  orders.states: follows its column: type: array, items: { type: choice, choices: ${now}, nullable: true }`,
+    ])
+    expect(await run('check', '--database')).toMatchObject({ code: 0 })
+  },
+)
 
 test('the help for a model that names the current schema is YAML, and other tables can be updated', async () => {
   await given('create table "a.b" (id serial primary key); create table orders (id serial primary key)')
