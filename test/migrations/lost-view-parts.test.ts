@@ -60,6 +60,7 @@ test('`serve --migrate` logs a warning of its own for it', async () => {
 test.each([
   { change: 'replaced', sql: 'create or replace view titles as select title from books where true;' },
   { change: 'recreated', sql: `drop view titles;\n${VIEW}` },
+  { change: 'indirectly dropped', sql: `do $$ begin execute 'drop view titles'; end $$;\n${VIEW}` },
 ])('`migrate up` prints the options that a $change view has lost', async ({ sql }) => {
   const set = 'alter view titles set (security_barrier=true, check_option=local)'
   await onProjectDatabase(project, database, (open) => open.query({ text: set, values: [] }))
@@ -86,5 +87,18 @@ test('`migrate up` is silent about options that a file resets, and those that re
   expect(await runCli(['migrate', 'up'], place())).toMatchObject({
     code: 0,
     stderr: expect.not.stringContaining('lost'),
+  })
+})
+
+test('`migrate up` prints a comment on a column that a view without columns has lost', async () => {
+  const comment = "comment on column titles.title is 'the title'"
+  await onProjectDatabase(project, database, (open) => open.query({ text: comment, values: [] }))
+  await project.write(
+    'migrations/0002_again.sql',
+    '-- up\ndrop view titles;\ncreate view titles as select from books;\n',
+  )
+  expect(await runCli(['migrate', 'up'], place())).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining(`  ! the view titles has lost the comment on title; it was: ${comment}\n`),
   })
 })

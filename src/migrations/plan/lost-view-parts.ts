@@ -32,7 +32,7 @@ const PARTS = `
   select coalesce(jsonb_agg(jsonb_build_object(
     'oid', c.oid::text,
     'name', ${formattedTable('c', 'n')},
-    'columns', (select jsonb_agg(quote_ident(attname) || ' ') from pg_attribute where attrelid = c.oid and attnum > 0),
+    'columns', (select coalesce(jsonb_agg(quote_ident(attname) || ' '), '[]') from pg_attribute where attrelid = c.oid and attnum > 0),
     'parts', ${VIEW_PARTS} || ${OPTIONS},
     'updatable', ${IS_UPDATABLE}
   ) order by c.relname), '[]')::text
@@ -51,11 +51,12 @@ export async function lostViewParts(
   reverse: readonly FileStatement[],
   work: () => Promise<void>,
 ): Promise<readonly LostViewPart[]> {
-  const drops = statements.some(({ text }) => /^drop\s+view\b/i.test(text))
+  // Statements can drop a view without its name: `drop table … cascade`.
+  const changes = statements.some(({ text }) => /^(?:create|drop)\b[^(]*\bview\b/i.test(text))
   const replaces = statements.some(({ text }) => /^create\s+or\s+replace\s+(?:recursive\s+)?view\b/i.test(text))
-  const before = drops || replaces ? await readParts(session) : []
+  const before = changes ? await readParts(session) : []
   await work()
-  const after = drops || replaces ? await readParts(session) : []
+  const after = changes ? await readParts(session) : []
   const made = after.filter(({ oid }) => !before.some((view) => view.oid === oid))
   return before.flatMap((former) => {
     const kept = after.find(({ oid }) => oid === former.oid)
@@ -85,14 +86,23 @@ function isKnown(part: ViewPart, { name }: View, statements: readonly FileStatem
 }
 
 function missingParts(former: View, view: View | undefined): readonly LostViewPart[] {
-  const missing = former.parts.filter(({ name }) => !view?.parts.some((part) => part.name === name))
-  // The owner is restored first, because the others act with the rights of the owner.
-  return missing.toReversed().map((part) => {
-    const lost = `the view ${former.name} ${view ? 'has lost' : 'was dropped with'} the ${part.name.replace(/^grant /, 'grant of ')}`
-    const fitting = view && fits(part, view) && (view.updatable || part.name !== `${OPTION}check_option`)
-    const help = fitting ? 'to restore it' : 'it was'
-    return { view: former.name, sql: part.sql, message: `${lost}; ${help}: ${part.sql}` }
-  })
+  return former.parts
+    .filter(({ sql }) => !view?.parts.some((part) => part.sql === sql))
+    .toSorted((a, b) => placeOf(a) - placeOf(b))
+    .map((part) => ({ view: former.name, sql: part.sql, message: `${lossOf(part, former, view)}: ${part.sql}` }))
+}
+
+/** The owner is restored first, because the others act with the rights of the owner; then the options, before grants let others in. */
+function placeOf(part: ViewPart): number {
+  return part.name.startsWith('owner ') ? 0 : isOption(part) ? 1 : 2
+}
+
+function lossOf(part: ViewPart, former: View, view: View | undefined): string {
+  const name = part.name.replace(/^grant /, 'grant of ')
+  if (!view) return `the view ${former.name} was dropped with the ${name}; it was`
+  if (view.parts.some((each) => each.name === part.name)) return `the view ${former.name} has another ${name}; it was`
+  const fitting = fits(part, view) && (view.updatable || part.name !== `${OPTION}check_option`)
+  return `the view ${former.name} has lost the ${name}; ${fitting ? 'to restore it' : 'it was'}`
 }
 
 async function readParts(session: Connection): Promise<readonly View[]> {

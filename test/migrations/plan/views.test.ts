@@ -209,6 +209,8 @@ drop view sums;
     expect(steps.flatMap(({ up }) => up).filter((sql) => /^grant .* on busy /.test(sql))).toEqual([
       'grant all on busy to pg_monitor',
     ])
+    // Default privileges belong to no schema, so they would remain in the database, which later tests reuse.
+    await query('alter default privileges revoke select on tables from pg_monitor')
   })
 
   test('and names an option that its new query cannot have', async () => {
@@ -277,10 +279,10 @@ describe('the migrator reports what only the database had of a recreated view, a
   ]
   /** The parts made by hand as the migrator reports them, with the words before the statements. */
   const sentences = (help = 'to restore it', { rule = help, lost = 'has lost' } = {}) => [
-    `the view loans_by_member ${lost} the comment on rule never; ${rule}: comment on rule never on loans_by_member is 'to be safe'`,
-    expect.stringMatching(`^the view loans_by_member ${lost} the rule never; ${rule}: CREATE RULE never AS`),
-    `the view loans_by_member ${lost} the comment; ${help}: comment on view loans_by_member is 'made by hand'`,
     `the view loans_by_member ${lost} the grant of select to pg_monitor with grant option; ${help}: grant select on loans_by_member to pg_monitor with grant option`,
+    `the view loans_by_member ${lost} the comment; ${help}: comment on view loans_by_member is 'made by hand'`,
+    expect.stringMatching(`^the view loans_by_member ${lost} the rule never; ${rule}: CREATE RULE never AS`),
+    `the view loans_by_member ${lost} the comment on rule never; ${rule}: comment on rule never on loans_by_member is 'to be safe'`,
   ]
   const messages = (done: readonly CompletedMigration[]) =>
     done.flatMap(({ lost }) => lost.map(({ message }) => message))
@@ -296,17 +298,36 @@ describe('the migrator reports what only the database had of a recreated view, a
     const done = await migrateUp(database, folder.path, options)
     expect(messages(done)).toEqual(sentences())
     expect(await query(STATE)).toEqual([[null, null, null]])
-    for (const { sql } of done.flatMap(({ lost }) => lost).toReversed()) await query(sql)
+    for (const { sql } of done.flatMap(({ lost }) => lost)) await query(sql)
     expect(await query(STATE)).toEqual(before)
     expect(messages(await migrateDown(database, folder.path, options))).toEqual(sentences())
   })
 
-  test('and the owner first, because rules act with the rights of the owner', async () => {
+  test('and the owner and options first, because rules act with the rights of the owner', async () => {
     await query('alter view loans_by_member owner to pg_database_owner')
+    await query('alter view loans_by_member set (security_barrier=true)')
+    before = await query(STATE)
     await writeMigration(await plan({ views: cast, loan: wide }), folder.path)
-    expect(messages(await migrateUp(database, folder.path, options))).toEqual([
+    const done = await migrateUp(database, folder.path, options)
+    expect(messages(done)).toEqual([
       'the view loans_by_member has lost the owner pg_database_owner; to restore it: alter view loans_by_member owner to pg_database_owner',
+      'the view loans_by_member has lost the option security_barrier; to restore it: alter view loans_by_member set (security_barrier=true)',
       ...sentences(),
+    ])
+    for (const { sql } of done.flatMap(({ lost }) => lost)) await query(sql)
+    expect(await query(STATE)).toEqual(before)
+  })
+
+  test('and a comment that the files give it with other words', async () => {
+    await folder.write('0002_comment.sql', "-- up\ncomment on view loans_by_member is 'of the files';\n")
+    await migrateUp(database, folder.path)
+    await query("comment on view loans_by_member is 'made by hand'")
+    await writeMigration(await plan({ views: cast, loan: wide }), folder.path)
+    const [grant, , ...rules] = sentences()
+    expect(messages(await migrateUp(database, folder.path, options))).toEqual([
+      grant,
+      "the view loans_by_member has another comment; it was: comment on view loans_by_member is 'made by hand'",
+      ...rules,
     ])
   })
 
