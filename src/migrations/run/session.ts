@@ -126,6 +126,8 @@ export interface ServerError extends Error {
   readonly constraint?: string
   readonly detail?: string
   readonly hint?: string
+  /** The function in the source code of PostgreSQL that reports the error. */
+  readonly routine?: string
 }
 
 /** Wraps the error of a statement with its place in the file. */

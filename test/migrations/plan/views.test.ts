@@ -243,27 +243,37 @@ drop view sums;
   })
 })
 
-test.each([{ kind: 'view' }, { kind: 'materialized view' }])(
-  'a plan names a $kind by hand that is in the way, and how to go on',
-  async ({ kind }) => {
-    await apply()
-    const [make, drop] = [`create ${kind} by_hand as select id, days from loans`, `drop ${kind} by_hand`]
-    await folder.write('0002_by_hand.sql', `-- up\n${make};\n-- down\n${drop};\n`)
-    const views = VIEWS.replace('sum(days)', 'sum(days)::bigint')
-    const parts = { views, loan: LOAN.replace('integer', 'bigint') }
-    await expect(plan(parts)).rejects.toMatchObject({
-      errors: [expect.stringContaining(`rule _RETURN on ${kind} by_hand depends on column "days"`)],
-      help: [
-        expect.stringMatching(/^A migration of your own has made this object: write one that drops it, plan again/),
-      ],
-    })
-    await folder.write('0003_without.sql', `-- up\n${drop};\n-- down\n${make};\n`)
-    await apply(parts)
-    await folder.write('0005_by_hand.sql', `-- up\n${make};\n-- down\n${drop};\n`)
-    await migrateUp(database, folder.path)
-    expect(await plan(parts)).toMatchObject({ steps: [], rejections: [] })
+const viewByHand = (kind: string) => ({
+  kind,
+  make: `create ${kind} by_hand as select id, days from loans`,
+  drop: `drop ${kind} by_hand`,
+  error: `rule _RETURN on ${kind} by_hand depends on column "days"`,
+})
+
+test.each([
+  viewByHand('view'),
+  viewByHand('materialized view'),
+  {
+    kind: 'generated column',
+    make: 'alter table loans add by_hand integer generated always as (days + 1) stored',
+    drop: 'alter table loans drop by_hand',
+    error: 'Column "days" is used by generated column "by_hand"',
   },
-)
+])('a plan names a $kind by hand that is in the way, and how to go on', async ({ make, drop, error }) => {
+  await apply()
+  await folder.write('0002_by_hand.sql', `-- up\n${make};\n-- down\n${drop};\n`)
+  const views = VIEWS.replace('sum(days)', 'sum(days)::bigint')
+  const parts = { views, loan: LOAN.replace('integer', 'bigint') }
+  await expect(plan(parts)).rejects.toMatchObject({
+    errors: [expect.stringContaining(error)],
+    help: [expect.stringMatching(/^A migration of your own has made this object: write one that drops it, plan again/)],
+  })
+  await folder.write('0003_without.sql', `-- up\n${drop};\n-- down\n${make};\n`)
+  await apply(parts)
+  await folder.write('0005_by_hand.sql', `-- up\n${make};\n-- down\n${drop};\n`)
+  await migrateUp(database, folder.path)
+  expect(await plan(parts)).toMatchObject({ steps: [], rejections: [] })
+})
 
 describe('the migrator reports what only the database had of a recreated view, and does not restore it', () => {
   const STATE = `select c.relacl::text, obj_description(c.oid), (select array_agg(definition) from pg_rules where tablename = c.relname)

@@ -61,10 +61,14 @@ async function proveOnEmpty(session: Connection, claim: Claim): Promise<Proof> {
 const RECREATE =
   'A migration of your own has made this object: write one that drops it, plan again, and write another that creates it again'
 
-/** Whether a change failed because another object depends on the column or table: `dependent_objects_still_exist`, or `feature_not_supported` for types. */
+/** The functions of PostgreSQL that reject a change of a column's type because of other objects; other rejections have the same SQLSTATE, and messages can be translated. */
+const TYPE_CHECKS = ['ATExecAlterColumnType', 'RememberAllDependentForRebuilding']
+
+/** Whether a change failed because another object depends on the column or table. */
 function isInTheWay(error: unknown): error is MigrationError {
-  if (!(error instanceof MigrationError) || !['2BP01', '0A000'].includes(sqlState(error) ?? '')) return false
-  return / depends on /.test((error.cause as ServerError).detail ?? '')
+  if (!(error instanceof MigrationError)) return false
+  if (sqlState(error) === '2BP01') return true
+  return sqlState(error) === '0A000' && TYPE_CHECKS.includes((error.cause as ServerError).routine ?? '')
 }
 
 /**
