@@ -17,7 +17,7 @@ import { doc } from '../config/schema/parts.js'
 import { itemsOf, membersOf } from '../config/schema/yaml-shape.js'
 import { nameOf, show, suggest } from '../config/words.js'
 import { findValue, type Path } from '../config/yaml/located.js'
-import type { Json } from '../foundation/json.js'
+import type { Json, Literal } from '../foundation/json.js'
 import { exact } from '../lookups/exact.js'
 import { isIn } from '../lookups/in.js'
 import type { Lookup } from '../lookups/lookup.js'
@@ -247,7 +247,7 @@ function readSet(name: string, given: Json, { model, path }: SetPlace, scope: Au
   const field = model.fields.get(name)
   const typed = field && typedOf(field, models)
   if (field === undefined || typed === undefined) return []
-  const brokenRule = (literal: Json) => scope.brokenRule(typed, literal)
+  const brokenRule = (literal: Literal) => scope.brokenRule(typed, literal)
   const value = readValue(given, { field, typed, lookup: exact, path, brokenRule }, scope)
   return value ? [{ field: name, value }] : []
 }

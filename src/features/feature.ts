@@ -8,7 +8,7 @@ import type { Report } from '../config/parse/report.js'
 import type { ResourceDraft } from '../config/parse/resource-drafts.js'
 import type { ResourceYaml } from '../config/schema/yaml-shape.js'
 import type { Typed } from '../fields/field-type.js'
-import type { Json, JsonSchema } from '../foundation/json.js'
+import type { Json, JsonSchema, Literal } from '../foundation/json.js'
 import type { ProblemType } from '../foundation/problem.js'
 
 /**
@@ -84,7 +84,7 @@ export interface Scope {
   /** The names that no filter of a resource may have. */
   reserved(resource: Pick<ResourceDraft, 'given'>): ReadonlySet<string>
   /** The message of the first rule of a field that a value breaks. */
-  brokenRule(field: Typed, value: Json): string | undefined
+  brokenRule(field: Typed, value: Literal): string | undefined
 }
 
 /** Parses the value of a relation given as a link; undefined if the field does not accept links or if the link leads elsewhere. */

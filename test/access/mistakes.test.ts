@@ -16,6 +16,8 @@ models:
       level: { type: integer, maximum: 5 }
       tags: { type: array, items: { type: string, max: 3 } }
       done: { type: boolean }
+      size: { type: bigint, maximum: 5000000000 }
+      sizes: { type: array, items: { type: bigint } }
       secret: { type: string, max: 9, private: true, nullable: true }
       user: { type: belongs_to, model: user }
 resources:
@@ -97,6 +99,19 @@ describe('a mistake in a grant is reported with the file', () => {
     ])
   })
 
+  test.each(['{ size: "5000000000" }', '{ user: "9007199254740993" }', '{ sizes: ["9223372036854775807", 1] }'])(
+    'a long integer of a preset is written in quotes: %s',
+    (set) => {
+      expect(mistakesIn(AUTH, `{ to: member, may: create, set: ${set} }`)).toEqual([])
+    },
+  )
+
+  test('a long integer of a preset that breaks a rule of its field is rejected', () => {
+    expect(mistakesIn(AUTH, '{ to: member, may: create, set: { size: "9007199254740993" } }')).toMatchObject([
+      { code: 'SC331', message: '`size` cannot be set to the text `9007199254740993`' },
+    ])
+  })
+
   test('an empty rule is rejected, because it would hold for every record', () => {
     for (const rows of ['{}', '[]', '[{ done: true }, {}]'])
       expect(helpOf(`{ to: member, may: list, rows: ${rows} }`)).toEqual([
@@ -155,11 +170,11 @@ test('every mistake in grants is reported at once, in the order of the file, wit
   const second = '{ to: member, may: list, rows: { owner: $tenant } }'
   const found = mistakesIn(AUTH, `${access}\n      - ${second}`)
   expect(found.map(({ code, file, range }) => `${file}:${range.start.line}:${range.start.column} ${code}`)).toEqual([
-    'resources.yaml:24:15 SC333',
-    'resources.yaml:24:27 SC333',
-    'resources.yaml:24:44 SC305',
-    'resources.yaml:24:67 SC305',
-    'resources.yaml:25:49 SC331',
+    'resources.yaml:26:15 SC333',
+    'resources.yaml:26:27 SC333',
+    'resources.yaml:26:44 SC305',
+    'resources.yaml:26:67 SC305',
+    'resources.yaml:27:49 SC331',
   ])
 })
 

@@ -1,5 +1,5 @@
 import type { Typed } from '../../fields/field-type.js'
-import type { Json } from '../../foundation/json.js'
+import type { Json, Literal } from '../../foundation/json.js'
 import { codeSource } from '../../lookups/code-source.js'
 import { exact } from '../../lookups/exact.js'
 import { isIn } from '../../lookups/in.js'
@@ -110,7 +110,7 @@ interface ValuePlace {
   readonly lookup: Lookup
   readonly path: Path
   /** The message of the first rule that a literal breaks, if the value is stored, not compared. */
-  readonly brokenRule?: (literal: Json) => string | undefined
+  readonly brokenRule?: (literal: Literal) => string | undefined
 }
 
 /** Reads the value of a comparison: a variable such as `$sub`, or a literal; a literal text that begins with `$` is written with `$$`. */
@@ -131,9 +131,9 @@ export function readValue(given: Json, place: ValuePlace, scope: RuleScope): Val
   }
   try {
     const source = codeSource(typed, (wanted) => new Error(wanted))
-    const value = { literal: lookup.operand.check(literal, source) }
-    const broken = brokenRule?.(literal)
-    return broken === undefined ? value : reject(`it ${broken}`)
+    const checked = lookup.operand.check(literal, source)
+    const broken = brokenRule?.(literalOf(literal, checked))
+    return broken === undefined ? { literal: checked } : reject(`it ${broken}`)
   } catch (error) {
     const wanted = error instanceof Error ? error.message : String(error)
     if (given !== null) return reject(`it ${isPreset ? 'takes' : 'is compared with'} ${wanted}`)
@@ -143,6 +143,14 @@ export function readValue(given: Json, place: ValuePlace, scope: RuleScope): Val
         : `compare by \`${parameterOf(field.name, isnull)}\``,
     )
   }
+}
+
+/** A value with its JSON. Long integers are given as text. */
+function literalOf(given: Json, checked: unknown): Literal {
+  if (typeof checked === 'bigint') return { value: Number(checked), source: `${checked}` }
+  if (!Array.isArray(given) || !Array.isArray(checked)) return { value: given, source: JSON.stringify(given) }
+  const items = checked.map((item, at) => literalOf(given[at] as Json, item))
+  return { value: items.map(({ value }) => value), source: `[${items.map(({ source }) => source).join()}]` }
 }
 
 function plain(given: Json): Json {

@@ -2,7 +2,7 @@ import { canBeKey, type Conflict, type FieldType } from '../../../fields/field-t
 import { isRounded } from '../../../fields/spelling/json-text.js'
 import { FORMATS } from '../../../fields/spelling/formats.js'
 import { FIELD_TYPES } from '../../../fields/index.js'
-import type { Json, JsonSchema } from '../../../foundation/json.js'
+import type { Json, JsonSchema, Literal } from '../../../foundation/json.js'
 import { type Ajv2020, loadAjv, type ValidateFunction } from '../../schema/ajv.js'
 import { checkRelation } from './check-relation.js'
 import { type Drafts, type FieldDraft, isRelation, keySourceOf, typedOf } from '../drafts.js'
@@ -230,13 +230,8 @@ export function brokenRule(type: FieldType, options: object, given: Json, valida
   return brokenRuleOf({ value: given, source: JSON.stringify(given) }, type, options, validate)
 }
 
-/** A value with its JSON, which can have more digits. */
-interface Literal {
-  readonly value: Json
-  readonly source: string
-}
-
-function brokenRuleOf(
+/** The same for a literal with its JSON. */
+export function brokenRuleOf(
   { value: given, source }: Literal,
   type: FieldType,
   options: object,

@@ -3,7 +3,7 @@ import { OPERATIONS } from '../../core-spec.js'
 import { findValue } from '../../yaml/located.js'
 import type { Build, Scope } from '../../../features/feature.js'
 import { FEATURES, reservedParameters } from '../../../features/index.js'
-import { brokenRule, createValidator } from './check-fields.js'
+import { brokenRuleOf, createValidator } from './check-fields.js'
 import { checkLinks, checkUrl } from './check-links.js'
 import { checkDialect, checkMounts } from './check-mounts.js'
 import type { AuthDraft } from '../auth-draft.js'
@@ -35,7 +35,7 @@ export function checkResources(
     auth,
     report,
     reserved: reservedParameters,
-    brokenRule: ({ type, options }, value) => brokenRule(type, options, value, validate),
+    brokenRule: ({ type, options }, value) => brokenRuleOf(value, type, options, validate),
   }
   const builds = new Map<string, readonly Build<object>[]>()
   for (const resource of resources) {
