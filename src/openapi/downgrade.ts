@@ -3,7 +3,18 @@ import type { JsonPart } from './json-part.js'
 /** Converts the document to OpenAPI 3.0 for tools that do not support 3.1. Keywords that 3.0 lacks are rewritten or dropped. */
 export function toOpenApi30(document: JsonPart): JsonPart {
   const info = document['info'] as JsonPart
-  return { ...(convert(document) as JsonPart), openapi: '3.0.3', info: downgradeInfo(info) }
+  const { schemas, ...components } = document['components'] as JsonPart
+  const described = { ...document, components: { ...components, schemas: withIgnoredMembers(schemas as JsonPart) } }
+  return { ...(convert(described) as JsonPart), openapi: '3.0.3', info: downgradeInfo(info) }
+}
+
+/** Bodies of resources, which are components, also name the members that are ignored. As properties, these would look writable. */
+function withIgnoredMembers(schemas: JsonPart): JsonPart {
+  const described = { description: 'Set by the server; ignored in requests.' }
+  const entries = Object.entries(schemas) as [string, JsonPart][]
+  return Object.fromEntries(
+    entries.map(([name, schema]) => [name, isNamed(schema) ? namedProperties(schema, described) : schema]),
+  )
 }
 
 /** 3.0 identifies licences only by URL. */
@@ -15,7 +26,7 @@ function downgradeInfo({ summary: _, license, ...info }: JsonPart): JsonPart {
 }
 
 /** Keywords whose values are data, not schemas. */
-const DATA: ReadonlySet<string> = new Set(['example', 'examples', 'default', 'enum'])
+const DATA: ReadonlySet<string> = new Set(['example', 'examples', 'default', 'enum', 'const'])
 /** Keywords whose values are schemas. */
 const SCHEMAS: ReadonlySet<string> = new Set(['items', 'not', 'allOf', 'anyOf', 'oneOf'])
 
@@ -56,7 +67,9 @@ function downgradeSchema(schema: JsonPart): JsonPart {
 const CONVERSIONS: readonly ((schema: JsonPart) => JsonPart)[] = [
   ({ examples, ...rest }) =>
     Array.isArray(examples) ? { ...rest, example: examples[0] } : withDefined(rest, { examples }),
-  (schema) => (isNamed(schema) ? namedProperties(schema) : schema),
+  (schema) => (isNamed(schema) ? namedProperties(schema, {}) : schema),
+  ({ not, ...rest }) => (isLoosened(not) ? rest : withDefined(rest, { not })),
+  ({ oneOf, ...rest }) => (isLoosened(oneOf) ? { anyOf: oneOf, ...rest } : withDefined(rest, { oneOf })),
   ({ contentEncoding, ...rest }) => (contentEncoding === undefined ? rest : { ...rest, format: 'byte' }),
   ({ const: only, ...rest }) => (only === undefined ? rest : { ...rest, ...constant(only) }),
   (schema) => exclusive(schema, 'Minimum', Math.max),
@@ -71,17 +84,32 @@ const CONVERSIONS: readonly ((schema: JsonPart) => JsonPart)[] = [
 ]
 
 /** Keywords of JSON Schema that 3.0 lacks, and that no others express. Without them, a schema accepts more. */
-const LACKING: ReadonlySet<string> = new Set([
-  ...['$schema', '$id', '$anchor', '$dynamicRef', '$dynamicAnchor', '$vocabulary', '$comment', '$defs'],
-  ...['patternProperties', 'propertyNames', 'dependentRequired', 'dependentSchemas', 'unevaluatedProperties'],
-  ...['prefixItems', 'contains', 'minContains', 'maxContains', 'unevaluatedItems'],
-  ...['if', 'then', 'else', 'contentMediaType', 'contentSchema'],
+const ASSERTIONS: ReadonlySet<string> = new Set([
+  ...['$dynamicRef', 'patternProperties', 'propertyNames', 'dependentRequired', 'dependentSchemas'],
+  ...['unevaluatedProperties', 'prefixItems', 'contains', 'minContains', 'maxContains', 'unevaluatedItems'],
+  ...['if', 'then', 'else'],
 ])
+/** Keywords that 3.0 lacks, and that change nothing in what a schema accepts. */
+const ANNOTATIONS: ReadonlySet<string> = new Set([
+  ...['$schema', '$id', '$anchor', '$dynamicAnchor', '$vocabulary', '$comment', '$defs'],
+  ...['contentMediaType', 'contentSchema'],
+])
+
+/** Whether the 3.0 form of a schema, or of one in a list, accepts more: `not` would accept less of it, and `oneOf` could match two. */
+function isLoosened(schema: unknown): boolean {
+  if (Array.isArray(schema)) return schema.some(isLoosened)
+  if (typeof schema !== 'object' || schema === null) return false
+  return Object.entries(schema).some(([key, member]: [string, unknown]) => {
+    if (DATA.has(key)) return false
+    return ASSERTIONS.has(key) || (NAMED.has(key) ? isLoosened(Object.values(member as JsonPart)) : isLoosened(member))
+  })
+}
 
 /** `additionalProperties` and `items` are about all others than the properties and items of a dropped keyword. */
 function withoutLacking(schema: JsonPart): JsonPart {
   const isDropped = (key: string) =>
-    LACKING.has(key) ||
+    ASSERTIONS.has(key) ||
+    ANNOTATIONS.has(key) ||
     (key === 'additionalProperties' && schema['patternProperties'] !== undefined) ||
     (key === 'items' && schema['prefixItems'] !== undefined)
   return Object.fromEntries(Object.entries(schema).filter(([key]) => !isDropped(key)))
@@ -109,18 +137,23 @@ function withDefined(schema: JsonPart, members: JsonPart): JsonPart {
   return { ...schema, ...Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) }
 }
 
-/** Whether `propertyNames` lists the names, as it does in schemas of resources. */
-function isNamed({ propertyNames, properties }: JsonPart): boolean {
-  return properties !== undefined && Array.isArray((propertyNames as JsonPart | undefined)?.['enum'])
+/** Whether `propertyNames` lists all names. */
+function isNamed({ propertyNames, properties, patternProperties }: JsonPart): boolean {
+  const names = (propertyNames as JsonPart | undefined)?.['enum']
+  return properties !== undefined && patternProperties === undefined && Array.isArray(names)
 }
 
-/** 3.0 lacks `propertyNames`: each name without a schema becomes a property of any type. */
-function namedProperties({ propertyNames, properties, ...rest }: JsonPart): JsonPart {
-  const names = (propertyNames as JsonPart)['enum'] as readonly string[]
+/** 3.0 lacks `propertyNames`: each name becomes a property. `any` is the schema of properties with any value. */
+function namedProperties(
+  { propertyNames, properties, additionalProperties, ...rest }: JsonPart,
+  any: JsonPart,
+): JsonPart {
   const described = properties as JsonPart
-  const others = names.filter((name) => !Object.hasOwn(described, name))
-  const ignored = others.map((name) => [name, { description: 'Set by the server; ignored in requests.' }] as const)
-  return { ...rest, properties: { ...described, ...Object.fromEntries(ignored) }, additionalProperties: false }
+  const other = additionalProperties === undefined || additionalProperties === true ? any : additionalProperties
+  const names = (propertyNames as JsonPart)['enum'] as readonly string[]
+  const allowed = names.filter((name) => Object.hasOwn(described, name) || other !== false)
+  const named = allowed.map((name) => [name, Object.hasOwn(described, name) ? described[name] : other] as const)
+  return { ...rest, properties: Object.fromEntries(named), additionalProperties: false }
 }
 
 function nullableType({ type: _, ...rest }: JsonPart, types: readonly unknown[]): JsonPart {

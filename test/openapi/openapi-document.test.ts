@@ -285,6 +285,46 @@ describe('a hand-written route', () => {
     },
     { schema: { if: {}, then: {}, else: {}, $comment: 'x', $defs: {}, dependentRequired: {} }, converted: {} },
     { schema: { default: { if: 1, const: 2 } }, converted: { default: { if: 1, const: 2 } } },
+    { schema: { const: { if: 1 } }, converted: { enum: [{ if: 1 }] } },
+    { schema: { type: 'array', not: { contains: { const: 1 } } }, converted: { type: 'array', items: {} } },
+    { schema: { not: { anyOf: [{ type: 'string' }, { properties: { a: { if: {} } } }] } }, converted: {} },
+    {
+      schema: { not: { properties: { if: { const: 1 } } } },
+      converted: { not: { properties: { if: { enum: [1] } } } },
+    },
+    { schema: { not: { type: 'string', $comment: 'x' } }, converted: { not: { type: 'string' } } },
+    {
+      schema: { oneOf: [{ prefixItems: [{ type: 'string' }] }, { prefixItems: [{ type: 'integer' }] }] },
+      converted: { anyOf: [{}, {}] },
+    },
+    {
+      schema: { oneOf: [{ type: 'string' }, { enum: [1] }] },
+      converted: { oneOf: [{ type: 'string' }, { enum: [1] }] },
+    },
+    {
+      schema: { properties: { a: {} }, propertyNames: { enum: ['a', 'b'] } },
+      converted: { properties: { a: {}, b: {} }, additionalProperties: false },
+    },
+    {
+      schema: {
+        properties: { a: {}, c: {} },
+        propertyNames: { enum: ['a', 'b'] },
+        additionalProperties: { type: ['integer', 'null'] },
+      },
+      converted: { properties: { a: {}, b: { type: 'integer', nullable: true } }, additionalProperties: false },
+    },
+    {
+      schema: { properties: { a: {} }, propertyNames: { enum: ['a', 'b'] }, additionalProperties: false },
+      converted: { properties: { a: {} }, additionalProperties: false },
+    },
+    {
+      schema: {
+        properties: { a: {} },
+        propertyNames: { enum: ['a', 'b'] },
+        patternProperties: { b: { type: 'null' } },
+      },
+      converted: { properties: { a: {} } },
+    },
   ])('has the schema $converted in the 3.0 document for $schema', async ({ schema, converted }) => {
     const { paths } = await documentWith((app) => {
       app.route('GET', '/it/', 'it', handle, {
