@@ -36,8 +36,8 @@ const SOURCE_NAMES = {
 }
 const NAMES_SOURCE = /import\.meta|__(?:file|dir)name/
 const NAMES_RESOLVE = /import\.meta\W{1,4}resolve/
-/** A statement that only an ES module has. */
-const IS_MODULE = /(?:^|[\n\r;}])[ \t]{0,9}(?:export\b|import\b(?! ?\())/
+/** A function of the bundle: `import.meta` in a file would make it an ES module, even if it names `import.meta` only in a comment. */
+const RESOLVE = '__snippetctl_resolve'
 
 const ADDED = new RegExp(`^const ${SOURCE} = .*?/\\* ${SOURCE} \\*/;`)
 
@@ -49,9 +49,7 @@ function shebangOf(contents: string): string {
 function withSource(contents: string, path: string): string {
   const url = JSON.stringify(pathToFileURL(path).href)
   const members = [`url: ${url}`, `filename: ${JSON.stringify(path)}`, `dirname: ${JSON.stringify(dirname(path))}`]
-  // Packages are resolved as in imports of the bundle. In a CommonJS module, `import.meta` would make it an ES module.
-  const resolve = `(name) => /^[./]/.test(name) ? new URL(name, ${url}).href : Reflect.get(import.meta, 'resolve')(name)`
-  if (NAMES_RESOLVE.test(contents) && IS_MODULE.test(contents)) members.push(`resolve: ${resolve}`)
+  if (NAMES_RESOLVE.test(contents)) members.push(`resolve: (name) => ${RESOLVE}(name, ${url})`)
   const start = shebangOf(contents)
   return `${start}const ${SOURCE} = { ${members.join(', ')} } /* ${SOURCE} */;${contents.slice(start.length)}`
 }
@@ -59,13 +57,25 @@ function withSource(contents: string, path: string): string {
 /** Part of the function by which esbuild replaces `require` in an ES module, unless there is one. */
 const NO_REQUIRE = 'Dynamic require of "'
 
-/** Lets CommonJS modules in a bundle require packages. The first line of such a bundle after `#!` is of no source file. */
-function withRequire(code: string, entry: string): string {
-  if (!code.includes(NO_REQUIRE)) return code
+/**
+ * Adds what the modules of a bundle use: `require`, by which CommonJS modules load packages, and the function that resolves names. The first line
+ * of such a bundle after `#!` is of no source file.
+ */
+function withShared(code: string, entry: string): string {
   const create = '__snippetctl_create_require'
   const from = JSON.stringify(pathToFileURL(entry).href)
+  const shared = [
+    ...(code.includes(NO_REQUIRE)
+      ? [`import { createRequire as ${create} } from 'node:module'; const require = ${create}(${from});`]
+      : []),
+    // Packages are resolved as in imports of the bundle.
+    ...(code.includes(RESOLVE)
+      ? [`const ${RESOLVE} = (name, url) => /^[./]/.test(name) ? new URL(name, url).href : import.meta.resolve(name);`]
+      : []),
+  ]
+  if (shared.length === 0) return code
   const start = shebangOf(code)
-  return `${start}import { createRequire as ${create} } from 'node:module'; const require = ${create}(${from}); ${code.slice(start.length)}`
+  return `${start}${shared.join(' ')} ${code.slice(start.length)}`
 }
 
 /** Every file that the bundle depends on, with the hash of its content; null if the file must not exist. */
@@ -159,7 +169,7 @@ export async function bundle(entry: string, folder: string, inputs: Inputs): Pro
       logLevel: 'silent',
       plugins: [rules(entry, inputs)],
     })
-    return withRequire(outputFiles[0]?.text ?? '', entry)
+    return withShared(outputFiles[0]?.text ?? '', entry)
   } catch (failure) {
     if (!isBuildFailure(failure)) throw failure
     throw new Unloadable(failure.errors.slice(0, MAX_MISTAKES).map(toMistake(folder)), failure)

@@ -151,6 +151,22 @@ export default () => [word, require('own')]`,
     ])
   })
 
+  test.each([
+    { what: 'that begins with a comment', text: '/*! b */export default import.meta.resolve("./c.js")' },
+    { what: 'whose exports are indented', text: `${' '.repeat(12)}export default import.meta.resolve('./c.js')` },
+  ])('resolves paths in a module $what', async ({ text }) => {
+    await write({ 'plugin.ts': "import path from './b.js'\nexport default () => path", 'b.js': text })
+    expect(await run('./plugin.ts')).toBe(`file://${folder}/c.js`)
+  })
+
+  test('resolves paths in a module without imports and exports', async () => {
+    await write({
+      'plugin.ts': "import './b.mjs'\nexport default () => Reflect.get(globalThis, 'resolvedByPlugin')",
+      'b.mjs': "globalThis.resolvedByPlugin = import.meta.resolve('./c.js')",
+    })
+    expect(await run('./plugin.ts')).toBe(`file://${folder}/c.js`)
+  })
+
   test('lets it import JSON that mentions them', async () => {
     await write({
       'plugin.ts': "import help from './help.json'\nexport default () => help",
