@@ -1,6 +1,13 @@
 import { getSystemErrorMap } from 'node:util'
 import { type Command, CommanderError } from 'commander'
-import { DatabaseRejected, isConnectionLost, MigrationError, Problem } from '../src/internal.js'
+import {
+  DatabaseRejected,
+  identifier,
+  isConnectionLost,
+  lacksPrivilege,
+  MigrationError,
+  Problem,
+} from '../src/internal.js'
 import { type CliContext, createContext, type Lifecycle, shownPath, type Surroundings } from './context.js'
 import { describeProblem, type ExitCode, Failure, Finished } from './failure.js'
 import { createProgram } from './program.js'
@@ -61,6 +68,10 @@ const EXPECTED: readonly ((error: unknown, context: CliContext, command: string)
     error instanceof Problem && DATABASE_FAILURES.has(error.type)
       ? { messages: [describeProblem(error)], help: ['see the state of the database: snippetctl doctor'], code: 2 }
       : undefined,
+  (error) =>
+    error instanceof Error && lacksPrivilege(error)
+      ? { messages: [oneLine(error)], help: [privilegeHelp(error)], code: 2 }
+      : undefined,
   (error, context) => (isFileError(error) ? explainFileError(context, error) : undefined),
 ]
 
@@ -94,6 +105,14 @@ const OUTCOME_HELP: Readonly<Record<string, readonly string[]>> = {
   'keys revoke': ['run it again, or see whether the key is revoked: snippetctl keys list'],
 }
 const DATABASE_FAILURES: ReadonlySet<string> = new Set(['unavailable', 'timeout'])
+
+/** The grant for a command that may not create schemas, or objects in one. */
+function privilegeHelp({ message }: Error): string {
+  const [, kind, name] = /^permission denied for (database|schema) (.*)$/.exec(message) ?? []
+  return kind === undefined || name === undefined
+    ? 'the user in the URL needs this privilege, which the owner of the object or a superuser grants'
+    : `as its owner, for the user in the URL: grant create on ${kind} ${identifier(name)} to USER`
+}
 
 /** An error of the file system about one file or folder. */
 interface FileError extends NodeJS.ErrnoException {

@@ -23,7 +23,7 @@ export const WARNINGS = {
   SC404: {
     title: 'Index not valid',
     explanation:
-      'Found by `check --database`: `create index concurrently` failed or was interrupted. PostgreSQL updates such an index but never reads it. Rebuild or drop it.',
+      'Found by `check --database`: `create index concurrently` failed or was interrupted. PostgreSQL updates such an index but never reads it. Rebuild or drop it. Or some partitions of a table lack the index: create it on each of them, and attach it.',
   },
   SC405: {
     title: 'Index of the database not needed',

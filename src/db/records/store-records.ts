@@ -21,7 +21,8 @@ interface Changes<Item, Items> extends Bound<Item, Items> {
 }
 
 const KEYLESS = 'The database did not return the key of the new record: a trigger has not set it'
-const SKIPPED = 'The database did not return the new record: a trigger has skipped it or moved it to another table'
+const SKIPPED =
+  'The database did not return the new record: a trigger or a rule has skipped it or moved it to another table'
 
 /** The create operations of stores. */
 export function createsOn<Item, Items>({

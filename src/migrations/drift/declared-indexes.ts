@@ -6,6 +6,7 @@ import type { Connection } from '../../db/database.js'
 import { opaque } from '../../fields/types/opaque.js'
 import { type CatalogTable, readTables } from '../introspect/catalog/catalog.js'
 import { asUsed } from '../introspect/choose/choose.js'
+import { isIncomplete } from '../introspect/catalog/plain-parts.js'
 import { keyOfIndex, keyOfSettings } from '../introspect/catalog/index-key.js'
 import { type IndexedField, type IndexSettings, readIndex } from '../introspect/catalog/read-index.js'
 import { find } from '../plan/compare/pair.js'
@@ -45,7 +46,9 @@ function isThere(index: IndexSpec, model: ModelSpec, live: CatalogTable): boolea
     (!index.unique || columns.length === index.columns.length)
   const keys = live.constraints.filter(({ kind }) => kind === 'primary_key' || kind === 'unique')
   const fields = fieldsOf(model, live)
-  const indexes = live.indexes.map((found) => ({ found, settings: readIndex(live, found, fields) }))
+  const indexes = live.indexes
+    .filter((each) => !isIncomplete(each))
+    .map((found) => ({ found, settings: readIndex(live, found, fields) }))
   return (
     keys.some(({ columns }) => serves(columns)) ||
     indexes.some(({ found, settings }) =>

@@ -95,10 +95,18 @@ function declaration({ name, fields }: ModelSpec, columns: readonly string[]): s
   return `declare it in \`models.${name}.indexes\`, as \`- [${names.join(', ')}]\`, and write the migration: snippetctl migrate plan --write NAME`
 }
 
-function notValid(model: ModelSpec, { name, columns }: LiveIndex): Rejection {
+function notValid(model: ModelSpec, { name, columns, lacking }: LiveIndex): Rejection {
+  const place = { code: 'SC404', ...placeOf(model, columns) } as const
+  if (lacking.length > 0)
+    return {
+      ...place,
+      message: `the index \`${name}\` of the database is not valid: partitions lack it: ${lacking.join(', ')}`,
+      help: [
+        `create an index like it on each of them, concurrently, and attach it: alter index ${identifier(name)} attach partition ITS_NAME`,
+      ],
+    }
   return {
-    code: 'SC404',
-    ...placeOf(model, columns),
+    ...place,
     message: `the index \`${name}\` of the database is not valid: building it failed, and it is never read`,
     help: [`build it again: reindex index concurrently ${identifier(name)}`],
   }

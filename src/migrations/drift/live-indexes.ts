@@ -5,8 +5,10 @@ import { constraintOfIndex } from '../introspect/catalog/catalog.js'
 /** An existing index, as far as it matters for lists. */
 export interface LiveIndex {
   readonly name: string
-  /** False for the remains of a failed `create index concurrently`, which cost writes but are never read. */
+  /** False for the remains of a failed `create index concurrently`, which cost writes but are never read, and if partitions lack it. */
   readonly valid: boolean
+  /** The partitions that lack the index of a partitioned table, as SQL. */
+  readonly lacking: readonly string[]
   readonly unique: boolean
   /** Whether it backs a key or another constraint. */
   readonly constraint: boolean
@@ -34,6 +36,7 @@ interface TableRow {
 interface IndexRow {
   readonly name: string
   readonly valid: boolean
+  readonly lacking: readonly string[]
   readonly unique: boolean
   readonly constraint: boolean
   readonly refers: boolean
@@ -63,6 +66,14 @@ const INDEXES = `
     select coalesce(jsonb_agg(jsonb_build_object(
       'name', x.relname,
       'valid', i.indisvalid,
+      'lacking', (
+        select coalesce(jsonb_agg(p.inhrelid::regclass::text order by p.inhrelid::regclass::text), '[]')
+        from pg_inherits p
+        where p.inhparent = i.indrelid and x.relkind = 'I' and not exists (
+          select from pg_inherits h join pg_index j on j.indexrelid = h.inhrelid
+          where h.inhparent = i.indexrelid and j.indrelid = p.inhrelid and j.indisvalid
+        )
+      ),
       'unique', i.indisunique,
       'constraint', exists (${constraintOfIndex('i')}),
       'refers', exists (select from pg_constraint o where o.conrelid = i.indrelid and o.contype = 'f' and i.indkey[0] = any(o.conkey)),

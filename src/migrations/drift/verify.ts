@@ -9,6 +9,7 @@ import {
   type CatalogTable,
 } from '../introspect/catalog/catalog.js'
 import { partsOf } from '../introspect/catalog/in-parts.js'
+import { isIncomplete } from '../introspect/catalog/plain-parts.js'
 import { canEquateTexts, isCollationName } from '../../fields/text-rules.js'
 import { missingChoices } from './drifted-enums.js'
 import { sentenceOf } from './of-others.js'
@@ -287,7 +288,8 @@ function isHeld({ kind, columns }: Pick<WantedConstraint, 'kind' | 'columns'>, l
   if (kind === 'check') return true
   if (kind === 'foreign_key') return keys.includes('foreign_key')
   const unique = live.indexes.some(
-    ({ columns: indexed, definition }) => same(indexed) && /^CREATE UNIQUE INDEX (?!.* WHERE )/.test(definition),
+    (index) =>
+      same(index.columns) && /^CREATE UNIQUE INDEX (?!.* WHERE )/.test(index.definition) && !isIncomplete(index),
   )
   return unique || keys.includes('unique') || keys.includes('primary_key')
 }

@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { openDatabase } from '../../../src/db/open.js'
 import { runInHost } from '../../support/cli.js'
-import { testDatabaseKind } from '../../support/database.js'
+import { openOnlyOnServer, testDatabaseKind } from '../../support/database.js'
 import { CREATE_ROLE, DROP_ROLE, ROLE } from '../../support/roles.js'
 import { startProxy } from '../../../torture/proxy.js'
 import { openShelves, type Shelves } from '../../support/shelves.js'
@@ -80,6 +80,29 @@ onServer.each([
     }
   },
 )
+
+onServer('a user that may not create objects gets a help that names the grant', async () => {
+  const empty = await openOnlyOnServer()
+  await empty?.query({ text: `${CREATE_ROLE} revoke create on schema public from public`, values: [] })
+  try {
+    const url = new URL(String(empty?.url))
+    url.username = url.password = ROLE
+    const database = url.pathname.slice(1)
+    for (const { command, kind, name } of [
+      { command: ['migrate', 'plan', '--scratch', url.href], kind: 'database', name: database },
+      { command: ['migrate', 'up'], kind: 'schema', name: 'public' },
+    ])
+      expect(await runInHost(command, { cwd: shelves.project.folder, env: { DATABASE_URL: url.href } })).toMatchObject({
+        code: 2,
+        stderr:
+          `error: permission denied for ${kind} ${name}\n` +
+          `  = help: as its owner, for the user in the URL: grant create on ${kind} "${name}" to USER\n`,
+      })
+  } finally {
+    await empty?.close()
+    await shelves.database?.query({ text: DROP_ROLE, values: [] })
+  }
+})
 
 onServer('a missing privilege on the journal is named, with the role and the grant', async () => {
   const { database } = shelves

@@ -180,7 +180,8 @@ test('null in a required column of another table, by a foreign key or a trigger,
   expect(await answer('POST', '/api/members/', { id: 2, card: 8 })).toEqual(rejected)
 })
 
-const NOT_RETURNED = 'The database did not return the new record: a trigger has skipped it or moved it to another table'
+const NOT_RETURNED =
+  'The database did not return the new record: a trigger or a rule has skipped it or moved it to another table'
 const skipped = [409, '/problems/conflict', NOT_RETURNED]
 const count = async (path: string) => ((await (await api.fetch(path)).json()) as unknown[]).length
 

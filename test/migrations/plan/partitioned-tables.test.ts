@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import { readDrift } from '../../../src/migrations/drift/drift.js'
+import { indexDifferences } from '../../../src/migrations/drift/index-differences.js'
 import { planMigration, writeMigration } from '../../../src/migrations/plan/generate.js'
 import { migrateDown, migrateUp } from '../../../src/migrations/run/run.js'
 import { testDatabaseKind } from '../../support/database.js'
@@ -127,6 +128,51 @@ test('an index of a partitioned table keeps ` ON ONLY ` in its condition', async
   expect(drift.find(({ object }) => object === 'events.odd')?.repair).toEqual({
     sql: expect.stringMatching(/^CREATE INDEX odd ON events USING btree \(id\) WHERE kind::text = ' ON ONLY '/),
   })
+})
+
+describe.each([{ condition: '' }, { condition: ` where kind = 'a'` }])(
+  'an index that partitions lack$condition',
+  ({ condition }) => {
+    const index = `create index odd on events (kind)${condition}`
+
+    test('is drift, and its repair creates it everywhere', async () => {
+      await folder.write('0002_odd.sql', `-- up\n${index};\n-- down\ndrop index odd;\n`)
+      await migrateUp(databases.database, folder.path)
+      const all = await indexes()
+      await databases.database.query({ text: 'drop index odd', values: [] })
+      await databases.database.query({ text: index.replace(' on ', ' on only '), values: [] })
+      const drift = await readDrift(databases.database, folder.path, databases.scratch)
+      const found = drift.find(({ object }) => object === 'events.odd')
+      expect(found?.text).toBe('index events.odd is incomplete in the database: partitions lack it')
+      for (const text of (found && 'sql' in found.repair ? found.repair.sql : '').split('; '))
+        await databases.database.query({ text, values: [] })
+      expect(await indexes()).toEqual(all)
+      expect(await readDrift(databases.database, folder.path, databases.scratch)).toEqual([])
+    })
+  },
+)
+
+test('a plan does not keep an index that partitions lack in place of a declared one', async () => {
+  await folder.write('0002_odd.sql', `-- up\ncreate index odd on only events (kind);\n-- down\ndrop index odd;\n`)
+  expect(await plan(events({}, [['kind']]))).toMatchObject({
+    rejections: [],
+    text: expect.stringContaining('create index "events_kind_idx"'),
+  })
+})
+
+test('`check --database` names the partitions that lack an index', async () => {
+  await databases.database.query({ text: 'create index odd on only events (kind)', values: [] })
+  const text = 'create index odd_new on events_new (kind)'
+  await databases.database.query({ text, values: [] })
+  await databases.database.query({ text: 'alter index odd attach partition odd_new', values: [] })
+  const { rejections } = await indexDifferences(events({}, [['kind']]), databases.database)
+  expect(rejections).toMatchObject([
+    {
+      code: 'SC404',
+      message: 'the index `odd` of the database is not valid: partitions lack it: events_old',
+      help: [expect.stringContaining('alter index "odd" attach partition ')],
+    },
+  ])
 })
 
 test('a partitioned table can refer to a field that the same plan makes unique', async () => {

@@ -173,8 +173,10 @@ function catalogOf(which: string): string {
           where p.classid = 'pg_class'::regclass and p.objid = i.indexrelid
             and p.refclassid = 'pg_class'::regclass and p.refobjid = i.indrelid and p.refobjsubid > 0
         ),
-        -- ONLY is about a partitioned table, whose partitions have the index, too.
-        'definition', regexp_replace(pg_get_indexdef(i.indexrelid, 0, true), '^(CREATE (?:UNIQUE )?INDEX (?:"(?:[^"]|"")+"|[^" ]+) ON) ONLY ', '\\1 ')
+        -- ONLY is about a partitioned table. It stays if a partition lacks the index.
+        'definition', case when i.indisvalid
+          then regexp_replace(pg_get_indexdef(i.indexrelid, 0, true), '^(CREATE (?:UNIQUE )?INDEX (?:"(?:[^"]|"")+"|[^" ]+) ON) ONLY ', '\\1 ')
+          else pg_get_indexdef(i.indexrelid, 0, true) end
       ) order by x.relname), '[]')
       from pg_index i
       join pg_class x on x.oid = i.indexrelid

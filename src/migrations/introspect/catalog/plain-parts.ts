@@ -29,6 +29,13 @@ export function isPlainIndex(table: string, { name, definition, columns }: Catal
   return !columns.includes(null) && definition.replaceAll('"', '') === plain.replaceAll('"', '')
 }
 
+const ONLY = /^(CREATE (?:UNIQUE )?INDEX (?:"(?:[^"]|"")+"|[^" ]+) ON) ONLY /
+
+/** Whether partitions lack an index of their table. PostgreSQL then does not read it, and it does not make its columns unique. */
+export function isIncomplete({ definition }: Pick<CatalogIndex, 'definition'>): boolean {
+  return ONLY.test(definition)
+}
+
 /** Whether a plain unique constraint or index belongs to this column alone. */
 export function isUnique(table: CatalogTable, column: string): boolean {
   return (
