@@ -205,8 +205,10 @@ function checkKeyLength(resource: ResourceDraft, { models, report }: Scope): voi
   const isTooLong = linkMeasure(resource, models, report)
   if (!isTooLong(key) || offers(resource, 'list', report) !== true) return
   const long = key.filter((field) => isTooLong([field]))
-  const names = (long.length > 0 ? long : key).map(({ name }) => show(name))
-  const together = long.length > 0 ? '' : ' together'
+  // Values of the other fields, such as numbers, cannot become shorter.
+  const limitable = long.length > 0 ? long : key.filter(({ type }) => 'max' in type.options)
+  const names = (limitable.length > 0 ? limitable : key).map(({ name }) => show(name))
+  const together = long.length > 0 || names.length === 1 ? '' : ' together'
   const message = `cursors contain the key, and ${names.join(', ')}${together} can make them too long`
   const help = ['give each a `max`, at most 500 in total for all text fields of an order, or choose another style']
   const path = [...resource.path, 'pagination', 'style']

@@ -148,8 +148,15 @@ describe('a key that makes cursors too long is reported once, by its own fields'
       lists: 'with two long fields',
       keys: '',
       fields: { a: string, b: string },
-      named: '`book`, `a`, `b` together',
+      named: '`a`, `b` together',
       help: helpForSeveral,
+    },
+    {
+      lists: 'with a field that is only too long together with numbers',
+      keys: '',
+      fields: { a: '{ type: string, max: 600, key: client }', n: '{ type: bigint, key: client }' },
+      named: '`a`',
+      help,
     },
     { lists: 'that do not exist', keys: ', operations: [retrieve]', fields: { code }, named: undefined, help },
   ])('of lists $lists', ({ keys, fields, named, help: expected }) => {

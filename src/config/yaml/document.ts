@@ -200,6 +200,9 @@ function keyName(node: ParsedNode, span: Span, reject: Reject): string | undefin
   return name
 }
 
+/** Below the smallest normal number, numbers do not have 15 digits. */
+const MIN_PRECISE = 2.2250738585072014e-308
+
 function toJson({ value, source = '' }: Scalar, span: Span, reject: Reject): Json {
   if (typeof value !== 'number' && typeof value !== 'bigint')
     return typeof value === 'string' || typeof value === 'boolean' ? value : null
@@ -209,9 +212,11 @@ function toJson({ value, source = '' }: Scalar, span: Span, reject: Reject): Jso
     reject({ code: 'SC116', ...span, message: `the number ${show(source)} starts with a zero`, help })
   }
   if (typeof value === 'bigint' ? !Number.isSafeInteger(number) : !Number.isFinite(number) || isRounded(source)) {
-    const help = [
-      'write an integer within ±9007199254740991 or a finite number of at most 15 digits; put text in quotes',
-    ]
+    // Numbers near zero have fewer digits.
+    const help =
+      typeof value === 'number' && Math.abs(number) < MIN_PRECISE
+        ? [`the nearest number is \`${number}\`; put text in quotes`]
+        : ['write an integer within ±9007199254740991 or a finite number of at most 15 digits; put text in quotes']
     reject({ code: 'SC115', ...span, message: `${show(source)} cannot be represented exactly as a number`, help })
   }
   return number

@@ -5,6 +5,11 @@ interface OpaqueOptions {
   readonly column_type: string
 }
 
+/** A name, before it possibly its schema, and after it possibly further words, sizes and brackets: `double precision`, `bit varying(8)[]`. */
+const NAME = String.raw`(?:[A-Za-z_][A-Za-z0-9_]*|"(?:[^"\u0000]|"")+")`
+const WORDS = '(?: [A-Za-z]+)*'
+const TYPE = String.raw`^${NAME}(?:\.${NAME})?${WORDS}(?: ?\([A-Za-z0-9_ .,"-]+\)${WORDS})?(?:\[[0-9]*\])*$`
+
 /** A value of a type that no other field type describes. */
 export const opaque: FieldType<string, OpaqueOptions> = {
   name: 'opaque',
@@ -14,7 +19,10 @@ export const opaque: FieldType<string, OpaqueOptions> = {
   options: {
     column_type: {
       type: 'string',
-      pattern: '^(?:[A-Za-z0-9_ .,()\\[\\]-]|"[^"]*"){1,200}$',
+      pattern: TYPE,
+      maxLength: 200,
+      patternErrorMessage:
+        'write the type as PostgreSQL prints it, such as `tsvector`, `bit varying(8)[]` or `public."My type"`',
       description: 'The type of the column, as PostgreSQL prints it.',
     },
   },

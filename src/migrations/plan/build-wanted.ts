@@ -1,5 +1,7 @@
 import type { AppSpec } from '../../config/spec.js'
+import { nearest } from '../../config/words.js'
 import type { Connection } from '../../db/database.js'
+import { routineOf } from '../../db/driver/meanings.js'
 import type { Typed } from '../../fields/field-type.js'
 import type { RelationOptions } from '../../fields/types/relation.js'
 import type { Catalog } from '../introspect/catalog/catalog.js'
@@ -87,21 +89,42 @@ export async function buildWanted(
 
 /** Names the fields whose `column_type` the server rejects. */
 function unusableType(error: Error, wanted: readonly WantedTable[]): MigrationError {
-  const isUnknown = error.message.endsWith(' does not exist')
-  const fields = wanted.flatMap(({ model, columns, constraints, indexes }) => {
+  // The language of messages varies.
+  const isUnknown = routineOf(error) === 'typenameType'
+  const found = wanted.flatMap(({ model, columns, constraints, indexes }) => {
     const indexed = [...constraints, ...indexes].flatMap((each) => each.columns)
     return columns
       .filter(({ name, type }) => namesType(error.message, type) && (isUnknown || indexed.includes(name)))
-      .map(({ field }) => `\`${model}.${field}\``)
+      .map(({ field, type }) => ({ shown: `\`${model}.${field}\``, type }))
   })
-  const help = isUnknown ? 'correct the `column_type` of' : 'remove the index or the unique rule of'
-  return new MigrationError([error.message], fields.length > 0 ? [`${help} ${fields.join(', ')}`] : [], error)
+  if (found.length === 0) return new MigrationError([error.message], [], error)
+  const repair = isUnknown ? 'correct the `column_type` of' : 'remove the index or the unique rule of'
+  const near = isUnknown ? nearest(nameOfType(found[0]?.type ?? ''), OPAQUE_TYPES) : undefined
+  const help = [
+    `${repair} ${found.map(({ shown }) => shown).join(', ')}`,
+    ...(near === undefined ? [] : [`a type of PostgreSQL has a similar name: \`${near}\``]),
+  ]
+  return new MigrationError([error.message], help, error)
 }
 
-/** Whether an error names a type, which it prints without its length and in lower case. */
-function namesType(message: string, type: string): boolean {
-  const name = (type.split('(')[0] ?? '').trim()
-  return [`type "${name.toLowerCase()}" `, `type ${name.toLowerCase()} `, `type ${name} `].some((each) =>
-    message.includes(each),
+/** Types of PostgreSQL for which there is no other field type. */
+const OPAQUE_TYPES =
+  'tsvector tsquery point line lseg box path polygon circle money macaddr macaddr8 pg_lsn jsonpath xml int4range int8range numrange tsrange tstzrange daterange int4multirange int8multirange nummultirange tsmultirange tstzmultirange datemultirange'.split(
+    ' ',
   )
+
+function nameOfType(type: string): string {
+  return (type.split('(')[0] ?? '').trim()
+}
+
+/** Whether an error names a type, which it prints without its length, in lower case, and between the quotes of its language. */
+function namesType(message: string, type: string): boolean {
+  return wordsOf(message).includes(wordsOf(nameOfType(type)))
+}
+
+function wordsOf(text: string): string {
+  return ` ${text
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}_.]+/gu, ' ')
+    .trim()} `
 }

@@ -98,6 +98,13 @@ test.each([
     message: 'type "intt" does not exist',
     help: 'correct the `column_type` of `person.extra`',
   },
+  {
+    what: 'a misspelt type',
+    indexes: '',
+    type: 'tsvectr',
+    message: 'type "tsvectr" does not exist',
+    help: 'correct the `column_type` of `person.extra`\n  = help: a type of PostgreSQL has a similar name: `tsvector`',
+  },
 ])('a plan names $what, with the field', async ({ indexes, type, message, help }) => {
   const field = `      other: { type: opaque, column_type: xml, nullable: true }\n      extra: { type: opaque, column_type: ${type}, nullable: true }\n    indexes:`
   await project.write('resources.yaml', config(indexes).replace('    indexes:', field))
