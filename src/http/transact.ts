@@ -98,9 +98,14 @@ async function attemptIn<T>(
   const { attempt } = acting.records
   if (!attempt) return work(acting, tasks)
   const own: Task[] = []
-  const result = await attempt((records) => work({ ...acting, records }, own))
-  tasks.push(...own)
-  return result
+  try {
+    const result = await attempt((records) => work({ ...acting, records }, own))
+    tasks.push(...own)
+    return result
+  } finally {
+    // Nobody would run what is added later.
+    Object.freeze(own)
+  }
 }
 
 /** Runs a query of a plugin. Changes outside of a transaction have one of their own: it ends with the request, and its outcome is known. */

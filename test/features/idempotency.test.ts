@@ -420,27 +420,30 @@ test('two generated operations of one request are undone, and run their after-co
   expect([await count('books'), afterCommit.mock.calls.length]).toEqual([2, 1])
 })
 
-test('a statement that a failed operation sends after its end is rejected', async () => {
+test('a statement and a task that a failed operation adds after its end are rejected', async () => {
   let sent: Promise<unknown> = Promise.resolve()
+  let added: Promise<unknown> = Promise.resolve()
   let goOn = () => {}
   const ended = new Promise<void>((resolve) => (goOn = resolve))
   afterCreate.mockImplementationOnce(({ context }) => {
     sent = ended
       .then(async () => context.store(stored).create({ title: 'Late' }))
       .catch(({ message }: Error) => message)
+    added = ended.then(() => context.afterCommit(() => {})).catch(({ name }: Error) => name)
     throw new Problem('validation', 'unwanted')
   })
   whenCaught = async () => {
     goOn()
-    await sent
+    await Promise.all([sent, added])
   }
   isCaught = true
   const response = await post({ title: 'New' }, KEY, '/api/replaced/')
   isCaught = false
   whenCaught = async () => {}
-  expect([response.status, await sent, await count('books')]).toEqual([
+  expect([response.status, await sent, await added, await count('books')]).toEqual([
     200,
     'a statement was sent after the generated operation that it belongs to had ended',
+    'TypeError',
     0,
   ])
 })
