@@ -17,7 +17,9 @@ export function enforcesKey({ table, key }: Keyed): string {
   return `exists (select from pg_class c join pg_constraint k on k.conrelid = c.oid join pg_index i on i.indexrelid = k.conindid
     where c.oid = to_regclass(${literal(tableSql(table))}) and (c.relkind = 'p' or c.relkind = 'r' and not c.relhassubclass)
       and k.contype in ('p', 'u') and i.indisvalid and i.indimmediate
-      and (select bool_and(a.attnotnull and a.attname = any(${names}::name[])) from pg_attribute a where a.attrelid = c.oid and a.attnum = any(k.conkey))
+      and not exists (
+        select from pg_attribute a where a.attrelid = c.oid
+          and case when a.attname = any(${names}::name[]) then not a.attnotnull else a.attnum = any(k.conkey) end)
       and not exists (select from pg_constraint n where n.conrelid = c.oid and n.contype = 'n' and not n.convalidated))`
 }
 

@@ -49,6 +49,11 @@ const TABLES = [
     isEnforced: true,
     wrong: `alter table "Notes" drop constraint k; ${REPEATED}`,
   },
+  {
+    what: 'a primary key with fewer columns, and another column that may be null',
+    sql: `${TABLE}; alter table "Notes" add primary key (place)`,
+    wrong: `insert into "Notes" values (null, 5000, 'null')`,
+  },
   { what: 'no constraint', sql: TABLE, wrong: `${REPEATED}; ${NULL}` },
   {
     what: 'a unique constraint that permits null',
