@@ -8,7 +8,14 @@ import { JsonText } from '../../src/fields/spelling/json-text.js'
 import { checkPattern } from '../../src/fields/patterns/pattern.js'
 import { identifier, literal } from '../../src/fields/sql-literal.js'
 
-const ajv = new Ajv2020({ allErrors: true, strict: true, ownProperties: true, formats: FORMATS })
+const ajv = new Ajv2020({
+  allErrors: true,
+  strict: true,
+  ownProperties: true,
+  formats: FORMATS,
+  // Editors show it, and so do our messages.
+  keywords: ['patternErrorMessage'],
+})
 
 const typeNamed = (name: string): FieldType => {
   const type = fieldType(name)
