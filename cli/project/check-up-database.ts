@@ -97,7 +97,7 @@ async function findSchema(spec: AppSpec, database: Database): Promise<Known> {
 const READ_ONLY = `case when pg_is_in_recovery() then 'a standby'
   when current_setting('transaction_read_only')::boolean then 'read-only (default_transaction_read_only is on)' end`
 
-/** What requests need, and the database does not allow. Requests that need it are 503. */
+/** Warns of requests that would be 503, because the database is read-only or a right is missing. */
 async function findRights(spec: AppSpec, database: Database): Promise<readonly Finding[]> {
   const readOnly = await read(database, READ_ONLY)
   const missing = await missingRights(spec, database)

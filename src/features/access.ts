@@ -82,6 +82,7 @@ export const access: Feature<AccessSpec, object, Pick<OrderableSpec, 'defaultOrd
       ? {}
       : {
           problems: ['unauthorized', 'forbidden'],
+          mayLackBody: operation === 'create',
           ...(['update', 'partial_update'].includes(operation) && { answers: CHANGED_UNSEEN }),
         },
 }
@@ -111,7 +112,9 @@ function ruleIndexes(
   })
 }
 
-const CHANGED_UNSEEN = { 204: { description: 'The change is stored; the caller may not see the record.', headers: [] } }
+/** Describes the response to a change of a record that the caller may not see. */
+export const UNSEEN = 'The change is stored; the caller may not see the record.'
+const CHANGED_UNSEEN = { 204: { description: UNSEEN, headers: [] } }
 
 function reportWithoutAuth({ path }: ResourceDraft, { report }: Scope): void {
   report.add({

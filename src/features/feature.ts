@@ -145,6 +145,8 @@ export interface ResponseParts {
   readonly problems?: readonly ProblemType[]
   /** Responses other than the usual one and problems, by status. */
   readonly answers?: Readonly<Record<number, { readonly description: string; readonly headers: readonly string[] }>>
+  /** Whether the usual response has no body if the caller may not see the record. */
+  readonly mayLackBody?: boolean
   /** The schema of the response of a list that is not an array. */
   readonly wrap?: (items: JsonSchema) => JsonSchema
 }

@@ -1,5 +1,6 @@
 import { type BulkOperation, isEscaped, loneKey } from '../config/spec.js'
 import { objectOf } from '../dialects/description.js'
+import { UNSEEN } from '../features/access.js'
 import { featureResponses } from '../features/index.js'
 import { showsNone } from '../http/operations/request.js'
 import { PROBLEMS } from '../foundation/problem.js'
@@ -7,7 +8,7 @@ import type { Resource } from '../resource/resource.js'
 import { FEATURES, headerParameters, type Subject } from './features.js'
 import type { FieldSchemas } from './field-schema.js'
 import { type JsonPart, reference } from './json-part.js'
-import { mayHide, UNSEEN, WITHOUT_BODY } from './operations.js'
+import { WITHOUT_BODY } from './operations.js'
 import { bodySchema, type SchemaNames } from './resource-schemas.js'
 import { rejecting, headersNamed } from './responses.js'
 
@@ -43,6 +44,7 @@ export function describeBulk(subject: Subject, { shown, bodies }: SchemaNames): 
   const parameters = kind === 'destroy' ? [idsParameter(resource, schemas), ...headers] : headers
   const rejected = rejecting(resource)
   const additions = FEATURES.map((feature) => feature({ ...subject, bulk: true }))
+  const mayLackBody = additions.some((addition) => addition.mayLackBody)
   const rejections = additions.flatMap((addition) => addition.rejections ?? [])
   const statuses = new Set([PROBLEMS.invalid_query.status, ...rejections])
   return {
@@ -53,7 +55,7 @@ export function describeBulk(subject: Subject, { shown, bodies }: SchemaNames): 
     ...(kind === 'create' && bodyOf(newRecords(resource, reference('schemas', bodies.create)))),
     responses: {
       [kind === 'create' ? 201 : hasBody ? 200 : 204]: {
-        description: isUnseen && kind !== 'destroy' ? UNSEEN : text.response + (mayHide(subject) ? WITHOUT_BODY : ''),
+        description: isUnseen && kind !== 'destroy' ? UNSEEN : text.response + (mayLackBody ? WITHOUT_BODY : ''),
         headers: headersNamed(...parts.flatMap((each) => each.headers ?? [])),
         ...(hasBody && {
           content: { 'application/json': { schema: { type: 'array', items: reference('schemas', shown) } } },

@@ -44,6 +44,8 @@ export interface Addition {
   readonly rejections?: readonly number[]
   /** The names of response headers; all are components. */
   readonly headers?: readonly string[]
+  /** Whether the success response has no body if the caller may not see the record. */
+  readonly mayLackBody?: boolean
   /** Additional success responses, by status. */
   readonly answers?: Readonly<Record<number, JsonPart>>
 }
@@ -66,6 +68,7 @@ const featured: Feature = ({ resource: { spec }, operation, partial = false, bul
       ...parts.flatMap(({ problems = [] }) => problems.map((type) => PROBLEMS[type].status)),
     ],
     headers: parts.flatMap(({ headers = [] }) => headers),
+    mayLackBody: parts.some((part) => part.mayLackBody),
     answers: Object.fromEntries(
       parts.flatMap(({ answers = {} }) =>
         Object.entries(answers).map(([status, { description, headers }]) => [
@@ -132,14 +135,13 @@ const addressing: Feature = ({ resource: { spec }, operation, schemas }) => {
 }
 
 /** Hooks may end with a record that has left the view. */
-const leaving: Feature = ({ resource, operation, hooked }) =>
-  hooked && mayBeView(resource) && (operation === 'update' || operation === 'partial_update')
-    ? {
-        answers: {
-          204: { description: 'The change is stored; the record cannot be seen afterwards.', headers: headersNamed() },
-        },
-      }
-    : {}
+const leaving: Feature = ({ resource, operation, hooked }) => {
+  if (!hooked || !mayBeView(resource)) return {}
+  if (operation === 'create') return { mayLackBody: true }
+  if (operation !== 'update' && operation !== 'partial_update') return {}
+  const description = 'The change is stored; the record cannot be seen afterwards.'
+  return { answers: { 204: { description, headers: headersNamed() } } }
+}
 
 const writing: Feature = ({ operation }) => (isWriting(operation) ? { rejections: [400, 413, 415] } : {})
 

@@ -1,7 +1,8 @@
 import { isReading, type Operation } from '../config/spec.js'
 import { article } from '../config/words.js'
+import { UNSEEN } from '../features/access.js'
 import { featureParameters, featureResponses, joinedMembers } from '../features/index.js'
-import { mayBeView, showsNone } from '../http/operations/request.js'
+import { showsNone } from '../http/operations/request.js'
 import type { Generated } from '../http/route.js'
 import { toPascal } from '../resource/names.js'
 import { describeDialect, FEATURES, type Subject } from './features.js'
@@ -81,7 +82,7 @@ export function describeGenerated(subject: Subject, names: SchemaNames): JsonPar
   const rejections = new Set(additions.flatMap((addition) => addition.rejections ?? []))
   const headers = subject.exports ? ['Content-Disposition'] : additions.flatMap((addition) => addition.headers ?? [])
   const isUnseen = !isReading(subject.operation) && showsNone(resource)
-  const isHiding = !isUnseen && mayHide(subject)
+  const mayLackBody = !isUnseen && additions.some((addition) => addition.mayLackBody)
   const content = isUnseen ? undefined : answerSchema(subject, names)
   const rejected = rejecting(resource)
   return {
@@ -96,10 +97,10 @@ export function describeGenerated(subject: Subject, names: SchemaNames): JsonPar
     }),
     responses: {
       [isUnseen && status === 200 ? 204 : status]: {
-        description: isUnseen ? UNSEEN : answer + (isHiding ? WITHOUT_BODY : ''),
+        description: isUnseen ? UNSEEN : answer + (mayLackBody ? WITHOUT_BODY : ''),
         headers: {
           ...headersNamed(...headers.filter((name) => !isUnseen || name !== 'ETag')),
-          ...(isHiding && headers.includes('ETag') && { ETag: { ...HEADERS['ETag'], required: false } }),
+          ...(mayLackBody && headers.includes('ETag') && { ETag: { ...HEADERS['ETag'], required: false } }),
         },
         ...(content && { content: { [subject.exports === 'csv' ? 'text/csv' : JSON_TYPE]: { schema: content } } }),
       },
@@ -110,15 +111,8 @@ export function describeGenerated(subject: Subject, names: SchemaNames): JsonPar
   }
 }
 
-export const UNSEEN = 'The change is stored; callers may not see the record.'
-
 /** OpenAPI cannot declare that a response with one status has a body or none. */
 export const WITHOUT_BODY = ' Without a body if the caller may not see all of it.'
-
-/** Whether a new record may be one that its creator does not see. */
-export function mayHide({ resource, operation, hooked = false }: Subject): boolean {
-  return operation === 'create' && (resource.spec.access !== undefined || (hooked && mayBeView(resource)))
-}
 
 /** The texts for an operation in its resource's dialect. */
 function sayingOf({ resource, operation, partial, exports }: Subject): Saying {

@@ -49,8 +49,12 @@ export function modelTypes({ name, fields }: ModelSpec, names: ModelNames): read
   const settable = fields.filter((field) => !field.assigned)
   const writable = fields.filter(isWritable)
   const record = fields.map((field) => ({ ...member(field), about: formatRules(field) }))
-  const insert = settable.map((field) => ({ ...member(field), type: formatGiven(field), optional: isOmissible(field) }))
-  const create = writable.map((field) => ({ ...member(field), optional: isOmissible(field) }))
+  const insert = settable.map((field) => ({
+    ...member(field),
+    type: formatGiven(field),
+    optional: mayBeLeftOut(field),
+  }))
+  const create = writable.map((field) => ({ ...member(field), optional: mayBeLeftOut(field) }))
   return [
     declare(`A record of \`${name}\`, as handlers see it.`, names.record, formatObject(record)),
     declare(`What \`store.create\` takes: a new record of \`${name}\`.`, names.insert, formatObject(insert)),
@@ -88,6 +92,6 @@ function member(field: FieldSpec): Member {
   return { name: field.name, type: formatValue(field) }
 }
 
-function isOmissible(field: FieldSpec): boolean {
+function mayBeLeftOut(field: FieldSpec): boolean {
   return isOptional(field) || field.auto !== undefined
 }

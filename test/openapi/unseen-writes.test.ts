@@ -31,7 +31,7 @@ beforeAll(async () => {
 afterAll(() => tasks.close())
 
 // Closing compares all responses with the OpenAPI document of all callers.
-test('who may create records and not read them gets no body', async () => {
+test('callers who may create records and not read them get no body', async () => {
   const make = async (name: string, body: unknown) => {
     const { status, json, headers } = await tasks.as(name, 'POST', '/readings/', body)
     return [status, json, headers.has('etag')]
@@ -57,8 +57,8 @@ const SOMETIMES = 'Without a body if the caller may not see all of it.'
 test.each([
   {
     name: 'meter',
-    one: 'The change is stored; callers may not see the record.',
-    many: 'The change is stored; callers may not see the record.',
+    one: 'The change is stored; the caller may not see the record.',
+    many: 'The change is stored; the caller may not see the record.',
     hasBody: false,
   },
   {

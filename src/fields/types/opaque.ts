@@ -10,6 +10,13 @@ const NAME = String.raw`(?:[A-Za-z_][A-Za-z0-9_]*|"(?:[^"\u0000]|"")+")`
 const WORDS = '(?: [A-Za-z]+)*'
 const TYPE = String.raw`^${NAME}(?:\.${NAME})?${WORDS}(?: ?\([A-Za-z0-9_ .,"-]+\)${WORDS})?(?:\[[0-9]*\])*$`
 
+/** The types of PostgreSQL that only this field type serves. */
+export const OPAQUE_TYPES: readonly string[] = [
+  ...['tsvector', 'tsquery', 'point', 'line', 'lseg', 'box', 'path', 'polygon', 'circle'],
+  ...['money', 'macaddr', 'macaddr8', 'pg_lsn', 'jsonpath', 'xml'],
+  ...['int4', 'int8', 'num', 'ts', 'tstz', 'date'].flatMap((part) => [`${part}range`, `${part}multirange`]),
+]
+
 /** A value of a type that no other field type describes. */
 export const opaque: FieldType<string, OpaqueOptions> = {
   name: 'opaque',

@@ -2,9 +2,9 @@ import type { AppSpec, ModelSpec } from '../../config/spec.js'
 import type { Connection } from '../../db/database.js'
 import { identifier } from '../../fields/sql-literal.js'
 import { partsOf, tableSql } from '../../fields/table-name.js'
-import { BITS, type Command, COMMANDS, executable } from '../introspect/catalog/privileges.js'
+import { BITS, type Command, COMMANDS, executable, FORBIDDEN_COUNTERS } from '../introspect/catalog/privileges.js'
 
-/** What requests need, and the database does not allow. */
+/** A right that a resource needs for its requests, and that the database does not give. */
 export interface MissingRight {
   readonly message: string
   readonly help: string
@@ -38,10 +38,7 @@ const RIGHTS = `
     'unreadable', (
       select coalesce(json_agg(a.attname order by a.attnum), '[]') from pg_attribute a
       where a.attrelid = c.oid and a.attname in (select json_array_elements_text($3::json)) and not has_column_privilege(c.oid, a.attnum, 'select')),
-    'counters', (
-      select coalesce(json_agg(s.oid::regclass), '[]') from pg_depend p join pg_class s on s.oid = p.objid
-      where p.classid = 'pg_class'::regclass and p.refclassid = 'pg_class'::regclass and p.refobjid = c.oid and p.deptype = 'a'
-        and case when s.relkind = 'S' then not has_sequence_privilege(s.oid, 'usage, update') end),
+    'counters', (select coalesce(json_agg(s.oid::regclass), '[]') ${FORBIDDEN_COUNTERS}),
     'forbidden', ${listed((command) => (command === 'delete' ? `not has_table_privilege(c.oid, 'delete')` : `not has_any_column_privilege(c.oid, '${command}')`))},
     'impossible', ${listed((command) => `(${executable(true)}) & ${BITS[command]} = 0`)})::text
   from pg_class c join pg_namespace n on n.oid = c.relnamespace

@@ -3,6 +3,7 @@ import { nearest } from '../../config/words.js'
 import type { Connection } from '../../db/database.js'
 import { routineOf } from '../../db/driver/meanings.js'
 import type { Typed } from '../../fields/field-type.js'
+import { OPAQUE_TYPES } from '../../fields/types/opaque.js'
 import type { RelationOptions } from '../../fields/types/relation.js'
 import type { Catalog } from '../introspect/catalog/catalog.js'
 import { findLacks } from '../drift/verify.js'
@@ -106,12 +107,6 @@ function unusableType(error: Error, wanted: readonly WantedTable[]): MigrationEr
   ]
   return new MigrationError([error.message], help, error)
 }
-
-/** Types of PostgreSQL for which there is no other field type. */
-const OPAQUE_TYPES =
-  'tsvector tsquery point line lseg box path polygon circle money macaddr macaddr8 pg_lsn jsonpath xml int4range int8range numrange tsrange tstzrange daterange int4multirange int8multirange nummultirange tsmultirange tstzmultirange datemultirange'.split(
-    ' ',
-  )
 
 function nameOfType(type: string): string {
   return (type.split('(')[0] ?? '').trim()

@@ -1,3 +1,5 @@
+import { BITS } from '../introspect/catalog/privileges.js'
+
 /** A grant, a comment or another object that is dropped with its view, and the statement that creates it. */
 export interface ViewPart {
   /** `grant select to reporting`. */
@@ -72,8 +74,8 @@ export const VIEW_PARTS = `(
   ) p
 )`
 
-/** SQL: whether PostgreSQL can update through the query of a view `c`: 4 is `UPDATE` among the bits of the function. */
-export const IS_UPDATABLE = 'pg_relation_is_updatable(c.oid, false) & 4 <> 0'
+/** SQL: whether PostgreSQL can update through the query of a view `c`. */
+export const IS_UPDATABLE = `pg_relation_is_updatable(c.oid, false) & ${BITS.update} <> 0`
 
 /** A view without its query. */
 export interface ViewState {

@@ -44,6 +44,9 @@ export function asBase(column: CatalogColumn): CatalogColumn {
   return base === null ? column : { ...column, type: base, labels: baseLabels, default: column.default ?? baseDefault }
 }
 
+/** The start of an index of a partitioned table without its partitions, as a regular expression of JavaScript and of PostgreSQL. */
+export const ON_ONLY = '^(CREATE (?:UNIQUE )?INDEX (?:"(?:[^"]|"")+"|[^" ]+) ON) ONLY '
+
 export interface CatalogConstraint {
   readonly name: string
   readonly kind: 'primary_key' | 'unique' | 'foreign_key' | 'check' | 'other'
@@ -175,7 +178,7 @@ function catalogOf(which: string): string {
         ),
         -- ONLY is about a partitioned table. It stays if a partition lacks the index.
         'definition', case when i.indisvalid
-          then regexp_replace(pg_get_indexdef(i.indexrelid, 0, true), '^(CREATE (?:UNIQUE )?INDEX (?:"(?:[^"]|"")+"|[^" ]+) ON) ONLY ', '\\1 ')
+          then regexp_replace(pg_get_indexdef(i.indexrelid, 0, true), '${ON_ONLY}', '\\1 ')
           else pg_get_indexdef(i.indexrelid, 0, true) end
       ) order by x.relname), '[]')
       from pg_index i

@@ -1,6 +1,6 @@
 import { tableSql } from '../../../fields/table-name.js'
 import { identifier } from '../../../fields/sql-literal.js'
-import type { CatalogConstraint, CatalogIndex, CatalogTable } from './catalog.js'
+import { type CatalogConstraint, type CatalogIndex, type CatalogTable, ON_ONLY } from './catalog.js'
 
 type Columns = readonly (string | null)[]
 
@@ -29,7 +29,7 @@ export function isPlainIndex(table: string, { name, definition, columns }: Catal
   return !columns.includes(null) && definition.replaceAll('"', '') === plain.replaceAll('"', '')
 }
 
-const ONLY = /^(CREATE (?:UNIQUE )?INDEX (?:"(?:[^"]|"")+"|[^" ]+) ON) ONLY /
+const ONLY = new RegExp(ON_ONLY)
 
 /** Whether partitions lack an index of their table. PostgreSQL then does not read it, and it does not make its columns unique. */
 export function isIncomplete({ definition }: Pick<CatalogIndex, 'definition'>): boolean {

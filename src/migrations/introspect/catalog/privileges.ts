@@ -43,9 +43,15 @@ const CALLS_FORBIDDEN = `c.relkind = 'v' and exists (
 )`
 
 /**
- * The privileges for the table `c` in the schema `n`, as JSON. `offset 0` keeps PostgreSQL from asking for each column what holds for the table. The
- * `case` keeps it from calling the function of sequences for indexes, which is an error.
+ * SQL: the counters `s` of the columns of the table `c` that the user may not use. The `case` keeps PostgreSQL from calling the function of sequences for
+ * indexes, which is an error.
  */
+export const FORBIDDEN_COUNTERS = `
+  from pg_depend p join pg_class s on s.oid = p.objid
+  where p.classid = 'pg_class'::regclass and p.refclassid = 'pg_class'::regclass and p.refobjid = c.oid and p.deptype = 'a'
+    and case when s.relkind = 'S' then not has_sequence_privilege(s.oid, 'usage, update') end`
+
+/** The privileges for the table `c` in the schema `n`, as JSON. `offset 0` keeps PostgreSQL from asking for each column what holds for the table. */
 export const PRIVILEGES = `
   select jsonb_build_object(
     'unreadable', (
@@ -54,11 +60,7 @@ export const PRIVILEGES = `
       where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
         and (u.whole or not has_column_privilege(c.oid, a.attnum, 'select'))
     ),
-    'insert', has_table_privilege(c.oid, 'insert') and not exists (
-      select from pg_depend p join pg_class s on s.oid = p.objid
-      where p.classid = 'pg_class'::regclass and p.refclassid = 'pg_class'::regclass and p.refobjid = c.oid and p.deptype = 'a'
-        and case when s.relkind = 'S' then not has_sequence_privilege(s.oid, 'usage, update') end
-    ),
+    'insert', has_table_privilege(c.oid, 'insert') and not exists (select ${FORBIDDEN_COUNTERS}),
     'update', has_table_privilege(c.oid, 'update'),
     'delete', has_table_privilege(c.oid, 'delete'))`
 
