@@ -10,15 +10,16 @@ import {
 } from '../src/internal.js'
 import { type CliContext, createContext, type Lifecycle, shownPath, type Surroundings } from './context.js'
 import { describeProblem, type ExitCode, Failure, Finished } from './failure.js'
+import { lostConnectionHelp } from './lost-connection.js'
 import { createProgram } from './program.js'
 
 /** Runs one command line. `finish` of the lifecycle is called with its exit code in every case. */
 export async function runCommandLine(surroundings: Surroundings, lifecycle: Lifecycle): Promise<void> {
   const context = createContext(surroundings, lifecycle)
-  let command = ''
+  let command: Command | undefined
   try {
     const program = createProgram(context).hook('preAction', (_program, running) => {
-      command = nameOf(running)
+      command = running
     })
     await program.parseAsync(surroundings.argv, { from: 'user' })
   } catch (error) {
@@ -26,14 +27,8 @@ export async function runCommandLine(surroundings: Surroundings, lifecycle: Life
   }
 }
 
-/** The name of a command after the name of the program, such as `migrate up`. */
-function nameOf(command: Command): string {
-  const { parent } = command
-  return parent?.parent ? `${nameOf(parent)} ${command.name()}` : command.name()
-}
-
 /** Prints an error and returns the exit code for it. */
-function report(context: CliContext, command: string, error: unknown): ExitCode {
+function report(context: CliContext, command: Command | undefined, error: unknown): ExitCode {
   if (error instanceof Finished) return error.code
   // Commander has already printed the message or the help.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
@@ -54,15 +49,19 @@ interface Explained {
 }
 
 /** Expected errors, each with the way it is printed. */
-const EXPECTED: readonly ((error: unknown, context: CliContext, command: string) => Explained | undefined)[] = [
+const EXPECTED: readonly ((
+  error: unknown,
+  context: CliContext,
+  command: Command | undefined,
+) => Explained | undefined)[] = [
   (error) => (error instanceof Failure ? { messages: [error.message], help: error.help, code: error.code } : undefined),
   (error) => (error instanceof DatabaseRejected ? { messages: [error.message], help: error.help, code: 2 } : undefined),
   (error) => (error instanceof MigrationError ? { messages: error.errors, help: error.help, code: 2 } : undefined),
   (error, _context, command) =>
-    isConnectionLost(error) ? { messages: [LOST], help: outcomeHelp(command), code: 2 } : undefined,
+    isConnectionLost(error) ? { messages: [LOST], help: lostConnectionHelp(command), code: 2 } : undefined,
   (error, _context, command) =>
     error instanceof Problem && error.type === 'outcome_unknown'
-      ? { messages: [describeProblem(error)], help: outcomeHelp(command), code: 2 }
+      ? { messages: [describeProblem(error)], help: lostConnectionHelp(command), code: 2 }
       : undefined,
   (error) =>
     error instanceof Problem && DATABASE_FAILURES.has(error.type)
@@ -77,33 +76,6 @@ const EXPECTED: readonly ((error: unknown, context: CliContext, command: string)
 
 const LOST = 'the connection to the database was lost'
 
-/** How to go on after the last change of a command may or may not have been made. */
-function outcomeHelp(command: string): readonly string[] {
-  return OUTCOME_HELP[command] ?? ['run it again: it does not change the database']
-}
-
-const MIGRATION_HELP = [
-  'find out whether the last change was made before you run it again',
-  'see which migrations were applied: snippetctl migrate status',
-]
-/** By command. All other commands only read. */
-const OUTCOME_HELP: Readonly<Record<string, readonly string[]>> = {
-  serve: MIGRATION_HELP,
-  'migrate up': MIGRATION_HELP,
-  'migrate down': MIGRATION_HELP,
-  'migrate adopt': MIGRATION_HELP,
-  'migrate resolve': MIGRATION_HELP,
-  'migrate squash': MIGRATION_HELP,
-  seed: ['run it again: it loads the whole file or nothing, and leaves records alone that it has already stored'],
-  'db copy': [
-    'run it again: it copies everything or nothing; if the tables of the target then have rows, it had copied them',
-  ],
-  'keys create': [
-    'if the key was stored, nobody can read it: revoke it, and create another',
-    'see the keys: snippetctl keys list',
-  ],
-  'keys revoke': ['run it again, or see whether the key is revoked: snippetctl keys list'],
-}
 const DATABASE_FAILURES: ReadonlySet<string> = new Set(['unavailable', 'timeout'])
 
 /** The grant for a command that may not create schemas, or objects in one. */

@@ -16,6 +16,7 @@ import { onExistingDatabase } from '../database/database.js'
 import { type ExitCode, Failure } from '../failure.js'
 import { count } from '../output.js'
 import { createPace, createProgress } from '../progress.js'
+import { afterLostConnection } from '../lost-connection.js'
 import { requireSchema } from '../serve/schema.js'
 
 interface SeedOptions extends CommonOptions {
@@ -35,8 +36,9 @@ The extension selects the format: ${DATA_FORMATS.join(', ')}. In YAML and JSON, 
 
 /** `seed`: validates the records of a file and writes them to the database. */
 export function addSeed(program: Command, context: CliContext): void {
-  program
-    .command('seed')
+  afterLostConnection(program.command('seed'), [
+    'run it again: it loads the whole file or nothing, and leaves records alone that it has already stored',
+  ])
     .description('load a file of records in one transaction: add those whose key is new, change those that differ')
     .argument('<file>', 'YAML, JSON, NDJSON or CSV')
     .option(

@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { CliContext } from '../context.js'
 import { ACCESS_LOGS } from '../serve/log/log.js'
 import { serveByWorkers } from '../serve/workers/primary.js'
+import { afterLostConnection, MIGRATIONS_LOST } from '../lost-connection.js'
 import { type ServeOptions, serveHere } from '../serve/serving.js'
 
 const EXAMPLES = `
@@ -16,8 +17,7 @@ Without DATABASE_URL, it uses the embedded database in .snippetctl/pg next to th
 
 /** `serve`: serves requests until a signal stops it. */
 export function addServe(program: Command, context: CliContext): void {
-  program
-    .command('serve')
+  afterLostConnection(program.command('serve'), MIGRATIONS_LOST)
     .description('serve the API')
     .addOption(new Option('--port <number>', 'port; 0 is any free one').env('PORT').default(8000).argParser(parsePort))
     .addOption(

@@ -15,6 +15,7 @@ import { embeddedOf, requireThere } from './embedded.js'
 import { type ExitCode, Failure } from '../failure.js'
 import { createProgress, type Progress } from '../progress.js'
 import { count } from '../output.js'
+import { afterLostConnection } from '../lost-connection.js'
 import { requireSchema } from '../serve/schema.js'
 
 interface CopyOptions extends CommonOptions {
@@ -23,7 +24,9 @@ interface CopyOptions extends CommonOptions {
 
 /** `db copy`: copies the embedded database to a server. */
 export function addDbCopy(db: Command, context: CliContext): void {
-  db.command('copy')
+  afterLostConnection(db.command('copy'), [
+    'run it again: it copies everything or nothing; if the tables of the target then have rows, it had copied them',
+  ])
     .description('copy the embedded database to a PostgreSQL server with empty tables, and compare each row')
     .requiredOption('--to <url>', 'the server, as in DATABASE_URL')
     .addHelpText('after', '\nExamples:\n  $ snippetctl db copy --to postgres://app@db/app')
