@@ -1,12 +1,11 @@
 import {
-  differencesFromLater,
   type Drift,
-  isOfOthers,
+  findSchemaDifferences,
   type MigrationStatus,
   migrationStatus,
   newerIn,
   readDrift,
-  schemaDifferences,
+  type SchemaDifference,
   shellWord,
 } from '../../src/internal.js'
 import { type CliContext, type CommonOptions, requireSpec } from '../context.js'
@@ -27,16 +26,18 @@ export async function status(context: CliContext, options: StatusOptions): Promi
     const applied = migrations.every(({ state }) => state === 'applied' || state === 'newer')
     const newer = newerIn(migrations)
     // Until the last migration is applied, differences are expected.
-    const compare = newer.length > 0 ? differencesFromLater : schemaDifferences
-    const differences = applied ? await compare(spec, database) : []
+    const differences = applied ? await findSchemaDifferences(spec, database, { isOlder: newer.length > 0 }) : []
     // Objects that a later version made are not drift, and no file here describes them.
     const drift =
       applied && migrations.length > 0 && newer.length === 0
         ? await withScratch(context, options, (scratch) => readDrift(database, folder, scratch))
         : []
     const ok = applied && differences.length === 0 && drift.length === 0
+    const texts = differences.map(({ text }) => text)
     if (options.json)
-      context.out.data(JSON.stringify({ schemaVersion: 1, ok, migrations: migrations.map(toJson), differences, drift }))
+      context.out.data(
+        JSON.stringify({ schemaVersion: 1, ok, migrations: migrations.map(toJson), differences: texts, drift }),
+      )
     else printStatus(context, { migrations, differences, drift })
     return ok ? 0 : 1
   })
@@ -48,7 +49,7 @@ function toJson({ name, state, appliedAt }: MigrationStatus) {
 
 interface ShownStatus {
   readonly migrations: readonly MigrationStatus[]
-  readonly differences: readonly string[]
+  readonly differences: readonly SchemaDifference[]
   readonly drift: readonly Drift[]
 }
 
@@ -64,16 +65,16 @@ function printStatus({ out, err }: CliContext, { migrations, differences, drift 
     out.line(`${out.colors.red('drift')}    ${text}`)
     out.line(`  = help: ${helpOf(repair)}`)
   }
-  for (const difference of differences) out.line(`${out.colors.red('differs')}  ${difference}`)
+  for (const { text } of differences) out.line(`${out.colors.red('differs')}  ${text}`)
   if (migrations.some(({ state }) => ['changed', 'missing', 'partial'].includes(state)))
     err.line('  = help: put the files back, or correct the journal: snippetctl migrate resolve')
   if (migrations.some(({ state }) => state === 'pending'))
     err.line('  = help: apply the pending migrations: snippetctl migrate up')
-  if (differences.some(isOfOthers))
+  if (differences.some(({ isOfOthers }) => isOfOthers))
     err.line(
       '  = help: let the program that owns the tables create or change them, or change their models: snippetctl check --database',
     )
-  if (!differences.every(isOfOthers))
+  if (!differences.every(({ isOfOthers }) => isOfOthers))
     err.line(
       `  = help: ${drift.length > 0 ? 'repair the drift first; then ' : ''}list the differences: snippetctl migrate plan`,
     )

@@ -1,19 +1,20 @@
 import type { AppSpec } from '../../config/spec.js'
 
-const OF_OTHERS = '; migrations do not change it (`managed: false`)'
-
-interface TableDifference {
-  readonly table: string
+/** A requirement of a configuration that a database does not meet. */
+export interface SchemaDifference {
+  /** A sentence. */
   readonly text: string
+  /** Whether it is about a table or view that migrations do not change. */
+  readonly isOfOthers: boolean
 }
 
-/** Describes differences, and says which of them are about tables that migrations do not change. */
-export function sentenceOf({ models }: AppSpec): (difference: TableDifference) => string {
+/** Says which differences are about tables that migrations do not change, also in their sentences. */
+export function asSchemaDifference({
+  models,
+}: AppSpec): (difference: { readonly table: string; readonly text: string }) => SchemaDifference {
   const others = new Set(models.filter(({ managed, view }) => !managed && view === undefined).map(({ table }) => table))
-  return ({ table, text }) => (others.has(table) ? `${text}${OF_OTHERS}` : text)
-}
-
-/** Whether the sentence is about a table or view that migrations do not change. */
-export function isOfOthers(sentence: string): boolean {
-  return sentence.endsWith(OF_OTHERS)
+  return ({ table, text }) =>
+    others.has(table)
+      ? { text: `${text}; migrations do not change it (\`managed: false\`)`, isOfOthers: true }
+      : { text, isOfOthers: false }
 }

@@ -12,7 +12,7 @@ import { partsOf } from '../introspect/catalog/in-parts.js'
 import { isIncomplete } from '../introspect/catalog/plain-parts.js'
 import { canEquateTexts, isCollationName } from '../../fields/text-rules.js'
 import { missingChoices } from './drifted-enums.js'
-import { sentenceOf } from './of-others.js'
+import { asSchemaDifference, type SchemaDifference } from './of-others.js'
 import { describeMissing, type Server, typeIn, isWider, kindOf, sameType, readType } from './live-types.js'
 import { usedTables, type WantedColumn, type WantedConstraint, type WantedTable, wantedTables } from '../plan/sql.js'
 
@@ -57,22 +57,27 @@ interface Difference {
 }
 
 /**
- * Finds the requirements of a configuration that a database does not meet, one sentence each, with one query of the catalogue for a thousand columns. Additional
- * objects are not differences, unless they make every insert fail.
+ * Finds the requirements of a configuration that a database does not meet, with one query of the catalogue for a thousand columns. Additional objects are not
+ * differences, unless they make every insert fail.
+ * @param isOlder whether the configuration is older than the database: a column that a later version widened holds all values of this version
  */
+export async function findSchemaDifferences(
+  spec: AppSpec,
+  database: Connection,
+  { isOlder }: { readonly isOlder: boolean },
+): Promise<readonly SchemaDifference[]> {
+  const found = withoutHarmlessObstacles(spec, await findLacks(tablesOf(spec), database))
+  return found.filter(({ wider }) => !(isOlder && wider)).map(asSchemaDifference(spec))
+}
+
+/** The differences, one sentence each. */
 export async function schemaDifferences(spec: AppSpec, database: Connection): Promise<readonly string[]> {
-  return (await differencesOf(spec, database)).map(sentenceOf(spec))
+  return (await findSchemaDifferences(spec, database, { isOlder: false })).map(({ text }) => text)
 }
 
-/**
- * The same for a configuration that is older than the database: a column that a later version widened holds all values of this version.
- */
+/** The same for a configuration that is older than the database. */
 export async function differencesFromLater(spec: AppSpec, database: Connection): Promise<readonly string[]> {
-  return (await differencesOf(spec, database)).filter(({ wider }) => !wider).map(sentenceOf(spec))
-}
-
-async function differencesOf(spec: AppSpec, database: Connection): Promise<readonly Difference[]> {
-  return withoutHarmlessObstacles(spec, await findLacks(tablesOf(spec), database))
+  return (await findSchemaDifferences(spec, database, { isOlder: true })).map(({ text }) => text)
 }
 
 /** Leaves out differences that stop new rows where no resource creates any. */
