@@ -17,20 +17,18 @@ create table events_new partition of events for values from ('2026-01-01') to (m
 drop table events;
 -- owns: "events_pkey"
 `
+const eventModel = (more: object = {}) => ({
+  table: 'events',
+  primary_key: ['id', 'day'],
+  fields: {
+    id: { type: 'integer', key: 'client' },
+    day: { type: 'date' },
+    kind: { type: 'string', max: 20 },
+    ...more,
+  },
+})
 const events = (more: object = {}, indexes: readonly (readonly string[])[] = []) =>
-  specOf({
-    event: {
-      table: 'events',
-      primary_key: ['id', 'day'],
-      fields: {
-        id: { type: 'integer', key: 'client' },
-        day: { type: 'date' },
-        kind: { type: 'string', max: 20 },
-        ...more,
-      },
-      indexes,
-    },
-  })
+  specOf({ event: { ...eventModel(more), indexes } })
 
 const databases = openForEach()
 let folder: Folder
@@ -182,16 +180,7 @@ test('a partitioned table can refer to a field that the same plan makes unique',
         table: 'kinds',
         fields: { id: { type: 'bigint', primary_key: true }, code: { type: 'string', max: 20, ...kind } },
       },
-      event: {
-        table: 'events',
-        primary_key: ['id', 'day'],
-        fields: {
-          id: { type: 'integer', key: 'client' },
-          day: { type: 'date' },
-          kind: { type: 'string', max: 20 },
-          ...more,
-        },
-      },
+      event: eventModel(more),
     })
   await writeMigration(await plan(withKinds({})), folder.path, 'kinds')
   await migrateUp(databases.database, folder.path)
