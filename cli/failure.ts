@@ -1,4 +1,4 @@
-import { lacksPrivilege, type Problem } from '../src/internal.js'
+import type { Problem } from '../src/internal.js'
 
 /** 0: done. 1: the command ran and the answer is no. 2: the command could not run. 3: a confirmation is missing. */
 export type ExitCode = 0 | 1 | 2 | 3
@@ -30,15 +30,15 @@ export class Finished extends Error {
 
 /** SQLSTATEs of a table or a column that is missing. */
 const NAMES_OBJECT = /^(?:42|3F)/
+const NO_PRIVILEGE = '42501'
 
 /**
  * Describes a failed statement to the operator, with the server's words about the object that it lacks. A client only sees the message, and that of
  * an unknown outcome is about its request.
  */
-export function describeProblem(problem: Problem): string {
-  const { type, message, cause } = problem
+export function describeProblem({ type, message, cause }: Problem): string {
   if (type === 'outcome_unknown') return 'the database did not report the outcome of a statement'
   const { code, message: reason = '' } = (cause ?? {}) as { readonly code?: unknown; readonly message?: string }
-  if (lacksPrivilege(problem)) return `the user of the database lacks a privilege: ${reason}`
+  if (code === NO_PRIVILEGE) return `the user of the database lacks a privilege: ${reason}`
   return NAMES_OBJECT.test(String(code)) ? `${message}: ${reason}` : message
 }
