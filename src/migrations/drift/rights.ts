@@ -4,7 +4,7 @@ import { identifier } from '../../fields/sql-literal.js'
 import { partsOf, tableSql } from '../../fields/table-name.js'
 import { BITS, type Command, COMMANDS, executable, FORBIDDEN_COUNTERS } from '../introspect/catalog/privileges.js'
 
-/** A right that a resource needs for its requests, and that the database does not give. */
+/** A right that requests need, and that the database does not give. */
 export interface MissingRight {
   readonly message: string
   readonly help: string
@@ -45,8 +45,14 @@ const RIGHTS = `
   where c.relname = $1 and case when $2::text is null then pg_table_is_visible(c.oid) else n.nspname = $2 end
     and c.relkind in ('r', 'p', 'v', 'm', 'f')`
 
-/** Finds what the resources do with their tables and the database does not allow its user, or anybody. Tables that are missing are left out. */
-export async function missingRights({ resources }: AppSpec, database: Connection): Promise<readonly MissingRight[]> {
+/**
+ * Finds what requests do with the tables of resources, API keys and stored responses and the database does not allow its user, or anybody. Tables that
+ * are missing are left out.
+ */
+export async function missingRights(
+  { resources, answers, keys }: AppSpec,
+  database: Connection,
+): Promise<readonly MissingRight[]> {
   const needed = new Map<ModelSpec, Set<Command>>()
   for (const { model, operations } of resources) {
     const commands = needed.get(model) ?? new Set<Command>()
@@ -56,6 +62,9 @@ export async function missingRights({ resources }: AppSpec, database: Connection
     }
     needed.set(model, commands)
   }
+  if (answers) needed.set(answers, new Set(ALL))
+  // `snippetctl keys` writes them, perhaps as another user.
+  if (keys) needed.set(keys, new Set())
   const missing: MissingRight[] = []
   for (const [model, commands] of needed) {
     const { schema = null, name } = partsOf(model.table)

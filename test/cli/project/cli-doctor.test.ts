@@ -142,6 +142,42 @@ resources:
   total: { model: total, path: /totals/, operations: [list, retrieve, destroy] }
 `
 
+const OWN_TABLES = `version: 1
+auth: { keys: true }
+models: { book: { table: books, fields: { id: { type: bigint, primary_key: true } } } }
+resources: { book: { model: book, path: /books/, idempotency: optional, access: [{ to: anyone, may: [read, create] }] } }
+`
+
+onServer('names the rights on the tables of API keys and stored responses', async () => {
+  project = await makeProject({ 'resources.yaml': OWN_TABLES })
+  const database = await openTestDatabase(CREATE_ROLE)
+  const run = (text: string) => database.query({ text, values: [] })
+  const url = new URL(database.url ?? '')
+  try {
+    await runInHost(['migrate', 'plan', '--write', 'books'], { cwd: project.folder })
+    await runInHost(['migrate', 'up'], { cwd: project.folder, env: envOf(database) })
+    await run(`grant all on books to ${ROLE}; grant select on snippetctl_migrations to ${ROLE}`)
+    url.username = ROLE
+    url.password = ROLE
+    const rights = async () => {
+      const env = { PORT: '0', DATABASE_URL: url.href }
+      const { stdout } = await runInHost(['doctor', '--json'], { cwd: project.folder, env })
+      return (JSON.parse(stdout) as Report).checks.filter(({ check }) => check === 'rights')
+    }
+    const missing = await rights()
+    expect(missing.map(({ message }) => message)).toEqual([
+      `the role ${ROLE} may not read snippetctl_answers (id, key, request, status, headers, body, expires_at)`,
+      `the role ${ROLE} may not insert and update and delete records of snippetctl_answers`,
+      `the role ${ROLE} may not read snippetctl_keys (id, key, digest, subject, roles, claims, created_at, expires_at, revoked_at)`,
+    ])
+    for (const { help } of missing) await run(help[0]?.replace('as the owner: ', '') ?? '')
+    expect(await rights()).toEqual([])
+  } finally {
+    await run(`drop owned by ${ROLE}; drop role ${ROLE}`).catch(() => {})
+    await database.close()
+  }
+})
+
 onServer('names each right that the role of the service lacks, and the statement that grants it', async () => {
   const database = await openTestDatabase(`${CREATE_ROLE}
     create table "Old Books" (id bigserial primary key, title text not null);
