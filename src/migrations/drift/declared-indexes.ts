@@ -6,7 +6,6 @@ import type { Connection } from '../../db/database.js'
 import { opaque } from '../../fields/types/opaque.js'
 import { type CatalogTable, readTables } from '../introspect/catalog/catalog.js'
 import { asUsed } from '../introspect/choose/choose.js'
-import { isIncomplete } from '../introspect/catalog/plain-parts.js'
 import { keyOfIndex, keyOfSettings } from '../introspect/catalog/index-key.js'
 import { type IndexedField, type IndexSettings, readIndex } from '../introspect/catalog/read-index.js'
 import { find } from '../plan/compare/pair.js'
@@ -47,7 +46,7 @@ function isThere(index: IndexSpec, model: ModelSpec, live: CatalogTable): boolea
   const keys = live.constraints.filter(({ kind }) => kind === 'primary_key' || kind === 'unique')
   const fields = fieldsOf(model, live)
   const indexes = live.indexes
-    .filter((each) => !isIncomplete(each))
+    .filter(({ valid }) => valid)
     .map((found) => ({ found, settings: readIndex(live, found, fields) }))
   return (
     keys.some(({ columns }) => serves(columns)) ||

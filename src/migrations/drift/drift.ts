@@ -9,9 +9,9 @@ import {
   type CatalogConstraint,
   type CatalogIndex,
   type CatalogTable,
+  ON_ONLY,
   readLiveCatalog,
 } from '../introspect/catalog/catalog.js'
-import { isIncomplete } from '../introspect/catalog/plain-parts.js'
 import { definitionOf, remake } from '../plan/steps/column-steps.js'
 import { type Migration, type MigrationFolder, readMigrations } from '../files/files.js'
 import { knownObjects } from '../files/known.js'
@@ -108,9 +108,8 @@ function driftOf(made: CatalogTable, there: CatalogTable): readonly Drift[] {
   const table = made.name
   const named = (name: string) => `${table}.${name}`
   const isRetyped = (column: string) => find(made.columns, column)?.type !== find(there.columns, column)?.type
-  const incomplete = both(made.indexes, there.indexes)
-    .filter(([old, now]) => isIncomplete(now) && !isIncomplete(old))
-    .map(([old]) => old)
+  const invalid = both(made.indexes, there.indexes).filter(([old, now]) => old.valid && !now.valid)
+  const found = invalid.map(([old]) => old)
   // Expressions on a column with a different type print differently, so they are compared once the types match.
   const restatedParts = <One extends CatalogConstraint | CatalogIndex>(
     were: readonly One[],
@@ -135,8 +134,8 @@ function driftOf(made: CatalogTable, there: CatalogTable): readonly Drift[] {
       ),
     ),
     ...restatedParts(made.constraints, there.constraints, 'constraint'),
-    ...restatedParts(extra(made.indexes, incomplete), there.indexes, 'index'),
-    ...incomplete.map((index) => unattached(named(index.name), index)),
+    ...restatedParts(extra(made.indexes, found), there.indexes, 'index'),
+    ...invalid.map(([old, now]) => notValid(named(old.name), old, now)),
     ...extra(there.indexes, made.indexes).map(({ name }) => added(named(name), 'index')),
     ...extra(made.indexes, there.indexes).map(({ name, definition }) => missing(named(name), 'index', definition)),
   ]
@@ -150,9 +149,14 @@ function missing(object: string, kind: string, sql: string): Drift {
   return { object, text: `${kind} ${object} is missing in the database`, repair: { sql } }
 }
 
-function unattached(object: string, { name, definition }: CatalogIndex): Drift {
-  const text = `index ${object} is incomplete in the database: partitions lack it`
-  return { object, text, repair: { sql: `drop index ${identifier(name)}; ${definition}` } }
+function notValid(object: string, { name, definition }: CatalogIndex, now: CatalogIndex): Drift {
+  const index = identifier(name)
+  if (new RegExp(ON_ONLY).test(now.definition)) {
+    const text = `index ${object} is incomplete in the database: partitions lack it`
+    return { object, text, repair: { sql: `drop index ${index}; ${definition}` } }
+  }
+  const text = `index ${object} is not valid in the database: building it failed, or has not ended`
+  return { object, text, repair: { sql: `reindex index concurrently ${index}` } }
 }
 
 function changed(object: string, old: CatalogColumn, now: CatalogColumn): readonly Drift[] {

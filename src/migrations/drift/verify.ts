@@ -9,7 +9,6 @@ import {
   type CatalogTable,
 } from '../introspect/catalog/catalog.js'
 import { partsOf } from '../introspect/catalog/in-parts.js'
-import { isIncomplete } from '../introspect/catalog/plain-parts.js'
 import { canEquateTexts, isCollationName } from '../../fields/text-rules.js'
 import { missingChoices } from './drifted-enums.js'
 import { asSchemaDifference, type SchemaDifference } from './of-others.js'
@@ -293,8 +292,7 @@ function isHeld({ kind, columns }: Pick<WantedConstraint, 'kind' | 'columns'>, l
   if (kind === 'check') return true
   if (kind === 'foreign_key') return keys.includes('foreign_key')
   const unique = live.indexes.some(
-    (index) =>
-      same(index.columns) && /^CREATE UNIQUE INDEX (?!.* WHERE )/.test(index.definition) && !isIncomplete(index),
+    (index) => same(index.columns) && /^CREATE UNIQUE INDEX (?!.* WHERE )/.test(index.definition) && index.valid,
   )
   return unique || keys.includes('unique') || keys.includes('primary_key')
 }

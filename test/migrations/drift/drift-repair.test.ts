@@ -174,3 +174,24 @@ test.each<[change: string, sql: string]>([
     repair: { sql: expect.stringContaining(sql) },
   })
 })
+
+test.each([{ keys: 'title' }, { keys: 'lower(title)' }])(
+  'an index on $keys that could not be built is reported with the statement that builds it again',
+  async ({ keys }) => {
+    await folder.write('0002_titles.sql', `-- up\ncreate unique index titles on books (${keys});\n`)
+    await migrateUp(database, folder.path)
+    await run(`drop index titles; insert into books (title) values ('a')`)
+    await expect(run(`create unique index concurrently titles on books (${keys})`)).rejects.toThrow()
+    const drift = await readDrift(database, folder.path, scratch)
+    expect(drift).toEqual([
+      {
+        object: 'books.titles',
+        text: 'index books.titles is not valid in the database: building it failed, or has not ended',
+        repair: { sql: 'reindex index concurrently "titles"' },
+      },
+    ])
+    await run(`delete from books where id = (select max(id) from books where title = 'a')`)
+    await run('reindex index concurrently "titles"')
+    expect(await readDrift(database, folder.path, scratch)).toEqual([])
+  },
+)

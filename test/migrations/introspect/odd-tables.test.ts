@@ -134,6 +134,16 @@ test('the migration makes tables with the same storage, and leaves out statistic
   expect(await run('migrate', 'plan', '--exit-code')).toMatchObject({ code: 0 })
 })
 
+test('indexes that could not be built make no field unique and no list fast', async () => {
+  await given(`create table notes (id integer primary key, code integer, day date);
+    create unique index notes_code on notes (code); create index notes_day on notes (day);
+    update pg_index set indisvalid = false where indexrelid in ('notes_code'::regclass, 'notes_day'::regclass)`)
+  const { stdout, stderr } = await run('introspect', '--manage', '--print')
+  expect(stdout).not.toMatch(/unique|indexes/)
+  for (const name of ['notes_code', 'notes_day'])
+    expect(stderr).toContain(`left  notes.${name}: is not valid, so PostgreSQL does not read it: CREATE `)
+})
+
 test('the migration makes the same counters', async () => {
   await given(`create sequence countdown increment -1 minvalue -9 maxvalue 5 start 3;
     create sequence below increment -1;

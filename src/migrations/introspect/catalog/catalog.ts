@@ -65,6 +65,8 @@ export interface CatalogIndex {
   /** All columns that it depends on, also within expressions. */
   readonly uses: readonly string[]
   readonly definition: string
+  /** False for the remains of a failed `create index concurrently`, and if partitions lack it. PostgreSQL does not read it, and it does not make its columns unique. */
+  readonly valid: boolean
 }
 
 /** SQL: whether a constraint was declared: a foreign key to a partitioned table also has one for each partition, which refers to the declared one. */
@@ -179,7 +181,8 @@ function catalogOf(which: string): string {
         -- ONLY is about a partitioned table. It stays if a partition lacks the index.
         'definition', case when i.indisvalid
           then regexp_replace(pg_get_indexdef(i.indexrelid, 0, true), '${ON_ONLY}', '\\1 ')
-          else pg_get_indexdef(i.indexrelid, 0, true) end
+          else pg_get_indexdef(i.indexrelid, 0, true) end,
+        'valid', i.indisvalid
       ) order by x.relname), '[]')
       from pg_index i
       join pg_class x on x.oid = i.indexrelid

@@ -1,6 +1,6 @@
 import { tableSql } from '../../../fields/table-name.js'
 import { identifier } from '../../../fields/sql-literal.js'
-import { type CatalogConstraint, type CatalogIndex, type CatalogTable, ON_ONLY } from './catalog.js'
+import { type CatalogConstraint, type CatalogIndex, type CatalogTable } from './catalog.js'
 
 type Columns = readonly (string | null)[]
 
@@ -23,17 +23,14 @@ export function isPlainUnique({ definition, columns }: CatalogConstraint): boole
   return definition.replaceAll('"', '') === `UNIQUE (${listOf(columns)})`
 }
 
-/** Whether `indexes:` can declare an index: a B-tree of columns in their own order. */
-export function isPlainIndex(table: string, { name, definition, columns }: CatalogIndex, unique?: 'unique'): boolean {
+/** Whether `indexes:` can declare an index: a valid B-tree of columns in their own order. */
+export function isPlainIndex(
+  table: string,
+  { name, definition, columns, valid }: CatalogIndex,
+  unique?: 'unique',
+): boolean {
   const plain = `CREATE ${unique ? 'UNIQUE ' : ''}INDEX ${identifier(name)} ON ${tableSql(table)} USING btree (${listOf(columns)})`
-  return !columns.includes(null) && definition.replaceAll('"', '') === plain.replaceAll('"', '')
-}
-
-const ONLY = new RegExp(ON_ONLY)
-
-/** Whether partitions lack an index of their table. PostgreSQL then does not read it, and it does not make its columns unique. */
-export function isIncomplete({ definition }: Pick<CatalogIndex, 'definition'>): boolean {
-  return ONLY.test(definition)
+  return valid && !columns.includes(null) && definition.replaceAll('"', '') === plain.replaceAll('"', '')
 }
 
 /** Whether a plain unique constraint or index belongs to this column alone. */

@@ -11,7 +11,7 @@ import { isnull } from '../../../lookups/isnull.js'
 import { find } from '../../plan/compare/pair.js'
 import type { CatalogColumn, CatalogIndex, CatalogTable } from './catalog.js'
 import type { ChosenField } from '../choose/field-of-column.js'
-import { isIncomplete, isPlainIndex } from './plain-parts.js'
+import { isPlainIndex } from './plain-parts.js'
 
 /** An index as a model declares it. */
 export interface IndexSettings {
@@ -49,7 +49,7 @@ export function readIndex(
   index: CatalogIndex,
   fields: ReadonlyMap<string, IndexedField>,
 ): IndexSettings | undefined {
-  if (isIncomplete(index)) return undefined
+  if (!index.valid) return undefined
   const unique = isPlainIndex(table.name, index, 'unique')
   const settings =
     unique || isPlainIndex(table.name, index)

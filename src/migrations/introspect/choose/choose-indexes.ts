@@ -38,7 +38,7 @@ export function chooseIndexes(
     .filter(({ said }) => said === undefined)
     .map(
       ({ part }) =>
-        `${live.name}.${part.name}: stays as it is: ${part.definition}; ${canFail(part) ? adviceForMessage(part.name) : NO_PLAN}`,
+        `${live.name}.${part.name}: ${'valid' in part && !part.valid ? 'is not valid, so PostgreSQL does not read it' : 'stays as it is'}: ${part.definition}; ${canFail(part) ? adviceForMessage(part.name) : NO_PLAN}`,
     )
   return { indexes, left: managed ? [...multiple, ...unsaid] : [] }
 }

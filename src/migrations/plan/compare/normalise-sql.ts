@@ -8,7 +8,6 @@ import {
   readCatalog,
 } from '../../introspect/catalog/catalog.js'
 import { collationSql } from '../../introspect/catalog/collation.js'
-import { isIncomplete } from '../../introspect/catalog/plain-parts.js'
 import { block } from '../steps/conversions.js'
 import { type Check, packChecks, type PackedTable } from './pack-checks.js'
 import { find } from './pair.js'
@@ -149,9 +148,9 @@ function mentions(text: string, name: string): boolean {
   return text.includes(name.replaceAll('"', '""'))
 }
 
-/** Whether an index has an expression among its columns, or a condition. The copy of a table has no partitions that could lack the index. */
+/** Whether an index has an expression among its columns, or a condition. In the copy of a table, every index is valid. */
 function hasExpression(index: CatalogTable['indexes'][number]): boolean {
-  return (index.columns.includes(null) || / WHERE /.test(index.definition)) && !isIncomplete(index)
+  return (index.columns.includes(null) || / WHERE /.test(index.definition)) && index.valid
 }
 
 /** Creates a temporary table that hides the real one: as a whole, or with only the expressions that this database can parse. */

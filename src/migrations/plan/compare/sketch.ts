@@ -182,5 +182,5 @@ function drawKey(constraint: WantedConstraint, quote: Quote): CatalogConstraint 
 
 function drawIndex(table: WantedTable, { name, columns }: WantedIndex, quote: Quote): CatalogIndex {
   const definition = `CREATE INDEX ${quote(name)} ON ${quote(table.name)} USING btree (${columns.map(quote).join(', ')})`
-  return { name, columns, uses: [...new Set(columns)].toSorted(), definition }
+  return { name, columns, uses: [...new Set(columns)].toSorted(), definition, valid: true }
 }
