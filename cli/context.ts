@@ -62,8 +62,8 @@ export interface CliContext extends Lifecycle {
   ask(question: string): Promise<string | undefined>
 }
 
-/** The inputs of a command line from its process. */
-export interface Surroundings {
+/** The parts of its process that the command line uses. */
+export interface ProcessInputs {
   readonly argv: readonly string[]
   readonly cwd: string
   readonly env: Readonly<Record<string, string | undefined>>
@@ -76,7 +76,7 @@ export interface Surroundings {
   readonly parent: Parent | undefined
 }
 
-export function createContext(from: Surroundings, lifecycle: Lifecycle): CliContext {
+export function createContext(from: ProcessInputs, lifecycle: Lifecycle): CliContext {
   const preferences = { env: from.env, noColor: from.argv.includes('--no-color') }
   const err = createOutput(from.stderr, preferences)
   return Object.freeze({
@@ -94,7 +94,7 @@ export function createContext(from: Surroundings, lifecycle: Lifecycle): CliCont
   })
 }
 
-async function askAt({ stdin, stderr }: Surroundings, question: string): Promise<string> {
+async function askAt({ stdin, stderr }: ProcessInputs, question: string): Promise<string> {
   const terminal = createInterface({ input: stdin, output: stderr })
   const closed = new Promise<string>((settle) => {
     terminal.once('close', () => {
@@ -115,7 +115,7 @@ export interface CommonOptions {
   readonly config: string
 }
 
-/** The option that repeats which configuration a command used, for commands in messages; empty for the default. */
+/** Returns the `--config` option for commands in messages; empty for the default configuration. */
 export function configFlag({ config }: CommonOptions): string {
   return config === 'resources.yaml' ? '' : ` --config ${shellWord(config)}`
 }
@@ -199,7 +199,7 @@ function reject(context: CliContext, loaded: Extract<LoadedSpec, { readonly ok: 
   throw new Finished(2)
 }
 
-/** Returns the folders of the migrations, the embedded database and the kept schemas, next to the configuration. */
+/** Returns the folders of the migrations, the embedded database and the schema cache, next to the configuration. */
 export function projectFolders(file: string): {
   readonly migrations: MigrationFolder
   readonly embedded: string

@@ -2,19 +2,19 @@ import type { Command } from 'commander'
 
 const declared = new WeakMap<Command, readonly string[]>()
 
-/** Declares how to go on after a command lost its connection, when its last change may or may not have been made. Returns the command. */
-export function afterLostConnection(command: Command, help: readonly string[]): Command {
+/** Sets the help that a command prints if it loses its connection, when its last change may or may not have been made. Returns the command. */
+export function withLostConnectionHelp(command: Command, help: readonly string[]): Command {
   declared.set(command, help)
   return command
 }
 
-/** How to go on after a command lost its connection. Commands that change the database declare it. */
+/** Returns the help for a command that lost its connection. Commands that change the database set it. */
 export function lostConnectionHelp(command: Command | undefined): readonly string[] {
   return (command && declared.get(command)) ?? ['run it again: it does not change the database']
 }
 
 /** For commands that run migrations or correct their journal. */
-export const MIGRATIONS_LOST = [
+export const MIGRATION_HELP = [
   'find out whether the last change was made before you run it again',
   'see which migrations were applied: snippetctl migrate status',
 ]

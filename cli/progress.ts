@@ -39,19 +39,19 @@ export function createProgress({ err, env }: CliContext, total: number): Progres
   }
 }
 
-/** Fits in a line, because a terminal can clear only the last line of a longer text. */
-function barOf(part: number, detail: string, width: number): string {
+/** Cuts the bar to one line, because only the last of several lines can be cleared. */
+function barOf(fraction: number, detail: string, width: number): string {
   const length = Math.min(MAX_BAR, Math.floor(width / 4))
-  const full = Math.round(part * length)
-  const text = `[${'#'.repeat(full)}${'.'.repeat(length - full)}] ${Math.floor(part * 100)} %  ${detail}`
+  const full = Math.round(fraction * length)
+  const text = `[${'#'.repeat(full)}${'.'.repeat(length - full)}] ${Math.floor(fraction * 100)} %  ${detail}`
   return displayWidth(text) < width ? text : `${cutToWidth(text, width - 2)}…`
 }
 
 /**
- * Describes work that writes records: how many, how many a second, and the time that the rest takes at the speed so far.
- * @param total what `done` is at the end
+ * Describes work that writes records: their number, the number per second, and the time that is left at this speed.
+ * @param total the final value of `done`
  */
-export function createPace(total: number): (done: number, records: number) => string {
+export function createRateText(total: number): (done: number, records: number) => string {
   const started = performance.now()
   return (done, records) => {
     const seconds = (performance.now() - started) / 1_000
@@ -64,7 +64,7 @@ export function createPace(total: number): (done: number, records: number) => st
 
 /** A progress bar for work whose parts cannot be counted. */
 export interface Stages {
-  /** Enters the next stage. */
+  /** Starts the next stage. */
   next(stage: string): void
   /** Removes the bar. */
   end(): void
@@ -72,7 +72,7 @@ export interface Stages {
 
 const TICK_MS = 1_000
 
-/** Shows on stderr which of several stages long work is in, and for how long, if stderr is a terminal. */
+/** Shows the current stage of long work and its duration on stderr, if stderr is a terminal. */
 export function createStages(context: CliContext, total: number): Stages {
   const progress = createProgress(context, total)
   let entered = 0

@@ -8,20 +8,20 @@ import {
   MigrationError,
   Problem,
 } from '../src/internal.js'
-import { type CliContext, createContext, type Lifecycle, shownPath, type Surroundings } from './context.js'
+import { type CliContext, createContext, type Lifecycle, type ProcessInputs, shownPath } from './context.js'
 import { describeProblem, type ExitCode, Failure, Finished } from './failure.js'
 import { lostConnectionHelp } from './lost-connection.js'
 import { createProgram } from './program.js'
 
 /** Runs one command line. `finish` of the lifecycle is called with its exit code in every case. */
-export async function runCommandLine(surroundings: Surroundings, lifecycle: Lifecycle): Promise<void> {
-  const context = createContext(surroundings, lifecycle)
+export async function runCommandLine(inputs: ProcessInputs, lifecycle: Lifecycle): Promise<void> {
+  const context = createContext(inputs, lifecycle)
   let command: Command | undefined
   try {
     const program = createProgram(context).hook('preAction', (_program, running) => {
       command = running
     })
-    await program.parseAsync(surroundings.argv, { from: 'user' })
+    await program.parseAsync(inputs.argv, { from: 'user' })
   } catch (error) {
     context.finish(report(context, command, error))
   }

@@ -94,7 +94,7 @@ async function check(context: CliContext, options: CheckOptions): Promise<ExitCo
   const database = options.database ? await compare(context, loaded) : undefined
   const diagnostics = shownDiagnostics(context, loaded.warnings(database?.findings?.rejections))
   const file = shownPath(context, resolve(context.cwd, options.config))
-  const summary = `${file}: ok, ${amounts(loaded, diagnostics.length)}`
+  const summary = `${file}: ok, ${countsText(loaded, diagnostics.length)}`
   print({ diagnostics, source: loaded.source, summary, ...(database && { database }) })
   return database && database.pending.length > 0 ? 1 : 0
 }
@@ -127,7 +127,7 @@ function databaseLine({ pending, findings }: Comparison): string {
   return `database: ${count(pending.length, 'migration')} not applied, so nothing was compared: ${pending.join(', ')}`
 }
 
-function amounts({ app }: Application, warnings: number): string {
+function countsText({ app }: Application, warnings: number): string {
   const all = [count(app.spec.resources.length, 'resource'), count([...app.routes].length, 'route')]
   return [...all, ...(warnings > 0 ? [count(warnings, 'warning')] : [])].join(', ')
 }

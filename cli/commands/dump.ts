@@ -13,7 +13,7 @@ import { type CliContext, type CommonOptions, requireSpec, shownPath } from '../
 import { onExistingDatabase } from '../database/database.js'
 import { type ExitCode, Failure } from '../failure.js'
 import { count } from '../output.js'
-import { createPace, createProgress, type Progress } from '../progress.js'
+import { createRateText, createProgress, type Progress } from '../progress.js'
 import { requireSchema } from '../serve/schema.js'
 import { openWhole, type WholeFile } from '../project/whole-file.js'
 
@@ -77,10 +77,10 @@ async function dump(context: CliContext, name: string, options: DumpOptions): Pr
 /** A bar at the terminal, unless the records are shown there. */
 function watchDump(context: CliContext, { output }: DumpOptions) {
   if (!context.err.terminal || (output === undefined && context.out.terminal)) return undefined
-  let bar: { readonly progress: Progress; readonly pace: ReturnType<typeof createPace> } | undefined
+  let bar: { readonly progress: Progress; readonly pace: ReturnType<typeof createRateText> } | undefined
   return {
     onProgress(records: number, total: number) {
-      bar ??= { progress: createProgress(context, total), pace: createPace(total) }
+      bar ??= { progress: createProgress(context, total), pace: createRateText(total) }
       bar.progress.at(records, bar.pace(records, records))
     },
     end: () => bar?.progress.end(),

@@ -22,7 +22,7 @@ interface ExplainOptions extends CommonOptions {
   readonly json?: true
 }
 
-interface Given {
+interface Arguments {
   readonly name: string
   readonly given: readonly string[]
   readonly options: CommonOptions
@@ -45,7 +45,7 @@ Examples:
   $ snippetctl explain SC301                             what the code of a diagnostic means
   $ snippetctl explain resources.pagination              what a key of the configuration means
 
-The statement of a route runs in a transaction that only reads, on the database that serve would use.`
+The statement of a route runs in a read-only transaction, on the database that serve would use.`
 
 /** `explain`: prints the statement of a GET request and its query plan, or the meaning of a code or a key. */
 export function addExplain(program: Command, context: CliContext): void {
@@ -72,7 +72,7 @@ async function explain(
 ): Promise<ExitCode> {
   if (given.length === 0 && explainWord(context, name, options.json === true)) return 0
   const { app, spec } = await requireApplication(context, options)
-  const request = understand(app, { name, given, options })
+  const request = parseRequest(app, { name, given, options })
   const { resource, read, path } = request
   const explanation = await onExistingDatabase(context, spec, async (database, migrations) => {
     await requireSchema(spec, database, migrations)
@@ -95,7 +95,7 @@ function print({ out }: CliContext, { json }: ExplainOptions, { name, path, mode
 }
 
 /** @throws Failure 1 if there is no such route, 2 if the route has nothing to explain or the request is invalid */
-function understand(app: App, { name, given, options }: Given): Request {
+function parseRequest(app: App, { name, given, options }: Arguments): Request {
   const command = `explain${configFlag(options)}`
   const parameters = parametersOf(app, name)
   const routes = routesOf(app, name)

@@ -16,7 +16,7 @@ import { alignColumns } from '../output.js'
 import { type CallerOptions, readCaller, withCallerOptions } from '../project/access/caller.js'
 import { readDuration } from '../project/duration.js'
 import { toVisible } from '../serve/log/request-entry.js'
-import { afterLostConnection } from '../lost-connection.js'
+import { withLostConnectionHelp } from '../lost-connection.js'
 import { requireSchema } from '../serve/schema.js'
 
 interface KeysOptions extends CommonOptions {
@@ -39,7 +39,7 @@ export function addKeys(program: Command, context: CliContext): void {
     .command('keys')
     .description('the API keys by which callers sign in, where `auth.keys` is true')
     .helpCommand(false)
-  const make = afterLostConnection(keys.command('create'), [
+  const make = withLostConnectionHelp(keys.command('create'), [
     'if the key was stored, nobody can read it: revoke it, and create another',
     'see the keys: snippetctl keys list',
   ])
@@ -53,7 +53,9 @@ export function addKeys(program: Command, context: CliContext): void {
     .description('list the keys, without their secrets')
     .option('--json', 'print one JSON document')
     .action(async (options: KeysOptions) => context.finish(await list(context, options)))
-  afterLostConnection(keys.command('revoke'), ['run it again, or see whether the key is revoked: snippetctl keys list'])
+  withLostConnectionHelp(keys.command('revoke'), [
+    'run it again, or see whether the key is revoked: snippetctl keys list',
+  ])
     .description('revoke a key; each process of the service rejects it after ten seconds at most')
     .argument('<id>', 'the identifier of the key, as `list` shows it')
     .option('--json', 'print one JSON document')

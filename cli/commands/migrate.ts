@@ -14,7 +14,7 @@ import { scratchOption } from '../migrate/scratch.js'
 import { squash, type SquashOptions } from '../migrate/squash.js'
 import { status, type StatusOptions } from '../migrate/status.js'
 import { closeApplied } from '../serve/open-migration.js'
-import { afterLostConnection, MIGRATIONS_LOST } from '../lost-connection.js'
+import { withLostConnectionHelp, MIGRATION_HELP } from '../lost-connection.js'
 import { watchMigrations } from '../migrate/watch-migrations.js'
 
 interface UpOptions extends CommonOptions, ConsentOptions {}
@@ -80,7 +80,7 @@ function addPlan(migrate: Command, context: CliContext): void {
 }
 
 function addUp(migrate: Command, context: CliContext): void {
-  afterLostConnection(migrate.command('up'), MIGRATIONS_LOST)
+  withLostConnectionHelp(migrate.command('up'), MIGRATION_HELP)
     .description('apply every pending migration')
     .option(CONSENT_FLAG, CONSENT_TEXT, parseConsent)
     .addHelpText(
@@ -91,7 +91,7 @@ function addUp(migrate: Command, context: CliContext): void {
 }
 
 function addDown(migrate: Command, context: CliContext): void {
-  afterLostConnection(migrate.command('down'), MIGRATIONS_LOST)
+  withLostConnectionHelp(migrate.command('down'), MIGRATION_HELP)
     .description('revert the last migration')
     .option('--steps <number>', 'how many to revert', parseSteps, 1)
     .option(CONSENT_FLAG, CONSENT_TEXT, parseConsent)
@@ -113,7 +113,7 @@ function addStatus(migrate: Command, context: CliContext): void {
 }
 
 function addAdopt(migrate: Command, context: CliContext): void {
-  afterLostConnection(migrate.command('adopt'), MIGRATIONS_LOST)
+  withLostConnectionHelp(migrate.command('adopt'), MIGRATION_HELP)
     .description('adopt a column, constraint or index that exists only in the database')
     .argument('<object>', 'table.name of the column, constraint or index, as `migrate status` prints it')
     .addOption(scratchOption())
@@ -143,7 +143,7 @@ function addRenumber(migrate: Command, context: CliContext): void {
 }
 
 function addResolve(migrate: Command, context: CliContext): void {
-  afterLostConnection(migrate.command('resolve'), MIGRATIONS_LOST)
+  withLostConnectionHelp(migrate.command('resolve'), MIGRATION_HELP)
     .description(
       'correct the journal of applied migrations after comparing it with the database; without options, show how',
     )
@@ -163,7 +163,7 @@ function addResolve(migrate: Command, context: CliContext): void {
 }
 
 function addSquash(migrate: Command, context: CliContext): void {
-  afterLostConnection(migrate.command('squash'), MIGRATIONS_LOST)
+  withLostConnectionHelp(migrate.command('squash'), MIGRATION_HELP)
     .description('replace all files up to a given one with one file that creates the same schema')
     .option('--through <file>', 'the last file to replace, by default the last one')
     .option('--name <name>', 'the name of the new file', 'squashed')

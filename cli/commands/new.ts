@@ -40,7 +40,7 @@ async function makeProject(context: CliContext, given: string, { empty, js }: Ne
     empty: empty === true,
     language: js ? 'js' : 'ts',
   })
-  await rejectFull(folder, given)
+  await requireEmptyFolder(folder, given)
   for (const { path, text } of files) {
     await mkdir(dirname(join(folder, path)), { recursive: true })
     // Fails if the file was created in the meantime.
@@ -74,7 +74,7 @@ function projectName(folder: string): string {
 const MAX_SHOWN = 8
 
 /** @throws Failure 2 if the folder is not empty, or cannot be created */
-async function rejectFull(folder: string, given: string): Promise<void> {
+async function requireEmptyFolder(folder: string, given: string): Promise<void> {
   const found = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return []
     throw new Failure(2, `cannot create \`${given}\`: ${error.message}`, ['name another folder'], error)

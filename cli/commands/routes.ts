@@ -54,8 +54,8 @@ function columns(route: Route): readonly string[] {
 /** Renders the source of a route, such as `resource book` or `plugin ./plugins/library.ts:12`, with its middleware, hooks and computed fields. */
 function sourceOf({ source, place, dialect, uses = [], hooks = [], computed = [] }: Route): string {
   const at = place?.()
-  const added = (what: string, finds: NonNullable<Route['hooks']>) =>
-    finds.length > 0 ? [`${what} ${placesOf(finds).join(' ')}`] : []
+  const added = (what: string, locators: NonNullable<Route['hooks']>) =>
+    locators.length > 0 ? [`${what} ${placesOf(locators).join(' ')}`] : []
   return [
     at ? `plugin ./${at.file}:${at.line}` : source,
     ...(dialect === undefined ? [] : [dialect]),
@@ -65,8 +65,8 @@ function sourceOf({ source, place, dialect, uses = [], hooks = [], computed = []
   ].join(', ')
 }
 
-function placesOf(finds: NonNullable<Route['hooks']>): readonly string[] {
-  return finds.map((find) => find()).map((found) => (found ? `./${found.file}:${found.line}` : 'a plugin'))
+function placesOf(locators: NonNullable<Route['hooks']>): readonly string[] {
+  return locators.map((locate) => locate()).map((found) => (found ? `./${found.file}:${found.line}` : 'a plugin'))
 }
 
 function toJson({ name, method, path, source, dialect, place, uses, hooks, computed }: Route) {
@@ -77,9 +77,9 @@ function toJson({ name, method, path, source, dialect, place, uses, hooks, compu
     source,
     dialect,
     ...place?.(),
-    ...(uses && { middleware: uses.map((find) => find() ?? {}) }),
-    ...(computed && { computed: computed.map((find) => find() ?? {}) }),
-    ...(hooks && { hooks: hooks.map((find) => find() ?? {}) }),
+    ...(uses && { middleware: uses.map((locate) => locate() ?? {}) }),
+    ...(computed && { computed: computed.map((locate) => locate() ?? {}) }),
+    ...(hooks && { hooks: hooks.map((locate) => locate() ?? {}) }),
   }
 }
 

@@ -15,8 +15,8 @@ import { type CliContext, type CommonOptions, requireSpec, shownPath } from '../
 import { onExistingDatabase } from '../database/database.js'
 import { type ExitCode, Failure } from '../failure.js'
 import { count } from '../output.js'
-import { createPace, createProgress } from '../progress.js'
-import { afterLostConnection } from '../lost-connection.js'
+import { createRateText, createProgress } from '../progress.js'
+import { withLostConnectionHelp } from '../lost-connection.js'
 import { requireSchema } from '../serve/schema.js'
 
 interface SeedOptions extends CommonOptions {
@@ -36,7 +36,7 @@ The extension selects the format: ${DATA_FORMATS.join(', ')}. In YAML and JSON, 
 
 /** `seed`: validates the records of a file and writes them to the database. */
 export function addSeed(program: Command, context: CliContext): void {
-  afterLostConnection(program.command('seed'), [
+  withLostConnectionHelp(program.command('seed'), [
     'run it again: it loads the whole file or nothing, and leaves records alone that it has already stored',
   ])
     .description('load a file of records in one transaction: add those whose key is new, change those that differ')
@@ -90,7 +90,7 @@ interface SeedRun {
 
 async function runSeed({ context, database, spec, options, file, size }: SeedRun): Promise<Seeded> {
   const progress = createProgress(context, size)
-  const pace = createPace(size)
+  const pace = createRateText(size)
   try {
     return await load(database, {
       spec,

@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { CliContext } from '../context.js'
 import { ACCESS_LOGS } from '../serve/log/log.js'
 import { serveByWorkers } from '../serve/workers/primary.js'
-import { afterLostConnection, MIGRATIONS_LOST } from '../lost-connection.js'
+import { withLostConnectionHelp, MIGRATION_HELP } from '../lost-connection.js'
 import { type ServeOptions, serveHere } from '../serve/serving.js'
 
 const EXAMPLES = `
@@ -17,7 +17,7 @@ Without DATABASE_URL, it uses the embedded database in .snippetctl/pg next to th
 
 /** `serve`: serves requests until a signal stops it. */
 export function addServe(program: Command, context: CliContext): void {
-  afterLostConnection(program.command('serve'), MIGRATIONS_LOST)
+  withLostConnectionHelp(program.command('serve'), MIGRATION_HELP)
     .description('serve the API')
     .addOption(new Option('--port <number>', 'port; 0 is any free one').env('PORT').default(8000).argParser(parsePort))
     .addOption(
@@ -44,7 +44,7 @@ export function addServe(program: Command, context: CliContext): void {
         .argParser(parseDelay),
     )
     .option('--migrate', 'apply pending migrations first')
-    .option('--no-reload', 'do not follow the files; implied by --workers and NODE_ENV=production')
+    .option('--no-reload', 'do not watch files; implied by --workers and NODE_ENV=production')
     .option('--json', 'log JSON at a terminal too')
     .addOption(
       new Option('--access-log <which>', 'requests to log; failures are 5xx or cut off')

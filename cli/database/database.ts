@@ -7,7 +7,7 @@ import {
   openDatabase,
 } from '../../src/internal.js'
 import { type CliContext, projectFolders } from '../context.js'
-import { embeddedOf, isThere } from './embedded.js'
+import { embeddedOf, exists } from './embedded.js'
 import { Failure } from '../failure.js'
 import { isReachable } from '../serve/schema.js'
 
@@ -17,11 +17,11 @@ import { isReachable } from '../serve/schema.js'
  */
 export function openProjectDatabase(context: CliContext, file: string, env = context.env): Promise<Database> {
   const { path, shown } = embeddedOf(context, file)
-  return inWordsOf({ [path]: shown }, () => openDatabase({ url: env['DATABASE_URL'], directory: shown }, env))
+  return renamingInErrors({ [path]: shown }, () => openDatabase({ url: env['DATABASE_URL'], directory: shown }, env))
 }
 
 /** Runs `work`, and replaces internal names in the message of a DatabaseRejected. */
-export async function inWordsOf<T>(names: Readonly<Record<string, string>>, work: () => Promise<T>): Promise<T> {
+export async function renamingInErrors<T>(names: Readonly<Record<string, string>>, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
@@ -35,7 +35,7 @@ export async function inWordsOf<T>(names: Readonly<Record<string, string>>, work
 
 /** Whether the database of a configuration exists. If not, opening it creates an embedded one. */
 export function hasDatabase(context: CliContext, file: string): boolean {
-  return context.env['DATABASE_URL'] !== undefined || isThere(embeddedOf(context, file))
+  return context.env['DATABASE_URL'] !== undefined || exists(embeddedOf(context, file))
 }
 
 /**

@@ -4,8 +4,8 @@ import type { Command } from 'commander'
 import { DatabaseInUse, RESTORE_STAGES, restoreEmbedded, shellWord } from '../../src/internal.js'
 import { askForBackup } from './backups.js'
 import { type CliContext, type CommonOptions, configFlag, shownPath } from '../context.js'
-import { inWordsOf, openProjectDatabase } from './database.js'
-import { requireEmbedded, requireThere } from './embedded.js'
+import { renamingInErrors, openProjectDatabase } from './database.js'
+import { requireEmbedded, requireExisting } from './embedded.js'
 import { type ExitCode, Failure } from '../failure.js'
 import { createStages, type Stages } from '../progress.js'
 import { writePrivate } from '../project/whole-file.js'
@@ -44,7 +44,7 @@ async function backup(context: CliContext, given: string, options: CommonOptions
   const embedded = await requireEmbedded(context, options, INSTEAD)
   const { config, path, shown } = embedded
   const file = resolve(context.cwd, given)
-  requireThere(embedded)
+  requireExisting(embedded)
   if (existsSync(file)) throw new Failure(2, `\`${given}\` exists already, and a backup never replaces a file`)
   const stages = createStages(context, BACKUP_STAGES)
   let archive: Uint8Array
@@ -95,7 +95,7 @@ async function restore(context: CliContext, given: string, options: RestoreOptio
     ])
   if (existsSync(path)) await confirm(context, { shown, given, options })
   const stages = createStages(context, RESTORE_STAGES)
-  const aside = await inWordsOf({ [path]: shown, [file]: given }, () =>
+  const aside = await renamingInErrors({ [path]: shown, [file]: given }, () =>
     restoreEmbedded(path, file, (stage) => stages.next(stage)),
   ).finally(() => stages.end())
   context.err.line(`restored ${shown} from ${given}`)

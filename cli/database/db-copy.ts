@@ -10,12 +10,12 @@ import {
   Problem,
 } from '../../src/internal.js'
 import { type CliContext, type CommonOptions, projectFolders, requireSpec } from '../context.js'
-import { inWordsOf, openProjectDatabase, requireReachable } from './database.js'
-import { embeddedOf, requireThere } from './embedded.js'
+import { renamingInErrors, openProjectDatabase, requireReachable } from './database.js'
+import { embeddedOf, requireExisting } from './embedded.js'
 import { type ExitCode, Failure } from '../failure.js'
 import { createProgress, type Progress } from '../progress.js'
 import { count } from '../output.js'
-import { afterLostConnection } from '../lost-connection.js'
+import { withLostConnectionHelp } from '../lost-connection.js'
 import { requireSchema } from '../serve/schema.js'
 
 interface CopyOptions extends CommonOptions {
@@ -24,7 +24,7 @@ interface CopyOptions extends CommonOptions {
 
 /** `db copy`: copies the embedded database to a server. */
 export function addDbCopy(db: Command, context: CliContext): void {
-  afterLostConnection(db.command('copy'), [
+  withLostConnectionHelp(db.command('copy'), [
     'run it again: it copies everything or nothing; if the tables of the target then have rows, it had copied them',
   ])
     .description('copy the embedded database to a PostgreSQL server with empty tables, and compare each row')
@@ -37,7 +37,7 @@ export function addDbCopy(db: Command, context: CliContext): void {
 async function copy(context: CliContext, options: CopyOptions): Promise<ExitCode> {
   const spec = await requireSpec(context, options)
   const { migrations } = projectFolders(spec.file)
-  requireThere(embeddedOf(context, spec.file))
+  requireExisting(embeddedOf(context, spec.file))
   const target = await openTarget(context, options.to)
   try {
     const source = await openProjectDatabase(context, spec.file, { ...context.env, DATABASE_URL: undefined })
@@ -56,7 +56,7 @@ async function copy(context: CliContext, options: CopyOptions): Promise<ExitCode
 }
 
 function openTarget(context: CliContext, url: string): Promise<Database> {
-  return inWordsOf({ DATABASE_URL: '--to' }, async () => {
+  return renamingInErrors({ DATABASE_URL: '--to' }, async () => {
     const target = await openDatabase({ url, directory: '' }, context.env)
     return requireReachable(target, new Failure(2, `cannot reach the target: ${target.description}`))
   })

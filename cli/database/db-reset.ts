@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
-import { putAside, shellWord } from '../../src/internal.js'
+import { moveAside, shellWord } from '../../src/internal.js'
 import { type CliContext, type CommonOptions, configFlag, shownPath } from '../context.js'
-import { inWordsOf } from './database.js'
+import { renamingInErrors } from './database.js'
 import { requireEmbedded } from './embedded.js'
 import { type ExitCode, Failure } from '../failure.js'
 
@@ -29,7 +29,7 @@ async function reset(context: CliContext, options: ResetOptions): Promise<ExitCo
     throw new Failure(3, `nothing was done: the name of the database, ${name}, was not given`, [
       `confirm: snippetctl db reset --name ${shellWord(name)}${configFlag(options)}`,
     ])
-  const aside = await inWordsOf({ [path]: name }, () => putAside(path))
+  const aside = await renamingInErrors({ [path]: name }, () => moveAside(path))
   context.err.line(`moved the old database to ${shownPath(context, aside)}; delete it when you no longer need it`)
   return 0
 }

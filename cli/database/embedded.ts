@@ -17,8 +17,8 @@ export function embeddedOf(context: CliContext, config: string): Embedded {
   return { config, path: embedded, shown: shownPath(context, embedded) }
 }
 
-/** Whether there is a database, not just a folder. */
-export function isThere({ path }: Embedded): boolean {
+/** Whether the folder has a database. */
+export function exists({ path }: Embedded): boolean {
   return existsSync(join(path, 'PG_VERSION'))
 }
 
@@ -30,13 +30,13 @@ export function isThere({ path }: Embedded): boolean {
 export async function requireEmbedded(context: CliContext, options: CommonOptions, instead: string): Promise<Embedded> {
   if (context.env['DATABASE_URL'] !== undefined)
     throw new Failure(2, 'DATABASE_URL is set, but this command works only with the embedded database', [
-      `a server has commands of its own: ${instead}`,
+      `for a PostgreSQL server, use ${instead}`,
     ])
   const { file } = await requireSpec(context, options)
   return embeddedOf(context, file)
 }
 
-/** @throws Failure 2 if there is none */
-export function requireThere(embedded: Embedded): void {
-  if (!isThere(embedded)) throw new Failure(2, `there is no embedded database in ${embedded.shown}`)
+/** @throws Failure 2 if the database does not exist */
+export function requireExisting(embedded: Embedded): void {
+  if (!exists(embedded)) throw new Failure(2, `there is no embedded database in ${embedded.shown}`)
 }

@@ -12,7 +12,7 @@ import {
   openScratch,
 } from '../../src/internal.js'
 import { type CliContext, projectFolders } from '../context.js'
-import { inWordsOf } from '../database/database.js'
+import { renamingInErrors } from '../database/database.js'
 import { Failure } from '../failure.js'
 import { alignColumns } from '../output.js'
 
@@ -91,6 +91,6 @@ function shownWork(work: Readonly<Record<'scanned' | 'indexed' | 'rewritten', re
 
 function openForMeasuring({ env }: CliContext, embedded: string, on: string | undefined): Promise<Database> {
   if (on !== undefined)
-    return inWordsOf({ DATABASE_URL: '--on' }, () => openDatabase({ url: on, directory: embedded }, env))
+    return renamingInErrors({ DATABASE_URL: '--on' }, () => openDatabase({ url: on, directory: embedded }, env))
   return existsSync(embedded) ? openCopy(embedded) : openScratch()
 }

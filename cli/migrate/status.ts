@@ -54,7 +54,12 @@ interface ShownStatus {
 }
 
 function printStatus({ out, err }: CliContext, { migrations, differences, drift }: ShownStatus): void {
-  const rows = migrations.map(({ name, state, appliedAt }) => [state, name, appliedAt ?? '-', FILES[state]])
+  const rows = migrations.map(({ name, state, appliedAt }) => [
+    state,
+    name,
+    appliedAt ?? '-',
+    STATE_DESCRIPTIONS[state],
+  ])
   const [header = '', ...lines] = alignColumns([['STATUS', 'MIGRATION', 'APPLIED (UTC)', 'FILE'], ...rows])
   if (rows.length === 0) err.line('there are no migrations')
   else for (const line of [out.colors.dim(header), ...lines]) out.line(line)
@@ -72,7 +77,7 @@ function printStatus({ out, err }: CliContext, { migrations, differences, drift 
     err.line('  = help: apply the pending migrations: snippetctl migrate up')
   if (differences.some(({ isOfOthers }) => isOfOthers))
     err.line(
-      '  = help: let the program that owns the tables create or change them, or change their models: snippetctl check --database',
+      '  = help: change the tables in the program that owns them, or change their models; for details: snippetctl check --database',
     )
   if (!differences.every(({ isOfOthers }) => isOfOthers))
     err.line(
@@ -85,8 +90,7 @@ function helpOf(repair: Drift['repair']): string {
   return 'sql' in repair ? `put it back: ${repair.sql}` : `keep it: write a migration with \`${repair.migrate}\``
 }
 
-/** Descriptions of the states of a migration. */
-const FILES: Readonly<Record<MigrationStatus['state'], string>> = {
+const STATE_DESCRIPTIONS: Readonly<Record<MigrationStatus['state'], string>> = {
   applied: 'ok',
   pending: 'ok',
   changed: 'changed on disk since it was applied',

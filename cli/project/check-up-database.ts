@@ -12,7 +12,7 @@ import {
 } from '../../src/internal.js'
 import { type CliContext, projectFolders } from '../context.js'
 import { hasDatabase, openReachable } from '../database/database.js'
-import { unknownEncoding } from '../database/encoding.js'
+import { encodingWarning } from '../database/encoding.js'
 import { describeProblem, Failure } from '../failure.js'
 import type { Finding } from './finding.js'
 import { count } from '../output.js'
@@ -74,7 +74,7 @@ async function findVersion(database: Database): Promise<Known> {
 }
 
 async function findEncoding(database: Database): Promise<readonly Finding[]> {
-  const unknown = await unknownEncoding(database)
+  const unknown = await encodingWarning(database)
   return unknown ? [{ check: 'encoding', state: 'warn', message: unknown.message, help: [unknown.help] }] : []
 }
 

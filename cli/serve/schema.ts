@@ -16,7 +16,7 @@ import {
   schemaDifferences,
 } from '../../src/internal.js'
 import { projectFolders } from '../context.js'
-import { unknownEncoding } from '../database/encoding.js'
+import { encodingWarning } from '../database/encoding.js'
 import { Failure } from '../failure.js'
 import type { Log } from './log/log.js'
 import { closeApplied, finishGrowth } from './open-migration.js'
@@ -69,7 +69,7 @@ export async function prepareDatabase(preparation: Preparation): Promise<'ready'
  * @throws as `prepareSchema` does
  */
 export async function prepareReached(preparation: Preparation): Promise<void> {
-  const unknown = await unknownEncoding(preparation.database)
+  const unknown = await encodingWarning(preparation.database)
   if (unknown) preparation.log.warn({ event: 'unknown_encoding', msg: `${unknown.message}; ${unknown.help}` })
   await prepareSchema(preparation)
 }

@@ -119,7 +119,7 @@ async function openTemporary(description: string, fill: (folder: string) => Prom
  * @returns the new path
  * @throws DatabaseRejected if another process uses the database
  */
-export async function putAside(directory: string): Promise<string> {
+export async function moveAside(directory: string): Promise<string> {
   const unlock = lockDirectory(resolve(directory))
   try {
     const aside = freeName(directory, 'before-reset')

@@ -21,9 +21,9 @@ export function formOf(column: ExistingColumn): TypedForm | undefined {
   return formsOf(column)[0]
 }
 
-/** The range of numbers that fit in a column of this type, if a counter can fill it. */
-export function countsOf(type: string): ColumnForm['counts'] {
-  return formOf({ type, collation: null, labels: null })?.form.counts
+/** The range of a type whose columns a sequence can fill; undefined for other types. */
+export function sequenceRange(type: string): ColumnForm['sequenceRange'] {
+  return formOf({ type, collation: null, labels: null })?.form.sequenceRange
 }
 
 /** The field type for a primary key in a column; undefined if there is none. */

@@ -61,8 +61,8 @@ function numbersOf(decimals: number | 'any' | undefined): 'integers' | 'decimals
 export interface ColumnForm {
   /** The limits that the type of the column has but the type of the field does not, such as those of `smallint`. */
   readonly limits?: Limits
-  /** The numbers that fit in the column, if a counter can fill it. */
-  readonly counts?: { readonly minimum: bigint; readonly maximum: bigint }
+  /** The range of the type, if a sequence can fill the column. */
+  readonly sequenceRange?: { readonly minimum: bigint; readonly maximum: bigint }
   /** Left out if no check is read. */
   readonly comparison?: Comparison
   /** The limits that options of the field can express. */

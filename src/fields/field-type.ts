@@ -137,8 +137,8 @@ export interface FieldType<Value = unknown, Options extends object = object> {
   maxBytes(options: Options): number | undefined
   /** The length of the longest text form of a value, in characters; undefined if unbounded. Cursors are bounded by it. */
   longest(options: Options): number | undefined
-  /** Whether a value may be a row. For PostgreSQL, a row of nulls `is null`. */
-  readonly mayBeRow?: true
+  /** Whether a value may be of a composite type. For PostgreSQL, a row of nulls `is null`. */
+  readonly mayBeComposite?: true
   /** The SQL expression whose JSON form (by row_to_json) is the wire form; the column (already quoted) if left out. */
   select?(column: string, options: Options): string
   /** Parses PostgreSQL's text form of a value. */

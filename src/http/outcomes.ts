@@ -5,14 +5,14 @@ import type { Resource } from '../resource/resource.js'
 import type { Deadlines } from './connections/deadlines.js'
 import type { Exchange } from './server/exchange.js'
 
-/** The time limit of a transaction, and what its request must know about it. */
-export interface Limit {
+/** Ends a transaction at its deadline, and tracks how far it has got, because the response must not contradict it. */
+export interface TransactionGuard {
   readonly signal: AbortSignal
   /** Aborts the signal if the deadline has passed. */
   enforce(): void
-  /** Tracks whether the transaction is being committed. */
-  commits(commits: boolean): void
-  /** The transaction is committed, or may be. */
+  /** Records whether the transaction is being committed. */
+  setCommitting(committing: boolean): void
+  /** Records that the transaction is committed, or may be. */
   done(): void
   end(): void
 }
@@ -20,16 +20,16 @@ export interface Limit {
 /** Ends an exchange that exceeds its deadline. Timers do not fire while an embedded database answers one statement after another. */
 export type Enforce = Deadlines['enforce']
 
-/** @throws Problem `timeout` if no more work may start, because a write after the response would contradict it */
+/** @throws Problem `timeout` after the deadline, because a later write would contradict the response */
 export function rejectLate(exchange: Exchange, enforce: Enforce): void {
   enforce(exchange)
   const { expired, overdue, ending } = exchange
-  if (expired) throw ending?.signal.reason ?? answeredBefore()
+  if (expired) throw ending?.signal.reason ?? requestEnded()
   if (overdue) throw new Problem('timeout', 'the request exceeded its time limit', { headers: { 'Retry-After': '1' } })
 }
 
 /** The error for plugin code that is still running after its request has ended. */
-export function answeredBefore(): Problem {
+export function requestEnded(): Problem {
   return new Problem('timeout', 'the request ended before its transaction')
 }
 
@@ -38,32 +38,35 @@ export function isUnknown(error: unknown): boolean {
   return error instanceof Problem && error.type === 'outcome_unknown'
 }
 
-/** Binds a transaction to its request. It tracks commits, because the response must not contradict them. */
-export function withRequest(exchange: Exchange, { watch, enforce }: Pick<Deadlines, 'watch' | 'enforce'>): Limit {
+/** Binds a transaction to the deadline of its request. */
+export function guardByRequest(
+  exchange: Exchange,
+  { watch, enforce }: Pick<Deadlines, 'watch' | 'enforce'>,
+): TransactionGuard {
   const { signal } = (exchange.ending ??= new AbortController())
   let counted = false
-  const commits = (commits: boolean) => {
-    if (commits !== counted) exchange.writes += commits ? 1 : -1
-    counted = commits
+  const setCommitting = (committing: boolean) => {
+    if (committing !== counted) exchange.writes += committing ? 1 : -1
+    counted = committing
   }
   exchange.transactions += 1
   watch(exchange)
   return {
     signal,
     enforce: () => enforce(exchange),
-    commits,
+    setCommitting,
     done: () => {
       exchange.stored = true
     },
     end: () => {
-      commits(false)
+      setCommitting(false)
       exchange.transactions -= 1
     },
   }
 }
 
 /** Limits a transaction that no request waits for. */
-export function limitTransaction(milliseconds: number): Limit {
+export function guardByTime(milliseconds: number): TransactionGuard {
   const ending = new AbortController()
   const reason = new Problem('timeout', `a transaction after a commit took longer than ${milliseconds / 1000} seconds`)
   const due = performance.now() + milliseconds
@@ -71,7 +74,7 @@ export function limitTransaction(milliseconds: number): Limit {
   const enforce = () => {
     if (performance.now() >= due) ending.abort(reason)
   }
-  return { signal: ending.signal, enforce, commits() {}, done() {}, end: () => clearTimeout(timer) }
+  return { signal: ending.signal, enforce, setCommitting() {}, done() {}, end: () => clearTimeout(timer) }
 }
 
 /** Changes records in a transaction of its own. */
@@ -81,7 +84,7 @@ export interface Transactional<Item, Items> {
   transact<Result>(work: (store: Store<Item, Items>) => Promise<Result>): Promise<Result>
 }
 
-/** Returns a store that changes records in a transaction with a deadline where one statement outside of it must not. */
+/** Returns a store that runs a change in a transaction with a deadline if a single statement is not enough. */
 export function inTransactions<Item, Items>(
   store: Store<Item, Items>,
   transactional: Transactional<Item, Items>,
@@ -124,8 +127,8 @@ function changesBy<Item, Items>(
 }
 
 /**
- * Wraps stores so that a request waits for its writes outside a transaction even beyond its deadline, because a statement that was sent may take
- * effect.
+ * Wraps stores so that a request waits for its writes outside a transaction even past its deadline, because a statement that has been sent may still
+ * take effect.
  */
 export function watchStores(exchange: Exchange, enforce: Enforce) {
   // Most requests use a single store, so only the last one is kept.

@@ -7,7 +7,7 @@ import type { Task } from './registrations/after-commit.js'
 import { type Acting, ATTEMPT, type WithAttempts } from './context-state.js'
 import { askedBy, fingerprintOf, formatOwner } from './key-owner.js'
 import { once } from './middleware/idempotency.js'
-import { isUnknown, type Limit, limitTransaction, rejectLate, withRequest } from './outcomes.js'
+import { guardByRequest, guardByTime, isUnknown, rejectLate, type TransactionGuard } from './outcomes.js'
 import { deriveContext, namedInLog } from './registrations/queries.js'
 import type { Records } from './records.js'
 import type { Reply, Transaction, Route } from './route.js'
@@ -22,21 +22,21 @@ export async function transact<T>(acting: Acting, work: TransactionWork<T>, opti
   const { exchange, params, surroundings, contextOf } = acting.state
   let tasks: Task[] = []
   let written = false
-  const limit = limitFor(acting)
+  const guard = guardFor(acting)
   try {
     const result = await acting.records.transaction(
       async (records) => {
         // The transaction may be run again from its start.
         tasks = []
-        limit.commits(false)
+        guard.setCommitting(false)
         const result = await work(within({ ...acting, records, kind: 'inside' }, tasks, options), records)
         written = records.hasWritten?.() ?? true
-        limit.commits(true)
+        guard.setCommitting(true)
         return result
       },
-      { ...options, queueKey: queueKeyOf(exchange.route, params), signal: limit.signal, enforce: limit.enforce },
+      { ...options, queueKey: queueKeyOf(exchange.route, params), signal: guard.signal, enforce: guard.enforce },
     )
-    if (written) limit.done()
+    if (written) guard.done()
     if (tasks.length > 0) {
       // After-commit tasks have no deadline. A replica may not have the transaction yet.
       const later = contextOf({ ...acting, records: surroundings.records, kind: 'later' })
@@ -44,10 +44,10 @@ export async function transact<T>(acting: Acting, work: TransactionWork<T>, opti
     }
     return result
   } catch (error) {
-    if (isUnknown(error)) limit.done()
+    if (isUnknown(error)) guard.done()
     throw error
   } finally {
-    limit.end()
+    guard.end()
   }
 }
 
@@ -115,20 +115,20 @@ export function runQuery(acting: Acting, query: Query, options: QueryOptions): P
   return namedInLog(exchange, query, async () => {
     if (kind === 'inside') return records.queries.run(query, options)
     if (options.kind === 'write') return transact(acting, (_, inside) => inside.queries.run(query, options))
-    const limit = limitFor(acting)
+    const guard = guardFor(acting)
     try {
       const queueKey = queueKeyOf(exchange.route, params)
-      return await records.queries.run(query, { ...options, queueKey, signal: limit.signal })
+      return await records.queries.run(query, { ...options, queueKey, signal: guard.signal })
     } finally {
-      limit.end()
+      guard.end()
     }
   })
 }
 
-function limitFor({ kind, state: { exchange, surroundings } }: Acting): Limit {
-  if (kind === 'later') return limitTransaction(surroundings.handlerTimeout)
+function guardFor({ kind, state: { exchange, surroundings } }: Acting): TransactionGuard {
+  if (kind === 'later') return guardByTime(surroundings.handlerTimeout)
   rejectLate(exchange, surroundings.enforce)
-  return withRequest(exchange, surroundings)
+  return guardByRequest(exchange, surroundings)
 }
 
 /** The key of a request's transactions in the fair queue: the resource of its route, and the record if the route changes just one. */

@@ -6,7 +6,7 @@ export const isnull: Lookup<boolean> = {
   isOffered: () => true,
   operand: FLAG,
   sql: (column, { field, value }) =>
-    field.type.mayBeRow
+    field.type.mayBeComposite
       ? `${column} is ${value ? 'not distinct' : 'distinct'} from null`
       : `${column} is ${value ? 'null' : 'not null'}`,
   holds: (stored, [flag]) => (stored === null) === (flag === 'true'),

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals'
 import type { CliContext } from '../../cli/context.js'
-import { createPace, createStages } from '../../cli/progress.js'
+import { createRateText, createStages } from '../../cli/progress.js'
 import { INTROSPECT_STAGES, introspect, RESTORE_STAGES, restoreEmbedded } from '../../src/internal.js'
 import { BOOKS, BOOKS_MIGRATION, BOOKS_MIGRATION_FILE, makeProject, type Project, runInHost } from '../support/cli.js'
 import { openTestDatabase } from '../support/database.js'
@@ -59,7 +59,7 @@ describe('the bar of work with stages', () => {
 test('the pace of records has their rate and the time that is left', () => {
   jest.useFakeTimers()
   try {
-    const pace = createPace(1_000)
+    const pace = createRateText(1_000)
     expect(pace(0, 0)).toBe('0 records')
     jest.advanceTimersByTime(4_000)
     expect(pace(250, 1)).toBe('1 record, 0/s, 12 s left')

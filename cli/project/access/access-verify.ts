@@ -13,7 +13,7 @@ import { count } from '../../output.js'
 import { createProgress } from '../../progress.js'
 import type { LineOf } from './access-text.js'
 import { type ExampleRecords, makeExamples } from './example-records.js'
-import { findIdle, type Idle } from './idle-conditions.js'
+import { findRedundant, type RedundantCondition } from './idle-conditions.js'
 import { compareCaller, type Send, type Verifying } from './verify-requests.js'
 
 interface Verification extends ScratchOptions {
@@ -25,14 +25,14 @@ const HEADER = 'x-verify-caller'
 
 /**
  * Serves the application on a scratch database that has, for each grant, a record that meets it and records that fail one condition each; sends the
- * requests of every caller, and compares the responses with the second evaluator. Returns 1 if a response differs, or if no record of some model can be made.
+ * requests of every caller, and compares the responses with the evaluator of rules in memory. Returns 1 if a response differs, or if a model has no record.
  */
 export async function verifyAccess(context: CliContext, loaded: Application, request: Verification): Promise<ExitCode> {
   const { spec } = loaded
   return withSilentScratch(context, { ...request, config: spec.file }, async (scratch) => {
     const examples = await makeExamples(spec, scratch, await readMigrations(projectFolders(spec.file).migrations))
     const found = await compareAll(context, loaded, { examples, scratch }).finally(examples.remove)
-    const idle = findIdle(loaded, examples, request.lineOf)
+    const idle = findRedundant(loaded, examples, request.lineOf)
     const reported = { found, idle, empty: examples.empty }
     if (request.json) reportJson(context, reported)
     else reportText(context, spec, reported)
@@ -85,7 +85,7 @@ function senderTo(url: string): Send {
 
 interface Reported {
   readonly found: Verifying['found']
-  readonly idle: readonly Idle[]
+  readonly idle: readonly RedundantCondition[]
   readonly empty: ReadonlyMap<string, string>
 }
 
@@ -98,7 +98,7 @@ function reportJson({ out }: CliContext, { found, idle, empty }: Reported): void
 function reportText({ out }: CliContext, spec: AppSpec, { found, idle, empty }: Reported): void {
   const { differences, requests, undecided } = found
   out.line(
-    `${count(requests, 'request')} of ${count(exampleCallers(spec).length, 'caller')}, ${count(differences.length, 'difference')}${undecided > 0 ? `, ${undecided} could not be decided without the database` : ''}`,
+    `${count(requests, 'request')} of ${count(exampleCallers(spec).length, 'caller')}, ${count(differences.length, 'difference')}${undecided > 0 ? `, ${undecided} skipped, because only PostgreSQL can evaluate their rules` : ''}`,
   )
   for (const each of differences.slice(0, 20)) {
     out.line(`${each.request}  as ${each.caller}`)

@@ -3,15 +3,19 @@ import type { Application } from '../../context.js'
 import type { LineOf } from './access-text.js'
 import type { ExampleRecords } from './example-records.js'
 
-/** A condition that no caller notices. */
-export interface Idle {
+/** A condition of a grant that has no effect on any caller. */
+export interface RedundantCondition {
   readonly line: number
   readonly condition: string
   readonly reason: string
 }
 
 /** Finds conditions whose breaking changes nothing: other grants to the same callers cover the same records. */
-export function findIdle({ spec }: Application, { world }: ExampleRecords, lineOf: LineOf): readonly Idle[] {
+export function findRedundant(
+  { spec }: Application,
+  { world }: ExampleRecords,
+  lineOf: LineOf,
+): readonly RedundantCondition[] {
   return spec.resources.flatMap((resource) =>
     (resource.access ?? []).flatMap((grant, index) => {
       const { caller, known } = callerFor(spec, grant.to, world)
@@ -21,7 +25,7 @@ export function findIdle({ spec }: Application, { world }: ExampleRecords, lineO
           .filter(({ rows }) => evaluateRule(rows, record, known).holds === true)
           .flatMap(({ fields }) => fields)
       return (grant.rows ?? []).flatMap((all, alternative) =>
-        all.flatMap((condition, broken): readonly Idle[] => {
+        all.flatMap((condition, broken): readonly RedundantCondition[] => {
           const near = records.filter((record) =>
             nearTo(grant.rows ?? [], record, known).some(
               (each) => each.alternative === alternative && each.broken === broken,

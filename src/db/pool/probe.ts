@@ -18,7 +18,7 @@ export function createProbe({ pool, pipelined, once }: ProbeParts): () => Promis
     const ask = () => once({ text: 'select 1', values: [], follows: true })
     const others = listenForAnswers(pool, pipelined)
     try {
-      await Promise.race([others.heard, askAgain(ask)])
+      await Promise.race([others.heard, askWithRetry(ask)])
     } catch (error) {
       throw toRejection(error) ?? toProblem(error)
     } finally {
@@ -29,7 +29,7 @@ export function createProbe({ pool, pipelined, once }: ProbeParts): () => Promis
 
 const LISTEN_INTERVAL_MS = 50
 
-/** Resolves with the next response to any statement. It costs nothing while no probe is running. */
+/** `heard` resolves with the next response to any statement; `stop` ends the listening. It costs nothing while no probe is running. */
 function listenForAnswers(pool: pg.Pool, pipelined: PipelinedConnections | undefined) {
   const since = performance.now()
   let stop = (): void => {}
@@ -48,7 +48,7 @@ function listenForAnswers(pool: pg.Pool, pipelined: PipelinedConnections | undef
 }
 
 /** Retries once, because an idle connection may have been lost. */
-async function askAgain(ask: () => Promise<unknown>): Promise<unknown> {
+async function askWithRetry(ask: () => Promise<unknown>): Promise<unknown> {
   try {
     return await ask()
   } catch (error) {

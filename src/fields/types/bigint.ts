@@ -1,5 +1,5 @@
 import type { FieldType } from '../field-type.js'
-import { admitted, type IntegerOptions, integerType, parseWithin } from './integer-type.js'
+import { parseAdmitted, type IntegerOptions, integerType, parseWithin } from './integer-type.js'
 
 const LIMITS = { minimum: -(2n ** 63n), maximum: 2n ** 63n - 1n }
 
@@ -8,7 +8,7 @@ export const bigint: FieldType<bigint, IntegerOptions> = {
   ...integerType('bigint', LIMITS),
   name: 'bigint',
   synonyms: ['int8', 'long', 'bigserial', 'serial'],
-  summary: 'A 64-bit integer with every digit, also above 2^53.',
+  summary: 'A 64-bit integer, exact also above 2^53.',
   documented: () => ({ format: 'int64' }),
   typescript: 'bigint',
   examples: [
@@ -19,6 +19,6 @@ export const bigint: FieldType<bigint, IntegerOptions> = {
   ],
   read: BigInt,
   parse: (text) => parseWithin(text, LIMITS),
-  fromJson: (_json, source) => admitted(source),
+  fromJson: (_json, source) => parseAdmitted(source),
   write: String,
 }

@@ -81,7 +81,7 @@ function formatBound(text: string): Json {
 /** How an integer field describes a column. Defaults with more than `digits` digits are not read, because a JSON number would round them. */
 function integerForm(limits: Range, digits: number): ColumnForm {
   return {
-    counts: limits,
+    sequenceRange: limits,
     comparison: { as: 'number', decimals: 0 },
     expresses: ['minimum', 'maximum'],
     options: (limits) => boundOptions(limits, formatBound),
@@ -130,8 +130,8 @@ export function parseWithin(text: string, limits: Range): bigint | undefined {
   return value !== undefined && within(value, limits) ? value : undefined
 }
 
-/** The exact value of a JSON integer that `admits` accepted. */
-export function admitted(source: string): bigint {
+/** Parses a JSON integer that `admits` accepted. */
+export function parseAdmitted(source: string): bigint {
   const value = exactInteger(source)
   if (value === undefined) throw new Error(`not an integer: ${source}`)
   return value

@@ -1,5 +1,5 @@
 import type { FieldType } from '../field-type.js'
-import { admitted, type IntegerOptions, integerType, parseWithin } from './integer-type.js'
+import { parseAdmitted, type IntegerOptions, integerType, parseWithin } from './integer-type.js'
 
 const SMALLINT = { minimum: '-32768', maximum: '32767' }
 const LIMITS = { minimum: -(2n ** 31n), maximum: 2n ** 31n - 1n }
@@ -31,14 +31,14 @@ export const integer: FieldType<number, IntegerOptions> = {
   fromColumn(column) {
     if (column.type !== 'smallint') return SHARED.fromColumn(column)
     const form = SHARED.fromColumn({ ...column, type: 'integer' })
-    const counts = { minimum: BigInt(SMALLINT.minimum), maximum: BigInt(SMALLINT.maximum) }
-    return form && { ...form, limits: SMALLINT, counts }
+    const sequenceRange = { minimum: BigInt(SMALLINT.minimum), maximum: BigInt(SMALLINT.maximum) }
+    return form && { ...form, limits: SMALLINT, sequenceRange }
   },
   // Parameters take the type of the column, so the statements are the same.
   serves: ({ type }) => type === 'smallint',
   read: Number,
   parse: (text) => numberWithin(text, LIMITS),
   parseStored: (text) => numberWithin(text, EXACT),
-  fromJson: (_json, source) => Number(admitted(source)),
+  fromJson: (_json, source) => Number(parseAdmitted(source)),
   write: String,
 }

@@ -5,9 +5,9 @@ interface OpaqueOptions {
   readonly column_type: string
 }
 
-/** A name, before it possibly its schema, and after it possibly further words, sizes and brackets: `double precision`, `bit varying(8)[]`. */
 const NAME = String.raw`(?:[A-Za-z_][A-Za-z0-9_]*|"(?:[^"\u0000]|"")+")`
 const WORDS = '(?: [A-Za-z]+)*'
+/** A type name, optionally qualified by a schema and followed by words, sizes and brackets: `double precision`, `bit varying(8)[]`. */
 const TYPE = String.raw`^${NAME}(?:\.${NAME})?${WORDS}(?: ?\([A-Za-z0-9_ .,"-]+\)${WORDS})?(?:\[[0-9]*\])*$`
 
 /** The types of PostgreSQL that only this field type serves. */
@@ -39,7 +39,7 @@ export const opaque: FieldType<string, OpaqueOptions> = {
   comparisons: [],
   orderable: false,
   key: false,
-  mayBeRow: true,
+  mayBeComposite: true,
   examples: [],
   column: ({ column_type }) => column_type,
   fromColumn: ({ type, collation }) =>

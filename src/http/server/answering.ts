@@ -4,7 +4,7 @@ import { Problem, PROBLEMS } from '../../foundation/problem.js'
 import { createDeadlines, type Deadlines } from '../connections/deadlines.js'
 import { codeUnderWay, type Exchange, isSettled, statementUnderWay } from './exchange.js'
 import type { Log } from '../log.js'
-import { answeredBefore } from '../outcomes.js'
+import { requestEnded } from '../outcomes.js'
 import { toReply } from './replies/problem-document.js'
 import { cutOff, type Situation, sendReply, type WrittenReply } from './replies/reply.js'
 import type { RouteTable } from '../route-table.js'
@@ -90,7 +90,7 @@ export function createAnswering(parts: AnsweringParts): Answering {
   const deadlines = createDeadlines(limits.handlerTimeout, (exchange) => {
     fail(exchange, new Problem('timeout', `the request took longer than ${seconds} seconds`, { headers: RETRY }))
     exchange.ending ??= new AbortController()
-    exchange.ending.abort(answeredBefore())
+    exchange.ending.abort(requestEnded())
   })
 
   return { answer, fail, deadlines }

@@ -16,7 +16,7 @@ export interface ServedAccess {
   readonly authenticate: Authenticate
   readonly profiles: Profiles
   readonly routesFor: RoutesFor
-  /** Whether a path belongs to the application. The built-in routes describe themselves to everybody. */
+  /** Whether a path belongs to the application. The built-in routes answer `OPTIONS` for every caller. */
   readonly isOwn: (path: string) => boolean
 }
 
@@ -46,7 +46,7 @@ export async function optionsFor(
   return match
 }
 
-/** Why a caller may not request a mounted router; undefined if `auth.routes` allows it. */
+/** Returns the error for a caller who may not request a mounted router; undefined if `auth.routes` allows it. */
 export function whyNotMounted(
   { auth, profiles }: ServedAccess,
   identity: Identity | undefined,

@@ -1,6 +1,6 @@
 import type { CatalogColumn } from '../introspect/catalog/catalog.js'
 import type { WantedColumn, WantedTable } from '../plan/sql.js'
-import { countsOf } from '../../fields/columns.js'
+import { sequenceRange } from '../../fields/columns.js'
 import { formatTableName, readTableName } from '../../fields/table-name.js'
 import { textColumn } from '../../fields/text-rules.js'
 
@@ -32,7 +32,7 @@ export function typeIn(server: Server, wanted: WantedColumn, live: CatalogColumn
 /** Whether a type holds every value of another of its kind. */
 export function isWider(live: string, wanted: string): boolean {
   if (live === wanted || kindOf(live) !== kindOf(wanted)) return false
-  const [held, needed] = [countsOf(live), countsOf(wanted)]
+  const [held, needed] = [sequenceRange(live), sequenceRange(wanted)]
   if (held && needed) return held.minimum <= needed.minimum && held.maximum >= needed.maximum
   const [text, wantedText] = [textColumn({ type: live }), textColumn({ type: wanted })]
   return text !== undefined && (text.room ?? Infinity) >= (wantedText?.room ?? Infinity)
@@ -40,7 +40,7 @@ export function isWider(live: string, wanted: string): boolean {
 
 /** Statements can exchange values of types of one kind. A column may become wider while a server runs that expects the narrow one. */
 export function kindOf(type: string): string {
-  if (countsOf(type)) return 'number'
+  if (sequenceRange(type)) return 'number'
   return textColumn({ type }) ? 'text' : type.replace(/ ?\([\d, ]+\)/, '')
 }
 

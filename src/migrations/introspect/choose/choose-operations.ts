@@ -3,7 +3,7 @@ import type { CatalogColumn } from '../catalog/catalog.js'
 import { isOpaque } from '../catalog/representable.js'
 import { COMMANDS, isPermitted } from '../catalog/privileges.js'
 import { fillsNewRows } from '../catalog/trigger-columns.js'
-import { isShown, type Table } from './table.js'
+import { canBeField, type Table } from './table.js'
 
 /** The operations of a resource, and the reasons against the others. */
 interface ChosenOperations {
@@ -70,7 +70,7 @@ function absent(operations: readonly Operation[], table: string, why: string): r
 
 /** Why no request can create a record, and what would change that; undefined if one can. */
 function reasonAgainstCreate(table: Table, columns: readonly CatalogColumn[]): string | undefined {
-  const isSet = (column: CatalogColumn) => isShown(column, table) && !isOpaque(column)
+  const isSet = (column: CatalogColumn) => canBeField(column, table) && !isOpaque(column)
   const isFilled = ({ nullable, default: value, identity, generated }: CatalogColumn) =>
     nullable || value !== null || identity !== null || generated
   const blocking = columns.find((column) => !isSet(column) && !isFilled(column))

@@ -12,7 +12,7 @@ import type { Operation } from '../../../config/core-spec.js'
 import { readTableName } from '../../../fields/table-name.js'
 import { adviceForKey, chooseKey } from './choose-key.js'
 import { operationsOf } from './choose-operations.js'
-import { isShown, type Table } from './table.js'
+import { canBeField, type Table } from './table.js'
 import { NO_FIELD, UNREADABLE, unmanagedModel } from './advice.js'
 import type { SchemaInspection, InspectedTable } from '../catalog/inspect.js'
 import { withoutColumns } from '../catalog/privileges.js'
@@ -187,7 +187,7 @@ function sortColumns(table: Table): Sorted {
   const columns = inspected.columns.flatMap(({ name }) => find(live.columns, name) ?? [])
   const fieldless = columns.filter(
     (column) =>
-      !isShown(column, table) || (managed && column.identity !== null && !chosenKey.key.includes(column.name)),
+      !canBeField(column, table) || (managed && column.identity !== null && !chosenKey.key.includes(column.name)),
   )
   const shown = columns.filter((column) => !fieldless.includes(column))
   return { table, chosenKey, columns, shown, fieldless }

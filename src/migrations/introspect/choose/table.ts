@@ -3,7 +3,7 @@ import type { CatalogColumn, CatalogTable } from '../catalog/catalog.js'
 import type { InspectedTable } from '../catalog/inspect.js'
 import { isOpaque, isRepresentable } from '../catalog/representable.js'
 
-/** A table from the inspection and from the catalogue. */
+/** A table as it was inspected, and as plans compare it. */
 export interface Table {
   readonly inspected: InspectedTable
   readonly live: CatalogTable
@@ -11,11 +11,11 @@ export interface Table {
   readonly managed: boolean
 }
 
-/** Whether a field can describe a column. In a managed table, the default of an opaque column works only without a field. */
-export function isShown(column: CatalogColumn, { inspected: { columns }, managed }: Table): boolean {
+/** Whether a field can describe a column. In a managed table, an opaque column with a default gets a field only if it is nullable. */
+export function canBeField(column: CatalogColumn, { inspected: { columns }, managed }: Table): boolean {
   if (!managed) return formOf(column) !== undefined
   if (isRepresentable(column)) return true
-  // An opaque field does not tell plans the values of an enum.
+  // An opaque field would hide the values of an enum from migration plans.
   if (column.generated || !isOpaque(column) || column.labels !== null) return false
   const isForeign = columns.some(({ name, foreign }) => name === column.name && foreign)
   return !isForeign && (column.nullable || column.default === null)

@@ -8,7 +8,7 @@ import {
 import { FIELD_TYPES } from '../../../fields/index.js'
 import type { CatalogConstraint, CatalogIndex } from '../../introspect/catalog/catalog.js'
 
-/** The names of all rules that are checks of a table. */
+/** The names of all rules that become check constraints. */
 const RULES = new Set(
   FIELD_TYPES.flatMap((type) =>
     type.examples.flatMap(({ options }) =>
@@ -22,7 +22,7 @@ type Derive = (table: string, columns: readonly string[], name: string) => boole
 const DERIVED: Readonly<Record<CatalogConstraint['kind'], Derive>> = {
   primary_key: (table, _columns, name) => name === primaryKeyName(table),
   unique: (table, columns, name) => name === uniqueName(table, columns),
-  // Files without a list of what they own come from versions that made no constraints over several columns.
+  // Files without `-- owns:` come from versions that made no foreign keys over several columns.
   foreign_key: (table, columns, name) => columns.length === 1 && name === foreignKeyName(table, columns),
   check: (table, [column = '', ...others], name) =>
     others.length === 0 && [...RULES].some((rule) => name === checkName(table, column, rule)),
@@ -30,7 +30,7 @@ const DERIVED: Readonly<Record<CatalogConstraint['kind'], Derive>> = {
 }
 
 /**
- * Whether a constraint has the generated name, which is the only evidence in files without a list of what they own.
+ * Whether a constraint has a generated name. In files without `-- owns:`, only the name shows that the constraint belongs to us.
  * @param columns the names of its columns at the time
  */
 export function isDerivedConstraint(

@@ -5,7 +5,7 @@ import type {
   CatalogIndex,
   CatalogTable,
 } from '../../introspect/catalog/catalog.js'
-import { countsOf } from '../../../fields/columns.js'
+import { sequenceRange } from '../../../fields/columns.js'
 import { readDefault } from '../../introspect/catalog/constraint-parser.js'
 import { choicesOf } from '../steps/enum-steps.js'
 import type { Ownership } from './ownership.js'
@@ -91,7 +91,7 @@ function reconcileColumn({ wanted, from, to }: ReconcilePair, now: CatalogColumn
   const typed = { ...now, ...reconciledType(now, { asked, column, from, to }) }
   const isFilledKey = [from, to].every((table) => isKey(table, now.name)) && isFilled(column) && isFilled(now)
   const isOfOneType = typed.type === column.type
-  if (isFilledKey && (isOfOneType || [typed, column].every(({ type }) => countsOf(type) !== undefined)))
+  if (isFilledKey && (isOfOneType || [typed, column].every(({ type }) => sequenceRange(type) !== undefined)))
     return { ...typed, identity: column.identity, default: column.default }
   return isOfOneType && saysTheSame(column, now) ? { ...typed, default: column.default } : typed
 }

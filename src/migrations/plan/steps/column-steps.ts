@@ -1,5 +1,5 @@
 import { tableSql } from '../../../fields/table-name.js'
-import { countsOf } from '../../../fields/columns.js'
+import { sequenceRange } from '../../../fields/columns.js'
 import { identifier } from '../../../fields/sql-literal.js'
 import type { CatalogColumn } from '../../introspect/catalog/catalog.js'
 import { collationSql } from '../../introspect/catalog/collation.js'
@@ -108,7 +108,7 @@ export function remake(table: string, column: CatalogColumn, nullable: boolean):
     const named = sequence === `${table}_${name}_seq` ? '' : ` (sequence name ${counter})`
     return { before: [], definition: definition.replace(' as identity', (text) => text + named), after: [] }
   }
-  const width = countsOf(type) ? ` as ${type}` : ''
+  const width = sequenceRange(type) ? ` as ${type}` : ''
   return {
     before: [`create sequence ${counter}${width}`],
     definition,
@@ -218,7 +218,7 @@ function retype(table: string, { from, to, conversion }: Retyping): readonly str
     alter(table, `alter column ${column} ${conversion.action}`),
     ...(to.default === null ? [] : [setDefault(table, to)]),
     // The counter of an identity follows its column; the counter of a `serial` would stop at the limit of the old type.
-    ...(from.sequence !== null && from.identity === null && countsOf(to.type) !== undefined
+    ...(from.sequence !== null && from.identity === null && sequenceRange(to.type) !== undefined
       ? [`alter sequence ${identifier(from.sequence)} as ${to.type}`]
       : []),
   ]
