@@ -28,7 +28,15 @@ export { keyId, makeKey } from './auth/api-keys.js'
 export { typedClaims } from './auth/claims.js'
 export { MAX_TOKEN_LENGTH, verifyToken } from './auth/jwt.js'
 export { readKeyFile } from './auth/key-file.js'
-export { isSigningKey, keysOf, makeIssuerKey, type SigningKey, signToken } from './auth/local-issuer.js'
+export {
+  isSigningKey,
+  keysOf,
+  makeIssuerKey,
+  type SigningKey,
+  signToken,
+  type TokenCaller,
+  type TokenTerms,
+} from './auth/local-issuer.js'
 export { isSubject } from './auth/claims.js'
 export { isRounded, withoutTrailingZeros } from './fields/spelling/json-text.js'
 export {

@@ -3,7 +3,6 @@ import { mkdir, readFile } from 'node:fs/promises'
 import { dirname, join, parse } from 'node:path'
 import { type Command, Option } from 'commander'
 import {
-  type AppSpec,
   createWhole,
   isSigningKey,
   keysOf,
@@ -12,6 +11,8 @@ import {
   readKeyFile,
   type SigningKey,
   signToken,
+  type TokenCaller,
+  type TokenTerms,
   verifyToken,
 } from '../../src/internal.js'
 import { type CliContext, type CommonOptions, requireSpec, shownPath } from '../context.js'
@@ -61,8 +62,8 @@ async function printToken(context: CliContext, options: TokenOptions): Promise<E
     throw new Failure(2, 'tokens of this project have no roles: `auth.roles` has no `from`', [
       'add where tokens have them, such as `from: [roles]`',
     ])
-  const pair = await findPair(context, jwt)
-  const token = await sign(context, pair, { auth, jwt, caller, seconds })
+  const pair = await findPair(context, jwt.keys, jwt.algorithms)
+  const token = await sign(pair, caller, { auth, jwt, seconds })
   await writeMissing(context, pair)
   context.out.data(token)
   return 0
@@ -73,50 +74,49 @@ interface Pair {
   readonly file: string
   /** The file of the private key next to it, which may be missing, too. */
   readonly secret: string
+  /** Both files as messages name them. */
+  readonly shown: { readonly file: string; readonly secret: string }
   readonly isNew: boolean
   readonly lacksPublic: boolean
   readonly key: SigningKey
 }
 
-type JwtSpec = NonNullable<NonNullable<AppSpec['auth']>['jwt']>
+const NEW_PAIR = 'delete both files to make a new pair'
 
 /**
  * Reads the private key next to the file of public keys, or makes a new one if neither file exists.
  * @throws Failure 2 if the private key is missing, invalid, or has an algorithm that the service does not accept
  */
-async function findPair(context: CliContext, { keys: file = '', algorithms }: JwtSpec): Promise<Pair> {
+async function findPair(context: CliContext, file: string, algorithms: readonly string[]): Promise<Pair> {
   const { dir, name } = parse(file)
   const secret = join(dir, `${name}.private.json`)
   const isNew = !existsSync(secret)
   const lacksPublic = !existsSync(file)
-  const [pub, priv] = [shownPath(context, file), shownPath(context, secret)]
+  const shown = { file: shownPath(context, file), secret: shownPath(context, secret) }
   if (isNew && !lacksPublic)
-    throw new Failure(2, `the private key of ${pub} is missing`, [
-      `it would be ${priv}; without the public file, this command makes a new pair`,
+    throw new Failure(2, `the private key of ${shown.file} is missing`, [
+      `it would be ${shown.secret}; without the public file, this command makes a new pair`,
     ])
-  const key = isNew ? await makeIssuerKey(algorithms[0] ?? 'ES256') : readKey(await readFile(secret, 'utf8'), priv)
+  const key = isNew
+    ? await makeIssuerKey(algorithms[0] ?? 'ES256')
+    : readKey(await readFile(secret, 'utf8'), shown.secret)
   if (!algorithms.includes(key.alg))
     throw new Failure(
       2,
-      `the key in ${priv} signs with ${key.alg}, and \`auth.jwt.algorithms\` only has ${algorithms.join(', ')}`,
+      `the key in ${shown.secret} signs with ${key.alg}, and \`auth.jwt.algorithms\` only has ${algorithms.join(', ')}`,
       [`add ${key.alg} to \`algorithms\`, or ${NEW_PAIR}`],
     )
-  return { file, secret, isNew, lacksPublic, key }
+  return { file, secret, shown, isNew, lacksPublic, key }
 }
 
 /**
  * Signs a token that the service accepts.
  * @throws Failure 2 if the private key cannot sign, or the service would reject the token
  */
-async function sign(
-  context: CliContext,
-  { file, secret, lacksPublic, key }: Pair,
-  { caller, ...issuer }: Omit<Parameters<typeof signToken>[1], 'key'> & { caller: Parameters<typeof signToken>[0] },
-): Promise<string> {
-  const [pub, priv] = [shownPath(context, file), shownPath(context, secret)]
-  const keys = lacksPublic ? keysOf(key) : publicKeys(file, pub)
-  const token = await signToken(caller, { ...issuer, key }).catch((cause: Error) => {
-    throw unusableKey(`the key in ${priv} cannot sign: ${cause.message}`, cause)
+async function sign({ file, shown, lacksPublic, key }: Pair, caller: TokenCaller, terms: TokenTerms): Promise<string> {
+  const keys = lacksPublic ? keysOf(key) : publicKeys(file, shown.file)
+  const token = await signToken(caller, key, terms).catch((cause: Error) => {
+    throw unusableKey(`the key in ${shown.secret} cannot sign: ${cause.message}`, cause)
   })
   if (token.length > MAX_TOKEN_LENGTH)
     throw new Failure(
@@ -124,11 +124,12 @@ async function sign(
       `the token has ${token.length} characters, and the service rejects tokens of more than ${MAX_TOKEN_LENGTH}`,
       ['give fewer or shorter values to --claim and --role'],
     )
-  await verifyToken(token, { ...issuer, keys: { keys: [...keys.keys] } }).catch((cause: unknown) => {
-    if (lacksPublic) throw unusableKey(`the public and the private half of the key in ${priv} do not match`, cause)
+  await verifyToken(token, { ...terms, keys: { keys: [...keys.keys] } }).catch((cause: unknown) => {
+    if (lacksPublic)
+      throw unusableKey(`the public and the private half of the key in ${shown.secret} do not match`, cause)
     throw new Failure(
       2,
-      `the keys in ${pub} do not verify tokens that the key in ${priv} has signed`,
+      `the keys in ${shown.file} do not verify tokens that the key in ${shown.secret} has signed`,
       [`restore the file that belongs to the other, or ${NEW_PAIR}`],
       cause,
     )
@@ -136,8 +137,10 @@ async function sign(
   return token
 }
 
-async function writeMissing(context: CliContext, { file, secret, isNew, lacksPublic, key }: Pair): Promise<void> {
-  const [pub, priv] = [shownPath(context, file), shownPath(context, secret)]
+async function writeMissing(
+  context: CliContext,
+  { file, secret, shown, isNew, lacksPublic, key }: Pair,
+): Promise<void> {
   const write = (path: string, value: unknown, mode: number) =>
     createWhole(path, `${JSON.stringify(value, undefined, 2)}\n`, { mode })
   if (isNew) {
@@ -145,11 +148,9 @@ async function writeMissing(context: CliContext, { file, secret, isNew, lacksPub
     await write(secret, key, 0o600)
   }
   if (lacksPublic) await write(file, keysOf(key), 0o644)
-  if (isNew) context.err.line(`made ${pub} and ${priv}; keep the second out of version control`)
-  else if (lacksPublic) context.err.line(`made ${pub} from ${priv}`)
+  if (isNew) context.err.line(`made ${shown.file} and ${shown.secret}; keep the second out of version control`)
+  else if (lacksPublic) context.err.line(`made ${shown.file} from ${shown.secret}`)
 }
-
-const NEW_PAIR = 'delete both files to make a new pair'
 
 function publicKeys(file: string, shown: string) {
   try {

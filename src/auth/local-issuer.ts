@@ -26,16 +26,24 @@ export function keysOf({ kty, n, e, crv, x, y, alg, kid }: SigningKey): { readon
   return { keys: [Object.fromEntries(half.filter(([, value]) => value !== undefined))] }
 }
 
-interface Caller {
+export interface TokenCaller {
   readonly subject: string
   readonly roles: readonly string[]
   readonly claims: Readonly<Record<string, Json>>
 }
 
+/** What the service demands of tokens, and how long this one is valid. */
+export interface TokenTerms {
+  readonly auth: AuthSpec
+  readonly jwt: JwtSpec
+  readonly seconds: number
+}
+
 /** Signs a token with everything that is known of a caller, in the claims that `auth` reads. */
 export async function signToken(
-  { subject, roles, claims }: Caller,
-  { auth, jwt, key, seconds }: { auth: AuthSpec; jwt: JwtSpec; key: SigningKey; seconds: number },
+  { subject, roles, claims }: TokenCaller,
+  key: SigningKey,
+  { auth, jwt, seconds }: TokenTerms,
 ): Promise<string> {
   const { importJWK, SignJWT } = await import('jose')
   const payload: Record<string, Json> = {}

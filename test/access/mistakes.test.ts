@@ -80,7 +80,7 @@ describe('a mistake in a grant is reported with the file', () => {
     ])
     expect(helpOf('{ to: member, may: create, set: { secret: null } }')).toEqual([
       [
-        '`set` cannot store null; to keep the field null, leave it out of the `fields` of a grant of its own for writing',
+        '`set` cannot store null; to keep the field null, write a grant of its own for writing, whose `fields` lack this field',
       ],
     ])
   })

@@ -32,7 +32,7 @@ function toText(value: unknown): string {
   return toVisible(JSON.stringify(value))
 }
 
-/** Escapes invisible characters of a JSON text, as JSON does. */
+/** Escapes invisible characters as JSON does. */
 export function toVisible(text: string): string {
   return text.replace(INVISIBLE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }

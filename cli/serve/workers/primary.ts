@@ -32,6 +32,7 @@ export async function serveByWorkers(context: CliContext, options: ServeOptions,
   sayEnvFile(context.envFile, log)
   const reportTotal = reportDroppedLines(context, log)
   const run = { context, options, amount, log, stop: listenForStop(context, options, log) }
+  const mayReplace = listenForReplace(run)
   rejectEmbedded(context)
   const watch = await watchWorkers(run)
   try {
@@ -48,7 +49,7 @@ export async function serveByWorkers(context: CliContext, options: ServeOptions,
     setUpWorkers(context)
     context.onExit(pool.kill)
     try {
-      return await superviseUntilStop(run, pool, prepared)
+      return await superviseUntilStop(run, pool, prepared, mayReplace)
     } finally {
       await pool.stop()
     }
@@ -95,12 +96,12 @@ async function superviseUntilStop(
   run: WorkersRun,
   pool: WorkerPool,
   { description, state }: Prepared,
+  mayReplace: (pool: WorkerPool) => void,
 ): Promise<ExitCode> {
   const { context, options, amount, log, stop } = run
   const listening = await Promise.race([pool.start(), stop.requested])
   if (typeof listening === 'number') return listening
-  // SIGUSR2 without a listener would end this process.
-  replaceOnSignal(run, pool)
+  mayReplace(pool)
   warnOfOpenHost(options.host, listening, log)
   announce(context, {
     listening,
@@ -130,14 +131,16 @@ async function prepareWhenReachable(run: WorkersRun, pool: WorkerPool): Promise<
   return stop.requested
 }
 
-/** On SIGUSR2, replaces the workers by new ones, which read the files again. */
-function replaceOnSignal(run: WorkersRun, pool: WorkerPool): void {
+/**
+ * Replaces the workers on SIGUSR2 by new ones, which read the files again. It listens from now on, because a signal without a
+ * listener ends the process. The returned function is for the time when the workers listen: a signal that came before counts then.
+ */
+function listenForReplace(run: WorkersRun): (pool: WorkerPool) => void {
   const { context, log } = run
-  let underWay = false
-  context.onReplace(() => {
-    if (run.stop.signal.aborted) return
-    if (underWay) return log.warn({ event: 'replacing', msg: 'SIGUSR2: the workers are being replaced already' })
-    underWay = true
+  let listening: WorkerPool | undefined
+  let state: 'idle' | 'requested' | 'replacing' = 'idle'
+  const replace = (pool: WorkerPool): void => {
+    state = 'replacing'
     log.info({ event: 'replacing', msg: 'SIGUSR2: replacing the workers one by one' })
     replaceAll(run, pool)
       .then(
@@ -145,8 +148,23 @@ function replaceOnSignal(run: WorkersRun, pool: WorkerPool): void {
         (error: unknown) =>
           log.error({ event: 'not_replaced', msg: `could not replace the workers: ${reasonOf(error)}` }),
       )
-      .finally(() => (underWay = false))
+      .finally(() => (state = 'idle'))
+  }
+  context.onReplace(() => {
+    if (run.stop.signal.aborted) return
+    if (state === 'replacing') {
+      log.warn({ event: 'replacing', msg: 'SIGUSR2: the workers are being replaced already' })
+    } else if (listening) {
+      replace(listening)
+    } else {
+      state = 'requested'
+      log.info({ event: 'replacing', msg: 'SIGUSR2: the workers will be replaced when they listen' })
+    }
   })
+  return (pool) => {
+    listening = pool
+    if (state === 'requested') replace(pool)
+  }
 }
 
 function reasonOf(error: unknown): string {

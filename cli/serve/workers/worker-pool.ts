@@ -76,7 +76,7 @@ export function createWorkerPool({ poolSizes, port, prepared, log, watch, drainD
   const lost = new Promise<ExitCode>((resolve) => (resolveLost = resolve))
   const isServed = () => [...alive].some((worker) => worker.isServing())
 
-  /** A worker that replaces a lost one serves the files of the others: the files may have changed, and only one version is served. */
+  /** The versions of the files that workers serve now. The files may have changed, and a worker that replaces a lost one adds no version. */
   const servedFiles = () => [...new Set([...alive].flatMap((worker) => worker.servedFiles() ?? []))]
 
   const spawn = ({ connections }: Slot, served = servedFiles): WorkerProcess => {
@@ -152,13 +152,15 @@ export function createWorkerPool({ poolSizes, port, prepared, log, watch, drainD
   }
 
   const replaceAll = async (): Promise<void> => {
-    const replaced = new Map<Slot, string | undefined>()
+    const replaced = new Set<Slot>()
     let latest: string | undefined
-    const isLatest = (slot: Slot) => replaced.has(slot) && replaced.get(slot) === latest
+    const isLatest = (slot: Slot) => replaced.has(slot) && slot.worker?.servedFiles() === latest
     try {
       for (const slot of [...slots, ...slots]) {
         if (over.signal.aborted) throw new Error('the server stops')
-        if (!isLatest(slot)) replaced.set(slot, (latest = await replace(slot)))
+        if (isLatest(slot)) continue
+        latest = await replace(slot)
+        replaced.add(slot)
       }
       if (!slots.every(isLatest)) throw new Error('the files changed again meanwhile')
     } catch (cause) {

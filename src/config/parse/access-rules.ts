@@ -139,7 +139,7 @@ export function readValue(given: Json, place: ValuePlace, scope: RuleScope): Val
     if (given !== null) return reject(`it ${isPreset ? 'takes' : 'is compared with'} ${wanted}`)
     return reject(
       isPreset
-        ? '`set` cannot store null; to keep the field null, leave it out of the `fields` of a grant of its own for writing'
+        ? '`set` cannot store null; to keep the field null, write a grant of its own for writing, whose `fields` lack this field'
         : `compare by \`${parameterOf(field.name, isnull)}\``,
     )
   }

@@ -8,6 +8,7 @@ import {
   type Project,
   runCli,
   type Serving,
+  spawnServe,
   startServe,
 } from '../../support/cli.js'
 import { openTestDatabase, type TestDatabase, testDatabaseKind } from '../../support/database.js'
@@ -210,6 +211,20 @@ onServer('serve --workers', () => {
     expect(after.filter((pid) => before.has(pid))).toEqual([])
     expect((await fetch(`${server.url}/api/held/`)).status).toBe(404)
     await project.write('plugin.mjs', PLUGIN)
+    expect(await server.stop()).toMatchObject({ code: 0, stderr: '' })
+  })
+
+  test('replaces its workers when they listen if SIGUSR2 comes before', async () => {
+    const server = spawnServe(['--workers', '2', '--migrate'], {
+      cwd: project.folder,
+      env: { DATABASE_URL: database.url ?? '' },
+    })
+    await server.logged('database')
+    server.child.kill('SIGUSR2')
+    expect(await server.logged('replacing')).toMatchObject({
+      msg: 'SIGUSR2: the workers will be replaced when they listen',
+    })
+    await server.logged('replaced')
     expect(await server.stop()).toMatchObject({ code: 0, stderr: '' })
   })
 
