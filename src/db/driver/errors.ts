@@ -6,6 +6,7 @@ import {
   type ConstraintErrors,
   isStillReferredTo,
   messageOf,
+  missingKey,
   NOT_NULL,
   STILL_REFERRED_TO,
   type NamedKey,
@@ -132,7 +133,8 @@ export function explaining(
  * differs from its model. Undefined for other errors.
  */
 function meaningOfNull(cause: DriverError, constraintErrors: ConstraintErrors | undefined): Meaning | undefined {
-  if (cause.code !== NOT_NULL || constraintErrors === undefined) return undefined
+  // A parameter has been null for a domain that takes none.
+  if (cause.code !== NOT_NULL || constraintErrors === undefined || parameterOf(cause) !== undefined) return undefined
   if (constraintErrors.isOfOtherModel(String(cause.table))) return rejected
   return constraintErrors.required.has(String(cause.column)) ? undefined : mismatch
 }
@@ -141,6 +143,11 @@ function meaningOfNull(cause: DriverError, constraintErrors: ConstraintErrors | 
 export function takenKeyOf(error: unknown): NamedKey | undefined {
   if (codeOf(error) !== '23505') return undefined
   return namedKey(driverError(error)?.detail)
+}
+
+/** Returns the columns and values of a reference to a record that does not exist, as `takenKeyOf` does. */
+export function missingKeyOf(error: unknown): NamedKey | undefined {
+  return STILL_REFERRED_TO.has(codeOf(error)) ? missingKey(driverError(error)?.detail) : undefined
 }
 
 /** Returns the key of the record of a table that could not be deleted because others refer to it, as `takenKeyOf` does. */
@@ -170,6 +177,18 @@ export function toReferred(error: unknown, referrers: ReadonlyMap<string, string
   // The constraint of a partition has the name of its parent, and a number.
   const detail = referrers.get(name) ?? referrers.get(name.replace(/_?[0-9]{1,4}$/, ''))
   return detail ? new Problem('conflict', detail, { cause }) : error
+}
+
+/** Names the columns, one of which does not take a value, in the problem of a change. */
+export function withMisfits(
+  { type, message, cause }: Problem,
+  columns: readonly string[],
+  { misfits }: Pick<ConstraintErrors, 'misfits'>,
+): Problem {
+  const named = misfits(columns)
+  // The message about a character says more than that about a value.
+  const errors = message === misfit.detail ? named : named.map(({ field }) => ({ field, message }))
+  return new Problem(type, errors[0]?.message ?? message, { errors, cause })
 }
 
 /** Converts the failure of a change to an error for clients. A value that a generated column, a constraint or a trigger cannot compute with is the client's. */
@@ -236,7 +255,11 @@ export function misfitParameterOf(error: unknown, { managed }: Pick<ModelSpec, '
     OUT_OF_RANGE.has(code) ||
     (code === '22003' && (managed ? SMALL_TYPE : SMALL_TYPE_OF_OTHERS).test(driverError(error)?.message ?? '')) ||
     (code === '22P02' && routineOf(error) === 'enum_in')
-  if (!isMisfit) return undefined
+  return isMisfit ? parameterOf(error) : undefined
+}
+
+/** Returns the number of the parameter whose value the server could not convert to its type. The type can be a domain, whose rules the value breaks. */
+export function parameterOf(error: unknown): number | undefined {
   const number = /^[^:$\n]*\$(\d+)(?: = [^\n]*)?$/.exec(String(driverError(error)?.where))?.[1]
   return number === undefined ? undefined : Number(number)
 }

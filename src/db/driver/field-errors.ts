@@ -24,6 +24,8 @@ export interface ConstraintErrors {
   readonly constraints: ReadonlyMap<string, readonly FieldError[]>
   /** Errors of the fields of a constraint that is not in the configuration, by the columns that the server names. */
   columns(kind: 'unique' | 'foreign_key', columns: readonly string[]): readonly FieldError[]
+  /** Errors of the fields, one of which has a value that its column does not take. */
+  misfits(columns: readonly string[]): readonly FieldError[]
   /** Errors of the fields that may be too long for an index, by index name. */
   readonly oversized: ReadonlyMap<string, readonly FieldError[]>
   /** The same for all indexes, for errors that do not name the index. */
@@ -86,8 +88,8 @@ function errorsOfForeign(cause: DriverError, constraintErrors: ConstraintErrors)
   if (String(cause.table) !== constraintErrors.table) return []
   const taken = cause.code === TAKEN ? namedKey(cause.detail) : undefined
   if (taken) return constraintErrors.columns('unique', splitColumns(taken.columns))
-  const [, missing] = /^Key \((.*?)\)=\(.*\) is not present in table/s.exec(String(cause.detail)) ?? []
-  return missing === undefined ? [] : constraintErrors.columns('foreign_key', splitColumns(missing))
+  const missing = missingKey(cause.detail)
+  return missing ? constraintErrors.columns('foreign_key', splitColumns(missing.columns)) : []
 }
 
 /** Whether a record could not be deleted because it is referenced; false if the server does not say so in English. */
@@ -97,8 +99,16 @@ export function isStillReferredTo({ code, detail }: DriverError): boolean {
 
 /** Parses the key in the English details of an error. Returns undefined for other details. */
 export function namedKey(detail: unknown): NamedKey | undefined {
-  const [, columns, texts] =
-    /^Key \((.*?)\)=\((.*)\) (?:already exists|is (?:still )?referenced from table)/s.exec(String(detail)) ?? []
+  return parseKey(detail, /^Key \((.*?)\)=\((.*)\) (?:already exists|is (?:still )?referenced from table)/s)
+}
+
+/** The same for a key that no record has. */
+export function missingKey(detail: unknown): NamedKey | undefined {
+  return parseKey(detail, /^Key \((.*?)\)=\((.*)\) is not present in table/s)
+}
+
+function parseKey(detail: unknown, form: RegExp): NamedKey | undefined {
+  const [, columns, texts] = form.exec(String(detail)) ?? []
   return columns === undefined || texts === undefined ? undefined : { columns, texts }
 }
 

@@ -3,7 +3,7 @@ import { indexesOf } from '../../config/indexes/coverage.js'
 import { outgrowing, outgrowingAny } from '../../config/indexes/index-size.js'
 import { isPlain } from '../../config/model-spec.js'
 import { type AppSpec, columnsOf, type FieldSpec, isShown, type ModelSpec } from '../../config/spec.js'
-import { printCell, readCell } from '../../fields/cell.js'
+import { type Cell, printCell, readCell } from '../../fields/cell.js'
 import { identifier } from '../../fields/sql-literal.js'
 import { bareName } from '../../fields/table-name.js'
 import { lowerCase } from '../../fields/text-rules.js'
@@ -11,6 +11,8 @@ import type { FieldError } from '../../foundation/problem.js'
 import type { Id, Row } from '../../resource/plan.js'
 import { recordKey } from '../../resource/keys/record-key.js'
 import type { Bounds } from '../statements/rules/bounds.js'
+import { changedSql } from '../statements/rules/covering-sql.js'
+import { parameters } from '../statements/parameters.js'
 import { type ConstraintErrors, type NamedKey, splitColumns } from '../driver/field-errors.js'
 import {
   constraintFields,
@@ -21,7 +23,7 @@ import {
   uniqueName,
 } from '../../config/parse/constraint-names.js'
 import type { Database } from '../database.js'
-import { explaining, referredKeyOf, takenKeyOf, toProblem } from '../driver/errors.js'
+import { explaining, missingKeyOf, parameterOf, referredKeyOf, takenKeyOf, toProblem } from '../driver/errors.js'
 
 const BROKEN = {
   unique: 'is taken by another record',
@@ -85,6 +87,11 @@ export function constraintErrorsOf(
         ),
         kind,
       ),
+    misfits(columns) {
+      const unfit = allShown(fields.filter(({ column }) => columns.includes(column)))
+      const message = (unfit.length === 1 ? unfit[0]?.message : undefined) ?? `${labelsOf(unfit)} cannot be stored`
+      return unfit.map((field) => errorOf(field, message))
+    },
     oversized: new Map([...indexes, ...others].map(({ name, indexed }) => [name, tooLong(outgrowing(indexed))])),
     anyOversized: tooLong([...new Set([...indexes, ...others].flatMap(({ indexed }) => outgrowingAny(indexed)))]),
     required: new Map(
@@ -97,9 +104,13 @@ function errorOf({ name }: FieldSpec, message: string): FieldError {
   return { field: name, message }
 }
 
+function labelsOf(fields: readonly FieldSpec[]): string {
+  return fields.map(({ label }) => label).join(' or ')
+}
+
 /** Names every field that may be too long, because the database does not say which one is. */
 function tooLongErrors(shown: readonly FieldSpec[]): readonly FieldError[] {
-  const message = `${shown.map(({ label }) => label).join(' or ')} is too long to be indexed`
+  const message = `${labelsOf(shown)} is too long to be indexed`
   return shown.map((field) => errorOf(field, message))
 }
 
@@ -135,15 +146,15 @@ export function referrersOf(
   return new Map([...relations, ...Object.entries(model.messages)])
 }
 
-/** Finds which of several new rows has the duplicate key. */
-export function placeOfTaken(model: ModelSpec, rows: readonly Row[], error: unknown): number | undefined {
-  const taken = takenKeyOf(error)
-  if (!taken) return undefined
+/** Finds which of several new rows has the duplicate key, or the reference to a record that does not exist. */
+export function placeOfKey(model: ModelSpec, rows: readonly Row[], error: unknown): number | undefined {
+  const named = takenKeyOf(error) ?? missingKeyOf(error)
+  if (!named) return undefined
   // The collation of an unmanaged column is unknown.
   const collations = model.managed ? [undefined] : [undefined, 'default']
-  const printed = collations.map((collation) => printKeys(model, rows, taken, collation))
-  const exact = printed.map((keys) => exactPlace(keys, taken)).find((place) => place >= 0)
-  return exact ?? printed.map((keys) => onlyPlace(keys, taken)).find((place) => place !== undefined)
+  const printed = collations.map((collation) => printKeys(model, rows, named, collation))
+  const exact = printed.map((keys) => exactPlace(keys, named)).find((place) => place >= 0)
+  return exact ?? printed.map((keys) => onlyPlace(keys, named)).find((place) => place !== undefined)
 }
 
 /** The parts of a key; undefined for one that the database has filled in. */
@@ -168,7 +179,7 @@ function printKeys(
   return rows.map((row) => prints.map((print) => print(row)))
 }
 
-/** The last match, because an earlier one may be the row that it collides with. */
+/** The last match, because an earlier one may be the row that it collides with. Without a collision, all matches are wrong. */
 function exactPlace(keys: readonly PrintedKey[], { texts }: NamedKey): number {
   return keys.findLastIndex((parts) => parts.join(', ') === texts && !parts.includes(undefined))
 }
@@ -194,6 +205,37 @@ function isJoined(text: string, parts: PrintedKey): boolean {
     end = start + piece.length
   }
   return pieces.length === 0 ? text === last : text.slice(end).endsWith(last)
+}
+
+/** A value that its column does not take: the place of its row, and the columns of the row with this value. */
+interface Misfit {
+  readonly place: number
+  readonly columns: readonly string[]
+}
+
+/** Finds the value of some rows that the server could not convert to the type of its column. */
+export function misfitOf(
+  model: ModelSpec,
+  rows: readonly Row[],
+  { error, values }: { readonly error: unknown; readonly values: readonly Cell[] },
+): Misfit | undefined {
+  const number = parameterOf(error)
+  if (number === undefined) return undefined
+  const value = values[number - 1]
+  const isValue = (row: Row) => (field: FieldSpec) => {
+    if (!Object.hasOwn(row, field.name)) return false
+    const params = parameters()
+    changedSql(model, field, row, { params })
+    return params.values.some((each) => each === value)
+  }
+  // The values of a statement are in the order of its rows.
+  const owners = rows.flatMap((row, place) => {
+    const columns = model.fields.filter(isValue(row)).map(({ column }) => column)
+    return columns.map(() => ({ place, columns }))
+  })
+  const isSame = (each: Cell) => each === value
+  if (owners.length === values.filter(isSame).length) return owners[values.slice(0, number - 1).filter(isSame).length]
+  return owners.every(({ place }) => place === owners[0]?.place) ? owners[0] : undefined
 }
 
 /** Finds which of several records was not deleted because others refer to it by its primary key. */

@@ -53,7 +53,7 @@ const TRIGGERS = `
     from pg_proc p join pg_language l on l.oid = p.prolang
     where p.prorettype = 'trigger'::regtype and p.pronamespace <> 'pg_catalog'::regnamespace
   ), active as materialized (
-    select regexp_replace(' ' || lower(name) || ' ', '\\W+', ' ', 'g') as word from (
+    select coalesce(nullif(regexp_replace(' ' || lower(name) || ' ', '\\W+', ' ', 'g'), ' '), name) as word from (
       select proname as name, pronamespace as schema from pg_proc
         where provolatile = 'v' and prorettype <> 'trigger'::regtype
       union select relname, relnamespace from pg_class
@@ -80,7 +80,7 @@ const TRIGGERS = `
     or exists (
       select from triggers where not deferred and type & 2 = 0 and type & k.event & (4 | 16) > 0
         and (type & 64 > 0 or not known or words ~ ' (update|merge|execute|perform|call) '
-          or exists (select from active where strpos(words, word) > 0))))::text,
+          or exists (select from active where strpos(words || code, word) > 0))))::text,
   (select json_agg(a.attname order by a.attnum) from pg_attribute a
     where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and not has_table_privilege(c.oid, 'SELECT')
       and has_column_privilege(c.oid, a.attnum, 'SELECT'))::text

@@ -1,14 +1,11 @@
 import type { GrantSpec, ModelSpec } from '../../config/spec.js'
 import type { Cell } from '../../fields/cell.js'
-import { withIndex } from '../../resource/bodies/items.js'
 import { recordKey } from '../../resource/keys/record-key.js'
 import type { Id, Row } from '../../resource/plan.js'
 import { Problem } from '../../foundation/problem.js'
 import type { Connection, Result } from '../database.js'
 import { type Projection, projectionFor } from '../statements/projections.js'
 import type { Bounds, Granted } from '../statements/rules/bounds.js'
-import { filledByScope } from '../statements/rules/scope.js'
-import { placeOfTaken } from './guards.js'
 import { missingOr, rejectionsOn } from './rejected-changes.js'
 import { type Bounded, splitRows, type Store, type Stored } from './store.js'
 import { type SkippedRows, skipsOn } from './skipped-rows.js'
@@ -60,7 +57,7 @@ export function createsOn<Item, Items>({
   return {
     async create(bounds, given) {
       const row = definedIn(given)
-      const { rows } = await sender.createInTurn(statements.create(bounds, row), bounds)
+      const { rows } = await sender.createInTurn(statements.create(bounds, row), { bounds, rows: [row] })
       const [made] = await readAgain(bounds, rows.slice(0, 1).map(read))
       return made ?? reject(SKIPPED)
     },
@@ -69,14 +66,8 @@ export function createsOn<Item, Items>({
       const rows = given.map(definedIn)
       const made: Stored<Item>[] = []
       for (const some of splitRows(model, rows)) {
-        const start = made.length
-        const { rows: answered } = await sender
-          .createInTurn(statements.createMany(bounds, some), bounds)
-          .catch((error: unknown) => {
-            const filled = some.map((row) => filledByScope(model, row, bounds?.scopes))
-            const place = placeOfTaken(model, filled, error)
-            throw place === undefined ? error : withIndex(error, start + place)
-          })
+        const written = { bounds, rows: some, start: made.length }
+        const { rows: answered } = await sender.createInTurn(statements.createMany(bounds, some), written)
         if (answered.length < some.length) reject(SKIPPED)
         made.push(...answered.map(read))
       }
@@ -166,7 +157,7 @@ export function recordsOn<Item, Items>({
         }
         const before = await digestBefore('update', bounds, written)
         const updating = (locks: boolean) => statements.update(bounds, written, row, { only, locks })
-        const item = readOne(await sender.updateInTurn(updating, bounds))
+        const item = readOne(await sender.updateInTurn(updating, { bounds, rows: [row] }))
         if (item !== undefined) return (await readAgain(bounds, written)) ?? item
         await rejectIfThere(bounds, written, row, only)
         const isSame = await skipped.skipsSame(model, connection)

@@ -2,7 +2,8 @@ import { columnsOf, type ModelSpec } from '../../config/spec.js'
 import { foreignKeyName } from '../../config/parse/constraint-names.js'
 import { nameOfFilter } from '../../features/related-filter.js'
 import { Problem } from '../../foundation/problem.js'
-import type { ListPlan } from '../../resource/plan.js'
+import { withIndex } from '../../resource/bodies/items.js'
+import type { ListPlan, Row } from '../../resource/plan.js'
 import { quote } from '../../resource/query.js'
 import type { Connection, Result, Statement } from '../database.js'
 import type { ConstraintErrors } from '../driver/field-errors.js'
@@ -16,12 +17,14 @@ import {
   toReferred,
   toRemoveFailure,
   toRequestFailure,
+  withMisfits,
 } from '../driver/errors.js'
 import { comparedWith } from '../statements/lists/where.js'
 import type { Bounds } from '../statements/rules/bounds.js'
 import { DENIED } from '../statements/rules/covering-sql.js'
 import { isNotGranted, notGranted } from '../statements/rules/granted-writes.js'
-import { outsideName } from '../statements/rules/scope.js'
+import { filledByScope, outsideName } from '../statements/rules/scope.js'
+import { misfitOf, placeOfKey } from './guards.js'
 
 /** Sends the statements of a store and translates database errors for clients. */
 export interface Sender {
@@ -36,12 +39,20 @@ export interface Sender {
    * Sends statements that change the same record in different ways, until grants cover one of them.
    * @param statementsWith makes the statements, with or without locks
    */
-  updateInTurn(statementsWith: (locks: boolean) => readonly Statement[], bounds: Bounds | undefined): Promise<Result>
+  updateInTurn(statementsWith: (locks: boolean) => readonly Statement[], written: Written): Promise<Result>
   /** The same for new records. Ends at a statement that returns no row: a grant that does not cover the record is an error, so a trigger has skipped it. */
-  createInTurn(statements: readonly Statement[], bounds: Bounds | undefined): Promise<Result>
+  createInTurn(statements: readonly Statement[], written: Written): Promise<Result>
   remove(statement: Statement, bounds: Bounds | undefined): Promise<Result>
   /** In a transaction, undoes the statements of `work` if it fails. */
   attempt<T>(work: (sender: Sender) => Promise<T>): Promise<T>
+}
+
+/** What statements write, so that their errors name the values. */
+export interface Written {
+  readonly bounds: Bounds | undefined
+  readonly rows: readonly Row[]
+  /** The place of the first row, if the request has several. */
+  readonly start?: number
 }
 
 /**
@@ -110,24 +121,31 @@ export function senderOn(connection: Connection, explained: Explained): Sender {
   const changeBy = async (
     send: Connection['query'],
     statement: Statement,
-    bounds: Bounds | undefined,
+    { bounds, rows = [], start }: Pick<Written, 'bounds'> & Partial<Written>,
   ): Promise<Result> => {
     try {
       return await send(statement)
     } catch (error) {
       const problem = toOutside(error, model, constraintErrors) ?? toChangeFailure(error, constraintErrors)
-      // Other records may refer to the value that a unique field had.
-      const isUnexplained = problem instanceof Problem && problem.errors.length === 0
-      throw isUnexplained ? toReferred(problem, referrers(bounds)) : problem
+      const filled = rows.map((row) => filledByScope(model, row, bounds?.scopes))
+      const misfit = misfitOf(model, filled, { error, values: statement.values })
+      const place = misfit?.place ?? placeOfKey(model, filled, error)
+      const explained = () => {
+        if (!(problem instanceof Problem) || problem.errors.length > 0) return problem
+        if (misfit) return withMisfits(problem, misfit.columns, constraintErrors)
+        // Other records may refer to the value that a unique field had.
+        return toReferred(problem, referrers(bounds))
+      }
+      throw start === undefined || place === undefined ? explained() : withIndex(explained(), start + place)
     }
   }
   const query: Connection['query'] = (statement) => connection.query(statement)
-  const change: Sender['change'] = (statement, bounds) => changeBy(query, statement, bounds)
-  const tryInTurn = async (statements: readonly Statement[], bounds: Bounds | undefined, endsEmpty: boolean) => {
+  const change: Sender['change'] = (statement, bounds) => changeBy(query, statement, { bounds })
+  const tryInTurn = async (statements: readonly Statement[], written: Written, endsEmpty: boolean) => {
     let denied: Problem | undefined
     for (const [place, statement] of statements.entries()) {
       try {
-        const result = await changeBy(connection.attempt ?? query, { ...statement, follows: place > 0 }, bounds)
+        const result = await changeBy(connection.attempt ?? query, { ...statement, follows: place > 0 }, written)
         if (endsEmpty || result.rows.length > 0) return result
       } catch (error) {
         // Policies are checked before grants are: another grant may cover the record.
@@ -138,9 +156,11 @@ export function senderOn(connection: Connection, explained: Explained): Sender {
     if (denied) throw denied
     return { rows: [], columns: [], count: 0 }
   }
-  const inTurn = (statements: readonly Statement[], bounds: Bounds | undefined, endsEmpty: boolean) => {
+  const inTurn = (statements: readonly Statement[], written: Written, endsEmpty: boolean) => {
     const [first] = statements
-    return first && statements.length === 1 ? change(first, bounds) : tryInTurn(statements, bounds, endsEmpty)
+    return first && statements.length === 1
+      ? changeBy(query, first, written)
+      : tryInTurn(statements, written, endsEmpty)
   }
   const read: Sender['read'] = async (statement, plan) => {
     try {
@@ -157,21 +177,21 @@ export function senderOn(connection: Connection, explained: Explained): Sender {
       const is = isLockable(lockable)
       if (is === true) return lockAsLearned(lockable, () => change(locking, bounds))
       if (is === false) return read(reading)
-      const locked = () => changeBy(connection.attempt ?? query, locking, bounds)
+      const locked = () => changeBy(connection.attempt ?? query, locking, { bounds })
       return learnLockable(lockable, { locked, unlocked: () => read(reading), isProof: true })
     },
-    async updateInTurn(statementsWith, bounds) {
+    async updateInTurn(statementsWith, written) {
       const is = isLockable(lockable)
       const statements = statementsWith(is !== false)
-      if (!statements.some(({ locks }) => locks)) return inTurn(statements, bounds, false)
-      if (is === true) return lockAsLearned(lockable, () => inTurn(statements, bounds, false))
+      if (!statements.some(({ locks }) => locks)) return inTurn(statements, written, false)
+      if (is === true) return lockAsLearned(lockable, () => inTurn(statements, written, false))
       return learnLockable(lockable, {
-        locked: () => tryInTurn(statements, bounds, false),
-        unlocked: () => inTurn(statementsWith(false), bounds, false),
+        locked: () => tryInTurn(statements, written, false),
+        unlocked: () => inTurn(statementsWith(false), written, false),
         isProof: statements.every(({ locks }) => locks),
       })
     },
-    createInTurn: (statements, bounds) => inTurn(statements, bounds, true),
+    createInTurn: (statements, written) => inTurn(statements, written, true),
     async remove(statement, bounds) {
       try {
         return await query(statement)

@@ -95,6 +95,7 @@ const UNGUARDED: ConstraintErrors = {
   isOfOtherModel: () => false,
   constraints: new Map(),
   columns: () => [],
+      misfits: () => [],
   oversized: new Map(),
   anyOversized: [],
   required: new Map(),

@@ -255,7 +255,7 @@ test.each(['glad', 'no grant covers the record', 'outside the scope: author;', '
     expect(await answer('POST', '/api/pages/', { mood })).toEqual([
       400,
       '/problems/validation',
-      'A value cannot be stored',
+      'Mood cannot be stored',
     ])
   },
 )

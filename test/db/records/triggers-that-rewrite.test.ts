@@ -15,6 +15,7 @@ const BODIES: Readonly<Record<string, string>> = {
   returned: "return case when Shout_In ('returned', new.id) then new end;",
   quoted: `return case when "shout it"('quoted', new.id) then new end;`,
   marked: `return case when "!cry!"(tg_table_name, new.id) then new end;`,
+  signed: `return case when "+++"(tg_table_name, new.id) then new end;`,
   logged: "insert into log values ('logged', new.id);",
   logged_by_view: "insert into log_view values ('logged_by_view', new.id);",
   removed: "insert into plain values ('removed', new.id); delete from plain where name = 'removed';",
@@ -89,6 +90,7 @@ const SQL = `
   end $$;
   create function "shout it"(name text, id bigint) returns boolean language sql as $$ select shout_in(name, id) $$;
   create function "!cry!"(name text, id bigint) returns boolean language sql as $$ select shout_in(name, id) $$;
+  create function "+++"(name text, id bigint) returns boolean language sql as $$ select shout_in(name, id) $$;
   create table log (name text, id bigint);
   create table plain (name text, id bigint);
   create view log_view as select * from log;
