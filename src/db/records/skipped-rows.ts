@@ -1,8 +1,9 @@
-import type { ModelSpec } from '../../config/spec.js'
+import { isOwnTable, type ModelSpec } from '../../config/spec.js'
 import { tableSql } from '../../fields/table-name.js'
 import { Problem } from '../../foundation/problem.js'
 import type { Precondition, Row } from '../../resource/plan.js'
 import type { Connection } from '../database.js'
+import { enforcesKey } from '../statements/enforced-key.js'
 import type { Bounds } from '../statements/rules/bounds.js'
 import type { Statements } from '../statements/statements.js'
 import type { rejectionsOn } from './rejected-changes.js'
@@ -30,6 +31,8 @@ export interface SkippedRows {
   skipsSame(model: ModelSpec, connection: Connection): boolean | Promise<boolean>
   /** The columns that the user of the database may read; undefined for all. */
   readable(model: ModelSpec, connection: Connection): Promise<readonly string[] | undefined>
+  /** Whether constraints keep two records from having the same key. */
+  keepsKeysUnique(model: ModelSpec, connection: Connection): boolean | Promise<boolean>
   /** Notes that the database has not returned a new record of a model. */
   note(model: ModelSpec): void
 }
@@ -43,7 +46,8 @@ export interface SkippedRows {
  * may run more code. Comments and texts count, because they are hard to tell apart; only the names of the operations are common there. A rule may
  * change the row as well, and for a view the trigger in place of the change. Deferred triggers run too late to be seen.
  */
-const TRIGGERS = `
+function triggersOf(model: ModelSpec): string {
+  return `
   with recursive tables as (
     select to_regclass($1)::oid as id
     union select inhrelid from pg_inherits join tables on inhparent = id
@@ -83,13 +87,15 @@ const TRIGGERS = `
           or exists (select from active where strpos(words || code, word) > 0))))::text,
   (select json_agg(a.attname order by a.attnum) from pg_attribute a
     where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and not has_table_privilege(c.oid, 'SELECT')
-      and has_column_privilege(c.oid, a.attnum, 'SELECT'))::text
+      and has_column_privilege(c.oid, a.attnum, 'SELECT'))::text,
+  (${model.key.length > 0 ? enforcesKey(model) : 'false'})::text
   from pg_class c, (values
     (1, '3', 4, '\\mreturn\\M(?!\\s+new\\s*;)|\\mnew\\s*:?='),
     (2, '2', 16, '\\mreturn\\M(?!\\s+(?:new|old)\\s*;)|\\m(?:new|old)\\s*:?='),
     (3, '4', 8, '\\mreturn\\M(?!\\s+old\\s*;)|\\mold\\s*:?='),
     (4, null, 0, null)) as k (n, rule, event, skips)
   where c.oid = to_regclass($1) order by n`
+}
 
 const ORDER = ['insert', 'update', 'delete', 'same'] as const
 
@@ -98,20 +104,22 @@ interface Effects {
   readonly skipped: ReadonlySet<(typeof ORDER)[number]>
   readonly rewritten: ReadonlySet<(typeof ORDER)[number]>
   readonly readable: readonly string[] | undefined
+  readonly isKeyed: boolean
 }
 
-const NONE: Effects = { skipped: new Set(), rewritten: new Set(), readable: undefined }
+const NONE: Effects = { skipped: new Set(), rewritten: new Set(), readable: undefined, isKeyed: false }
 
 export function watchSkippedRows(outside: Connection): SkippedRows {
   const known = new Map<ModelSpec, Effects>()
   const ask = async (model: ModelSpec, connection: Connection): Promise<Effects> => {
-    const { rows } = await connection.query({ text: TRIGGERS, values: [tableSql(model.table)], retry: true })
+    const { rows } = await connection.query({ text: triggersOf(model), values: [tableSql(model.table)], retry: true })
     const kinds = (column: number) => new Set(ORDER.filter((_, place) => rows[place]?.[column] === 'true'))
     const readable = rows[0]?.[2]
     const effects = known.get(model) ?? {
       skipped: kinds(0),
       rewritten: kinds(1),
       readable: readable == null ? undefined : (JSON.parse(readable) as readonly string[]),
+      isKeyed: rows[0]?.[3] === 'true',
     }
     known.set(model, effects)
     return effects
@@ -127,6 +135,7 @@ export function watchSkippedRows(outside: Connection): SkippedRows {
     mayRewrite: (model, change, connection) => about(model, connection, ({ rewritten }) => rewritten.has(change)),
     skipsSame: (model, connection) => about(model, connection, ({ skipped }) => skipped.has('same')),
     readable: async (model, connection) => about(model, connection, ({ readable }) => readable),
+    keepsKeysUnique: (model, connection) => about(model, connection, ({ isKeyed }) => isKeyed),
     note: (model) => void known.set(model, { ...(known.get(model) ?? NONE), skipped: new Set(ORDER) }),
   }
 }
@@ -171,6 +180,8 @@ export function skipsOn(
 
   return {
     maySkip,
+    /** Whether two records may have the same key, as in views and in tables of other programs. */
+    mayRepeatKeys: async () => !isOwnTable(model) && !(await skipped.keepsKeysUnique(model, connection)),
     /** The digest of a record before a change that a trigger may skip; undefined if none may, or if the request sees no such record. */
     async digestBefore(change: Change, bounds: Bounds | undefined, id: readonly string[]) {
       return (await maySkip(change)) ? digestOf(bounds, id) : undefined

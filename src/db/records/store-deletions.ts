@@ -1,4 +1,4 @@
-import { isOwnTable, type ModelSpec } from '../../config/spec.js'
+import type { ModelSpec } from '../../config/spec.js'
 import { doAtIndex, withIndex } from '../../resource/bodies/items.js'
 import { recordKey } from '../../resource/keys/record-key.js'
 import type { Id, Precondition } from '../../resource/plan.js'
@@ -32,7 +32,7 @@ function idOf([, id]: Place): Id {
 export function deletionsOn<Item, Items>(
   { model, projection, statements, sender }: Bound<Item, Items>,
   { rejectRemaining }: ReturnType<typeof rejectionsOn>,
-  { maySkip, digestBefore, isGone, rejectKept }: ReturnType<typeof skipsOn>,
+  { maySkip, mayRepeatKeys, digestBefore, isGone, rejectKept }: ReturnType<typeof skipsOn>,
 ): Bounded<Pick<Store<Item, Items>, 'destroy' | 'destroyMany' | 'take'>> {
   const key = recordKey(model)
   const orMissing = missingOr(model, sender)
@@ -115,7 +115,7 @@ export function deletionsOn<Item, Items>(
         throw place === undefined ? error : withIndex(error, place, key.fields)
       }
       const mayKeep = await maySkip('delete')
-      const existing = mayKeep || !isOwnTable(model) ? (await find(sender, bounds, ids)).length : ids.length
+      const existing = mayKeep || (await mayRepeatKeys()) ? (await find(sender, bounds, ids)).length : ids.length
       if (!mayKeep) {
         const removal = statements.destroyMany(bounds, ids.map(key.write))
         const { count } = await sender.remove(removal, bounds).catch(withPlace)

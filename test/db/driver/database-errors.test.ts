@@ -95,7 +95,7 @@ const UNGUARDED: ConstraintErrors = {
   isOfOtherModel: () => false,
   constraints: new Map(),
   columns: () => [],
-      misfits: () => [],
+  misfits: () => [],
   oversized: new Map(),
   anyOversized: [],
   required: new Map(),

@@ -381,3 +381,10 @@ test('a change of a table without such triggers is one statement', async () => {
   expect(await statusOf('DELETE', '/api/free/2/')).toBe(404)
   expect(sent.map(({ text }) => text.slice(0, 6))).toEqual(['update', 'delete', 'delete'])
 })
+
+test('the records of a table whose keys are unique are deleted in bulk by two statements', async () => {
+  await send('DELETE', '/api/free/?ids=1')
+  sent.length = 0
+  expect(await statusOf('DELETE', '/api/free/?ids=3,2')).toBe(204)
+  expect(sent.map(({ text }) => text.slice(0, 6))).toEqual(['select', 'delete'])
+})

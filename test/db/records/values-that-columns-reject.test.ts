@@ -67,7 +67,11 @@ test.each([
   expect(await rejected('POST', '/api/parts/', { id: 9, ...body })).toEqual([400, detail, errors])
   expect(await rejected('PATCH', '/api/parts/1/', body)).toEqual([400, detail, errors])
   const placed = Object.fromEntries(Object.entries(errors).map(([name, message]) => [`1.${name}`, message]))
-  const others = [{ id: 7, code: 'ab', count: 40000 }, { id: 9, ...body }, { id: 10, ...body }]
+  const others = [
+    { id: 7, code: 'ab', count: 40000 },
+    { id: 9, ...body },
+    { id: 10, ...body },
+  ]
   expect(await rejected('POST', '/api/parts/', others)).toEqual([400, detail, placed])
   const changes = [
     { id: 2, code: 'ab', count: 40000 },
@@ -79,7 +83,14 @@ test.each([
 test.each([
   { rows: [{ id: 7 }, { id: 8, whole: 99 }, { id: 9 }], place: 1 },
   { rows: [{ id: 7, whole: 1 }, { id: 8 }, { id: 9, whole: 99 }], place: 2 },
-  { rows: [{ id: 7, whole: 9 }, { id: 8, whole: 99 }, { id: 9, whole: 98 }], place: 1 },
+  {
+    rows: [
+      { id: 7, whole: 9 },
+      { id: 8, whole: 99 },
+      { id: 9, whole: 98 },
+    ],
+    place: 1,
+  },
 ])('a reference to a missing record is named with its place: $place', async ({ rows, place }) => {
   const message = 'Whole names a record that does not exist'
   expect(await rejected('POST', '/api/parts/', rows)).toEqual([409, message, { [`${place}.whole`]: message }])
