@@ -107,7 +107,7 @@ async function writeRename(context: CliContext, config: string, rename: string):
   const written = declareRename(text, shownPath(context, file), rename)
   if (typeof written !== 'string') throw new Failure(2, `--rename: ${written.message}`, written.help)
   await writeWhole(file, written)
-  context.err.line(`wrote into ${shownPath(context, file)} that ${rename.replace(':', ' is a former name of ')}`)
+  context.err.line(`added \`renamed_from\` to ${shownPath(context, file)}: ${rename.replace(':', ' is now ')}`)
 }
 
 function isEmpty({ steps, rejections }: MigrationPlan): boolean {

@@ -82,7 +82,8 @@ export const DIAGNOSTICS = {
   },
   SC117: {
     title: 'Too many values',
-    explanation: 'The file has more tokens than any configuration needs. Look for data that strayed into the file.',
+    explanation:
+      'The file has more than 2,000,000 tokens: values, keys and punctuation. Remove data that is not configuration.',
   },
   SC201: {
     title: 'Unknown key',
@@ -100,7 +101,7 @@ export const DIAGNOSTICS = {
   },
   SC205: {
     title: 'Unknown field type',
-    explanation: 'The value of `type` is not a field type.',
+    explanation: 'The value of `type` is not one of the field types, which `check` lists.',
   },
   SC206: {
     title: 'Malformed name or path',
@@ -164,7 +165,8 @@ export const DIAGNOSTICS = {
   SC312: { title: 'Unknown lookup', explanation: 'The type of the field does not offer this comparison.' },
   SC313: {
     title: 'Reserved parameter name',
-    explanation: 'Lists use the name themselves, such as `page` or `ordering`, so the filter could never be used.',
+    explanation:
+      'Lists use the name themselves, such as `page` or `ordering`, so the filter could never be used. Rename the field, and keep its column with `column`.',
   },
   SC314: { title: 'Default does not fit', explanation: 'The default breaks a rule of its own field.' },
   SC315: {
@@ -214,12 +216,12 @@ export const DIAGNOSTICS = {
   SC331: {
     title: 'Value does not fit the rule',
     explanation:
-      'A condition compares a field with a value of its type: a literal, or a variable such as `$sub` whose type is the same. Null is compared by `isnull`. A literal of `set` must follow the rules of its field, too.',
+      'The value of a condition must have the type of its field: a literal, or a variable of that type, such as `$sub`. Null is compared by `isnull`. A literal of `set` must follow the rules of its field, too.',
   },
   SC332: {
     title: 'Part of a grant without effect',
     explanation:
-      '`becomes` restricts changed records, and `set` sets values of new or changed ones. Other operations have neither.',
+      '`becomes` restricts changed records, so it needs `change` in `may`; `set` sets values of new or changed records, so it needs `create` or `change`. Remove the key, or allow the operation.',
   },
   SC333: {
     title: 'Unknown role or operation',

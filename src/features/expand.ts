@@ -116,7 +116,7 @@ function expandSchema(): JsonSchema {
   const long = mapping('an expansion', {
     resource: doc(
       { type: 'string' },
-      'The resource whose fields the related record is shown with; by default the only one of its model.',
+      'The resource that defines the fields of the related record; by default the only one of its model.',
       'resource: author',
     ),
     fields: doc(listOf({}), 'The fields of the related record; by default those of its resource.'),

@@ -211,6 +211,8 @@ const FILTERED: FieldUse = {
 }
 
 /** Reports mistakes in the filters of a resource. */
+const RENAME = ['rename the field; its column can keep the name: see `column`']
+
 function checkFilters(resource: ResourceDraft, model: ModelDraft, scope: Scope): void {
   const { report, reserved } = scope
   const given = resource.given('filterable')
@@ -227,11 +229,16 @@ function checkFilters(resource: ResourceDraft, model: ModelDraft, scope: Scope):
     if (field === undefined) continue
     if (taken.has(name)) {
       const message = `a filter cannot be called ${show(name)}: lists use that parameter`
-      report.add({ ...place, code: 'SC313', message })
+      report.add({ ...place, code: 'SC313', message, help: RENAME })
     }
     const owner = ownerOf(name, entries)
     if (owner !== undefined)
-      report.add({ ...place, code: 'SC313', message: `the filter ${show(name)} is also a lookup of ${show(owner)}` })
+      report.add({
+        ...place,
+        code: 'SC313',
+        message: `the filter ${show(name)} is also a lookup of ${show(owner)}`,
+        help: RENAME,
+      })
     const offered = lookupsOfType(field.type).map((lookup) => lookup.name)
     for (const [index, lookup] of lookups.entries()) {
       if (offered.includes(lookup)) continue

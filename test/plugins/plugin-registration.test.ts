@@ -98,7 +98,7 @@ describe('a plugin is rejected by name', () => {
           input: { days: { type: 'integr' }, reader: { type: 'strnig' } },
           handle,
         }),
-      'a field type cannot be the text `strnig`',
+      '`strnig` is not a field type',
     ],
     [
       'an action whose input has options of a column',

@@ -515,7 +515,7 @@ export const BUGS: readonly PlantedBug[] = [
     },
   },
   {
-    name: '412 tells that a hidden record exists',
+    name: '412 reveals that a hidden record exists',
     file: 'src/db/records/rejected-changes.ts',
     search: 'if (only && (await isSeen()) && !(await isSeen(only)))',
     replace: 'if (only && !(await isSeen(only)))',
@@ -526,7 +526,7 @@ export const BUGS: readonly PlantedBug[] = [
     },
   },
   {
-    name: 'several records are deleted that no grant covers',
+    name: 'a bulk deletion removes records that no grant covers',
     file: 'src/db/statements/bulk-statements.ts',
     search: '` and ${coversStored(model, granted.access.destroy, { ...granted, params })}`',
     replace: '` and (true or ${coversStored(model, granted.access.destroy, { ...granted, params })})`',
@@ -551,7 +551,7 @@ export const BUGS: readonly PlantedBug[] = [
     caughtBy: { file: 'test/access/attacks-reads', test: '35: a hidden related record is null', database: 'embedded' },
   },
   {
-    name: 'a download has all records',
+    name: 'a download ignores grants',
     file: 'src/http/context.ts',
     search: 'return exportList(exporting, { resource, plan, bounds }, form)',
     replace: 'return exportList(exporting, { resource, plan, bounds: bounds && undefined }, form)',
@@ -573,7 +573,7 @@ export const BUGS: readonly PlantedBug[] = [
     },
   },
   {
-    name: 'a change tells that a hidden value was guessed',
+    name: 'a change reveals that a hidden value was guessed',
     file: 'src/db/statements/rules/covering-sql.ts',
     search: 'return seen === undefined ? same : `(${same} and ${ruleSql(seen, owner, asking)})`',
     replace: "return seen === undefined || true ? same : ''",

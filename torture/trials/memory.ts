@@ -43,7 +43,7 @@ export const memory = trial<Amount>({
       figures.push(
         atMost(factor, BODY_FACTOR, `a body of ${format(size)} bytes uses ${format(factor)} times its size`),
         // Less than its own bytes would mean that nothing was measured.
-        atLeast(factor, 0.9, 'measured'),
+        atLeast(factor, 0.9, `plausible: ${format(factor)} times its size`),
       )
     }
     const single = await peakOf(served, attempts, () => post(served.port, 1_000_000))

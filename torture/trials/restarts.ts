@@ -76,7 +76,11 @@ export const restarts = trial<Amount>({
       atMost(wrong.length, 0, `${wrong.length} wrong responses, ${format(good)} 2xx, ${format(unavailable)} 503`),
       atMost(lost.length, 0, `${lost.length} of ${format(acknowledged.size)} acknowledged records lost`),
       atMost(ghosts.length + twice.length, 0, `${ghosts.length} rejected records stored, ${twice.length} stored twice`),
-      arena.inTime(median(recoveries), 100, `median recovery ${format(median(recoveries))} ms of ${recoveries.length}`),
+      arena.inTime(
+        median(recoveries),
+        100,
+        `median of ${recoveries.length} recoveries ${format(median(recoveries))} ms`,
+      ),
       arena.inTime(Math.max(...recoveries), 1_000, `longest ${format(Math.max(...recoveries))} ms`),
     ]
   },

@@ -53,7 +53,7 @@ export function accessSchema(): JsonSchema {
         ),
         rows: doc(
           rulesSchema(),
-          'The records, by conditions named like filters; of those to create, the new ones. Of a list of mappings, one must hold.',
+          'Conditions on the records, named like filters; for `create`, on the new record. In a list of mappings, one of them must hold.',
           'rows: { owner: $sub }',
         ),
         becomes: doc(
@@ -110,7 +110,7 @@ export function setsSchema(): JsonSchema {
           },
           'The model and the field whose values are in the set.',
         ),
-        rows: doc(rulesSchema(), 'The records that it has values of.', 'rows: { user: $user }'),
+        rows: doc(rulesSchema(), 'The conditions that select the records.', 'rows: { user: $user }'),
       },
       ['of', 'rows'],
     ),

@@ -26,7 +26,7 @@ export function authSchema(): JsonSchema {
     ),
     jwt: doc(
       jwtSchema(),
-      'Bearer tokens (JWT): their issuer, signed by a key of its own.',
+      'Bearer tokens (JWT), and the issuer that signs them.',
       'jwt: { issuer: https://id.example, audience: https://api.example, algorithms: [RS256] }',
     ),
     keys: doc(
@@ -45,7 +45,7 @@ export function authSchema(): JsonSchema {
         {
           from: doc(
             listOf({}, { maxItems: 10, uniqueItems: false }),
-            'The members of the token that lead to the roles, a list or a text with spaces.',
+            'The path of the claim with the roles, which is a list or a space-separated string.',
             'from: [realm_access, roles]',
           ),
           names: doc(listOf(NAMED, { maxItems: 100 }), 'The names of all roles.', 'names: [member, admin]'),
@@ -63,7 +63,7 @@ export function authSchema(): JsonSchema {
             type: doc({ enum: CLAIM_TYPES }, 'The type of its values.'),
             from: doc(
               listOf({}, { maxItems: 10, uniqueItems: false }),
-              'The members of the token that lead to it; by default the one of its name.',
+              'The path of the claim in the token; by default the claim of the same name.',
               'from: [org, id]',
             ),
           },
@@ -108,7 +108,7 @@ export function authSchema(): JsonSchema {
     ),
     sets: doc(
       setsSchema(),
-      'Values that belong to the caller, as `$name` for the lookup `in` of rules.',
+      'Sets of values that are looked up for the caller; rules use them as `field__in: $name`.',
       'sets:\n  my_projects: { of: membership.project, rows: { user: $user } }',
     ),
   })
@@ -163,11 +163,11 @@ function proxySchema(): JsonSchema {
     {
       from: doc(
         listOf({}, { maxItems: 100 }),
-        'The addresses from which the proxy connects. Its headers from elsewhere are 401.',
+        'The addresses from which the proxy connects. A request with its headers from another address is 401.',
         'from: [10.0.0.0/8]',
       ),
       subject: doc(HEADER, 'The header with the subject of the caller.', 'subject: X-Auth-User'),
-      roles: doc(HEADER, 'The header with its roles, between commas or spaces.', 'roles: X-Auth-Roles'),
+      roles: doc(HEADER, 'The header with its roles, separated by commas or spaces.', 'roles: X-Auth-Roles'),
     },
     ['from', 'subject'],
   )

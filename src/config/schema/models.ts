@@ -31,7 +31,7 @@ function commonKeys(): Readonly<Record<string, JsonSchema>> {
     ),
     key: doc(
       { enum: KEY_SOURCES },
-      'Who gives the values of a primary key: a counter of the database (`identity`), a random UUID (`uuid`), or the client that creates the record ' +
+      'Who gives the values of a primary key: a sequence of the database (`identity`), a random UUID (`uuid`), or the client that creates the record ' +
         '(`client`). By default `identity` for integers, `uuid` for UUIDs, and `client` for other types and for parts of a key.',
       'key: client',
     ),

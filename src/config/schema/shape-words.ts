@@ -157,7 +157,8 @@ function unknownType({ value }: Broken): Words {
   return {
     code: 'SC205',
     member: 'type',
-    message: `a field type cannot be ${describe(type)}`,
+    message:
+      typeof type === 'string' ? `${show(type)} is not a field type` : `a field type cannot be ${describe(type)}`,
     help: suggestAll(given, names),
   }
 }
@@ -178,7 +179,8 @@ function malformedName({ params, schema }: Broken): Words {
 function malformed({ path, value, schema, root }: Broken): Words {
   const { patternErrorMessage, pattern } = schema
   const help = typeof patternErrorMessage === 'string' ? patternErrorMessage : `it must match ${String(pattern)}`
-  return { code: 'SC206', message: `${subject(path, root)} is malformed: ${describe(value)}`, help: [help] }
+  const problem = value === '' ? 'is empty' : `is malformed: ${show(String(value))}`
+  return { code: 'SC206', message: `${subject(path, root)} ${problem}`, help: [help] }
 }
 
 const LIMITS: Readonly<Record<string, (limit: unknown) => string>> = {

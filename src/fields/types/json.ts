@@ -22,7 +22,7 @@ export const json: FieldType<JsonText> = {
   synonyms: ['object', 'jsonb'],
   summary:
     'Any JSON value but a bare null, stored as jsonb: numbers keep every digit; the order of keys and the ' +
-    'spelling of numbers are those of PostgreSQL. A JSON null that others have stored is null in responses and dumps; it stays when a request or `seed` sends null back, ' +
+    'spelling of numbers are those of PostgreSQL. A JSON null that another program has stored is null in responses and dumps; a request or `seed` that sends null back leaves it unchanged, ' +
     'which only a nullable field accepts.',
   options: {},
   typescript: 'JsonText',

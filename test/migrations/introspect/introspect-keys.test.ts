@@ -77,7 +77,7 @@ test('introspect describes every kind of key', () => {
     '# floats: records can only be listed: the primary key cannot be used: x is of the type double precision',
   )
   expect(text).toContain('# logs: records can only be listed: the table has no primary key')
-  expect(text).toContain('# eggs.id: no relation: it is the primary key, and leads back to itself')
+  expect(text).toContain('# eggs.id: no relation: it is the primary key, and part of a circle of relations')
 })
 
 test.each([

@@ -150,7 +150,7 @@ test('a rename is written into the file by the command, which then plans it', as
     })
     expect({ code, stderr }).toEqual({
       code: 0,
-      stderr: 'wrote into resources.yaml that books.title is a former name of heading\n',
+      stderr: 'added `renamed_from` to resources.yaml: books.title is now heading\n',
     })
     expect(stdout).toMatch(/^ {2}> rename {2}books\.heading +was title/)
     const written = await readFile(join(project.folder, 'resources.yaml'), 'utf8')

@@ -42,7 +42,7 @@ function checkReferred(
   const isCircle = referred !== undefined && typedOf(field, drafts) === undefined
   if (reason === undefined && !isCircle) return
   const name = references === undefined ? show(target.name) : `${show(references)} of ${show(target.name)}`
-  const message = `${show(field.name)} cannot refer to ${name}: ${reason ?? 'its primary key leads back to itself'}`
+  const message = `${show(field.name)} cannot refer to ${name}: ${reason ?? 'its primary key is part of a circle of relations'}`
   const help = [
     references === undefined && target.key.length > 1
       ? `declare a field for each of ${target.key.map(({ name }) => show(name)).join(', ')}, and the relation in the model: \`relations: { ${field.name}: { model: ${target.name}, fields: […] } }\``

@@ -111,7 +111,7 @@ export function reasonAgainstCircle(key: CatalogConstraint, table: CatalogTable,
   if (!isPrimary(table, key.columns)) return undefined
   const seen = new Set<string>()
   for (let name = key.target; name !== null && !seen.has(name); ) {
-    if (name === table.name) return 'it is the primary key, and leads back to itself'
+    if (name === table.name) return 'it is the primary key, and part of a circle of relations'
     seen.add(name)
     const at = tables.find((each) => each.name === name)
     name = at?.constraints.find((each) => each.kind === 'foreign_key' && isPrimary(at, each.columns))?.target ?? null
