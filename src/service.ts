@@ -33,7 +33,7 @@ import { endsWithin } from './http/connections/ends-within.js'
 import { createServer, type HttpServer, type ServerParts } from './http/server/server.js'
 import type { Spans } from './http/server/spans.js'
 import type { Traffic } from './http/connections/traffic.js'
-import { inspectTables } from './migrations/drift/verify.js'
+import { liveTables } from './migrations/drift/misfits.js'
 import type { Reading } from './resource/access.js'
 import type { Row } from './resource/plan.js'
 import type { Resource } from './resource/resource.js'
@@ -56,7 +56,8 @@ export interface Service extends Omit<HttpServer, 'replace'> {
   replace(app: App): void
   /** Has the pages say that the configuration that was saved last is not served. */
   warn(failure: string): void
-  /** The tables that differ from their models and cannot be served. */
+  /** The tables that differ from their models: those that cannot be served, and all. */
+  readonly unserved: () => readonly string[]
   readonly drifted: () => readonly string[]
   readonly statements: Readonly<StatementCounts>
 }
@@ -75,7 +76,7 @@ export function createService(
   const onAltered = () => (statements.generation += 1)
   let own: string | undefined
   const serve = (served: App) => {
-    const gate = createDriftGate({ look: () => inspectTables(served.spec, database), log, onAltered })
+    const gate = createDriftGate({ tables: liveTables(served.spec, database), log, onAltered })
     const records = bindRecords(served, database, { gate, statements, budget, largeReads, slots, times: allLimits })
     const { mounts, pages } = served
     pages?.nameDatabase(database)
@@ -115,6 +116,7 @@ export function createService(
     },
     warn: (failure) => now.parts.pages?.warn(failure),
     drain: () => (drained ??= drain()),
+    unserved: () => now.gate.unserved(),
     drifted: () => now.gate.drifted(),
     statements,
   }

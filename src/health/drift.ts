@@ -1,35 +1,40 @@
 import type { ModelSpec } from '../config/spec.js'
 import { mismatchProblem } from '../db/driver/errors.js'
 import type { Log } from '../http/log.js'
-
-/** The tables that cannot be served, with the reasons, for the log. */
-export type Misfits = ReadonlyMap<string, readonly string[]>
+import type { LiveTables, Misfits } from '../migrations/drift/misfits.js'
 
 /** Rejects requests for tables that are known to differ from their models. */
 export interface DriftGate {
-  /** @throws Problem `unavailable` while the model's table differs */
+  /** @throws Problem `unavailable` while the model's table cannot be served */
   admit(model: ModelSpec): void
   /** Reports that a table may differ, which triggers a check. */
   suspect(): void
-  /** The tables that differ now. */
+  /** The tables that cannot be served now. */
+  unserved(): readonly string[]
+  /** The tables that cannot be served, or to which no record can be added. */
   drifted(): readonly string[]
   close(): void
 }
 
-/** The interval between checks of the database, in ms. */
+/** The interval between checks of the database, in ms: while a table differs or requests report problems, and otherwise. */
 const CHECK_INTERVAL_MS = 1_000
+const ROUTINE_INTERVAL_MS = 10_000
 
 interface DriftGateOptions {
-  /** `columns` changes between checks if a column was altered. */
-  readonly look: () => Promise<{ readonly misfits: Misfits; readonly columns: string }>
+  readonly tables: LiveTables
   readonly log: Log
   /** Called if columns were altered, or may have been before the first check. */
   readonly onAltered: () => void
 }
 
-/** Checks the database's catalogue when a request reports a problem, and repeats the check while a table differs. */
-export function createDriftGate({ look, log, onAltered }: DriftGateOptions): DriftGate {
-  const state = { misfits: new Map() as Misfits, looking: false, lookedAt: Number.NEGATIVE_INFINITY, closed: false }
+const NOTHING: Misfits = { unserved: new Map(), closed: new Map() }
+
+/**
+ * Checks the database's catalogue when a request reports a problem, repeats the check while a table differs, and checks now and then while there are
+ * requests: a statement may go on without an error although a column has another type.
+ */
+export function createDriftGate({ tables, log, onAltered }: DriftGateOptions): DriftGate {
+  const state = { misfits: NOTHING, looking: false, lookedAt: performance.now(), looked: false, closed: false }
   let columns: string | undefined
   let timer: NodeJS.Timeout | undefined
 
@@ -40,33 +45,44 @@ export function createDriftGate({ look, log, onAltered }: DriftGateOptions): Dri
     }, CHECK_INTERVAL_MS).unref()
   }
 
+  /** Most checks find the columns unaltered, and then the tables match as well as before. */
+  const findChanges = async (): Promise<void> => {
+    const found = await tables.digest()
+    if (found === columns || state.closed) return
+    const misfits = await tables.misfits()
+    if (state.closed) return
+    reportChanges(state.misfits, misfits, log)
+    onAltered()
+    state.misfits = misfits
+    columns = found
+  }
+
   const lookNow = async (): Promise<void> => {
     state.looking = true
     // An unavailable database is checked when it is back.
-    const found = await look().catch(() => undefined)
+    const failed = await findChanges().then(
+      () => false,
+      () => true,
+    )
     state.looking = false
     state.lookedAt = performance.now()
-    if (state.closed) return
-    if (found) {
-      reportChanges(state.misfits, found.misfits, log)
-      if (columns !== found.columns) onAltered()
-      columns = found.columns
-      state.misfits = found.misfits
-    }
-    if (found?.misfits.size !== 0) lookAgain()
+    state.looked = true
+    if (!state.closed && (failed || hasMisfits(state.misfits))) lookAgain()
   }
 
   return {
     admit: ({ table }) => {
-      if (state.misfits.size > 0 && state.misfits.has(table)) throw mismatchProblem()
+      if (state.misfits.unserved.has(table)) throw mismatchProblem()
+      if (tables.shared && !state.looking && performance.now() - state.lookedAt > ROUTINE_INTERVAL_MS) void lookNow()
     },
     suspect: () => {
       if (state.looking || state.closed) return
       // An error without a visible cause, such as a missing privilege, may fail many requests.
-      if (performance.now() - state.lookedAt < CHECK_INTERVAL_MS) lookAgain()
+      if (state.looked && performance.now() - state.lookedAt < CHECK_INTERVAL_MS) lookAgain()
       else void lookNow()
     },
-    drifted: () => [...state.misfits.keys()],
+    unserved: () => [...state.misfits.unserved.keys()],
+    drifted: () => [...new Set([...state.misfits.unserved.keys(), ...state.misfits.closed.keys()])],
     close: () => {
       state.closed = true
       clearTimeout(timer)
@@ -74,14 +90,22 @@ export function createDriftGate({ look, log, onAltered }: DriftGateOptions): Dri
   }
 }
 
+function hasMisfits({ unserved, closed }: Misfits): boolean {
+  return unserved.size > 0 || closed.size > 0
+}
+
 function reportChanges(before: Misfits, now: Misfits, log: Log): void {
-  for (const [table, differences] of now) {
-    if (before.get(table)?.join() === differences.join()) continue
-    const msg = `the table ${table} does not match the configuration, so its routes return 503: ${differences.join('; ')}`
-    log.error({ event: 'schema_drift', table, differences, msg })
+  const report = (part: keyof Misfits, effect: string): void => {
+    for (const [table, differences] of now[part]) {
+      if (before[part].get(table)?.join() === differences.join()) continue
+      const msg = `the table ${table} does not match the configuration, so ${effect}: ${differences.join('; ')}`
+      log.error({ event: 'schema_drift', table, differences, msg })
+    }
   }
-  for (const table of before.keys()) {
-    if (now.has(table)) continue
+  report('unserved', 'its routes return 503')
+  report('closed', 'creating its records returns 503')
+  for (const table of new Set([...before.unserved.keys(), ...before.closed.keys()])) {
+    if (now.unserved.has(table) || now.closed.has(table)) continue
     log.info({ event: 'schema_fits', table, msg: `the table ${table} fits the configuration again` })
   }
 }

@@ -98,7 +98,7 @@ const SERIES: readonly Series[] = [
   {
     type: 'gauge',
     name: 'snippetctl_drifted_tables',
-    help: 'Tables that do not match the configuration; their routes return 503.',
+    help: 'Tables that do not match the configuration; their routes, or those that create records, return 503.',
     read: ({ drifted }) => one(drifted().length),
   },
 ]

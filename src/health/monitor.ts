@@ -6,6 +6,7 @@ import { createReadiness, type Readiness } from './readiness.js'
 
 /** The parts of a service that its monitor uses. */
 interface Watched {
+  readonly unserved: () => readonly string[]
   readonly drifted: () => readonly string[]
   readonly statements: Readonly<StatementCounts>
 }
@@ -29,14 +30,13 @@ interface MonitorParts {
   readonly isDraining: () => boolean
 }
 
-const NOTHING: Watched = { drifted: () => [], statements: { kept: 0, unkept: 0, generation: 0 } }
+const NOTHING: Watched = { unserved: () => [], drifted: () => [], statements: { kept: 0, unkept: 0, generation: 0 } }
 
 /** Starts to monitor this process. */
 export async function createMonitor({ database, isDraining }: MonitorParts): Promise<Monitor> {
   const traffic = createTraffic()
   const loop = watchLoop()
   const state = { service: NOTHING, open: false }
-  const drifted = () => state.service.drifted()
   return {
     traffic,
     watch: (service) => {
@@ -49,13 +49,13 @@ export async function createMonitor({ database, isDraining }: MonitorParts): Pro
       database,
       phase: () => (isDraining() ? 'draining' : state.open ? 'serving' : 'starting'),
       lag: loop.lag,
-      drifted,
+      unserved: () => state.service.unserved(),
     }),
     metrics: await createMetrics({
       traffic,
       usage: () => database.usage(),
       statements: () => state.service.statements,
-      drifted,
+      drifted: () => state.service.drifted(),
     }),
     close: loop.close,
   }

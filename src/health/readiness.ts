@@ -21,8 +21,8 @@ interface Checks {
   readonly phase: () => 'starting' | 'serving' | 'draining'
   /** The lag of the event loop, in ms. */
   readonly lag: () => number
-  /** The tables that do not match the configuration. */
-  readonly drifted: () => readonly string[]
+  /** The tables that do not match the configuration and cannot be served. */
+  readonly unserved: () => readonly string[]
 }
 
 /** How long a result is reused, in ms, so that frequent probes do not load the database. */
@@ -36,7 +36,7 @@ const READY: Readiness = Object.freeze({ ready: true, problems: [] })
 export const DRAINING = toReadiness([{ check: 'draining', detail: 'the server is stopping' }])
 
 /** Returns a function that reports whether requests can be served, within a second, whatever the state of the database. */
-export function createReadiness({ database, phase, lag, drifted }: Checks): () => Promise<Readiness> {
+export function createReadiness({ database, phase, lag, unserved }: Checks): () => Promise<Readiness> {
   const probe = createProbe(database)
   let kept: Promise<Readiness> | undefined
 
@@ -44,7 +44,7 @@ export function createReadiness({ database, phase, lag, drifted }: Checks): () =
     const lateBefore = lag()
     const away = await probe()
     const late = Math.max(lateBefore, lag())
-    const tables = drifted()
+    const tables = unserved()
     return toReadiness([
       phase() === 'starting' && { check: 'starting', detail: 'the schema of the database has not been checked yet' },
       late > MAX_LAG_MS && { check: 'event_loop', detail: `the event loop is ${Math.round(late)} ms late` },

@@ -13,7 +13,7 @@ test('a blocked event loop is not reported as a database that does not respond',
     database: { probe: async () => void (await stat('.')) },
     phase: () => 'serving',
     lag: () => lags.shift() ?? 0,
-    drifted: () => [],
+    unserved: () => [],
   })
   const asked = readiness()
   block(800)

@@ -17,7 +17,7 @@ export interface AnsweringParts extends Situation {
   readonly traffic?: Traffic | undefined
   /** Counts requests, handlers, streams and after-commit tasks in progress. */
   readonly uses: Uses
-  /** Called when a table seems to differ from its model. */
+  /** Called when a table may differ from its model. */
   readonly onMismatch?: (() => void) | undefined
 }
 
@@ -65,7 +65,8 @@ export function createAnswering(parts: AnsweringParts): Answering {
     }
     if (parts.access && (problem.type === 'unauthorized' || problem.type === 'forbidden'))
       exchange.denied = problem.message
-    if (isMismatch(problem)) parts.onMismatch?.()
+    // An error of ours may come from a cell that is not of its field's type.
+    if (isMismatch(problem) || problem.type === 'internal') parts.onMismatch?.()
     if (isGap(problem)) reportGap(exchange, problem)
     if (response.headersSent && !response.writableEnded) cutOff(exchange)
     if (isSettled(exchange)) return

@@ -44,7 +44,7 @@ export interface Served {
   readonly publicUrl?: PublicUrl | undefined
   /** Whether successful responses are compressed. */
   readonly compression?: boolean
-  /** Called when a table seems to differ from its model. */
+  /** Called when a table may differ from its model. */
   readonly onMismatch?: () => void
 }
 

@@ -1,6 +1,5 @@
 import type { AppSpec } from '../../config/spec.js'
 import type { Connection } from '../../db/database.js'
-import { formattedTable } from '../../fields/table-name.js'
 import {
   asBase,
   catalogOfNamed,
@@ -15,18 +14,9 @@ import { asSchemaDifference, type SchemaDifference } from './of-others.js'
 import { describeMissing, type Server, typeIn, isWider, kindOf, sameType, readType } from './live-types.js'
 import { usedTables, type WantedColumn, type WantedConstraint, type WantedTable, wantedTables } from '../plan/sql.js'
 
-/** A column whose type was changed, even temporarily, has another version of its row in the catalogue. */
-const COLUMNS = `
-  select hashtextextended(string_agg(concat_ws(' ', a.attrelid, a.attnum, a.xmin), ',' order by a.attrelid, a.attnum), 0)::text
-  from pg_attribute a
-  join pg_class c on c.oid = a.attrelid
-  join pg_namespace n on n.oid = c.relnamespace
-  where a.attnum > 0 and ${formattedTable('c', 'n', 'coalesce($1, current_schema())')} in (select jsonb_array_elements_text($3))`
-
 const LIVE = `
   select
     (${catalogOfNamed('$3')}),
-    (${COLUMNS}),
     (select jsonb_object_agg(w, to_regtype(w)::text)::text from jsonb_array_elements_text($2) w),
     (select 'C' from pg_database d
       where datname = current_database() and datcollate in ('C', 'POSIX') and coalesce(to_jsonb(d) ->> 'datlocprovider', 'c') = 'c'),
@@ -41,7 +31,7 @@ interface ColumnDifference {
 }
 
 /** A requirement of the configuration that the database does not meet. */
-interface Difference {
+export interface Difference {
   readonly table: string
   /** The column that differs, and the part of it; undefined if the table differs. */
   readonly column?: { readonly name: string; readonly aspect: Aspect | undefined }
@@ -80,7 +70,7 @@ export async function differencesFromLater(spec: AppSpec, database: Connection):
 }
 
 /** Leaves out differences that stop new rows where no resource creates any. */
-function withoutHarmlessObstacles(spec: AppSpec, differences: readonly Difference[]): readonly Difference[] {
+export function withoutHarmlessObstacles(spec: AppSpec, differences: readonly Difference[]): readonly Difference[] {
   const grown = new Set(
     spec.resources.filter(({ operations }) => operations.includes('create')).map(({ model }) => model.table),
   )
@@ -88,26 +78,8 @@ function withoutHarmlessObstacles(spec: AppSpec, differences: readonly Differenc
 }
 
 /** All tables of a configuration. */
-function tablesOf(spec: AppSpec): readonly WantedTable[] {
+export function tablesOf(spec: AppSpec): readonly WantedTable[] {
   return [...wantedTables(spec), ...usedTables(spec)]
-}
-
-/** The state of a configuration's tables in a database. */
-interface Inspection {
-  /** The tables from which the configuration cannot be served, and why, one sentence for each reason. */
-  readonly misfits: ReadonlyMap<string, readonly string[]>
-  /** Changes whenever a column is added, altered or dropped. */
-  readonly columns: string
-}
-
-/** Inspects the tables of a configuration. */
-export async function inspectTables(spec: AppSpec, database: Connection): Promise<Inspection> {
-  const { lacks, columns } = await compare(tablesOf(spec), database, null)
-  const misfits = new Map<string, readonly string[]>()
-  for (const { table, text, breaks } of lacks) {
-    if (breaks) misfits.set(table, [...(misfits.get(table) ?? []), text])
-  }
-  return { misfits, columns }
 }
 
 /** The state of the tables that others make. */
@@ -143,29 +115,15 @@ export async function findLacks(
   database: Connection,
   schema: string | null = null,
 ): Promise<readonly Difference[]> {
-  return wanted.length === 0 ? [] : (await compare(wanted, database, schema)).lacks
-}
-
-interface Comparison {
-  readonly lacks: readonly Difference[]
-  readonly columns: string
-}
-
-async function compare(
-  wanted: readonly WantedTable[],
-  database: Connection,
-  schema: string | null,
-): Promise<Comparison> {
-  const { live, server, columns } = await readLive(wanted, database, schema)
+  if (wanted.length === 0) return []
+  const { live, server } = await readLive(wanted, database, schema)
   const tables = new Map(live.map((table) => [table.name, table]))
-  const lacks = wanted.flatMap((table) => tableDifferences(table, tables.get(table.name), server))
-  return { lacks, columns }
+  return wanted.flatMap((table) => tableDifferences(table, tables.get(table.name), server))
 }
 
 interface Live {
   readonly live: Catalog
   readonly server: Server
-  readonly columns: string
 }
 
 /** Changes between the statements for two parts may be seen in part. */
@@ -180,7 +138,6 @@ async function readLive(wanted: readonly WantedTable[], database: Connection, sc
       collation: parts[0]?.server.collation ?? null,
       schema: parts[0]?.server.schema ?? null,
     },
-    columns: parts.map(({ columns }) => columns).join(),
   }
 }
 
@@ -189,10 +146,10 @@ async function readPart(wanted: readonly WantedTable[], database: Connection, sc
   const names = wanted.map(({ name }) => name)
   const values = [schema, JSON.stringify([...types]), JSON.stringify(names)]
   const { rows } = await database.query({ text: LIVE, values })
-  const [[catalog, columns, named, collation, current] = []] = rows
+  const [[catalog, named, collation, current] = []] = rows
   const live = JSON.parse(catalog ?? '[]') as Catalog
   const server: Server = { types: JSON.parse(named ?? '{}'), collation: collation ?? null, schema: current ?? null }
-  return { live, server, columns: columns ?? '' }
+  return { live, server }
 }
 
 /** @param all whether to include differences that no statement would notice */

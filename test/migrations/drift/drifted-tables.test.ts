@@ -1,5 +1,6 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals'
 import { type Api, startApi } from '../../support/api.js'
+import { testDatabaseKind } from '../../support/database.js'
 import { waitUntil } from '../../support/wait-until.js'
 
 const YAML = `version: 1
@@ -98,5 +99,38 @@ describe('a table that differs from the configuration', () => {
     )
     expect(await untouched()).toBe(404)
     expect((await api.send('POST', '/books/', { title: 'second' })).status).toBe(201)
+  })
+
+  test('is served, and logged, if only new records fail', async () => {
+    await alter("alter table books add shelf text not null default ''; alter table books alter shelf drop default")
+    expect((await api.send('POST', '/books/', { title: 'second' })).status).toBe(503)
+    const logged = (name: string) => waitUntil(() => api.logged.find(({ event }) => event === name))
+    expect(await logged('schema_drift')).toMatchObject({
+      table: 'books',
+      msg: 'the table books does not match the configuration, so creating its records returns 503: column books.shelf is not in the configuration, is not null and has no default: no row can be added',
+    })
+    expect(await statusOf('GET', '/books/1/')).toBe(200)
+    await alter('alter table books drop shelf')
+    await logged('schema_fits')
+    expect((await api.send('POST', '/books/', { title: 'second' })).status).toBe(201)
+  })
+
+  test('returns 503 once a cell cannot be read', async () => {
+    await alter('alter table books alter id drop identity if exists')
+    await alter('alter table books alter id drop default, alter id type uuid using gen_random_uuid()')
+    await waitUntil(async () => (await statusOf('GET', '/books/')) === 503)
+    expect(api.logged.filter(({ event }) => event === 'schema_drift')).toMatchObject([{ table: 'books' }])
+  })
+
+  // Only this process can alter the embedded database.
+  const onServer = testDatabaseKind() === 'postgres' ? test : test.skip
+
+  onServer('returns 503 also if no statement fails, a few seconds later', async () => {
+    await alter("alter table books alter title type bytea using convert_to(title, 'UTF8')")
+    expect(await (await api.fetch('/books/1/')).json()).toMatchObject({ title: '\\x6669727374' })
+    const now = performance.now.bind(performance)
+    jest.spyOn(performance, 'now').mockImplementation(() => now() + 10_001)
+    await waitUntil(async () => (await statusOf('GET', '/books/1/')) === 503).finally(() => jest.restoreAllMocks())
+    expect(api.logged.filter(({ event }) => event === 'schema_drift')).toMatchObject([{ table: 'books' }])
   })
 })

@@ -1,0 +1,54 @@
+import type { AppSpec } from '../../config/spec.js'
+import type { Database } from '../../db/database.js'
+import { formattedTable } from '../../fields/table-name.js'
+import { type Difference, findLacks, tablesOf, withoutHarmlessObstacles } from './verify.js'
+
+/** What a service cannot do with its tables, and why: by table, one sentence for each reason. */
+export interface Misfits {
+  /** The tables that cannot be served. */
+  readonly unserved: ReadonlyMap<string, readonly string[]>
+  /** The tables to which no record can be added, although a resource creates them. */
+  readonly closed: ReadonlyMap<string, readonly string[]>
+}
+
+/** The tables of a configuration in a database. */
+export interface LiveTables {
+  /** Whether other programs can alter them while this process runs. */
+  readonly shared: boolean
+  /** Returns a text that changes whenever a column is added, altered or dropped. */
+  digest(): Promise<string>
+  misfits(): Promise<Misfits>
+}
+
+export function liveTables(spec: AppSpec, database: Database): LiveTables {
+  return {
+    // Only this process can open the embedded database.
+    shared: database.concurrent,
+    digest: async () => {
+      const names = tablesOf(spec).map(({ name }) => name)
+      const { rows } = await database.query({ text: DIGEST, values: [JSON.stringify(names)] })
+      return rows[0]?.[0] ?? ''
+    },
+    misfits: async () => {
+      const differences = withoutHarmlessObstacles(spec, await findLacks(tablesOf(spec), database))
+      return {
+        unserved: textsByTable(differences.filter(({ breaks }) => breaks)),
+        closed: textsByTable(differences.filter(({ stopsInserts }) => stopsInserts)),
+      }
+    },
+  }
+}
+
+function textsByTable(differences: readonly Difference[]): Misfits['unserved'] {
+  const texts = new Map<string, readonly string[]>()
+  for (const { table, text } of differences) texts.set(table, [...(texts.get(table) ?? []), text])
+  return texts
+}
+
+/** A column whose type was changed, even temporarily, has another version of its row in the catalogue. */
+const DIGEST = `
+  select hashtextextended(string_agg(concat_ws(' ', a.attrelid, a.attnum, a.xmin), ',' order by a.attrelid, a.attnum), 0)::text
+  from pg_attribute a
+  join pg_class c on c.oid = a.attrelid
+  join pg_namespace n on n.oid = c.relnamespace
+  where a.attnum > 0 and ${formattedTable('c', 'n')} in (select jsonb_array_elements_text($1))`
