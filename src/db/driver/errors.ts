@@ -73,6 +73,30 @@ export function isMismatch(error: unknown): boolean {
   return error instanceof Problem && error.message === mismatch.detail
 }
 
+/** What the log says about a change that the database rejected. */
+interface Rejection {
+  readonly msg: string
+  readonly code: string
+  readonly table: unknown
+  readonly constraint: unknown
+  /** The function, with the line, or the statement that failed last. */
+  readonly where: string | undefined
+}
+
+/**
+ * Describes a rejected change whose response does not say why, because a trigger, a rule or a constraint of another table is the cause. The text may
+ * contain values, so it is for the log only. Returns undefined for other problems.
+ */
+export function rejectionOf(problem: Problem): Rejection | undefined {
+  const cause = driverError(problem.cause)
+  const isUnexplained = problem.message === CONFLICT || problem.message === rejected.detail
+  if (!cause || !isUnexplained || problem.errors.length > 0) return undefined
+  const { message, table, constraint, where } = cause
+  // The first lines can be statements with values in them.
+  const last = typeof where === 'string' ? where.split('\n').at(-1) : undefined
+  return { msg: `the database rejected the change: ${message}`, code: codeOf(cause), table, constraint, where: last }
+}
+
 /** The response to requests for a model whose table is known to differ. */
 export function mismatchProblem(): Problem {
   return new Problem(mismatch.type, mismatch.detail, { headers: RETRY })

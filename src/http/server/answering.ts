@@ -1,4 +1,4 @@
-import { isMismatch } from '../../db/driver/errors.js'
+import { isMismatch, rejectionOf } from '../../db/driver/errors.js'
 import { outcomeUnknown } from '../../db/driver/outcome.js'
 import { Problem, PROBLEMS } from '../../foundation/problem.js'
 import { createDeadlines, type Deadlines } from '../connections/deadlines.js'
@@ -68,6 +68,7 @@ export function createAnswering(parts: AnsweringParts): Answering {
     // An error of ours may come from a cell that is not of its field's type.
     if (isMismatch(problem) || problem.type === 'internal') parts.onMismatch?.()
     if (isGap(problem)) reportGap(exchange, problem)
+    reportRejection(exchange, problem)
     if (response.headersSent && !response.writableEnded) cutOff(exchange)
     if (isSettled(exchange)) return
     try {
@@ -85,6 +86,11 @@ export function createAnswering(parts: AnsweringParts): Answering {
     // The value fits the field but not the column.
     if (String(code).startsWith('22')) parts.onMismatch?.()
     log.info({ event: 'validator_gap', request_id: requestId, route: route?.name, code, table, constraint })
+  }
+
+  const reportRejection = ({ requestId, route }: Exchange, problem: Problem): void => {
+    const rejection = rejectionOf(problem)
+    if (rejection) log.info({ event: 'change_rejected', request_id: requestId, route: route?.name, ...rejection })
   }
 
   const seconds = limits.handlerTimeout / 1000

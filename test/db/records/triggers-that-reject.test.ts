@@ -129,6 +129,41 @@ test('an error that a trigger raises is a conflict, and its text, which may tell
   ])
 })
 
+test.each([
+  {
+    sent: '/api/books/',
+    body: { title: 'secret' },
+    entry: { code: 'P0001', msg: 'the database rejected the change: the secret is 42', where: /judge\(\)/ },
+  },
+  {
+    sent: '/api/members/',
+    body: { id: 3, card: 9 },
+    entry: { code: '23502', table: 'visits', msg: /^the database rejected the change: .*"day"/, where: /visit\(\)/ },
+  },
+  {
+    sent: '/api/shares/',
+    body: { id: 9, parts: 0 },
+    entry: { code: '22012', where: undefined },
+  },
+])('the log has the cause of a 409 that does not say why: $entry.code', async ({ sent, body, entry }) => {
+  const before = api.logged.length
+  expect((await api.send('POST', sent, body, { 'x-request-id': 'request-1' })).status).toBe(409)
+  const matched = Object.entries(entry).map(([name, value]) => [
+    name,
+    value instanceof RegExp ? expect.stringMatching(value) : value,
+  ])
+  expect(api.logged.slice(before).filter(({ event }) => event !== 'request')).toEqual([
+    expect.objectContaining({ event: 'change_rejected', request_id: 'request-1', ...Object.fromEntries(matched) }),
+  ])
+})
+
+test('the log does not repeat a cause that the response names', async () => {
+  const before = api.logged.length
+  expect((await api.send('POST', '/api/orders/', { id: 50 })).status).toBe(409)
+  expect((await api.fetch('/api/books/1/', { method: 'DELETE' })).status).toBe(409)
+  expect(api.logged.slice(before).filter(({ event }) => event !== 'request')).toEqual([])
+})
+
 test.each(['45000', 'PT403', 'P0002', '22023', '42501', '28000', '57014', '57P01', '08006', '53300', 'XX000'])(
   'an error that a trigger raises is a conflict whatever its SQLSTATE: %s',
   async (state) => {
