@@ -53,7 +53,7 @@ export const WARNINGS = {
   SC410: {
     title: 'Key does not identify records',
     explanation:
-      'Found by `check --database`: several records have the same values in the fields of the primary key, or null. A path would lead to any of them, and a change would change all.',
+      'Found by `check --database`: several records have the same values in the fields of the primary key, or null. A path would lead to any of them, and a change would change all. Or a text in the key is empty: a record with such a key is listed, but has no path.',
   },
   SC411: {
     title: 'Unique value reveals hidden records',

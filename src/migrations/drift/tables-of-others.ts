@@ -1,7 +1,9 @@
 import type { Rejection } from '../../config/parse/rejection.js'
+import { isEscaped } from '../../config/model-spec.js'
 import type { AppSpec, ModelSpec } from '../../config/spec.js'
 import { show } from '../../config/words.js'
 import type { Connection } from '../../db/database.js'
+import { lacksPrivilege } from '../../db/driver/errors.js'
 import { identifier } from '../../fields/sql-literal.js'
 import { formattedTable, tableSql } from '../../fields/table-name.js'
 import { IS_INHERITED } from '../introspect/catalog/catalog.js'
@@ -11,7 +13,7 @@ const OTHER_KEY = 'name other fields, or `primary_key: none`'
 
 /**
  * Compares unmanaged tables and views with their models: the columns, and whether the declared keys identify records. Reads every row of a table
- * whose key has no unique index, or from which other tables inherit. Changes nothing.
+ * whose key has no unique index, or has a text that is not its first field, or from which other tables inherit. Changes nothing.
  */
 export async function differencesOfOthers(spec: AppSpec, database: Connection): Promise<readonly Rejection[]> {
   const models = spec.models.filter(({ managed }) => !managed)
@@ -33,9 +35,14 @@ export async function differencesOfOthers(spec: AppSpec, database: Connection): 
   for (const model of models) {
     const isInherited = inherited.has(model.table)
     const isUnique = keyed.has(model.table) && !isInherited
-    if (model.key.length === 0 || isUnique || broken.has(model.table)) continue
-    const message = await whyNoKey(model, database)
-    if (message === undefined) continue
+    if (model.key.length === 0 || broken.has(model.table)) continue
+    const reasons = [
+      ...(isUnique ? [] : await repetitionsOf(model, database)),
+      ...(await emptyPartsOf(model, database)),
+    ]
+    if (reasons.length === 0) continue
+    const key = show(model.key.map((field) => field.name).join(', '))
+    const message = `the primary key ${key} does not identify records: ${reasons.join(', and ')}`
     const help = isInherited ? ['give the rows of the inheriting tables other keys', `or ${OTHER_KEY}`] : [OTHER_KEY]
     unclear.push({ code: 'SC410', path: ['models', model.name], part: 'key', message, help })
   }
@@ -51,8 +58,8 @@ async function readInherited(database: Connection): Promise<ReadonlySet<string>>
   return new Set(rows.flatMap(([table]) => table ?? []))
 }
 
-/** Returns why the fields of a key do not identify the existing records; undefined if they do. */
-async function whyNoKey({ table, key }: ModelSpec, database: Connection): Promise<string | undefined> {
+/** Returns how values of a key lead to several of the existing records, or to none. */
+async function repetitionsOf({ table, key }: ModelSpec, database: Connection): Promise<readonly string[]> {
   const columns = key.map(({ column }) => identifier(column))
   const isNull = columns.map((column) => `${column} is null`).join(' or ')
   const { rows } = await database.query({
@@ -61,10 +68,28 @@ async function whyNoKey({ table, key }: ModelSpec, database: Connection): Promis
     values: [],
   })
   const [[repeated = '0', empty = '0'] = []] = rows
-  if (repeated === '0' && empty === '0') return undefined
-  const reasons = [
+  return [
     ...(repeated === '0' ? [] : [`${repeated} of its values occur in several records`]),
     ...(empty === '0' ? [] : [`it is null in ${empty}`]),
   ]
-  return `the primary key ${show(key.map((field) => field.name).join(', '))} does not identify records: ${reasons.join(', and ')}`
+}
+
+/** Returns the texts of a key that are empty in some of the existing records. An empty text is no segment of a path. */
+async function emptyPartsOf({ table, key }: ModelSpec, database: Connection): Promise<readonly string[]> {
+  const texts = key.filter(isEscaped)
+  if (texts.length === 0) return []
+  // The empty text is the first one in every collation, so an index finds it.
+  const isEmpty = texts.map(({ column: name }) => {
+    const column = identifier(name)
+    return `((select ${column}::text from ${tableSql(table)} where ${column} is not null order by ${column} limit 1) = '')::text`
+  })
+  const asked = database.query({ text: `select ${isEmpty.join(', ')}`, values: [] })
+  const { rows } = await asked.catch((error: unknown) => {
+    // `doctor` reports tables that the user may not read.
+    if (!lacksPrivilege(error)) throw error
+    return { rows: [] }
+  })
+  return texts
+    .filter((_, place) => rows[0]?.[place] === 'true')
+    .map(({ name }) => `a record with an empty ${show(name)} has no path`)
 }

@@ -256,6 +256,20 @@ describe('check --database', () => {
     await runSql(database, `delete from dogs where bark <> 'woof'`)
   })
 
+  test('finds records with an empty text in their key', async () => {
+    await runSql(database, `insert into "Customers" values ('', 'Nobody'); insert into sales."Regions" values ('')`)
+    expect((await findings(found.text)).map(([code, , message]) => [code, message])).toEqual(
+      ['customer_id', 'code'].map((key) => [
+        'SC410',
+        `the primary key \`${key}\` does not identify records: a record with an empty \`${key}\` has no path`,
+      ]),
+    )
+    await runSql(
+      database,
+      `delete from "Customers" where "customerId" = ''; delete from sales."Regions" where code = ''`,
+    )
+  })
+
   test('tells how tables differ from their models', async () => {
     const text = found.text.replace('max: 5,', 'max: 6,')
     await runSql(database, 'alter table stones alter shape drop not null')
