@@ -4,7 +4,8 @@ import type { Exchange } from './exchange.js'
 import { countHeader } from './replies/headers.js'
 import type { BodyPolicy } from '../route.js'
 
-const MEDIA_TYPE = /^([!#$%&'*+.^_`|~0-9a-z-]+\/[!#$%&'*+.^_`|~0-9a-z-]+)(?:[ \t]*;[ \t]*charset=(?:utf-?8|"utf-?8"))?$/
+const MEDIA_TYPE =
+  /^([!#$%&'*+.^_`|~0-9a-z-]+\/[!#$%&'*+.^_`|~0-9a-z-]+)(?:[ \t]*;[ \t]*charset=(?:utf-?8|"utf-?8"))?;?$/
 
 /**
  * Checks the head of a request against `policy`, then reads its body as a JSON object, or an array of objects where accepted.

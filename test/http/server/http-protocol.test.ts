@@ -280,6 +280,9 @@ describe('bodies', () => {
   test.each([
     ['application/json', 201],
     ['application/json; charset=utf-8', 201],
+    ['application/json;', 201],
+    ['application/json; charset=utf-8;', 201],
+    ['application/json;;', 415],
     ['Application/JSON;charset=UTF-8', 201],
     ['application/json; charset="UTF-8"', 201],
     ['application/json; charset=utf8', 201],
