@@ -154,7 +154,7 @@ export function notesOf(pair: Pair): readonly string[] {
   const columns = extra(from.columns, to.columns).filter((column) => column.generated)
   return [
     ...columns.map(({ name }) => `column ${wanted.name}.${name} is computed and is left alone`),
-    ...constraints.map(({ name }) => `constraint ${name} of ${wanted.name} was created by hand and is left alone`),
-    ...indexes.map(({ name }) => `index ${name} of ${wanted.name} was created by hand and is left alone`),
+    ...constraints.map(({ name }) => `constraint ${name} of ${wanted.name} is not in resources.yaml and is left alone`),
+    ...indexes.map(({ name }) => `index ${name} of ${wanted.name} is not in resources.yaml and is left alone`),
   ]
 }

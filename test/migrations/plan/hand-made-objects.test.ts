@@ -47,7 +47,7 @@ describe('hand-made constraints and indexes are not touched, whatever their name
     const { steps, rejections, notes } = await plan(BOOKS)
     expect({ steps, rejections }).toEqual({ steps: [], rejections: [] })
     for (const name of NOTES)
-      expect(notes.join('\n')).toContain(`${name} of books was created by hand and is left alone`)
+      expect(notes.join('\n')).toContain(`${name} of books is not in resources.yaml and is left alone`)
   })
 
   test('after introspection', async () => {
