@@ -144,6 +144,30 @@ describe('up, down and up again', () => {
   })
 })
 
+test.each([
+  { limits: 'choices', model: { kind: { type: 'choice', choices: ['x', 'y'] } } },
+  { limits: 'one choice', model: { kind: { type: 'choice', choices: ['only'] } } },
+  { limits: 'integers of a check', model: { kind: { type: 'integer', minimum: 1, maximum: 3 } } },
+])('the test of a plan has rows in a table with a required field of $limits', async ({ model }) => {
+  const folder = await makeFolder()
+  await write(book(model), folder)
+  const { planned } = await write(book({ ...model, more: { type: 'text', nullable: true } }), folder)
+  expect(planned.proof).toMatchObject({ rows: 3 })
+})
+
+test('the test of a plan has rows in a table with a required column of an enum', async () => {
+  const folder = await makeFolder({
+    '0001_days.sql': `-- up\ncreate type mood as enum ('sad', 'ok');\ncreate table days (id bigint primary key, mood mood not null);\n`,
+  })
+  const fields: Fields = {
+    id: { type: 'bigint', primary_key: true, key: 'client' },
+    mood: { type: 'choice', choices: ['sad', 'ok'] },
+    note: { type: 'text', nullable: true },
+  }
+  const { planned } = await write(specOf({ day: { table: 'days', fields } }), folder)
+  expect(planned.proof).toMatchObject({ rows: 3 })
+})
+
 test('data that down cannot restore is named in the file and the plan; everything else is restored', async () => {
   const folder = await makeFolder()
   await write(book({ size: { type: 'integer', minimum: 1, unique: true } }, [['size', 'id']]), folder)

@@ -5,6 +5,7 @@ import type { Connection } from '../../../db/database.js'
 import type { Catalog, CatalogColumn, CatalogTable } from '../../introspect/catalog/catalog.js'
 import { attempt } from '../../run/session.js'
 import { inChunks } from '../compare/normalise-sql.js'
+import { choicesOf as limitedTo } from '../steps/enum-steps.js'
 
 const ROWS = 3
 
@@ -71,16 +72,24 @@ function choicesOf(table: CatalogTable, row: number): Choices {
 /** Undefined if a column that does not accept null has no sample values. */
 function insertSql(table: CatalogTable, rows: readonly Choices[]): string | undefined {
   const columns = insertedColumns(table)
-  const values = rows.map((choices) => columns.map((column) => valueOf(column, choices.get(column.name) ?? 0)))
+  const texts = columns.map((column) => textsFor(table, column))
+  const values = rows.map((choices) =>
+    columns.map((column, at) => valueOf(column, texts[at] ?? [], choices.get(column.name) ?? 0)),
+  )
   if (values.some((row) => row.includes(undefined))) return undefined
   return `insert into ${tableSql(table.name)} (${columns.map(({ name }) => identifier(name)).join(', ')})
       overriding system value values ${values.map((row) => `(${row.join(', ')})`).join(', ')}`
 }
 
-/** The row selects the value; if a rule rejects it, the next one is tried. */
-function valueOf({ type, nullable }: CatalogColumn, choice: number): string | undefined {
+/** The sample values of a column: its choices, if an enum or a check limits it to some. */
+function textsFor(table: CatalogTable, { name, type, labels }: CatalogColumn): readonly string[] {
   const known = FIELD_TYPES.find(({ samples }) => samples?.columns.test(type))?.samples?.texts
-  const value = known?.[choice % known.length]
+  return limitedTo(table, name) ?? known ?? labels ?? []
+}
+
+/** The row selects the value; if a rule rejects it, the next one is tried. */
+function valueOf({ type, nullable }: CatalogColumn, texts: readonly string[], choice: number): string | undefined {
+  const value = texts[choice % texts.length]
   if (value !== undefined) return `${literal(value)}::${type}`
   return nullable ? 'null' : undefined
 }
