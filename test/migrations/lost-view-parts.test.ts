@@ -42,6 +42,19 @@ test('`migrate up` prints what only the database had of a recreated view', async
   expect(stderr).toContain(`  ! ${LOST}\n`)
 })
 
+test('`migrate up` prints the privileges that default privileges give again to a recreated view', async () => {
+  const defaults = 'alter default privileges grant select, insert on tables to pg_monitor'
+  await onProjectDatabase(project, database, (open) => open.query({ text: defaults, values: [] }))
+  await onProjectDatabase(project, database, (open) =>
+    open.query({ text: 'grant insert on titles to pg_monitor; revoke select on titles from pg_monitor', values: [] }),
+  )
+  const { code, stderr } = await runCli(['migrate', 'up'], place())
+  expect(code).toBe(0)
+  expect(stderr.match(/^ {2}! .*$/gm)).toEqual([
+    '  ! the view titles has the grant of select to pg_monitor again, by default privileges; to revoke it: revoke select on "titles" from pg_monitor',
+  ])
+})
+
 test('`serve --migrate` logs a warning of its own for it', async () => {
   const serving = await startServe(['--migrate'], place())
   try {

@@ -1,13 +1,16 @@
 import type { Connection } from '../../db/database.js'
-import { formattedTable } from '../../fields/table-name.js'
+import { formattedTable, tableSql } from '../../fields/table-name.js'
 import type { FileStatement } from '../files/statements.js'
-import { fits, IS_UPDATABLE, VIEW_PARTS, type ViewPart, type ViewState } from './view-parts.js'
+import { fits, HELD, HELD_BY_DEFAULT, IS_UPDATABLE, VIEW_PARTS, type ViewPart, type ViewState } from './view-parts.js'
 
-/** A grant, an option or another part that a view lost because it was dropped or replaced. */
+/**
+ * A grant, an option or another part that a view lost because it was dropped or replaced, or a privilege that default privileges gave to the new view and
+ * the former one did not have.
+ */
 export interface LostViewPart {
   /** The name of the view. */
   readonly view: string
-  /** The statement that created it. */
+  /** The statement that restores the former state. */
   readonly sql: string
   /** A sentence with the statement. */
   readonly message: string
@@ -16,6 +19,9 @@ export interface LostViewPart {
 interface View extends Pick<ViewState, 'columns' | 'parts' | 'updatable'> {
   readonly oid: string
   readonly name: string
+  /** The privileges that others than the owner have for it, including those by default. */
+  readonly held: readonly string[]
+  readonly heldByDefault: readonly string[]
 }
 
 const OPTION = 'option '
@@ -23,7 +29,7 @@ const OPTION = 'option '
 /** SQL: the options of a view `c`, as parts. */
 const OPTIONS = `(
   select coalesce(jsonb_agg(jsonb_build_object(
-    'name', '${OPTION}' || split_part(o, '=', 1), 'columns', '[]'::jsonb, 'sql', format('alter view %s set (%s)', c.oid::regclass, o)
+    'name', '${OPTION}' || split_part(o, '=', 1), 'columns', '[]'::jsonb, 'privileges', '[]'::jsonb, 'sql', format('alter view %s set (%s)', c.oid::regclass, o)
   )), '[]')
   from unnest(c.reloptions) o
 )`
@@ -34,6 +40,8 @@ const PARTS = `
     'name', ${formattedTable('c', 'n')},
     'columns', (select coalesce(jsonb_agg(quote_ident(attname) || ' '), '[]') from pg_attribute where attrelid = c.oid and attnum > 0),
     'parts', ${VIEW_PARTS} || ${OPTIONS},
+    'held', ${HELD},
+    'heldByDefault', ${HELD_BY_DEFAULT},
     'updatable', ${IS_UPDATABLE}
   ) order by c.relname), '[]')::text
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -62,12 +70,9 @@ export async function lostViewParts(
     const kept = after.find(({ oid }) => oid === former.oid)
     const parts = former.parts.filter((part) => !isKnown(part, former, reverse))
     if (kept) return replaces ? missingParts({ ...former, parts: parts.filter(isOption) }, kept) : []
-    return made.length === 0
-      ? []
-      : missingParts(
-          { ...former, parts },
-          made.find(({ name }) => name === former.name),
-        )
+    if (made.length === 0) return []
+    const view = made.find(({ name }) => name === former.name)
+    return [...missingParts({ ...former, parts }, view), ...(view ? addedPrivileges(former, view) : [])]
   })
 }
 
@@ -87,9 +92,26 @@ function isKnown(part: ViewPart, { name }: View, statements: readonly FileStatem
 
 function missingParts(former: View, view: View | undefined): readonly LostViewPart[] {
   return former.parts
-    .filter(({ sql }) => !view?.parts.some((part) => part.sql === sql))
+    .filter((part) => !view || !hasPart(view, part))
     .toSorted((a, b) => placeOf(a) - placeOf(b))
     .map((part) => ({ view: former.name, sql: part.sql, message: `${lossOf(part, former, view)}: ${part.sql}` }))
+}
+
+function hasPart({ parts, held }: View, { sql, privileges }: ViewPart): boolean {
+  if (privileges.length === 0) return parts.some((part) => part.sql === sql)
+  return privileges.every((each) => held.includes(each))
+}
+
+/** The privileges that the former view did not have, perhaps because they were revoked, and that default privileges give to the new one. */
+function addedPrivileges(former: View, view: View): readonly LostViewPart[] {
+  const had = former.held.map((each) => each.replace(/ with grant option$/, ''))
+  return view.heldByDefault
+    .filter((each) => !had.includes(each))
+    .map((each) => {
+      const sql = `revoke ${each.replace(' to ', ` on ${tableSql(view.name)} from `)}`
+      const message = `the view ${view.name} has the grant of ${each} again, by default privileges; to revoke it: ${sql}`
+      return { view: view.name, sql, message }
+    })
 }
 
 /** The owner is restored first, because the others act with the rights of the owner; then the options, before grants let others in. */
