@@ -40,6 +40,29 @@ create index on books (title);
 
 const NOTES = ['books_title_nonblank', 'books_title_key', 'books_title_pattern', 'books_title_idx']
 
+test('storage parameters of an index stay, also when the index is renamed', async () => {
+  const indexed = (field: string) => `version: 1
+models:
+  book:
+    table: books
+    fields:
+      id: { type: bigint, primary_key: true }
+      ${field}: { type: string, max: 100, renamed_from: title }
+    indexes:
+      - { fields: [${field}], where: { ${field}: "WITH (a='b') WHERE" } }
+      - [${field}, id]
+`
+  const before = indexed('title').replace(', renamed_from: title', '')
+  const names = [...((await plan(before)).text ?? '').matchAll(/create index "(\w+)"/g)].map(([, name]) => name)
+  expect(names).toHaveLength(2)
+  await begin(before)
+  const set = names.map((name) => `alter index "${name}" set (fillfactor = 60, deduplicate_items = off);`)
+  await folder.write('0002_filled.sql', `-- up\n${set.join('\n')}\n`)
+  expect(await plan(before)).toMatchObject({ steps: [], rejections: [] })
+  const { steps } = await plan(indexed('heading'))
+  expect([...new Set(steps.map(({ change }) => change))]).toEqual(['rename'])
+})
+
 describe('hand-made constraints and indexes are not touched, whatever their names', () => {
   test('after a migration that states what it owns', async () => {
     await begin()

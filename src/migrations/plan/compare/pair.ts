@@ -178,9 +178,12 @@ export function both<Part extends Named>(
   })
 }
 
-/** The definition of an index without its name, which may be quoted. */
+const PARAMETER = String.raw`\w+=(?:'[^']*'|\w+)`
+const STORAGE = new RegExp(String.raw` WITH \(${PARAMETER}(?:, ${PARAMETER})*\)(?= WHERE |$)`)
+
+/** The definition of an index without its name, which may be quoted, and its storage parameters, which the configuration does not have. */
 export function nameless({ definition }: CatalogIndex): string {
-  return definition.replace(/ INDEX (?:"(?:[^"]|"")+"|[^" ]+) ON /, ' INDEX ON ')
+  return definition.replace(/ INDEX (?:"(?:[^"]|"")+"|[^" ]+) ON /, ' INDEX ON ').replace(STORAGE, '')
 }
 
 /** Whether a table loses the unique constraint on columns that foreign keys refer to. */
