@@ -3,19 +3,14 @@ import type { Cell } from '../../fields/cell.js'
 import { recordKey } from '../../resource/keys/record-key.js'
 import type { Id, Row } from '../../resource/plan.js'
 import { Problem } from '../../foundation/problem.js'
-import type { Connection, Result } from '../database.js'
+import type { Result } from '../database.js'
 import { type Projection, projectionFor } from '../statements/projections.js'
 import type { Bounds, Granted } from '../statements/rules/bounds.js'
 import { missingOr, rejectionsOn } from './rejected-changes.js'
 import { type Bounded, splitRows, type Store, type Stored } from './store.js'
-import { type SkippedRows, skipsOn } from './skipped-rows.js'
-import { type Bound, deletionsOn } from './store-deletions.js'
+import { skipsOn } from './skipped-rows.js'
+import { type Bound, type Changes, deletionsOn } from './store-deletions.js'
 import { follow } from './store-lists.js'
-
-interface Changes<Item, Items> extends Bound<Item, Items> {
-  readonly skipped: SkippedRows
-  readonly connection: Connection
-}
 
 const KEYLESS = 'The database did not return the key of the new record: a trigger has not set it'
 const SKIPPED =
@@ -165,7 +160,7 @@ export function recordsOn<Item, Items>({
         return isSame ? readOne(await sender.read(statements.retrieve(bounds, written, only))) : undefined
       }),
 
-    ...deletionsOn({ model, projection, statements, sender }, rejections, skips),
+    ...deletionsOn({ model, projection, statements, sender, skipped, connection }, rejections, skips),
   }
 }
 function coveringBy({ model, statements, sender }: Pick<Bound<unknown, unknown>, 'model' | 'statements' | 'sender'>) {

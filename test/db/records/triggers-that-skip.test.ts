@@ -37,7 +37,7 @@ resources:
   returned_first: { model: returned_first, path: /returned_first/, ${DELETE} }
   branch: { model: branch, path: /branches/, ${DELETE} }
   node: { model: node, path: /nodes/, ${DELETE} }
-  folder: { model: folder, path: /folders/, ${DELETE} }
+  folder: { model: folder, path: /folders/, ${DELETE}, bulk_max: 500 }
   calm: { model: calm, path: /calm/, ${DELETE} }
   locked: { model: locked, path: /locked/, ${DELETE} }
   page: { model: page, path: /pages/, ${DELETE} }
@@ -123,9 +123,13 @@ beforeAll(async () => {
     'create trigger hide before delete on nodes for each row execute function hide_node()',
     'create table folders (id bigint primary key, text text not null, parent bigint references folders)',
     `create function keep_full() returns trigger language plpgsql as $$ begin
-       if exists (select from folders where parent = old.id) then return null; end if;
+       if exists (select from folders where parent = old.id) then
+         insert into notes values ('kept');
+         return null;
+       end if;
        return old;
      end $$`,
+    'create index on folders (parent)',
     'create trigger keep before delete on folders for each row execute function keep_full()',
   ])
     await query(text)
@@ -370,6 +374,38 @@ describe('records that a trigger keeps while others refer to them', () => {
       ['2.id'],
     ])
     expect(await stored()).toEqual(['1', '2', '3', '4', '5'])
+  })
+
+  describe('in a long chain', () => {
+    /** Makes records of which each refers to the one before. Returns their ids, joined. */
+    const makeChain = async (length: number) => {
+      await query('truncate folders')
+      await query(`insert into folders select i, 'x', nullif(i - 1, 0) from generate_series(1, ${length}) i`)
+      sent.length = 0
+      return Array.from({ length }, (_, place) => place + 1)
+    }
+
+    test.each([{ order: 'this order' }, { order: 'the reverse order' }])(
+      'are deleted in $order by few statements, and triggers that kept them meanwhile have written nothing',
+      async ({ order }) => {
+        const ids = await makeChain(100)
+        expect(await statusOf('DELETE', `/api/folders/?ids=${order === 'this order' ? ids : ids.toReversed()}`)).toBe(
+          204,
+        )
+        expect(await stored()).toEqual([])
+        expect(sent.length).toBeLessThan(500)
+        expect((await query('select from notes')).rows).toEqual([])
+      },
+    )
+
+    test('are a conflict if one request would take too long to delete them', async () => {
+      const ids = await makeChain(400)
+      expect(await answer('DELETE', `/api/folders/?ids=${ids}`)).toEqual([
+        409,
+        'The database deletes these records only one after another, in more steps than one request may take; delete fewer at once',
+      ])
+      expect(await stored()).toHaveLength(400)
+    })
   })
 })
 
