@@ -163,6 +163,10 @@ test.each([
   { x: 'type: inet', rule: 'n: 1' },
   { x: 'type: binary', rule: 'n: 1' },
   { x: 'type: email', rule: 'x: ann@example.com' },
+  { x: 'type: timestamp, auto: on_create', rule: 'n: 1' },
+  { x: 'type: timestamp, auto: on_update', rule: 'n: 1' },
+  { x: 'type: timestamp, default: { function: now }', rule: 'n: 1' },
+  { x: 'type: timestamp, auto: on_update', rule: 'x__gte: "2024-01-01T00:00:00Z"' },
 ])(
   'a service has no difference with { $x } and { $rule }',
   async ({ x, rule }) => {
@@ -231,6 +235,21 @@ test('a view may come before the one that it reads', async () => {
     fields: { status: { type: text }, stats: { type: integer }, most: { type: text } }
 resources:`
   expect(await verify(yamlWith(GRANTS).replace('resources:', views))).toMatchObject({ code: 0, differences: [] })
+})
+
+test('a service has no difference with the records of a view', async () => {
+  const view = `  stats:
+    view: select id as task_id, status, char_length(title) as length from tasks
+    primary_key: [task]
+    fields: { task: { type: belongs_to, model: task }, status: { type: text }, length: { type: integer } }
+resources:
+  stats:
+    model: stats
+    path: /stats/
+    read_only: true
+    access: [{ to: member, may: read, rows: { status: open } }]`
+  const { code, differences } = await verify(yamlWith(GRANTS).replace('resources:', view))
+  expect({ code, differences }).toEqual({ code: 0, differences: [] })
 })
 
 test('a condition that no caller notices is reported with its line', async () => {

@@ -66,11 +66,15 @@ export async function makeExamples(
     const cells = written.map(({ name }) => quote(unique(name, record[name] ?? null)))
     const columns = written.map(({ column }) => identifier(column)).join(', ')
     const values = written.length === 0 ? 'default values' : `(${columns}) values (${cells.join(', ')})`
-    const returned = model.fields.map(({ column }) => `${identifier(column)}::text`).join(', ')
-    const { rows } = await run(`insert into ${tableSql(model.table)} ${values} returning ${returned}`)
-    const stored = Object.fromEntries(model.fields.map(({ name }, at) => [name, rows[0]?.[at] ?? null]))
+    const { rows } = await run(`insert into ${tableSql(model.table)} ${values} returning ${textsIn(model)}`)
+    const stored = recordOf(model, rows[0])
     world.get(model.table)?.push(stored)
     return stored
+  }
+
+  const readView = async (model: ModelSpec): Promise<void> => {
+    const { rows } = await run(`select ${textsIn(model)} from ${tableSql(model.table)}`)
+    world.get(model.table)?.push(...rows.map((row) => recordOf(model, row)))
   }
 
   /** Some combinations break constraints of the model. */
@@ -144,12 +148,22 @@ export async function makeExamples(
   }
 
   for (const model of models) await fill(model)
+  for (const model of spec.models) if (model.view !== undefined) await readView(model)
   return { world, empty, restore, remove: () => dropAll(database) }
 }
 
 /** The fields that an insert gives values for. */
 function writtenFields({ fields }: ModelSpec): ModelSpec['fields'] {
   return fields.filter(({ assigned, generated }) => !assigned && !generated)
+}
+
+/** The columns of a model as texts. */
+function textsIn({ fields }: ModelSpec): string {
+  return fields.map(({ column }) => `${identifier(column)}::text`).join(', ')
+}
+
+function recordOf({ fields }: ModelSpec, row: readonly (string | null)[] = []): StoredRecord {
+  return Object.fromEntries(fields.map(({ name }, at) => [name, row[at] ?? null]))
 }
 
 /** Models after those that their relations name. */

@@ -38,18 +38,19 @@ export function textsOf(record: Members): StoredRecord {
   return Object.fromEntries([...record].map(([name, value]) => [name, value === null ? null : formatExact(value)]))
 }
 
-/** A record without what only the database knows before it is stored. */
-export function withoutAssigned({ model }: ResourceSpec, record: StoredRecord): StoredRecord {
-  return Object.fromEntries(
-    Object.entries(record).filter(([name]) => !model.fields.some((field) => field.name === name && field.assigned)),
-  )
-}
-
-/** The names of the members of a record, with the values that can be compared as texts. */
-export function comparable({ model }: ResourceSpec, record: StoredRecord): string {
+/**
+ * The names of the members of a record, with the values that can be compared as texts.
+ * @param known the record as far as its values are known
+ */
+export function comparable(
+  { model }: ResourceSpec,
+  record: StoredRecord,
+  known: Readonly<Record<string, string | null | undefined>> = record,
+): string {
   const members = Object.entries(record).flatMap(([name, value]) => {
     const field = model.fields.find((each) => each.name === name)
     if (field === undefined) return []
+    if (known[name] === undefined) return [[name, '…']]
     if (!isSimple(field)) return [[name, value === null ? null : '…']]
     return [[name, value !== null && kindOf(field) === 'number' ? withoutZeros(value) : value]]
   })

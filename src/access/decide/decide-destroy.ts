@@ -30,12 +30,14 @@ export function isHeld(
   record: StoredRecord,
   isAmong: (target: NonNullable<FieldSpec['target']>) => boolean,
 ): boolean {
-  return spec.models.some((model) =>
-    model.fields.some(
-      ({ name, target }) =>
-        target?.table === own.table &&
-        isAmong(target) &&
-        (known.records(model.table) ?? []).some((each) => each !== record && each[name] === record[target.field]),
-    ),
+  return spec.models.some(
+    (model) =>
+      model.view === undefined &&
+      model.fields.some(
+        ({ name, target }) =>
+          target?.table === own.table &&
+          isAmong(target) &&
+          (known.records(model.table) ?? []).some((each) => each !== record && each[name] === record[target.field]),
+      ),
   )
 }

@@ -6,6 +6,7 @@ import { decideDestroy, isHeld } from './decide-destroy.js'
 import {
   type AccessRequest,
   type Decision,
+  fieldOf,
   findRecord,
   grantsOf,
   isSeen,
@@ -118,7 +119,7 @@ function candidatesFor(
     if (presets.some(([, text]) => text === NO_VALUE)) return []
     const preset = Object.fromEntries(presets) as Candidate['preset']
     const outside = Object.keys(sent).filter((name) => !(name in preset) && !grant.fields.includes(name))
-    const isDefault = (name: string) => sent[name] === defaultText(model, name)
+    const isDefault = (name: string) => sent[name] === initialText(fieldOf(model.fields, name))
     return kind === 'create' && !outside.every(isDefault) ? [] : [{ grant, preset, outside }]
   })
 }
@@ -254,26 +255,22 @@ function isTaken({ resource: { model }, known }: Situation, before: StoredRecord
 
 /** The record after a write of these values; a new record (`before` undefined) has the defaults of its other fields. */
 export function afterWrite(model: ModelSpec, before: StoredRecord | undefined, written: Candidate['preset']): After {
-  const entries = model.fields.flatMap(({ name, default: standard, assigned }) => {
-    const text =
-      name in written
-        ? written[name]
-        : before
-          ? before[name]
-          : assigned
-            ? undefined
-            : defaultText(model, name, standard)
+  const entries = model.fields.flatMap((field) => {
+    const { name } = field
+    const text = name in written ? written[name] : before && isKeptByWrites(field) ? before[name] : initialText(field)
     return text === undefined ? [] : [[name, text] as const]
   })
   return Object.fromEntries(entries)
 }
 
+/** Whether changes of other fields leave the value as it is. */
+function isKeptByWrites({ auto, generated }: FieldSpec): boolean {
+  return auto !== 'on_update' && !generated
+}
+
 /** The value that the database gives a field; undefined if only the database knows it. */
-function defaultText(
-  { fields }: ModelSpec,
-  name: string,
-  standard = fields.find((field) => field.name === name)?.default,
-): StoredText | undefined {
+function initialText({ default: standard, assigned, auto, generated }: FieldSpec): StoredText | undefined {
+  if (assigned || auto !== undefined || generated) return undefined
   if (standard === undefined) return null
   return 'literal' in standard ? textOf(standard.literal) : undefined
 }
