@@ -22,7 +22,7 @@ export interface Recorded {
 }
 
 /** The advice for an object that the first migration leaves out. */
-const BY_HAND = 'create it in other databases yourself'
+export const BY_HAND = 'create it in other databases yourself'
 
 /**
  * Records the tables of a database as SQL. Parts that only this database can create, such as a type of an extension, are left out and listed,

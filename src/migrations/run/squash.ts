@@ -5,6 +5,7 @@ import type { AppSpec } from '../../config/spec.js'
 import type { Connection, Database } from '../../db/database.js'
 import { SPELLING } from '../../db/records/row-digests.js'
 import { identifier } from '../../fields/sql-literal.js'
+import { inDependencyOrder } from '../../foundation/dependency-order.js'
 import { createWhole } from '../../foundation/write-whole.js'
 import { tableSql } from '../../fields/table-name.js'
 import { MigrationError } from '../files/error.js'
@@ -20,15 +21,16 @@ import {
 } from '../files/files.js'
 import { compareJournal, rejectDisagreement } from '../files/journal.js'
 import { renderStatement } from '../files/render.js'
-import { type Catalog, readCatalog } from '../introspect/catalog/catalog.js'
+import { readCatalog } from '../introspect/catalog/catalog.js'
 import { inspectSchema } from '../introspect/catalog/inspect.js'
-import { recordTables } from '../introspect/record.js'
+import { BY_HAND, recordTables } from '../introspect/record.js'
 import { isDerivedConstraint, isDerivedIndex } from '../plan/compare/derived.js'
 import { compareOnly } from '../plan/generate.js'
 import { type Ownership, formatOwned } from '../plan/compare/ownership.js'
-import { readViews } from '../plan/views.js'
+import { has } from '../plan/compare/pair.js'
+import { createView, readViews } from '../plan/views.js'
 import { knownObjects } from '../files/known.js'
-import { FROM, inScratch, onReplayed, ownershipOf, replayWhenUsed, runAll } from './scratch.js'
+import { FROM, inScratch, type Made, onReplayed, ownershipOf, replayWhenUsed, runAll } from './scratch.js'
 
 interface SquashRequest {
   readonly spec: AppSpec
@@ -75,7 +77,7 @@ export async function squash(folder: MigrationFolder, request: SquashRequest): P
   const sketch = await readStable(scratch, chosen)
   const owned = await inScratch(scratch, chosen, async (session, recall) => {
     const { made } = await replayWhenUsed(session, recall, chosen)
-    return ownedNames(made.tables, ownershipOf(chosen, made))
+    return ownedNames(made, ownershipOf(chosen, made))
   })
   const heading = chosen.flatMap(replacedBy).map(formatReplaced).join('') + knownOf(chosen)
   const before = await stepsOf(spec, files, scratch)
@@ -142,9 +144,9 @@ function knownOf(files: readonly Migration[]): string {
   return [...new Set(knownObjects(files))].map((object) => `-- known: ${object}\n`).join('')
 }
 
-/** The names of the constraints and indexes that resources.yaml owns, including derived ones in files that do not list what they own. */
-function ownedNames(made: Catalog, { recorded, unrecorded }: Ownership): readonly string[] {
-  return made.flatMap(({ name: table, constraints, indexes }) => {
+/** The names of the constraints, indexes and views that resources.yaml owns, including derived ones in files that do not list what they own. */
+function ownedNames({ tables, views }: Made, { recorded, unrecorded }: Ownership): readonly string[] {
+  const ofTables = tables.flatMap(({ name: table, constraints, indexes }) => {
     const isOurs = (name: string, isDerived: boolean) => recorded.has(name) || (unrecorded.has(name) && isDerived)
     const named = (columns: readonly (string | null)[]) => columns.filter((column) => column !== null)
     return [
@@ -152,6 +154,7 @@ function ownedNames(made: Catalog, { recorded, unrecorded }: Ownership): readonl
       ...indexes.filter((each) => isOurs(each.name, isDerivedIndex(table, each.columns, each))),
     ].map(({ name }) => name)
   })
+  return [...ofTables, ...views.map(({ name }) => name).filter((name) => recorded.has(name))]
 }
 
 async function stepsOf(spec: AppSpec, files: readonly Migration[], scratch: Database) {
@@ -161,20 +164,26 @@ async function stepsOf(spec: AppSpec, files: readonly Migration[], scratch: Data
 
 type Candidate = { readonly text: string } | { readonly reason: string }
 
-/** Creates the final tables at once, and repeats the statements that write rows if a new database has rows. */
+/** Creates the final tables and views at once, and repeats the statements that write rows if a new database has rows. */
 async function recordedText(scratch: Database, files: readonly Migration[], { hasRows }: State): Promise<Candidate> {
-  const { statements, left } = await onReplayed(scratch, files, async (session) =>
-    recordTables(await inspectSchema(session)),
-  )
+  const { statements, left, views } = await onReplayed(scratch, files, async (session) => {
+    const [inspected, views] = [await inspectSchema(session), await readViews(session, FROM)]
+    const tables = inspected.tables.filter(({ name }) => !has(views, name))
+    return { ...recordTables({ ...inspected, tables }), views }
+  })
   const reason = left.find((each) => !each.startsWith('extension '))
-  if (reason !== undefined) return { reason }
+  // The statements that are kept create the object.
+  if (reason !== undefined) return { reason: reason.replace(`; ${BY_HAND}`, '') }
   const written = files.flatMap(({ up }) => up.map(({ text }) => text))
   const other = written.find((text) => !COMPARED.test(text))
   if (other !== undefined) return { reason: `the final tables do not show the effect of \`${firstLine(other)}\`` }
   const extensions = written.filter((text) => /^create\s+extension\b/i.test(text))
   const data = hasRows ? written.filter((text) => /^(?:insert|update|delete|merge|with|select)\b/i.test(text)) : []
+  const ordered = inDependencyOrder(views, ({ reads }) => views.filter(({ name }) => reads.includes(name)))
   return {
-    text: [...extensions, ...statements].map(renderStatement).join('\n') + data.map((text) => `\n${text};\n`).join(''),
+    text:
+      [...extensions, ...statements, ...ordered.map(createView)].map(renderStatement).join('\n') +
+      data.map((text) => `\n${text};\n`).join(''),
   }
 }
 

@@ -157,7 +157,15 @@ describe('migrate squash', () => {
     ],
     ['do $$ begin perform 1; end $$;', 'the final tables do not show the effect of `do $$ begin perform 1; end $$`'],
     ['alter table books alter title set statistics 500;', 'a single file would create different other objects'],
-    ['create statistics pairs on id, title from books;', 'statistics pairs of books is not recorded'],
+    ['create statistics pairs on id, title from books;', 'statistics pairs of books is not recorded\n'],
+    [
+      'create materialized view titles as select title from books;',
+      'titles is not recorded: it is a materialized view\n',
+    ],
+    [
+      "create view titles as select title from books;\n\ncomment on view titles is 'by title';",
+      'a single file would create different views, column order, other objects',
+    ],
     [
       "comment on constraint books_pkey on books is 'the number';",
       'a single file would create different other objects',
@@ -177,6 +185,32 @@ describe('migrate squash', () => {
     expect(text).toContain('create unlogged table "cache" (')
     expect(text).toContain(") with (fillfactor = '70');")
     expect(text).not.toContain('alter table books')
+  })
+
+  test('creates views, which a plan still drops with their models', async () => {
+    const tables = BOOKS.replace('    fields:\n', '    fields:\n      pages: { type: integer, nullable: true }\n')
+    const views = `
+  title:
+    table: titles
+    view: select upper(title) as title from books
+    primary_key: [title]
+    fields: { title: { type: text } }
+  count:
+    table: a_count
+    view: select title, count(*) as n from titles group by title
+    primary_key: [title]
+    fields: { title: { type: text }, n: { type: bigint } }
+resources:`
+    await project.write('resources.yaml', tables.replace('\nresources:', views))
+    expect(await migrate('plan', '--write', 'views')).toMatchObject({ code: 0 })
+    await migrate('up')
+    expect(await migrate('squash')).toMatchObject({ code: 0, stderr: expect.not.stringContaining('one by one') })
+    const text = await read('0003_squashed.sql')
+    expect(text).toMatch(/create view "titles"[^]*create view "a_count"/)
+    expect(text).toMatch(/-- owns: .*"a_count", "titles"\n$/)
+    expect((await migrate('plan')).stdout).toContain('nothing to migrate')
+    await project.write('resources.yaml', tables)
+    expect((await migrate('plan')).stdout).toMatch(/- drop +a_count +view\n +- drop +titles +view/)
   })
 
   test('keeps what the final tables do not say, and rejects what no SQL says', async () => {
