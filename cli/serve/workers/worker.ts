@@ -58,7 +58,7 @@ export function startWorker({ options, isServed }: WorkerParts): WorkerProcess {
     if (worker.isConnected()) worker.send(message, () => {})
   }
   const ended = endOf(worker).finally(() => (state.serving = false))
-  returnConnection(worker, isServed)
+  returnConnections(worker, isServed)
   const received = receive(worker)
   void received.hello.then(() => tell({ snippetctl: 'begin', options: options() }))
   const leaving = received.leaving.then(() => {
@@ -90,28 +90,37 @@ export function startWorker({ options, isServed }: WorkerParts): WorkerProcess {
   }
 }
 
+/** The message by which Node's cluster hands a connection to a worker. */
+interface Handover {
+  readonly act?: string
+  /** The listening socket. */
+  readonly key?: string
+  readonly seq?: number
+}
+
 /**
- * Takes back the connection that a worker has been handed but has not confirmed when it dies: Node waits for the confirmation for ever,
- * and neither serves the connection nor closes it. There is at most one, because a worker is handed the next after it confirms the last.
- * This gives the answer in place of the worker: a rejected connection goes to another worker, an accepted one is closed here. Node
- * ignores an answer that it has already had.
+ * Takes back the connections that a worker has been handed but has not confirmed when it dies: Node waits for the confirmation for ever,
+ * and neither serves the connection nor closes it. Each listening socket has at most one, because a worker is handed the next after it
+ * confirms the last. This gives the answer in place of the worker: a rejected connection goes to another worker, an accepted one is closed
+ * here. Node ignores an answer that it has already had.
  */
-function returnConnection({ process: child }: Worker, isServed: () => boolean): void {
+function returnConnections({ process: child }: Worker, isServed: () => boolean): void {
   const send = child.send.bind(child) as (...given: readonly unknown[]) => boolean
-  let handed: { readonly seq?: number } = {}
+  const handed = new Map<string | undefined, number | undefined>()
   child.send = (...given: readonly unknown[]) => {
-    const [message, connection] = given
-    if (connection !== undefined) handed = message as typeof handed
+    const { act, key, seq } = given[0] as Handover
+    if (act === 'newconn') handed.set(key, seq)
     return send(...given)
   }
-  const giveAnswer = () => {
+  const giveAnswers = () => {
     // The last messages of a process, such as a confirmation, may be read after it has ended.
-    if (child.connected) return void setImmediate(giveAnswer)
+    if (child.connected) return void setImmediate(giveAnswers)
     // Node does not emit this while a connection is unconfirmed, and would hand the process further ones.
     child.emit('disconnect')
-    child.emit('internalMessage', { cmd: 'NODE_CLUSTER', ack: handed.seq, accepted: !isServed() })
+    for (const seq of handed.values())
+      child.emit('internalMessage', { cmd: 'NODE_CLUSTER', ack: seq, accepted: !isServed() })
   }
-  child.once('exit', giveAnswer)
+  child.once('exit', giveAnswers)
 }
 
 const QUERY_TIMEOUT_MS = 1_000

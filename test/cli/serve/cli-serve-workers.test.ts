@@ -152,7 +152,8 @@ onServer('serve --workers', () => {
     { killed: 1, fate: 'hands them to the other worker', expected: [200, 200, 200, 200] },
     { killed: 2, fate: 'closes or serves them', expected: expect.not.arrayContaining(['none in time']) },
   ])('of connections that $killed of 2 workers had not accepted when killed: $fate', async ({ killed, expected }) => {
-    const server = await serve(2)
+    const server = await serve(2, { SNIPPETCTL_ADMIN_PORT: '0' })
+    const { url: admin } = await server.logged('admin_listening')
     const victims = [...new Set((await openOnBoth(server)).pids)].slice(0, killed)
     for (const pid of victims) process.kill(pid, 'SIGSTOP')
     const answers = Array.from({ length: 4 }, () =>
@@ -163,6 +164,8 @@ onServer('serve --workers', () => {
     )
     // The parent must have handed a connection to each of the victims.
     await delay(500)
+    // The parent sends queries to the victims after the connections.
+    await fetch(`${String(admin)}/readyz`)
     for (const pid of victims) process.kill(pid, 'SIGKILL')
     expect(await Promise.all(answers)).toEqual(expected)
   })
