@@ -59,9 +59,11 @@ export async function normaliseSql(session: Connection, tables: Catalog): Promis
     }
   }
   const sharing = new Set(others)
-  return tables
-    .map((table) => (sharing.has(table) ? withPrintedChecks(table) : table))
-    .map((table) => takeSpelling(table, byName.get(table.name), printedDefault))
+  return tables.map((table) =>
+    sharing.has(table)
+      ? takeSpelling(withPrintedChecks(table), undefined, printedDefault)
+      : takeSpelling(table, byName.get(table.name), printedDefault),
+  )
 }
 
 /** Defaults that PostgreSQL prints as they are: numbers, string literals, sequences and the common functions. */
@@ -81,7 +83,7 @@ function distinctDefaults(tables: Catalog): ReadonlyMap<string, CatalogColumn> {
   return new Map([...distinct].map(([key, column], place) => [key, { ...column, name: `default ${place}` }]))
 }
 
-/** The number of defaults in one temporary table; PostgreSQL allows 1,600 columns. */
+/** The number of columns of one table, or of results of one statement; PostgreSQL allows 1,600. */
 export const MAX_COLUMNS = 500
 
 export function inChunks<Item>(items: readonly Item[], size: number): readonly (readonly Item[])[] {
