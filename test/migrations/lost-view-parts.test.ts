@@ -73,6 +73,14 @@ test('`serve --migrate` logs a warning of its own for it', async () => {
 test.each([
   { change: 'replaced', sql: 'create or replace view titles as select title from books where true;' },
   { change: 'recreated', sql: `drop view titles;\n${VIEW}` },
+  {
+    change: 'replaced, differently declared',
+    sql: `create or replace view titles as select title from books where true;
+create view titles2 as select title from books;
+-- down
+create or replace view titles2 with (security_barrier=true, check_option=local) as select title from titles;
+create or replace view titles with (check_option=cascaded, security_barrier=false) as select title from books;`,
+  },
   { change: 'indirectly dropped', sql: `do $$ begin execute 'drop view titles'; end $$;\n${VIEW}` },
 ])('`migrate up` prints the options that a $change view has lost', async ({ sql }) => {
   const set = 'alter view titles set (security_barrier=true, check_option=local)'
@@ -101,6 +109,13 @@ test('`migrate up` is silent about options that a file resets, and those that re
     code: 0,
     stderr: expect.not.stringContaining('lost'),
   })
+})
+
+test('`migrate up` creates a view next to one of a foreign table that nothing can read', async () => {
+  const far = `create foreign data wrapper nowhere; create server far foreign data wrapper nowhere;
+    create foreign table far_away (id int) server far; create view of_far_away as select id from far_away;`
+  await onProjectDatabase(project, database, (open) => open.query({ text: far, values: [] }))
+  expect(await runCli(['migrate', 'up'], place())).toMatchObject({ code: 0 })
 })
 
 test('`migrate up` prints a comment on a column that a view without columns has lost', async () => {

@@ -1,6 +1,6 @@
 import type { Connection } from '../../db/database.js'
-import { formattedTable, tableSql } from '../../fields/table-name.js'
-import type { FileStatement } from '../files/statements.js'
+import { bareName, formattedTable, tableSql } from '../../fields/table-name.js'
+import { type FileStatement, NAME, unquoted } from '../files/statements.js'
 import { fits, HELD, HELD_BY_DEFAULT, IS_UPDATABLE, VIEW_PARTS, type ViewPart, type ViewState } from './view-parts.js'
 
 /**
@@ -82,12 +82,21 @@ function isOption({ name }: ViewPart): boolean {
 
 /** Whether statements create a part, or its view with an option. */
 function isKnown(part: ViewPart, { name }: View, statements: readonly FileStatement[]): boolean {
-  const option = part.name.slice(OPTION.length)
-  return statements.some(
-    ({ text }) =>
-      text === part.sql ||
-      (isOption(part) && /^create\b[^"(]*\bview\b/i.test(text) && text.includes(name) && text.includes(option)),
-  )
+  const isSame = (option: string) => part.sql.toLowerCase().endsWith(` (${option})`)
+  return statements.some(({ text }) => text === part.sql || (isOption(part) && optionsIn(text, name).some(isSame)))
+}
+
+const WITH_OPTIONS = new RegExp(
+  `^create\\s+(?:or\\s+replace\\s+)?(?:recursive\\s+)?view\\s+(?:${NAME}\\.)?(?<view>${NAME})\\s*(?:\\([^()]*\\)\\s*)?with\\s*\\((?<options>[^()]*)\\)`,
+  'iu',
+)
+
+/** The options with which a statement creates a view, as PostgreSQL stores them: `security_barrier=true`. */
+function optionsIn(statement: string, name: string): readonly string[] {
+  const { view = '', options = '' } = WITH_OPTIONS.exec(statement)?.groups ?? {}
+  if (unquoted(view) !== bareName(name)) return []
+  const spelt = options.split(',').map((option) => option.toLowerCase().replaceAll(/[\s'"]/g, ''))
+  return spelt.map((option) => (option.includes('=') ? option : `${option}=true`))
 }
 
 function missingParts(former: View, view: View | undefined): readonly LostViewPart[] {

@@ -1,4 +1,4 @@
-import { BITS } from '../introspect/catalog/privileges.js'
+import { BITS, executable } from '../introspect/catalog/privileges.js'
 
 /** A grant, a comment or another object that is dropped with its view, and the statement that creates it. */
 export interface ViewPart {
@@ -97,7 +97,7 @@ export const VIEW_PARTS = `(
 )`
 
 /** SQL: whether PostgreSQL can update through the query of a view `c`. */
-export const IS_UPDATABLE = `pg_relation_is_updatable(c.oid, false) & ${BITS.update} <> 0`
+export const IS_UPDATABLE = `(${executable(false)}) & ${BITS.update} <> 0`
 
 /** A view without its query. */
 export interface ViewState {
