@@ -43,7 +43,9 @@ function isThere(index: IndexSpec, model: ModelSpec, live: CatalogTable): boolea
     isPlain(index) &&
     index.columns.every((column, place) => column === columns[place]) &&
     (!index.unique || columns.length === index.columns.length)
-  const keys = live.constraints.filter(({ kind }) => kind === 'primary_key' || kind === 'unique')
+  const keys = live.constraints.filter(
+    ({ kind, validated }) => (kind === 'primary_key' || kind === 'unique') && validated,
+  )
   const fields = fieldsOf(model, live)
   const indexes = live.indexes
     .filter(({ valid }) => valid)

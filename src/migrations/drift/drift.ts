@@ -12,6 +12,7 @@ import {
   ON_ONLY,
   readLiveCatalog,
 } from '../introspect/catalog/catalog.js'
+import { addConstraint } from '../plan/sql.js'
 import { definitionOf, remake } from '../plan/steps/column-steps.js'
 import { type Migration, type MigrationFolder, readMigrations } from '../files/files.js'
 import { knownObjects } from '../files/known.js'
@@ -127,13 +128,12 @@ function driftOf(made: CatalogTable, there: CatalogTable): readonly Drift[] {
     ),
     ...extra(there.constraints, made.constraints).map(({ name }) => added(named(name), 'constraint')),
     ...extra(made.constraints, there.constraints).map(({ name, definition }) =>
-      missing(
-        named(name),
-        'constraint',
-        `alter table ${tableSql(table)} add constraint ${identifier(name)} ${definition}`,
-      ),
+      missing(named(name), 'constraint', addConstraint(table, { name, definition })),
     ),
     ...restatedParts(made.constraints, there.constraints, 'constraint'),
+    ...both(made.constraints, there.constraints)
+      .filter(([old, now]) => old.definition === now.definition && old.validated && !now.validated)
+      .map(([old]) => incompleteKey(table, old)),
     ...restatedParts(extra(made.indexes, found), there.indexes, 'index'),
     ...invalid.map(([old, now]) => notValid(named(old.name), old, now)),
     ...extra(there.indexes, made.indexes).map(({ name }) => added(named(name), 'index')),
@@ -157,6 +157,13 @@ function notValid(object: string, { name, definition }: CatalogIndex, now: Catal
   }
   const text = `index ${object} is not valid in the database: building it failed, or has not ended`
   return { object, text, repair: { sql: `reindex index concurrently ${index}` } }
+}
+
+function incompleteKey(table: string, key: CatalogConstraint): Drift {
+  const object = `${table}.${key.name}`
+  const text = `constraint ${object} is incomplete in the database: partitions lack it`
+  const drop = `alter table ${tableSql(table)} drop constraint ${identifier(key.name)}`
+  return { object, text, repair: { sql: `${drop}; ${addConstraint(table, key)}` } }
 }
 
 function changed(object: string, old: CatalogColumn, now: CatalogColumn): readonly Drift[] {

@@ -245,11 +245,11 @@ function isFilled({ default: value, identity, generated }: CatalogColumn): boole
 function isHeld({ kind, columns }: Pick<WantedConstraint, 'kind' | 'columns'>, live: CatalogTable): boolean {
   const same = (others: readonly (string | null)[]) =>
     others.length === columns.length && columns.every((each) => others.includes(each))
-  const keys = live.constraints.filter((constraint) => same(constraint.columns)).map((constraint) => constraint.kind)
+  const keys = live.constraints.filter((constraint) => same(constraint.columns))
   if (kind === 'check') return true
-  if (kind === 'foreign_key') return keys.includes('foreign_key')
+  if (kind === 'foreign_key') return keys.some((key) => key.kind === 'foreign_key')
   const unique = live.indexes.some(
     (index) => same(index.columns) && /^CREATE UNIQUE INDEX (?!.* WHERE )/.test(index.definition) && index.valid,
   )
-  return unique || keys.includes('unique') || keys.includes('primary_key')
+  return unique || keys.some((key) => (key.kind === 'unique' || key.kind === 'primary_key') && key.validated)
 }

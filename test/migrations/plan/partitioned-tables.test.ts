@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import { readDrift } from '../../../src/migrations/drift/drift.js'
 import { indexDifferences } from '../../../src/migrations/drift/index-differences.js'
+import { schemaDifferences } from '../../../src/migrations/drift/verify.js'
 import { planMigration, writeMigration } from '../../../src/migrations/plan/generate.js'
 import { migrateDown, migrateUp } from '../../../src/migrations/run/run.js'
 import { testDatabaseKind } from '../../support/database.js'
@@ -149,6 +150,19 @@ describe.each([{ condition: '' }, { condition: ` where kind = 'a'` }])(
     })
   },
 )
+
+test('a key that partitions lack is drift, with a repair, and does not count as the key', async () => {
+  const { database, scratch } = databases
+  for (const sql of ['drop constraint events_pkey', 'add constraint events_pkey primary key (id, day)'])
+    await database.query({ text: `alter table only events ${sql}`, values: [] })
+  expect(await schemaDifferences(events(), database)).toEqual(['table events lacks: primary key ("id", "day")'])
+  const drift = await readDrift(database, folder.path, scratch)
+  const found = drift.find(({ object }) => object === 'events.events_pkey')
+  expect(found?.text).toBe('constraint events.events_pkey is incomplete in the database: partitions lack it')
+  for (const text of (found && 'sql' in found.repair ? found.repair.sql : '').split('; '))
+    await database.query({ text, values: [] })
+  expect(await readDrift(database, folder.path, scratch)).toEqual([])
+})
 
 test('a plan does not keep an index that partitions lack in place of a declared one', async () => {
   await folder.write('0002_odd.sql', `-- up\ncreate index odd on only events (kind);\n-- down\ndrop index odd;\n`)

@@ -52,6 +52,7 @@ export interface CatalogConstraint {
   readonly kind: 'primary_key' | 'unique' | 'foreign_key' | 'check' | 'other'
   readonly columns: readonly (string | null)[]
   readonly definition: string
+  /** False for one that was not checked for existing rows, and for a key that partitions of its table lack. */
   readonly validated: boolean
   /** The table and the columns that a foreign key points to. */
   readonly target: string | null
@@ -150,7 +151,10 @@ function catalogOf(which: string): string {
           join pg_attribute a on a.attrelid = o.conrelid and a.attnum = k.attnum
         ),
         'definition', pg_get_constraintdef(o.oid),
-        'validated', o.convalidated,
+        -- PostgreSQL calls a key valid whose index partitions lack.
+        'validated', o.convalidated and not exists (
+          select from pg_index i where o.contype in ('p', 'u', 'x') and i.indexrelid = o.conindid and not i.indisvalid
+        ),
         'target', (
           select ${formattedTable('r', 's', SCHEMA)} from pg_class r join pg_namespace s on s.oid = r.relnamespace where r.oid = o.confrelid
         ),

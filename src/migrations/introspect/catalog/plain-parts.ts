@@ -18,9 +18,9 @@ export function isOnly(columns: Columns, column: string): boolean {
   return sameColumns(columns, [column])
 }
 
-/** Whether a unique constraint is a plain one. */
-export function isPlainUnique({ definition, columns }: CatalogConstraint): boolean {
-  return definition.replaceAll('"', '') === `UNIQUE (${listOf(columns)})`
+/** Whether a unique constraint is a plain one, which holds for all rows. */
+export function isPlainUnique({ definition, columns, validated }: CatalogConstraint): boolean {
+  return validated && definition.replaceAll('"', '') === `UNIQUE (${listOf(columns)})`
 }
 
 /** Whether `indexes:` can declare an index: a valid B-tree of columns in their own order. */
