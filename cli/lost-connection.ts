@@ -8,9 +8,14 @@ export function withLostConnectionHelp(command: Command, help: readonly string[]
   return command
 }
 
-/** Returns the help for a command that lost its connection. Commands that change the database set it. */
+/** Declares that a command does not change the database. Returns the command. */
+export function readsOnly(command: Command): Command {
+  return withLostConnectionHelp(command, ['run it again: it does not change the database'])
+}
+
+/** Returns the help for a command that lost its connection. */
 export function lostConnectionHelp(command: Command | undefined): readonly string[] {
-  return (command && declared.get(command)) ?? ['run it again: it does not change the database']
+  return (command && declared.get(command)) ?? ['find out whether the last change was made before you run it again']
 }
 
 /** For commands that run migrations or correct their journal. */

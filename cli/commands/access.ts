@@ -7,6 +7,7 @@ import { compareAccess } from '../project/access/access-diff.js'
 import { explainRequest } from '../project/access/access-request.js'
 import { type LineOf, linesIn, matrixJson, printMatrix, type RouteAccess } from '../project/access/access-text.js'
 import { verifyAccess } from '../project/access/access-verify.js'
+import { readsOnly } from '../lost-connection.js'
 
 interface AccessOptions extends CommonOptions {
   readonly json?: true
@@ -31,8 +32,7 @@ Exit code 1: the request is denied, access is wider, or a response is not as the
 
 /** `access`: prints who may do what, or why a request is allowed or denied. */
 export function addAccess(program: Command, context: CliContext): void {
-  program
-    .command('access')
+  readsOnly(program.command('access'))
     .description('show who may do what, and why a request is allowed or denied')
     .argument('[method]', 'with --as: the method of a request')
     .argument('[path]', 'with --as: its path')

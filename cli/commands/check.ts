@@ -23,6 +23,7 @@ import { onExistingDatabase } from '../database/database.js'
 import { printFrames } from '../diagnostics.js'
 import type { ExitCode } from '../failure.js'
 import { count } from '../output.js'
+import { readsOnly } from '../lost-connection.js'
 
 interface CheckOptions extends CommonOptions {
   readonly all?: true
@@ -73,8 +74,7 @@ type Format = keyof typeof FORMATS
 
 /** `check`: reports all errors of the configuration and its plugins. Opens the database only with `--database`. */
 export function addCheck(program: Command, context: CliContext): void {
-  program
-    .command('check')
+  readsOnly(program.command('check'))
     .description('report all mistakes in the configuration, and missing or unused indexes')
     .option('--all', `print all of them, not only the first ${MAX_SHOWN}`)
     .option('--database', 'also compare the indexes and constraints of the database, without changing it')

@@ -4,6 +4,7 @@ import type { CliContext, CommonOptions } from '../context.js'
 import type { ExitCode } from '../failure.js'
 import type { Finding } from '../project/finding.js'
 import { alignColumns, count } from '../output.js'
+import { readsOnly } from '../lost-connection.js'
 
 interface DoctorOptions extends CommonOptions {
   readonly json?: true
@@ -18,8 +19,7 @@ Exits with 1 if a check fails; warnings do not count. Changes nothing.`
 
 /** `doctor`: checks whether a project can be served on this machine, one line for each check. */
 export function addDoctor(program: Command, context: CliContext): void {
-  program
-    .command('doctor')
+  readsOnly(program.command('doctor'))
     .description('check what a project needs, and print how to fix each problem')
     .option('--json', 'print one JSON document')
     .addHelpText('after', EXAMPLES)

@@ -16,6 +16,7 @@ import { count } from '../output.js'
 import { createRateText, createProgress, type Progress } from '../progress.js'
 import { requireSchema } from '../serve/schema.js'
 import { openWhole, type WholeFile } from '../project/whole-file.js'
+import { readsOnly } from '../lost-connection.js'
 
 interface DumpOptions extends CommonOptions {
   readonly format?: DumpFormatName
@@ -30,8 +31,7 @@ Examples:
 
 /** `dump`: writes all records of a resource with all fields, in a format that `seed` reads. */
 export function addDump(program: Command, context: CliContext): void {
-  program
-    .command('dump')
+  readsOnly(program.command('dump'))
     .description('write a snapshot of all records of a resource, with private fields, in the order of their keys')
     .argument(
       '<resource>',

@@ -17,6 +17,7 @@ import { type ExitCode, Failure } from '../failure.js'
 import { printExplanation, toJson } from '../migrate/plan-text.js'
 import { parametersOf, readPairs, reverse, routesOf } from '../reverse.js'
 import { requireSchema } from '../serve/schema.js'
+import { readsOnly } from '../lost-connection.js'
 
 interface ExplainOptions extends CommonOptions {
   readonly json?: true
@@ -49,8 +50,7 @@ The statement of a route runs in a read-only transaction, on the database that s
 
 /** `explain`: prints the statement of a GET request and its query plan, or the meaning of a code or a key. */
 export function addExplain(program: Command, context: CliContext): void {
-  program
-    .command('explain')
+  readsOnly(program.command('explain'))
     .description('show the SQL of a request, its plan, indexes and rows; or explain a diagnostic code or a key')
     .argument(
       '<name>',

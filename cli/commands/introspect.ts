@@ -18,6 +18,7 @@ import { alignColumns, count } from '../output.js'
 import { readConfigText } from '../project/config-text.js'
 import { createStages } from '../progress.js'
 import { openScratchOf, scratchOption, type ScratchOptions } from '../migrate/scratch.js'
+import { MIGRATION_HELP, withLostConnectionHelp } from '../lost-connection.js'
 
 interface IntrospectOptions extends CommonOptions, ScratchOptions {
   readonly schema?: readonly string[]
@@ -43,8 +44,7 @@ Examples:
 
 /** `introspect`: writes models and resources for an existing database. */
 export function addIntrospect(program: Command, context: CliContext): void {
-  program
-    .command('introspect')
+  withLostConnectionHelp(program.command('introspect'), MIGRATION_HELP)
     .description('write models and resources for existing tables and views')
     .option(
       '--schema <names>',

@@ -16,7 +16,7 @@ import { alignColumns } from '../output.js'
 import { type CallerOptions, readCaller, withCallerOptions } from '../project/access/caller.js'
 import { readDuration } from '../project/duration.js'
 import { toVisible } from '../serve/log/request-entry.js'
-import { withLostConnectionHelp } from '../lost-connection.js'
+import { readsOnly, withLostConnectionHelp } from '../lost-connection.js'
 import { requireSchema } from '../serve/schema.js'
 
 interface KeysOptions extends CommonOptions {
@@ -48,8 +48,7 @@ export function addKeys(program: Command, context: CliContext): void {
     .addOption(new Option('--expires <duration>', 'how long it is valid: 12h, 90d, 1y or never').default('90d'))
     .option('--json', 'print one JSON document')
     .action(async (options: CreateOptions) => context.finish(await create(context, options)))
-  keys
-    .command('list')
+  readsOnly(keys.command('list'))
     .description('list the keys, without their secrets')
     .option('--json', 'print one JSON document')
     .action(async (options: KeysOptions) => context.finish(await list(context, options)))

@@ -14,7 +14,7 @@ import { scratchOption } from '../migrate/scratch.js'
 import { squash, type SquashOptions } from '../migrate/squash.js'
 import { status, type StatusOptions } from '../migrate/status.js'
 import { closeApplied } from '../serve/open-migration.js'
-import { withLostConnectionHelp, MIGRATION_HELP } from '../lost-connection.js'
+import { MIGRATION_HELP, readsOnly, withLostConnectionHelp } from '../lost-connection.js'
 import { watchMigrations } from '../migrate/watch-migrations.js'
 
 interface UpOptions extends CommonOptions, ConsentOptions {}
@@ -41,8 +41,7 @@ export function addMigrate(program: Command, context: CliContext): void {
 }
 
 function addPlan(migrate: Command, context: CliContext): void {
-  migrate
-    .command('plan')
+  readsOnly(migrate.command('plan'))
     .description('show the schema changes that no migration contains yet, without changing the database')
     .option('--write [name]', 'write the next migration, with this name or a generated one')
     .option(
@@ -103,8 +102,7 @@ function addDown(migrate: Command, context: CliContext): void {
 }
 
 function addStatus(migrate: Command, context: CliContext): void {
-  migrate
-    .command('status')
+  readsOnly(migrate.command('status'))
     .description('list the migrations; exit with 1 unless all are applied and unchanged')
     .option('--json', 'print one JSON document')
     .addOption(scratchOption())
@@ -122,8 +120,7 @@ function addAdopt(migrate: Command, context: CliContext): void {
 }
 
 function addRenumber(migrate: Command, context: CliContext): void {
-  migrate
-    .command('renumber')
+  withLostConnectionHelp(migrate.command('renumber'), MIGRATION_HELP)
     .description(
       'if two files have the same number, give the pending file, and pending files after it, the next numbers',
     )

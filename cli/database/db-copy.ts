@@ -99,7 +99,8 @@ async function copyAll({ context, spec, source, target }: Copying): Promise<void
     if (left.length > 0) line(`${colors.yellow('warning:')} not copied, because no model has them: ${left.join(', ')}`)
   } catch (error) {
     if (error instanceof CopyRejected) throw new Failure(2, `nothing was copied: ${error.message}`, error.help)
-    if (error instanceof Problem) throw new Failure(2, `nothing was copied: ${error.message}`, [], error)
+    if (error instanceof Problem && error.type !== 'outcome_unknown')
+      throw new Failure(2, `nothing was copied: ${error.message}`, [], error)
     throw error
   }
 }

@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { openDatabase } from '../../../src/db/open.js'
-import { runInHost } from '../../support/cli.js'
-import { openOnlyOnServer, testDatabaseKind } from '../../support/database.js'
+import { makeProject, runInHost } from '../../support/cli.js'
+import { openOnlyOnServer, type TestDatabase, testDatabaseKind } from '../../support/database.js'
 import { CREATE_ROLE, DROP_ROLE, ROLE } from '../../support/roles.js'
 import { startProxy } from '../../../torture/proxy.js'
 import { openShelves, type Shelves } from '../../support/shelves.js'
@@ -41,10 +41,20 @@ onServer('a failure of the database is not reported as a bug', async () => {
   }
 })
 
+/** A proxy in front of a database, and the URL of the database through it. */
+async function startProxyTo(database: TestDatabase | undefined) {
+  const url = new URL(String(database?.url))
+  const sockets = url.searchParams.get('host')
+  const proxy = await startProxy(sockets === null ? Number(url.port) : `${sockets}/.s.PGSQL.${url.port}`)
+  url.host = `127.0.0.1:${proxy.port}`
+  url.searchParams.delete('host')
+  return { proxy, url: url.href }
+}
+
 const OF_MIGRATIONS = 'see which migrations were applied: snippetctl migrate status'
 
 onServer.each([
-  { command: ['introspect', '--print'], marker: 'pg_attribute', moment: 'before reply', help: 'run it again: it does' },
+  { command: ['dump', 'note'], marker: 'notes', moment: 'before reply', help: 'run it again: it does not change' },
   { command: ['seed', 'note.csv'], marker: 'commit', moment: 'before reply', help: 'run it again: it loads the whole' },
   { command: ['keys', 'create', '--subject', 'a'], marker: 'insert into', moment: 'before reply', help: 'revoke it' },
   { command: ['migrate', 'up'], marker: 'snippetctl_migrations', moment: 'before reply', help: OF_MIGRATIONS },
@@ -53,17 +63,13 @@ onServer.each([
 ] as const)(
   'a connection that $command loses at $marker is reported as lost',
   async ({ command, marker, moment, help }) => {
-    const url = new URL(String(shelves.database?.url))
-    const sockets = url.searchParams.get('host')
-    const proxy = await startProxy(sockets === null ? Number(url.port) : `${sockets}/.s.PGSQL.${url.port}`)
+    const { proxy, url } = await startProxyTo(shelves.database)
     try {
       await shelves.project.write('note.csv', 'id\n1\n')
       if (help === OF_MIGRATIONS)
         await shelves.project.write('migrations/0002_more.sql', '-- up\ncreate table more (id int);\n')
-      url.host = `127.0.0.1:${proxy.port}`
-      url.searchParams.delete('host')
       proxy.arm(marker, moment, 'end')
-      const env = { DATABASE_URL: url.href, PORT: '0' }
+      const env = { DATABASE_URL: url, PORT: '0' }
       const outcome = await runInHost(command, { cwd: shelves.project.folder, env })
       expect(outcome).toMatchObject({
         code: 2,
@@ -80,6 +86,51 @@ onServer.each([
     }
   },
 )
+
+onServer(
+  '`introspect --manage` that loses its connection at the commit does not claim that it changed nothing',
+  async () => {
+    const database = await openOnlyOnServer()
+    const project = await makeProject({})
+    const { proxy, url } = await startProxyTo(database)
+    try {
+      await database?.query({ text: 'create table things (id bigint primary key)', values: [] })
+      proxy.arm('snippetctl_migrations', 'before reply', 'end')
+      const { code, stderr } = await runInHost(['introspect', '--manage'], {
+        cwd: project.folder,
+        env: { DATABASE_URL: url },
+      })
+      expect(code).toBe(2)
+      expect(stderr).toContain(`  = help: ${OF_MIGRATIONS}\n`)
+    } finally {
+      await proxy.close()
+      await project.remove()
+      await database?.close()
+    }
+  },
+)
+
+onServer('`db copy` that loses its connection at the commit does not claim that it copied nothing', async () => {
+  const database = await openOnlyOnServer()
+  const { folder } = shelves.project
+  const { proxy, url } = await startProxyTo(database)
+  try {
+    for (const DATABASE_URL of [undefined, database?.url])
+      expect(
+        await runInHost(['migrate', 'up'], { cwd: folder, env: DATABASE_URL === undefined ? {} : { DATABASE_URL } }),
+      ).toMatchObject({ code: 0 })
+    proxy.arm('commit', 'before reply', 'end')
+    expect(await runInHost(['db', 'copy', '--to', url], { cwd: folder, env: {} })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(
+        '  = help: run it again: it copies everything or nothing; if the tables of the target then have rows',
+      ),
+    })
+  } finally {
+    await proxy.close()
+    await database?.close()
+  }
+})
 
 onServer('a user that may not create objects gets a help that names the grant', async () => {
   const empty = await openOnlyOnServer()
