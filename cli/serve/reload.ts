@@ -24,7 +24,7 @@ import {
 import { printFrames } from '../diagnostics.js'
 import { Failure } from '../failure.js'
 import { fitSchema } from './fit-schema.js'
-import { createFollower } from './follow.js'
+import { createFileWatcher } from './file-watcher.js'
 import type { Log } from './log/log.js'
 import { refreshTypes } from '../project/types-file.js'
 
@@ -67,7 +67,7 @@ export async function reloadOnSave(served: Served): Promise<() => Promise<void>>
   const wait = awaitSchema(database)
   let turn = Promise.resolve()
 
-  const follower = createFollower({
+  const watcher = createFileWatcher({
     concerns: (path) => {
       // While the files have errors, saving a file without changes requests another try.
       state.again ||= state.broken && (SOURCE.test(path) || path === state.spec.file)
@@ -89,7 +89,7 @@ export async function reloadOnSave(served: Served): Promise<() => Promise<void>>
     const compiled = await pluginFiles(spec)
     const keys = spec.auth?.jwt?.keys
     const files = [spec.file, ...(keys === undefined ? [] : [keys]), ...compiled.keys()]
-    follower.follow([...files, folder])
+    watcher.watch([...files, folder])
     const names = await readdir(folder).catch(() => [])
     return {
       found: await readContents([...files, ...names.sort().map((name) => join(folder, name))]),
@@ -143,7 +143,7 @@ export async function reloadOnSave(served: Served): Promise<() => Promise<void>>
   return async () => {
     state.closed = true
     wait.end()
-    follower.close()
+    watcher.close()
     await turn
   }
 }

@@ -112,9 +112,9 @@ async function serveRequests(run: ServiceRun, state: 'ready' | 'away'): Promise<
   const service = createService(application.app, served, { log, traffic: monitor?.traffic, spans })
   monitor?.watch(service)
   // Starts before the server listens, so that no change is missed and the first log line comes before the first response.
-  const stopFollowing = watchesFiles(context, options) ? await reloadOnSave({ ...run, service }) : async () => {}
+  const stopWatching = watchesFiles(context, options) ? await reloadOnSave({ ...run, service }) : async () => {}
   const { url } = await service.listen({ port: worker?.port ?? options.port, host }).catch(async (cause: unknown) => {
-    await stopFollowing()
+    await stopWatching()
     throw rejectedAddress(options, cause)
   })
   try {
@@ -125,7 +125,7 @@ async function serveRequests(run: ServiceRun, state: 'ready' | 'away'): Promise<
     const ends = state === 'ready' ? [stop.requested] : [stop.requested, openWhenReachable(run, gate.open)]
     return await keepServing(options, await Promise.race(ends))
   } finally {
-    await stopFollowing()
+    await stopWatching()
     await Promise.all([service.drain(), context.parent?.release()])
   }
 }

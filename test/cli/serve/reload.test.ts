@@ -97,7 +97,7 @@ function keepAsking({ url }: Serving, path: string): () => Promise<ReadonlySet<n
 }
 
 describe('serve, while its files change,', () => {
-  test('follows a folder that was deleted and made again', async () => {
+  test('watches a folder that was deleted and created again', async () => {
     const answering = (word: string) =>
       `export default (app) => void app.route('GET', '/word/', 'word', () => ({ status: 200, body: { word: '${word}' } }))\n`
     project = await makeProject({
@@ -121,7 +121,7 @@ describe('serve, while its files change,', () => {
     }
   })
 
-  test('follows an import that is made after it was written, in a new folder', async () => {
+  test('watches an import that is created after it was written, in a new folder', async () => {
     await begin()
     const server = await start()
     await project.write('plugin.ts', PLUGIN.replace('./word.js', './lib/word.js'))
@@ -402,9 +402,9 @@ export default () => {}
   ])('does not watch files with $args and $env', async ({ args, env }) => {
     await begin()
     const still = await start(args, env)
-    const following = await start()
+    const watching = await start()
     await save(CONFIGURATION.replace('/books/', '/volumes/'))
-    await answered(following, '/api/volumes/', '[]')
+    await answered(watching, '/api/volumes/', '[]')
     expect((await fetch(`${still.url}/api/volumes/`)).status).toBe(404)
     expect((await fetch(`${still.url}/api/books/`)).status).toBe(200)
   })

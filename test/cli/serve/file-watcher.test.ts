@@ -1,18 +1,18 @@
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
-import { createFollower, type Follower } from '../../../cli/serve/follow.js'
+import { createFileWatcher, type FileWatcher } from '../../../cli/serve/file-watcher.js'
 import { makeProject, type Project } from '../../support/cli.js'
 
 let project: Project
-let follower: Follower
+let watcher: FileWatcher
 
 beforeEach(async () => {
   project = await makeProject({ 'a.yaml': '' })
-  follower = createFollower({ concerns: () => true, changed: () => {}, failed: () => {} })
+  watcher = createFileWatcher({ concerns: () => true, changed: () => {}, failed: () => {} })
 })
 
 afterEach(async () => {
-  follower.close()
+  watcher.close()
   await project.remove()
 })
 
@@ -23,11 +23,11 @@ async function watched(): Promise<number> {
   return process.getActiveResourcesInfo().filter((kind) => kind === 'FSEventWrap').length
 }
 
-test('files that are to be followed after the end, as a reload in progress asks for, are not', async () => {
+test('watches no files once it is closed, even if a reload is in progress', async () => {
   const before = await watched()
-  follower.follow([join(project.folder, 'a.yaml')])
+  watcher.watch([join(project.folder, 'a.yaml')])
   expect(await watched()).toBe(before + 1)
-  follower.close()
-  follower.follow([join(project.folder, 'a.yaml')])
+  watcher.close()
+  watcher.watch([join(project.folder, 'a.yaml')])
   expect(await watched()).toBe(before)
 })

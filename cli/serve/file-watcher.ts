@@ -1,17 +1,17 @@
 import { type FSWatcher, statSync, watch } from 'node:fs'
 import { basename, dirname } from 'node:path'
 
-/** Watches files, also when an editor replaces them. */
-export interface Follower {
+/** Watches files, even if an editor replaces them. */
+export interface FileWatcher {
   /** Replaces the set of watched files and folders; has no effect once closed. */
-  follow(paths: readonly string[]): void
+  watch(paths: readonly string[]): void
   close(): void
 }
 
-interface FollowerOptions {
-  /** Decides whether a change of another file in a watched folder counts. */
+interface FileWatcherOptions {
+  /** Whether a change of another file in a watched folder matters. */
   readonly concerns: (path: string) => boolean
-  /** Called once for changes that come together. */
+  /** Called once for changes in quick succession. */
   readonly changed: () => void
   /** Called for a folder that cannot be watched. */
   readonly failed: (error: Error) => void
@@ -24,14 +24,14 @@ const SETTLE_MS = 25
  * Watches files through their folders: many editors save by replacing the file, which a watch on the file itself misses. Never watches
  * recursively, because the embedded database writes all the time.
  */
-export function createFollower({ concerns, changed, failed }: FollowerOptions): Follower {
+export function createFileWatcher({ concerns, changed, failed }: FileWatcherOptions): FileWatcher {
   const watchers = new Map<string, { readonly watcher: FSWatcher; readonly identity: string | undefined }>()
   let files: ReadonlySet<string> = new Set()
   let folders: ReadonlySet<string> = new Set()
   let timer: NodeJS.Timeout | undefined
   let closed = false
 
-  /** Whether a path is a wanted folder, or leads to one. */
+  /** Whether a path is a watched folder or a folder above one. */
   const leads = (path: string) => [...folders].some((folder) => folder === path || folder.startsWith(`${path}/`))
 
   const onChange = (folder: string, event: string, name: string | null): void => {
@@ -48,7 +48,7 @@ export function createFollower({ concerns, changed, failed }: FollowerOptions): 
       watcher.on('error', () => forget(folder))
       watchers.set(folder, { watcher, identity: identityOf(folder) })
     } catch (error) {
-      // A folder that has just been deleted is followed again after the reload.
+      // A folder that has just been deleted is watched again after the reload.
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') failed(error as Error)
     }
   }
@@ -59,12 +59,12 @@ export function createFollower({ concerns, changed, failed }: FollowerOptions): 
   }
 
   return {
-    follow: (paths) => {
+    watch: (paths) => {
       if (closed) return
       files = new Set(paths)
       folders = new Set([...paths.map((path) => dirname(path)), ...paths.filter(isFolder)])
       const wanted = new Set([...folders].map(nearest))
-      // The watch on a folder that was deleted sees nothing of another folder with its path.
+      // A watch on a deleted folder does not notice a new folder at its path.
       for (const [folder, { identity }] of watchers)
         if (!wanted.has(folder) || identityOf(folder) !== identity) forget(folder)
       for (const folder of wanted) if (!watchers.has(folder)) open(folder)
@@ -87,7 +87,7 @@ function nearest(folder: string): string {
   return identityOf(folder) === undefined && dirname(folder) !== folder ? nearest(dirname(folder)) : folder
 }
 
-/** The identity of the folder at a path; undefined without a folder. A folder that is made again at the same path has another identity. */
+/** Returns an identity of the folder at a path, which changes if the folder is created again; undefined if there is none. */
 function identityOf(folder: string): string | undefined {
   const found = statSync(folder, { throwIfNoEntry: false })
   return found && `${found.ino} ${found.birthtimeMs}`
