@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander'
 import {
   declaredIndexDifferences,
   type Diagnostic,
-  differencesOfOthers,
+  unmanagedTableDifferences,
   indexDifferences,
   type IndexFindings,
   messageDifferences,
@@ -115,7 +115,7 @@ function compare(context: CliContext, { spec }: Application): Promise<Comparison
           ...rejections,
           ...(await declaredIndexDifferences(spec, database)),
           ...(await messageDifferences(spec, database)),
-          ...(await differencesOfOthers(spec, database)),
+          ...(await unmanagedTableDifferences(spec, database)),
         ],
       },
     }

@@ -57,10 +57,7 @@ export function addIntrospect(program: Command, context: CliContext): void {
     .option('--resources', 'a resource for each new model; the default')
     .option('--no-resources', 'only models')
     .addOption(
-      new Option('--update', 'let the models of tables that others change follow the database').conflicts([
-        'manage',
-        'force',
-      ]),
+      new Option('--update', 'update the models of unmanaged tables from the database').conflicts(['manage', 'force']),
     )
     .option('--keep-names', 'name fields exactly like their columns, also in JSON: displayName, customer_id')
     .option('--print', 'print the configuration, and write nothing')

@@ -75,11 +75,11 @@ function printStatus({ out, err }: CliContext, { migrations, differences, drift 
     err.line('  = help: put the files back, or correct the journal: snippetctl migrate resolve')
   if (migrations.some(({ state }) => state === 'pending'))
     err.line('  = help: apply the pending migrations: snippetctl migrate up')
-  if (differences.some(({ isOfOthers }) => isOfOthers))
+  if (differences.some(({ isUnmanaged }) => isUnmanaged))
     err.line(
       '  = help: change the tables in the program that owns them, or change their models; for details: snippetctl check --database',
     )
-  if (!differences.every(({ isOfOthers }) => isOfOthers))
+  if (!differences.every(({ isUnmanaged }) => isUnmanaged))
     err.line(
       `  = help: ${drift.length > 0 ? 'repair the drift first; then ' : ''}list the differences: snippetctl migrate plan`,
     )

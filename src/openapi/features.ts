@@ -181,7 +181,7 @@ const acceptance: Feature = ({ resource: { spec }, operation }) =>
 
 const constraints: Feature = ({ canConflict }) => ({ rejections: canConflict ? [409] : [] })
 
-/** Row-level security of tables that others made may reject records. */
+/** Row-level security of unmanaged tables may reject records. */
 const policies: Feature = ({ resource: { spec }, operation, bulk }) =>
   (isWriting(operation) || bulk) && !spec.model.managed ? { rejections: [403] } : {}
 

@@ -134,7 +134,7 @@ const SQL = `
   insert into uses values ('12000-01-01 10:00:00');
 `
 
-describe('a bulk request on tables of others', () => {
+describe('a bulk request on unmanaged tables', () => {
   let database: TestDatabase
   let others: Api
   beforeAll(async () => {

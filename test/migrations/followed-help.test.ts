@@ -119,7 +119,7 @@ test('a migration that runs only in one database is corrected as the help says',
   expect(await readdir(join(project.folder, 'migrations'))).toHaveLength(2)
 })
 
-test('the help for tables of others that have changed leads to models that fit them', async () => {
+test('the help for unmanaged tables that have changed leads to models that fit them', async () => {
   await project.sql(TABLES)
   expect(await project.run('introspect')).toMatchObject({ code: 0 })
   await project.sql(`

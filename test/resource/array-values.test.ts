@@ -175,7 +175,7 @@ test('mistakes in `items` are reported where they are', () => {
   expect(mistake('{}')).toThrow('lacks the key `type`')
 })
 
-describe('an array column of others', () => {
+describe('an array column of an unmanaged table', () => {
   let database: TestDatabase
   let others: Api
   beforeAll(async () => {

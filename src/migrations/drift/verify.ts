@@ -10,7 +10,7 @@ import {
 import { partsOf } from '../introspect/catalog/in-parts.js'
 import { canEquateTexts, isCollationName } from '../../fields/text-rules.js'
 import { missingChoices } from './drifted-enums.js'
-import { asSchemaDifference, type SchemaDifference } from './of-others.js'
+import { asSchemaDifference, type SchemaDifference } from './unmanaged-differences.js'
 import { describeMissing, type Server, typeIn, isWider, kindOf, sameType, readType } from './live-types.js'
 import { usedTables, type WantedColumn, type WantedConstraint, type WantedTable, wantedTables } from '../plan/sql.js'
 
@@ -82,7 +82,7 @@ export function tablesOf(spec: AppSpec): readonly WantedTable[] {
   return [...wantedTables(spec), ...usedTables(spec)]
 }
 
-/** The state of the tables that others make. */
+/** The state of the unmanaged tables. */
 interface OthersInspection {
   readonly lacks: readonly Difference[]
   /** The tables whose declared key has a unique index. */

@@ -1,7 +1,7 @@
 import type { AppSpec, ModelSpec } from '../../config/spec.js'
 import type { Database } from '../../db/database.js'
 import { readTableName } from '../../fields/table-name.js'
-import { differencesOfOthers } from '../drift/tables-of-others.js'
+import { unmanagedTableDifferences } from '../drift/unmanaged-tables.js'
 import { readLacks } from '../drift/verify.js'
 import { find } from '../plan/compare/pair.js'
 import type { Catalog } from './catalog/catalog.js'
@@ -68,7 +68,7 @@ export async function updateModels(database: Database, current: Current): Promis
     changes.push(...pass.changes)
     now = { ...now, text: pass.text, spec: specOfText(pass.text, now.file) }
   }
-  const differences = await differencesOfOthers(selected(now.spec, now.tables), database)
+  const differences = await unmanagedTableDifferences(selected(now.spec, now.tables), database)
   return { text: now.text, changes, left, remaining: [...reasons, ...differences.map(({ message }) => message)] }
 }
 

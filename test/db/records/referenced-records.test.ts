@@ -123,7 +123,7 @@ describe('of several records', () => {
   })
 })
 
-test('the document says that foreign keys without a model can reject deletes in tables of others', async () => {
+test('the document says that foreign keys without a model can reject deletes in unmanaged tables', async () => {
   const others = await startApi(
     `version: 1
 api: { prefix: "" }

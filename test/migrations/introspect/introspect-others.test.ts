@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { differencesOfOthers, schemaDifferences } from '../../../src/internal.js'
+import { unmanagedTableDifferences, schemaDifferences } from '../../../src/internal.js'
 import { type Introspected, introspect } from '../../../src/migrations/introspect/introspect.js'
 import { planMigration } from '../../../src/migrations/plan/generate.js'
 import { type Api, startApi } from '../../support/api.js'
@@ -219,7 +219,11 @@ describe('fields', () => {
 
 describe('check --database', () => {
   const findings = async (text: string) =>
-    (await differencesOfOthers(specOf(text), database)).map(({ code, path, message }) => [code, path.at(-1), message])
+    (await unmanagedTableDifferences(specOf(text), database)).map(({ code, path, message }) => [
+      code,
+      path.at(-1),
+      message,
+    ])
   const keyed = (model: string, key: string) => {
     const start = found.text.indexOf(`\n  ${model}:\n`)
     const end = found.text.indexOf('\n\n', start)
@@ -234,7 +238,7 @@ describe('check --database', () => {
 
   test('verifies the key of a table from which others inherit', async () => {
     await runSql(database, `insert into dogs values (1, 'dog', 'wuff')`)
-    expect(await differencesOfOthers(specOf(found.text), database)).toEqual([
+    expect(await unmanagedTableDifferences(specOf(found.text), database)).toEqual([
       expect.objectContaining({
         code: 'SC410',
         path: ['models', 'animals'],
@@ -407,7 +411,7 @@ test('a view that PostgreSQL can write to takes changes once it has a key, and f
         .replace('    operations: [list]', '    operations: [list, create, retrieve, partial_update, destroy]')
       const residents = await startApi(withKey, { database: other })
       try {
-        expect(await differencesOfOthers(specOf(withKey), other)).toEqual([])
+        expect(await unmanagedTableDifferences(specOf(withKey), other)).toEqual([])
         const made = await residents.send('POST', '/api/residents/', { name: 'Ada' })
         expect([made.status, made.headers.get('location'), await made.json()]).toEqual([
           201,

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Database } from '../../../src/db/database.js'
-import { differencesOfOthers } from '../../../src/internal.js'
+import { unmanagedTableDifferences } from '../../../src/internal.js'
 import { type Introspected, introspect } from '../../../src/migrations/introspect/introspect.js'
 import { type Api, startApi } from '../../support/api.js'
 import { specOf } from '../../support/config.js'
@@ -85,7 +85,7 @@ test('tables and columns that the database user may not read are left out and re
 })
 
 test('the database does not differ from the models in columns that no request writes', async () => {
-  expect(await differencesOfOthers(specOf(found.text), clerk)).toEqual([])
+  expect(await unmanagedTableDifferences(specOf(found.text), clerk)).toEqual([])
 })
 
 test('every list responds, and records that are sent back are accepted', async () => {

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { differencesOfOthers, schemaDifferences } from '../../../src/internal.js'
+import { unmanagedTableDifferences, schemaDifferences } from '../../../src/internal.js'
 import { introspect } from '../../../src/migrations/introspect/introspect.js'
 import { startApi } from '../../support/api.js'
 import { specOf } from '../../support/config.js'
@@ -110,7 +110,7 @@ test('a foreign key of another integer type than its key is a relation, unless m
     expect(found.text).toContain('shelf: { type: belongs_to, model: shelves, column: shelf, nullable: true }')
     expect(found.left).toEqual([expect.stringMatching(/^marks\.marks_a_b_fkey: no relation: a is bigint/)])
     expect(await schemaDifferences(specOf(found.text), others)).toEqual([])
-    expect(await differencesOfOthers(specOf(found.text), others)).toEqual([])
+    expect(await unmanagedTableDifferences(specOf(found.text), others)).toEqual([])
     const text = found.text.replace(
       'path: /books/\n',
       'path: /books/\n    filterable: [shelf, bin]\n    expand: [id, shelf, bin]\n',

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { differencesOfOthers } from '../../../src/internal.js'
+import { unmanagedTableDifferences } from '../../../src/internal.js'
 import { type Introspected, introspect } from '../../../src/migrations/introspect/introspect.js'
 import { type Api, startApi } from '../../support/api.js'
 import { specOf } from '../../support/config.js'
@@ -106,7 +106,7 @@ test('a table without a primary key has the fewest unique columns as its key, if
 })
 
 test('the database fits the file', async () => {
-  expect(await differencesOfOthers(specOf(found.text), database)).toEqual([])
+  expect(await unmanagedTableDifferences(specOf(found.text), database)).toEqual([])
 })
 
 test.each(['actors', 'tagged', 'codes', 'uses'])(

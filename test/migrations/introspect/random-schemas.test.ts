@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { differencesOfOthers, schemaDifferences } from '../../../src/internal.js'
+import { unmanagedTableDifferences, schemaDifferences } from '../../../src/internal.js'
 import { Problem } from '../../../src/foundation/problem.js'
 import { introspect } from '../../../src/migrations/introspect/introspect.js'
 import { planMigration } from '../../../src/migrations/plan/generate.js'
@@ -53,7 +53,7 @@ test(
           const spec = specOf(found.text)
           expect(await planMigration(spec, folder, scratch)).toMatchObject({ steps: [], rejections: [] })
           expect(await schemaDifferences(spec, database)).toEqual([])
-          expect(await differencesOfOthers(spec, database)).toEqual([])
+          expect(await unmanagedTableDifferences(spec, database)).toEqual([])
           const api = await startApi(found.text, { database })
           try {
             for (const { model, path } of spec.resources) {

@@ -436,7 +436,7 @@ describe('the columns of `*` have the order of the table', () => {
   })
 })
 
-test('a view whose model is gone is dropped; views of others are left alone', async () => {
+test('a view whose model is gone is dropped; views that no migration created are left alone', async () => {
   await folder.write(
     '0001_by_hand.sql',
     '-- up\ncreate table t (a integer);\ncreate view v as select a from t;\n-- down\n',

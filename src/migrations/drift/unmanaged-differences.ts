@@ -5,16 +5,16 @@ export interface SchemaDifference {
   /** A sentence. */
   readonly text: string
   /** Whether it is about a table or view that migrations do not change. */
-  readonly isOfOthers: boolean
+  readonly isUnmanaged: boolean
 }
 
-/** Says which differences are about tables that migrations do not change, also in their sentences. */
+/** Marks the differences of tables that migrations do not change, and says so in their sentences. */
 export function asSchemaDifference({
   models,
 }: AppSpec): (difference: { readonly table: string; readonly text: string }) => SchemaDifference {
   const others = new Set(models.filter(({ managed, view }) => !managed && view === undefined).map(({ table }) => table))
   return ({ table, text }) =>
     others.has(table)
-      ? { text: `${text}; migrations do not change it (\`managed: false\`)`, isOfOthers: true }
-      : { text, isOfOthers: false }
+      ? { text: `${text}; migrations do not change it (\`managed: false\`)`, isUnmanaged: true }
+      : { text, isUnmanaged: false }
 }

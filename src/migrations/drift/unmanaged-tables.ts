@@ -15,7 +15,7 @@ const OTHER_KEY = 'name other fields, or `primary_key: none`'
  * Compares unmanaged tables and views with their models: the columns, and whether the declared keys identify records. Reads every row of a table
  * whose key has no unique index, or has a text that is not its first field, or from which other tables inherit. Changes nothing.
  */
-export async function differencesOfOthers(spec: AppSpec, database: Connection): Promise<readonly Rejection[]> {
+export async function unmanagedTableDifferences(spec: AppSpec, database: Connection): Promise<readonly Rejection[]> {
   const models = spec.models.filter(({ managed }) => !managed)
   if (models.length === 0) return []
   const { lacks, keyed } = await readLacks(spec, database)
