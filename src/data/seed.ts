@@ -5,7 +5,7 @@ import { inDependencyOrder } from '../foundation/dependency-order.js'
 import { analyzeTables } from '../db/records/analyze.js'
 import { lacksPrivilege } from '../db/driver/errors.js'
 import { deferForeignKeys } from '../db/records/deferral.js'
-import { advanceCounters } from '../db/statements/key-counters.js'
+import { advanceSequences } from '../db/statements/key-sequences.js'
 import { compileUpsert, readExistingTable } from '../db/statements/upsert.js'
 import { batchesOf } from './batches.js'
 import { errorsOfBatch, errorsOfRows, isAboutData, type SeededBatch } from './batch-errors.js'
@@ -170,7 +170,7 @@ function createRun(seeding: Seeding, { careful, deferred }: Way) {
       tell()
     }
     resources.set(resource, counts)
-    if (!seeding.dryRun && state.errorCount === 0) await moveCounters(connection, model, counts)
+    if (!seeding.dryRun && state.errorCount === 0) await moveSequences(connection, model, counts)
   }
 
   return { begin, result }
@@ -198,14 +198,14 @@ async function write(
   }
 }
 
-/** Moves the counters of a model past its records. A file whose records all existed needs no privilege for it. */
-async function moveCounters(connection: Connection, model: ModelSpec, { created }: SeedCounts): Promise<void> {
-  await connection.query({ text: 'savepoint counters', values: [] })
+/** Advances the sequences of a model past its records. A file whose records all existed needs no privilege for it. */
+async function moveSequences(connection: Connection, model: ModelSpec, { created }: SeedCounts): Promise<void> {
+  await connection.query({ text: 'savepoint sequences', values: [] })
   try {
-    await advanceCounters(connection, model)
+    await advanceSequences(connection, model)
   } catch (error) {
     if (created > 0 || !lacksPrivilege(error)) throw error
-    await connection.query({ text: 'rollback to savepoint counters', values: [] })
+    await connection.query({ text: 'rollback to savepoint sequences', values: [] })
   }
 }
 

@@ -14,7 +14,7 @@ export interface ExistingColumn {
 export interface FilledColumn {
   /** The SQL of its default; null if it has none. */
   readonly default: string | null
-  /** When its counter sets the value; null without a counter. */
+  /** When its sequence sets the value; null if it is not an identity column. */
   readonly identity: string | null
 }
 

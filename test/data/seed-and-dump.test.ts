@@ -103,7 +103,7 @@ describe('seed', () => {
     })
   })
 
-  test('advances the key counter, so that the next record gets a free key', async () => {
+  test('advances the sequence of the key, so that the next record gets a free key', async () => {
     const seeded = await seed('author.csv', 'id,name\r\n4100,Ida\r\n')
     expect(seeded.stderr).toBe('created 1, updated 0, unchanged 0\n')
     expect((await seed('next.json', '{"author":{"key":"name","records":[{"name":"Next"}]}}')).code).toBe(0)

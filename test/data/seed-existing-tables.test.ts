@@ -206,21 +206,21 @@ test('a rejected unique value names the record that has it, and its line', async
   )
 })
 
-test('a counter moves past the numbers that it can reach', async () => {
+test('a sequence is advanced past the numbers that it can reach', async () => {
   expect(await seed('ticket:\n  - { id: 7, name: seven }\n  - { id: 2000, name: far }\n')).toContain('created 2')
   await shelves.project.write('key.yaml', 'ticket:\n  key: name\n  records:\n    - { name: next }\n')
   expect(await shelves.run('seed', 'key.yaml')).toMatchObject({ code: 0 })
   expect((await shelves.run('dump', 'ticket')).stdout).toContain('{"id":8,"name":"next"}')
 })
 
-test('a counter moves past records that a file leaves as they are', async () => {
+test('a sequence is advanced past records that a file leaves as they are', async () => {
   expect(await seed('receipt:\n  - { id: 50, name: paper }\n')).toContain('created 0, updated 0, unchanged 1')
   await shelves.project.write('key.yaml', 'receipt:\n  key: name\n  records:\n    - { name: next }\n')
   expect(await shelves.run('seed', 'key.yaml')).toMatchObject({ code: 0 })
   expect((await shelves.run('dump', 'receipt')).stdout).toContain('{"id":51,"name":"next"}')
 })
 
-onServer('a role that may not move a counter is told the grant', async () => {
+onServer('names the grant for a role that may not set a sequence', async () => {
   const url = new URL(String(shelves.database?.url))
   await shelves.database?.query({
     text: `${CREATE_ROLE} grant select, insert, update on ticket to ${ROLE}; grant usage on sequence ticket_id_seq to ${ROLE}; grant select on snippetctl_migrations to ${ROLE}`,
@@ -232,7 +232,7 @@ onServer('a role that may not move a counter is told the grant', async () => {
     const seedAsRole = () =>
       runInHost(['seed', 'key.yaml'], { cwd: shelves.project.folder, env: { DATABASE_URL: url.href } })
     expect((await seedAsRole()).stderr).toContain(
-      `error: the role ${ROLE} may not move the counter of id past the stored numbers (grant usage, update on sequence public.ticket_id_seq to "${ROLE}")\n`,
+      `error: the role ${ROLE} may not advance the sequence of id past the stored numbers (grant usage, update on sequence public.ticket_id_seq to "${ROLE}")\n`,
     )
     await shelves.database?.query({ text: "insert into ticket values (90, 'there')", values: [] })
     await shelves.project.write('key.yaml', 'ticket:\n  - { id: 90, name: there }\n')

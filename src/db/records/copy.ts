@@ -7,7 +7,7 @@ import { analyzeTables } from './analyze.js'
 import { deferForeignKeys } from './deferral.js'
 import { type Reading, readTable } from '../statements/table-reader.js'
 import { digestRows, type RowDigests, SPELLING } from './row-digests.js'
-import { advanceCounters } from '../statements/key-counters.js'
+import { advanceSequences } from '../statements/key-sequences.js'
 import { isBroken, isTransient } from '../driver/errors.js'
 import { codeOf, driverError } from '../driver/meanings.js'
 
@@ -75,7 +75,7 @@ export async function copyRecords(
           const copying = { model, columns: await sameColumns(from, to, model), onRows }
           await copyTable(from, to, copying)
           tables.set(model.table, await compareTable(from, to, copying))
-          await copyCounters(from, to, copying)
+          await copySequences(from, to, copying)
         }
         await deferral.settle()
         copied = models
@@ -249,19 +249,19 @@ function different({ table }: ModelSpec, place: number): CopyRejected {
 }
 
 /** Sets the sequences as on the source; the sequence of a key is also moved past every existing number. */
-async function copyCounters(from: Connection, to: Connection, { model, columns }: Copying): Promise<void> {
+async function copySequences(from: Connection, to: Connection, { model, columns }: Copying): Promise<void> {
   const find = 'select pg_get_serial_sequence($1, $2)'
   for (const { name } of columns) {
     const values = [tableSql(model.table), name]
     const [here, there] = [await from.query({ text: find, values }), await to.query({ text: find, values })]
-    const [[counter] = []] = here.rows
+    const [[own] = []] = here.rows
     const [[other] = []] = there.rows
-    if (counter == null || other == null) continue
-    const state = await from.query({ text: `select last_value::text, is_called::text from ${counter}`, values: [] })
+    if (own == null || other == null) continue
+    const state = await from.query({ text: `select last_value::text, is_called::text from ${own}`, values: [] })
     const [[last = null, called = null] = []] = state.rows
     await to.query({ text: 'select setval($1::regclass, $2::bigint, $3::boolean)', values: [other, last, called] })
   }
-  await advanceCounters(to, model)
+  await advanceSequences(to, model)
 }
 
 const OTHERS = `

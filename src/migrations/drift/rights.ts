@@ -2,7 +2,7 @@ import type { AppSpec, ModelSpec } from '../../config/spec.js'
 import type { Connection } from '../../db/database.js'
 import { identifier } from '../../fields/sql-literal.js'
 import { partsOf, tableSql } from '../../fields/table-name.js'
-import { BITS, type Command, COMMANDS, executable, FORBIDDEN_COUNTERS } from '../introspect/catalog/privileges.js'
+import { BITS, type Command, COMMANDS, executable, FORBIDDEN_SEQUENCES } from '../introspect/catalog/privileges.js'
 
 /** A right that requests need, and that the database does not give. */
 export interface MissingRight {
@@ -16,8 +16,8 @@ interface Found {
   readonly schema: string | null
   /** The columns that the user may not read. */
   readonly unreadable: readonly string[]
-  /** The counters that fill columns, if the user may not use them. */
-  readonly counters: readonly string[]
+  /** The sequences that fill columns, if the user may not use them. */
+  readonly sequences: readonly string[]
   /** The commands that the user may execute on no column. */
   readonly forbidden: readonly Command[]
   /** The commands that nobody can execute. */
@@ -38,7 +38,7 @@ const RIGHTS = `
     'unreadable', (
       select coalesce(json_agg(a.attname order by a.attnum), '[]') from pg_attribute a
       where a.attrelid = c.oid and a.attname in (select json_array_elements_text($3::json)) and not has_column_privilege(c.oid, a.attnum, 'select')),
-    'counters', (select coalesce(json_agg(s.oid::regclass), '[]') ${FORBIDDEN_COUNTERS}),
+    'sequences', (select coalesce(json_agg(s.oid::regclass), '[]') ${FORBIDDEN_SEQUENCES}),
     'forbidden', ${listed((command) => (command === 'delete' ? `not has_table_privilege(c.oid, 'delete')` : `not has_any_column_privilege(c.oid, '${command}')`))},
     'impossible', ${listed((command) => `(${executable(true)}) & ${BITS[command]} = 0`)})::text
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -94,8 +94,8 @@ function missingOf({ name, table }: ModelSpec, needed: ReadonlySet<Command>, fou
     )
   if (forbidden.length > 0)
     lack(`${forbidden.join(' and ')} records of ${table}`, `${forbidden.join(', ')} on ${tableSql(table)}`)
-  for (const counter of needed.has('insert') ? found.counters : [])
-    lack(`use the counter ${counter} of ${table}`, `usage on sequence ${counter}`)
+  for (const sequence of needed.has('insert') ? found.sequences : [])
+    lack(`use the sequence ${sequence} of ${table}`, `usage on sequence ${sequence}`)
   if (impossible.length > 0)
     missing.push({
       message: `PostgreSQL cannot ${impossible.join(' or ')} records of ${table}`,

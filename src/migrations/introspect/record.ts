@@ -177,13 +177,13 @@ function standIn({ constraints }: InspectedTable, { name, type }: InspectedColum
 }
 
 function defineColumn(table: InspectedTable, column: InspectedColumn): string {
-  const { name, type, collation, notNull, identity, counter, generated } = column
+  const { name, type, collation, notNull, identity, sequenceOptions, generated } = column
   const value = column.foreignDefault ? standIn(table, column) : column.default
   const parts = [
     identifier(name),
     type,
     collation !== null && `collate ${collationSql(collation)}`,
-    identity !== null && `generated ${identity} as identity${counter === null ? '' : ` (${counter})`}`,
+    identity !== null && `generated ${identity} as identity${sequenceOptions === null ? '' : ` (${sequenceOptions})`}`,
     generated !== null && `generated always as ${generated}`,
     value !== null && `default ${value}`,
     notNull && identity === null && 'not null',

@@ -35,7 +35,7 @@ export interface WantedColumn {
   /** The SQL of the default, if any. */
   readonly default: string | undefined
   readonly nullable: boolean
-  /** Whether the server fills the column if an insert omits it: by a default or a counter. */
+  /** Whether the server fills the column if an insert omits it: by a default or a sequence. */
   readonly filled: boolean
   /** Its choices, or the choices of its items. */
   readonly choices: readonly string[] | undefined

@@ -69,7 +69,7 @@ onServer('db copy', () => {
     await target.query({ text: 'drop trigger spoil on books', values: [] })
   })
 
-  test('copies every record and counter, and reports the comparison', async () => {
+  test('copies every record and sequence, and reports the comparison', async () => {
     const { code, stdout, stderr } = await copy()
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
     expect(stderr).toMatch(/copied 4 rows of 2 tables to PostgreSQL at .*, and compared each: all are the same\n/)

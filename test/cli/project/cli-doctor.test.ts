@@ -201,7 +201,7 @@ onServer('names each right that the role of the service lacks, and the statement
     expect(missing.map(({ state, message }) => `${state} ${message}`)).toEqual([
       `warn the role ${ROLE} may not read Old Books (title)`,
       `warn the role ${ROLE} may not insert and update and delete records of Old Books`,
-      `warn the role ${ROLE} may not use the counter "Old Books_id_seq" of Old Books`,
+      `warn the role ${ROLE} may not use the sequence "Old Books_id_seq" of Old Books`,
       `warn the role ${ROLE} may not use the schema away`,
       `warn the role ${ROLE} may not read away.books (id)`,
       'warn PostgreSQL cannot delete records of totals',

@@ -179,7 +179,7 @@ test('introspect --update rejects tables that migrations of the project make', a
   expect(await configuration()).toBe(before)
 })
 
-test('a relation follows the key that it refers to in the same run, and a key without its counter becomes one of clients', async () => {
+test('a relation follows the key that it refers to in the same run, and a key without its sequence becomes one of clients', async () => {
   await given(`create table authors (id serial primary key, name text);
     create table books (id serial primary key, author_id integer references authors)`)
   expect(await run('introspect')).toMatchObject({ code: 0 })

@@ -144,7 +144,7 @@ test('indexes that could not be built make no field unique and no list fast', as
     expect(stderr).toContain(`left  notes.${name}: is not valid, so PostgreSQL does not read it: CREATE `)
 })
 
-test('the migration makes the same counters', async () => {
+test('the migration makes the same sequences', async () => {
   await given(`create sequence countdown increment -1 minvalue -9 maxvalue 5 start 3;
     create sequence below increment -1;
     create sequence within maxvalue 2147483647;

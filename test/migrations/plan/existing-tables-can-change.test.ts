@@ -81,7 +81,7 @@ const CHANGES: readonly (readonly [change: string, apply: (text: string) => AppS
   ],
 ]
 
-/** Generated columns depend on other columns; comments and the start of a counter are not restored. */
+/** Generated columns depend on other columns; comments and the start of a sequence are not restored. */
 const STUBBORN: Readonly<Record<string, string>> = {
   shop: `alter table order_lines drop line_total; alter table products drop search;\n    comment on table products is null; comment on column products.sku is null`,
   clinic: 'alter table staff alter id set start with 1',
@@ -122,7 +122,7 @@ test('keep custom names when a column changes', async () => {
     'change books.isbn: character varying(13) -> character varying(20)',
     'add books.fk_author: FOREIGN KEY (author_id) REFERENCES authors(id) ON UPDATE CASCADE',
   ])
-  // The counters must go on as far as the columns.
+  // The sequences must reach as far as the columns.
   await writeMigration(plan, folder.path)
   await migrateUp(database, folder.path)
   await runSql(database, "select setval('books_id_seq', 3000000000), setval('authors_id_seq', 3000000000)")

@@ -93,7 +93,7 @@ describe('a declared rename', () => {
       },
       'select pages, author_id from volumes order by id',
     ],
-  ])('%s keeps every value in both directions, and the counter continues', async (_what, to, read) => {
+  ])('%s keeps every value in both directions, and the sequence continues', async (_what, to, read) => {
     const folder = await makeFolder()
     await migrateTo(FIRST, folder)
     await database.query({ text: ROWS, values: [] })

@@ -101,7 +101,7 @@ const shopOf = (order: string, invoice: string): Models => ({
   },
 })
 
-test('two tables swap their names, with their keys, counters and foreign keys', async () => {
+test('two tables swap their names, with their keys, sequences and foreign keys', async () => {
   const folder = await makeFolder()
   await migrateTo(shopOf('order', 'invoice'), folder)
   await query(`insert into orders (ordered) values ('o')`)

@@ -70,7 +70,7 @@ export interface InspectedColumn {
   readonly generated: string | null
   readonly identity: 'always' | 'by default' | null
   /** The options of an identity's sequence, if they are not the defaults. */
-  readonly counter: string | null
+  readonly sequenceOptions: string | null
   readonly comment: string | null
 }
 
@@ -147,7 +147,7 @@ const COLUMNS = `
     'foreignDefault', d.oid is not null and ${dependsOnForeign('pg_attrdef', 'd.oid')},
     'generated', '(' || pg_get_expr(d.adbin, d.adrelid) || case a.attgenerated when 's' then ') stored' when 'v' then ') virtual' end,
     'identity', case a.attidentity when 'a' then 'always' when 'd' then 'by default' end,
-    'counter', (
+    'sequenceOptions', (
       select nullif(concat_ws(' ', case when s.relname <> c.relname || '_' || a.attname || '_seq'
         then 'sequence name ' || quote_ident(s.relname) end, nullif(${COUNTING('q')}, '')), '')
       from pg_depend p join pg_class s on s.oid = p.objid and s.relkind = 'S' join pg_sequence q on q.seqrelid = s.oid

@@ -6,7 +6,7 @@ export type Command = 'insert' | 'update' | 'delete'
 
 /**
  * The privileges of the database user for a table or view: whether it may execute each command on the whole table. `insert` includes the use of the
- * counters of its columns.
+ * sequences of its columns.
  */
 export interface Privileges extends Readonly<Record<Command, boolean>> {
   /** The columns that it may not read. */
@@ -43,10 +43,10 @@ const CALLS_FORBIDDEN = `c.relkind = 'v' and exists (
 )`
 
 /**
- * SQL: the counters `s` of the columns of the table `c` that the user may not use. The `case` keeps PostgreSQL from calling the function of sequences for
+ * SQL: the sequences `s` of the columns of the table `c` that the user may not use. The `case` keeps PostgreSQL from calling the function of sequences for
  * indexes, which is an error.
  */
-export const FORBIDDEN_COUNTERS = `
+export const FORBIDDEN_SEQUENCES = `
   from pg_depend p join pg_class s on s.oid = p.objid
   where p.classid = 'pg_class'::regclass and p.refclassid = 'pg_class'::regclass and p.refobjid = c.oid and p.deptype = 'a'
     and case when s.relkind = 'S' then not has_sequence_privilege(s.oid, 'usage, update') end`
@@ -60,7 +60,7 @@ export const PRIVILEGES = `
       where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
         and (u.whole or not has_column_privilege(c.oid, a.attnum, 'select'))
     ),
-    'insert', has_table_privilege(c.oid, 'insert') and not exists (select ${FORBIDDEN_COUNTERS}),
+    'insert', has_table_privilege(c.oid, 'insert') and not exists (select ${FORBIDDEN_SEQUENCES}),
     'update', has_table_privilege(c.oid, 'update'),
     'delete', has_table_privilege(c.oid, 'delete'))`
 

@@ -152,7 +152,7 @@ function relationWords({ model, references, onDelete }: NonNullable<Role['relati
   return { words: [['type', 'belongs_to'], ['model', model], ...field, ...action], expresses: [] }
 }
 
-/** The settings for an unmanaged column that the database fills: by computing it, by a counter, a default or a trigger. */
+/** The settings for an unmanaged column that the database fills: by computing it, or by a sequence, a default or a trigger. */
 function usedDefault(column: CatalogColumn, trigger: Role['trigger']): Words {
   const isFilled = isOpaque(column) && !column.nullable && (column.default !== null || trigger !== undefined)
   if (column.generated || column.identity === 'always' || isFilled || trigger === 'sets') return [['generated', true]]

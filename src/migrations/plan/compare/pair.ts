@@ -85,7 +85,7 @@ export function isRetyped(old: CatalogColumn, now: CatalogColumn): boolean {
   return isOfOneKind(old, now) && (old.type !== now.type || old.collation !== now.collation)
 }
 
-/** Whether both are counters, computed, or neither. */
+/** Whether both are identity columns, both computed, or neither. */
 export function isOfOneKind(old: CatalogColumn, now: CatalogColumn): boolean {
   return old.identity === now.identity && (old.generated === null) === (now.generated === null)
 }

@@ -75,7 +75,7 @@ function reconcileTable(pair: ReconcilePair): Pick<ReconcilePair, 'wanted' | 'to
   return { wanted: reconciled.wanted, to: { ...reconciled.to, columns } }
 }
 
-/** Columns that no field can describe. A counter can only be described on a primary key. */
+/** Columns that no field can describe. An identity column can only be described as a primary key. */
 function leftColumns({ wanted, from, to }: ReconcilePair): readonly CatalogColumn[] {
   return extra(from.columns, to.columns).filter(
     (column) =>

@@ -90,7 +90,7 @@ export function definitionOf(column: CatalogColumn, nullable: boolean): string {
   return parts.filter(Boolean).join(' ')
 }
 
-/** SQL that creates a column again, with its counter. */
+/** SQL that creates a column again, with its sequence. */
 interface Remade {
   readonly before: readonly string[]
   /** The full definition of the column, after its name. */
@@ -98,21 +98,21 @@ interface Remade {
   readonly after: readonly string[]
 }
 
-/** How to restore a column: the sequence of a `serial` was dropped with it, and counters keep their names. */
+/** How to restore a column: the sequence of a `serial` was dropped with it, and the sequence of an identity keeps its name. */
 export function remake(table: string, column: CatalogColumn, nullable: boolean): Remade {
   const { name, type, identity, sequence } = column
   const definition = definitionOf(column, nullable)
   if (sequence === null) return { before: [], definition, after: [] }
-  const counter = identifier(sequence)
+  const quoted = identifier(sequence)
   if (identity !== null) {
-    const named = sequence === `${table}_${name}_seq` ? '' : ` (sequence name ${counter})`
+    const named = sequence === `${table}_${name}_seq` ? '' : ` (sequence name ${quoted})`
     return { before: [], definition: definition.replace(' as identity', (text) => text + named), after: [] }
   }
   const width = sequenceRange(type) ? ` as ${type}` : ''
   return {
-    before: [`create sequence ${counter}${width}`],
+    before: [`create sequence ${quoted}${width}`],
     definition,
-    after: [`alter sequence ${counter} owned by ${tableSql(table)}.${identifier(name)}`],
+    after: [`alter sequence ${quoted} owned by ${tableSql(table)}.${identifier(name)}`],
   }
 }
 
@@ -217,7 +217,7 @@ function retype(table: string, { from, to, conversion }: Retyping): readonly str
     ...(from.default === null ? [] : [setDefault(table, free)]),
     alter(table, `alter column ${column} ${conversion.action}`),
     ...(to.default === null ? [] : [setDefault(table, to)]),
-    // The counter of an identity follows its column; the counter of a `serial` would stop at the limit of the old type.
+    // The sequence of an identity gets the type of its column; the sequence of a `serial` would stop at the limit of the old type.
     ...(from.sequence !== null && from.identity === null && sequenceRange(to.type) !== undefined
       ? [`alter sequence ${identifier(from.sequence)} as ${to.type}`]
       : []),

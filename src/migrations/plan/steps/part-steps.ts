@@ -16,7 +16,7 @@ interface Relations {
   readonly decides: Decision | undefined
 }
 
-/** A constraint, an index or a counter whose name follows that of a renamed table or column. */
+/** A constraint, an index or a sequence whose name follows that of a renamed table or column. */
 export function renamePart(
   kind: 'constraint' | 'index' | 'sequence',
   table: string,

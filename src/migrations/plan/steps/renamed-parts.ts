@@ -75,7 +75,7 @@ interface PartRename extends NameChange {
   readonly table: string
 }
 
-/** The steps that rename constraints, indexes and counters. */
+/** The steps that rename constraints, indexes and sequences. */
 export function renamedParts(pairs: readonly Pair[]): readonly Step[] {
   return renamesInOrder(pairs.flatMap(renamesOf), ({ kind, table, from, to }) => renamePart(kind, table, { from, to }))
 }
@@ -83,7 +83,7 @@ export function renamedParts(pairs: readonly Pair[]): readonly Step[] {
 function renamesOf(pair: Pair): readonly PartRename[] {
   const { wanted, from, to, former } = pair
   const table = wanted.name
-  const counters = both(from.columns, to.columns).filter(
+  const sequences = both(from.columns, to.columns).filter(
     ([old, now]) =>
       old.sequence !== now.sequence && (former.table(table) !== table || former.column(table, now.name) !== now.name),
   )
@@ -96,7 +96,7 @@ function renamesOf(pair: Pair): readonly PartRename[] {
     ...renamedIndexes(pair).map(
       ([old, now]): PartRename => ({ kind: 'index', table, space: '', from: old.name, to: now.name }),
     ),
-    ...counters.flatMap(([old, now]): readonly PartRename[] =>
+    ...sequences.flatMap(([old, now]): readonly PartRename[] =>
       old.sequence !== null && now.sequence !== null
         ? [{ kind: 'sequence', table, space: '', from: old.sequence, to: now.sequence }]
         : [],

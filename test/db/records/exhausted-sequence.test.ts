@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => api.close())
 
-test('a create is rejected as unavailable when the counter of its key has no numbers left', async () => {
+test('a create is rejected as unavailable when the sequence of its key has no numbers left', async () => {
   await api.database.query({ text: "select setval(pg_get_serial_sequence('note', 'id'), 2147483646)", values: [] })
   expect((await api.send('POST', '/notes/', { text: 'last' })).status).toBe(201)
   const rejected = await api.send('POST', '/notes/', { text: 'too late' })

@@ -5,7 +5,7 @@ import { Problem } from '../../foundation/problem.js'
 import type { Connection } from '../database.js'
 import { lacksPrivilege } from '../driver/errors.js'
 
-const COUNTER = `
+const SEQUENCE = `
   select s::text, (q.seqincrement > 0)::text, q.seqmin::text, q.seqmax::text, current_user::text
   from pg_get_serial_sequence($1, $2) as s
   join pg_sequence q on q.seqrelid = s::regclass
@@ -13,18 +13,18 @@ const COUNTER = `
   join pg_type t on t.oid = a.atttypid
   where t.typcategory = 'N'`
 
-/** Moves the counters of a primary key past every existing number, so that the next record gets a free one. */
-export async function advanceCounters(connection: Connection, { table, key }: ModelSpec): Promise<void> {
-  for (const field of key) await advanceCounter(connection, table, field)
+/** Advances the sequences of a primary key past every existing number, so that the next record gets a free one. */
+export async function advanceSequences(connection: Connection, { table, key }: ModelSpec): Promise<void> {
+  for (const field of key) await advanceSequence(connection, table, field)
 }
 
 /**
- * Does nothing for columns without a counter. Numbers outside its bounds are ignored, because it never reaches them.
- * @throws Problem `unavailable` if the role may not set the counter
+ * Does nothing for columns without a sequence. Numbers outside its bounds are ignored, because it never reaches them.
+ * @throws Problem `unavailable` if the role may not set the sequence
  */
-async function advanceCounter(connection: Connection, table: string, { column, name }: FieldSpec): Promise<void> {
-  const counter = await connection.query({ text: COUNTER, values: [tableSql(table), column] })
-  const [sequence, ascends, minimum = null, maximum = null, role] = counter.rows[0] ?? []
+async function advanceSequence(connection: Connection, table: string, { column, name }: FieldSpec): Promise<void> {
+  const found = await connection.query({ text: SEQUENCE, values: [tableSql(table), column] })
+  const [sequence, ascends, minimum = null, maximum = null, role] = found.rows[0] ?? []
   if (sequence == null) return
   const [order, further] = ascends === 'true' ? ['desc', '>'] : ['asc', '<']
   const [own, quoted] = [tableSql(table), identifier(column)]
@@ -37,7 +37,7 @@ async function advanceCounter(connection: Connection, table: string, { column, n
   } catch (error) {
     if (!lacksPrivilege(error)) throw error
     const grant = `grant usage, update on sequence ${sequence} to ${identifier(role ?? '')}`
-    const message = `the role ${role} may not move the counter of ${name} past the stored numbers (${grant})`
+    const message = `the role ${role} may not advance the sequence of ${name} past the stored numbers (${grant})`
     throw new Problem('unavailable', message, { cause: error })
   }
 }
