@@ -1,6 +1,6 @@
 import type { GrantSpec, ModelSpec, Rule, SetSpec, UserSpec } from '../config/spec.js'
 import type { Database } from '../db/database.js'
-import { comparedColumn } from '../db/statements/columns.js'
+import { comparedColumn } from '../fields/compared-column.js'
 import { identifier } from '../fields/sql-literal.js'
 import { tableSql } from '../fields/table-name.js'
 import type { StoredRecord } from '../access/decide/evaluate.js'

@@ -17,7 +17,8 @@ import { coveredAfter, coversStored, demand, sameSql, writtenSql } from './rules
 import { grantedWrites, type GrantedWrites, type GrantedWrite, notGranted } from './rules/granted-writes.js'
 import { ruleSql } from './rules/rules.js'
 import { filledByScope } from './rules/scope.js'
-import { columnsIn, comparedColumn, keyTexts } from './columns.js'
+import { comparedColumn } from '../../fields/compared-column.js'
+import { columnsIn, keyTexts } from './columns.js'
 import { type Projection } from './projections.js'
 import { type Parameters, parameters } from './parameters.js'
 

@@ -1,5 +1,5 @@
 import type { FieldSpec, ModelRelation, ModelSpec } from '../../config/spec.js'
-import type { ExistingColumn } from '../../fields/existing-column.js'
+import { comparedColumn } from '../../fields/compared-column.js'
 import { identifier } from '../../fields/sql-literal.js'
 
 /** The select expression of a column in its wire form. */
@@ -11,25 +11,6 @@ export function wireColumn(field: FieldSpec): string {
 /** The column as text, as `readCell` expects it. */
 export function cellColumn(field: FieldSpec): string {
   return `(${wireColumn(field)})::text`
-}
-
-/** The parts of a field on which comparisons of its values depend. */
-type Compared = Pick<FieldSpec, 'type' | 'options' | 'managed'>
-
-const AN_ENUM: ExistingColumn = { type: '', collation: null, labels: [] }
-
-/**
- * The SQL of a stored value in comparisons. In a table of another program, a field can serve a domain over an enum. PostgreSQL has no operators for such a
- * domain, but the result of `case` has the base type. The planner removes the `case`, so that an index on the column still helps.
- */
-export function compared({ managed, type, options }: Compared, sql: string): string {
-  return !managed && type.serves?.(AN_ENUM, options) ? `(case when true then ${sql} end)` : sql
-}
-
-/** The SQL of a column in comparisons; `owner` is the name of its table in statements with several. */
-export function comparedColumn(field: Compared & Pick<FieldSpec, 'column'>, owner?: string): string {
-  const column = identifier(field.column)
-  return compared(field, owner === undefined ? column : `${owner}.${column}`)
 }
 
 interface Relation {

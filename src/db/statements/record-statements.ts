@@ -15,7 +15,7 @@ import {
 import { assignmentsOf, grantedChangeSql } from './rules/granted-changes.js'
 import { coveredBefore, coversStored, unchangedBy } from './rules/covering-sql.js'
 import { grantedWrites, unnamedFields } from './rules/granted-writes.js'
-import { comparedColumn } from './columns.js'
+import { comparedColumn } from '../../fields/compared-column.js'
 import { type Projection, projectionFor } from './projections.js'
 import type { PreparedStatements, Rendered } from './prepared-statements.js'
 import { hasPatch } from './merge-patch.js'

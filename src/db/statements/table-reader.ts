@@ -2,7 +2,7 @@ import { tableAlias, tableSql } from '../../fields/table-name.js'
 import type { FieldSpec, ModelSpec } from '../../config/spec.js'
 import type { Cell } from '../../fields/cell.js'
 import { identifier } from '../../fields/sql-literal.js'
-import { comparedColumn } from './columns.js'
+import { comparedColumn } from '../../fields/compared-column.js'
 import { enforcesKey } from './enforced-key.js'
 import type { Connection } from '../database.js'
 

@@ -3,7 +3,7 @@ import { derivedField } from '../../config/derived-field.js'
 import type { Comparison } from '../../dialects/dialect.js'
 import { fail } from '../../foundation/fail.js'
 import { writeCell } from '../../fields/cell.js'
-import { identifier } from '../../fields/sql-literal.js'
+import { comparedColumn } from '../../fields/compared-column.js'
 import { text } from '../../fields/types/text.js'
 import { isIn } from '../../lookups/in.js'
 import type { Lookup } from '../../lookups/lookup.js'
@@ -42,7 +42,7 @@ export function joinedIdLookup(spec: ResourceSpec): {
     ...(isIn as Lookup<never>),
     sql: (_column, { value, bind }) => {
       const partIs = (id: Id, field: FieldSpec) =>
-        `${identifier(field.column)} = ${bind(() => writeCell(field, (id as Row)[field.name]))}`
+        `${comparedColumn(field)} = ${bind(() => writeCell(field, (id as Row)[field.name]))}`
       const alternatives = value.map((id) => `(${key.fields.map((field) => partIs(id, field)).join(' and ')})`)
       return alternatives.length === 0 ? 'false' : `(${alternatives.join(' or ')})`
     },

@@ -23,6 +23,7 @@ const YAML = `version: 1
 api: { prefix: "" }
 database: { managed: false }
 auth: { roles: { names: [member, guest] }, claims: { mood: { type: string } }, sets: { high: { of: mood.name, rows: { note: high } } }, development: { ann: { roles: [member] }, bob: { roles: [guest], claims: { mood: sad } } } }
+mounts: [{ path: /json-server, dialect: json-server }]
 models:
   mood: { table: moods, fields: { name: { ${MOOD}, primary_key: true, key: client }, note: { type: text, nullable: true } } }
   day:
@@ -138,6 +139,11 @@ describe('a column of a domain over an enum', () => {
     expect((await api.send('DELETE', '/days/?ids=2/sad,3/ok', undefined, as('ann').headers)).status).toBe(204)
     expect((await api.send('DELETE', '/moods/?ids=sad,ok', undefined, as('ann').headers)).status).toBe(204)
     expect((await get('/moods/sad/')).status).toBe(404)
+  })
+
+  test('can be a part of the ids of a dialect', async () => {
+    const { status, body } = await get('/json-server/days?id=1~happy&id=3~ok&id=3~sad')
+    expect([status, (body as { id: string }[]).map(({ id }) => id).toSorted()]).toEqual([200, ['1~happy', '3~ok']])
   })
 
   test('rejects values that are taken', async () => {

@@ -3,7 +3,7 @@ import { identifier } from '../../../fields/sql-literal.js'
 import { writeCell } from '../../../fields/cell.js'
 import type { PageStart } from '../../../pagination/paginator.js'
 import type { ListPlan } from '../../../resource/plan.js'
-import { comparedColumn } from '../columns.js'
+import { comparedColumn } from '../../../fields/compared-column.js'
 import { ENFORCED } from '../enforced-key.js'
 import type { Parameters } from '../parameters.js'
 

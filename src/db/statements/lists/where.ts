@@ -8,7 +8,8 @@ import type { Condition, ListPlan } from '../../../resource/plan.js'
 import { escapePattern, likeSql } from '../../../lookups/sql.js'
 import { type Parameters, parameters } from '../parameters.js'
 import type { Narrow } from '../projections.js'
-import { cellColumn, comparedColumn, refersSql } from '../columns.js'
+import { comparedColumn } from '../../../fields/compared-column.js'
+import { cellColumn, refersSql } from '../columns.js'
 
 /** Limits on the rows of a list, in addition to the request's own conditions. */
 export interface ListLimits {
