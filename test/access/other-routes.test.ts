@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { Plugin } from '../../src/index.js'
+import { talk } from '../support/wire.js'
 import { startTasks, type Tasks, TASKS_YAML } from '../support/tasks.js'
 
 /** The changes that hooks were called for. */
@@ -53,6 +54,10 @@ const plugin: Plugin = (app) => {
   })
   app.action('task', 'peek', { summary: 'Peek', method: 'GET', handle: () => undefined })
   app.mount('/files/', (request, response) => void response.end(`mounted ${request.url}`))
+  app.mount('/open/', (_request, response) => void response.end('open'))
+  app.mount('/open/staff/', (_request, response) => void response.end('staff'))
+  app.mount('/admin/', (_request, response) => void response.end('admin'))
+  app.mount('/admin/login/', (_request, response) => void response.end('login'))
   app.mount('/secret/', (_request, response) => void response.end('secret'))
   app.hooks('task', {
     beforeUpdate: ({ id }) => void hooked.push(`update ${String(id)}`),
@@ -64,7 +69,7 @@ const plugin: Plugin = (app) => {
 const YAML = TASKS_YAML.replace('version: 1', 'version: 1\nplugins: [./plugin.mjs]')
   .replace(
     'explore: anyone }',
-    'explore: anyone, titles: [member, admin], found: [member, admin], found-one: member, service: signed_in, knex: anyone, models: anyone, all: admin, /files/: member }',
+    'explore: anyone, titles: [member, admin], found: [member, admin], found-one: member, service: signed_in, knex: anyone, models: anyone, all: admin, /files/: member, /open/: anyone, /open/staff/: admin, /admin/: admin, /admin/login/: anyone }',
   )
   .replace('may: change\n', 'may: [change, finish, nudge, peek]\n')
   .replace('status: [exact, in] }', 'status: [exact, in], next.title: [exact], next.cost: [exact] }')
@@ -215,6 +220,29 @@ describe('mounted routers', () => {
     expect((await tasks.api.fetch('/files/x')).status).toBe(401)
     expect((await tasks.api.fetch('/files/x', { headers: { authorization: 'Dev eve' } })).status).toBe(403)
     expect((await tasks.api.fetch('/secret/', { headers: { authorization: 'Dev root' } })).status).toBe(403)
+  })
+
+  test.each([
+    ...['/open/staff/x', '/open/staff', '/open/%73taff/x', '/open//staff/x', '/open/x/%2e%2e/staff/x', '/open/STAFF/x'],
+    ...['/open/staff%2fx', '/open/staff\\x', '/open/staff%5cx'],
+  ])('are protected by their own rule from a router above: %s', async (path) => {
+    const { url } = tasks.api
+    const from = async (authorization?: string) => {
+      const named = authorization === undefined ? '' : `Authorization: ${authorization}\r\n`
+      return (await talk(url, `GET ${path} HTTP/1.1\r\nHost: localhost\r\n${named}\r\n`, { answers: 1 })).answers[0]
+    }
+    expect([(await from())?.status, (await from('Dev ann'))?.status]).toEqual([401, 403])
+    expect((await from('Dev root'))?.status).toBe(200)
+  })
+
+  test('are reached below a router that the caller may not request', async () => {
+    const textOf = async (path: string) => (await tasks.api.fetch(path)).text()
+    expect([await textOf('/admin/login/'), await textOf('/open/staffs'), await textOf('/open/x?/../staff/')]).toEqual([
+      'login',
+      'open',
+      'open',
+    ])
+    expect((await tasks.api.fetch('/admin/x')).status).toBe(401)
   })
 
   test('say that responses vary with the caller', async () => {

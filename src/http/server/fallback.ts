@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { posix } from 'node:path'
 import type { Express, Request, RequestHandler, Response } from 'express'
 import type { Problem } from '../../foundation/problem.js'
 import type { OriginCheck } from '../headers/origin-check.js'
@@ -17,7 +18,7 @@ interface Ways {
   readonly take: () => void
   /** Called if no listener answers the request, or with a listener's error. */
   readonly next: Next
-  /** Why the caller may not request the mount at a path; undefined if it may. */
+  /** Why the caller may not request the mount at a path; undefined if it may. Mounts below that one are protected from it, too. */
   readonly rejects?: ((path: string) => Problem | undefined) | undefined
 }
 
@@ -26,6 +27,7 @@ export type Fallback = (request: IncomingMessage, response: ServerResponse, ways
 
 /** A request that is passed from mount to mount. */
 interface Passing extends Pick<Ways, 'take' | 'rejects'> {
+  readonly url: string
   /** Why a mount was skipped. */
   rejected?: Problem
 }
@@ -40,7 +42,7 @@ export function createFallback(mounts: readonly Mount[], checkOrigin: OriginChec
   const underWay = new WeakMap<IncomingMessage, Passing>()
   let loading: Promise<Express> | undefined
   return (request, response, { take, next, rejects }) => {
-    const passing: Passing = { take, rejects }
+    const passing: Passing = { take, rejects, url: request.url ?? '' }
     underWay.set(request, passing)
     loading ??= load(mounts, checkOrigin, (request) => underWay.get(request))
     // Express replaces the prototypes of Node's request and response.
@@ -55,9 +57,19 @@ async function load(mounts: readonly Mount[], checkOrigin: OriginCheck, find: Fi
   const create = () => express().disable('x-powered-by').enable('case sensitive routing').enable('strict routing')
   const app = create()
   for (const { path, listener, crossSite } of mounts) {
+    const below = mounts.map((other) => other.path).filter((other) => other !== path && other.startsWith(path))
+    const rejectedBy = ({ rejects, url }: Passing): Problem | undefined => {
+      if (!rejects) return undefined
+      const named = below.length === 0 ? '' : namedBy(url)
+      for (const each of [path, ...below.filter((other) => named.startsWith(other.toLowerCase()))]) {
+        const rejected = rejects(each)
+        if (rejected) return rejected
+      }
+      return undefined
+    }
     const guard: RequestHandler = (request, _response, next) => {
       const passing = find(request)
-      const rejected = checkOrigin(request, crossSite) ?? passing?.rejects?.(path)
+      const rejected = checkOrigin(request, crossSite) ?? (passing && rejectedBy(passing))
       if (!rejected) {
         passing?.take()
         return next()
@@ -69,6 +81,16 @@ async function load(mounts: readonly Mount[], checkOrigin: OriginCheck, find: Fi
     app.use(toPattern(path), create().use(guard, listener as RequestHandler))
   }
   return app
+}
+
+/** The folder or file that a listener such as `express.static` may find by a URL, whose path may have `%2e`, `//`, `..`, or other case. */
+function namedBy(url: string): string {
+  const [path = ''] = url.split('?', 1)
+  try {
+    return `${posix.normalize(decodeURIComponent(path).replaceAll('\\', '/'))}/`.toLowerCase()
+  } catch {
+    return `${posix.normalize(path)}/`.toLowerCase()
+  }
 }
 
 /** Escapes the characters of a path that have a meaning in Express's patterns. */
