@@ -7,14 +7,14 @@ import {
   type ResourceSpec,
   SIGNED_IN,
 } from '../config/spec.js'
-import { remember, rememberByText } from '../foundation/remember.js'
+import { keepRecent, remember } from '../foundation/remember.js'
 import { type Caller, type Membership, type Reading, readingOf, showingAll, visibleRule } from '../resource/access.js'
 import type { Identity } from '../resource/identity.js'
 import type { Links } from '../resource/bodies/links.js'
 import { compileResource, type Resource } from '../resource/resource.js'
 import type { CompileSchema } from '../resource/validator.js'
 import { type Applicable, grantsFor, restrict } from './restrict.js'
-import { membershipsIn, formatRights } from './rights.js'
+import { formatAllowed, formatRights, membershipsIn } from './rights.js'
 
 /** The rights of callers with the same roles. */
 export interface Profile {
@@ -24,6 +24,8 @@ export interface Profile {
   allows(resource: Resource, name: string): boolean
   /** Where the configuration has the grants that allow an operation or an action of a resource, such as `task.access[1]`. */
   grantPlaces(resource: Resource, name: string): readonly string[]
+  /** What their grants allow, as text: equal for roles whose grants differ only in the name of the role. */
+  allowed(): string
   /** All their grants as text. */
   rights(): string
   /** The memberships on which their grants depend. */
@@ -35,20 +37,40 @@ export interface Profile {
 /** The profiles of all callers, by their roles. */
 export type Profiles = (identity: Identity | undefined) => Profile
 
-/** Profiles that are kept: more combinations of roles are rare. */
-const MAX_PROFILES = 100
+/** Resources that are kept, over all profiles. Each takes about 0.1 MB, so they would fill the memory if there are many combinations of roles. */
+const MAX_RESOURCES = 4_000
 
 /** Returns the profiles of callers; undefined without `auth`, when everybody may do everything. */
 export function compileProfiles(spec: AppSpec, links: Links, compile: CompileSchema): Profiles | undefined {
   const { auth } = spec
   if (auth === undefined) return undefined
   const all = [...spec.resources, ...spec.mounts.flatMap(({ resources }) => resources)]
-  const profileOf = rememberByText(MAX_PROFILES, (names) => compileProfile(all, names.split(','), { links, compile }))
+  const named = new Set([
+    ...all.flatMap(({ access = [] }) => access.map(({ to }) => to)),
+    ...Object.values(auth.routes).flat(),
+  ])
+  const roles = auth.roles.filter((role) => named.has(role))
+  const madeFor = new WeakMap<Resource, string>()
+  const kept = keepRecent<Profile>(MAX_RESOURCES)
+  const profileOf = (names: string) =>
+    kept(names, (grow) => {
+      const made = (resource: Resource): void => {
+        madeFor.set(resource, names)
+        grow(1)
+      }
+      return compileProfile(all, names.split(','), {
+        links,
+        compile,
+        made,
+        isOwn: (each) => madeFor.get(each) === names,
+      })
+    })
   const nobody = profileOf(ANYONE)
-  const signedIn = remember(({ roles }: Identity) =>
-    profileOf([ANYONE, SIGNED_IN, ...auth.roles.filter((role) => roles.includes(role))].join()),
+  // Identities live longer than profiles may.
+  const namesOf = remember((identity: Identity) =>
+    [ANYONE, SIGNED_IN, ...roles.filter((role) => identity.roles.includes(role))].join(),
   )
-  return (identity) => (identity ? signedIn(identity) : nobody)
+  return (identity) => (identity ? profileOf(namesOf(identity)) : nobody)
 }
 
 /** The caller in rules. */
@@ -61,10 +83,19 @@ const NOBODY: Caller = { subject: undefined, claims: {} }
 /** The reading of records that no resource shows. */
 const NOTHING: Reading = { parts: [] }
 
+interface Making {
+  readonly links: Links
+  readonly compile: CompileSchema
+  /** Called with each resource of the profile. */
+  readonly made: (resource: Resource) => void
+  /** Whether a resource was made for the same roles, perhaps by a profile that is no longer kept. */
+  readonly isOwn: (resource: Resource) => boolean
+}
+
 function compileProfile(
   all: readonly ResourceSpec[],
   names: readonly string[],
-  { links, compile }: { readonly links: Links; readonly compile: CompileSchema },
+  { links, compile, made, isOwn }: Making,
 ): Profile {
   const grants = remember((spec: ResourceSpec): readonly GrantSpec[] =>
     (spec.access ?? []).filter(({ to }) => names.includes(to)),
@@ -90,18 +121,18 @@ function compileProfile(
     ),
     resource: (name) => all.find((each) => each.name === name),
   }
-  const own = new WeakSet<Resource>()
   let rights: string | undefined
   let memberships: readonly Membership[] | undefined
   const restrictFor = (change: 'update' | 'partial_update') =>
     remember((resource: Resource) => {
       const { spec, view } = restrict(resource.spec, grants(resource.spec), applicable, change)
-      const made = compileResource(spec, links, compile, view)
-      own.add(made)
-      return made
+      const restricted = compileResource(spec, links, compile, view)
+      made(restricted)
+      return restricted
     })
   const restricted = { update: restrictFor('update'), partial_update: restrictFor('partial_update') }
   return {
+    allowed: () => formatAllowed(all, grants),
     rights: () => (rights ??= formatRights(all, grants)),
     memberships: () => (memberships ??= membershipsIn(all.flatMap(grants))),
     isAmong: (named) => named.some((name) => names.includes(name)),
@@ -111,6 +142,6 @@ function compileProfile(
         (grant) => `${spec.mounted ?? spec.name}.access[${spec.access?.indexOf(grant)}]`,
       ),
     resource: (resource, change) =>
-      own.has(resource) ? resource : restricted[change === 'update' ? change : 'partial_update'](resource),
+      isOwn(resource) ? resource : restricted[change === 'update' ? change : 'partial_update'](resource),
   }
 }

@@ -11,6 +11,15 @@ export function formatRights(
   return JSON.stringify(all.map((spec) => [spec.name, grants(spec).map(formatGrant)]))
 }
 
+/** What some grants allow as text, whoever has them. */
+export function formatAllowed(
+  all: readonly ResourceSpec[],
+  grants: (spec: ResourceSpec) => readonly GrantSpec[],
+): string {
+  const allowedBy = (grant: GrantSpec): string => JSON.stringify(formatGrant(grant).slice(1))
+  return JSON.stringify(all.map((spec) => [spec.name, [...new Set(grants(spec).map(allowedBy))]]))
+}
+
 function formatGrant({ to, may, rows, becomes, fields, set }: GrantSpec): readonly unknown[] {
   const presets = set.map(({ field, value }) => formatCondition({ relations: [], field, lookup: exact, value }))
   return [to, may, formatRows(rows), formatRows(becomes), fields, presets]

@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto'
 import { type EncodedText, replyEncoded } from '../http/headers/encodings.js'
-import type { Profiles } from '../access/profiles.js'
+import type { Profile, Profiles } from '../access/profiles.js'
 import type { AuthSpec } from '../config/spec.js'
 import { guardHandler, type RoutesFor } from '../http/granted-routes.js'
 import type { Handler, Route } from '../http/route.js'
-import type { RouteTable } from '../http/route-table.js'
-import { remember } from '../foundation/remember.js'
+import { keepRecent, remember } from '../foundation/remember.js'
 import { type Described, describeApp } from './document.js'
 import { toOpenApi30 } from './downgrade.js'
 
@@ -21,14 +20,24 @@ export function renderOpenApi(app: Described, version: OpenApiVersion): string {
   return `${JSON.stringify(version === '3.0' ? toOpenApi30(document) : document, undefined, 2)}\n`
 }
 
-/** The routes of the documents, which are built once, on demand; with `auth`, once for each kind of caller. */
+/** Documents that are kept, each with its compressed forms: a large one takes several MB. */
+const MAX_DOCUMENTS = 20
+
+/** The routes of the documents, which are built on demand: once without `auth`, otherwise once for all callers whose grants allow the same. */
 export function openApiRoutes(app: Described & { readonly access: Access | undefined }): readonly Route[] {
   const { access } = app
+  const kept = keepRecent<EncodedText>(MAX_DOCUMENTS)
+  const allowed = remember((profile: Profile) => {
+    const routes = Object.entries(access?.auth.routes ?? {}).filter(([, names]) => profile.isAmong(names))
+    return JSON.stringify([profile.allowed(), routes.map(([name]) => name)])
+  })
   return OPENAPI_VERSIONS.map((version) => {
     const render = (described: Described) => withTag(renderOpenApi(described, version))
-    const documentOf = remember((routes: RouteTable) => render({ ...app, routes }))
+    const renderFor = ({ routesFor }: Access, profile: Profile) =>
+      kept(`${version} ${allowed(profile)}`, () => render({ ...app, routes: routesFor(profile) }))
+    let whole: EncodedText | undefined
     const handle: Handler = async ({ headers, identity }) => {
-      const document = documentOf(access ? access.routesFor(access.profiles(identity)) : app.routes)
+      const document = access ? renderFor(access, access.profiles(identity)) : (whole ??= render(app))
       return replyEncoded(document, { headers }, { cacheControl: access ? 'private, no-cache' : 'no-cache' })
     }
     return {
