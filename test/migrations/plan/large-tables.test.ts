@@ -53,6 +53,14 @@ describe('a table is large', () => {
     expect((await large('parts', 'low')).map(([name]) => name)).toEqual(['parts'])
   })
 
+  test('by the rows of the tables that inherit from it', async () => {
+    await run(
+      `${tableOf('parent', 30_000)} create table child () inherits (parent); create table grandchild () inherits (child);`,
+    )
+    await run(`insert into grandchild select n, 'x' from generate_series(1, 80000) n; analyze;`)
+    expect((await large('parent', 'child')).map(([name]) => name)).toEqual(['parent'])
+  })
+
   test('by its name with its schema', async () => {
     await run(`create schema sales; ${tableOf('sales."Order Lines"', 120_000)} ${tableOf('lines', 1)}`)
     await run('analyze sales."Order Lines"; analyze lines;')

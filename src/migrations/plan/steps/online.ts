@@ -258,11 +258,13 @@ const BYTES_OF_ROW = 100
 
 const COUNT = `case when t.reltuples > 0 then t.reltuples else pg_relation_size(t.oid) / ${BYTES_OF_ROW} end`
 
-/** The rows of a partitioned table are those of its partitions. */
+/** The rows of a table include those of its partitions and of the tables that inherit from it: statements on it are about them, too. */
 const ROWS = `
   select ${formattedTable('c', 'n')}, (
-      select sum(${COUNT}) from pg_class t
-      where t.oid = c.oid and c.relkind = 'r' or t.oid in (select relid from pg_partition_tree(c.oid) where isleaf)
+      with recursive parts(oid) as (
+        select c.oid union select i.inhrelid from parts p join pg_inherits i on i.inhparent = p.oid
+      )
+      select coalesce(sum(${COUNT}), 0) from parts join pg_class t using (oid) where t.relkind = 'r'
     )::bigint::text
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
   where c.relkind in ('r', 'p') and ${formattedTable('c', 'n')} = any(array(select jsonb_array_elements_text($1::jsonb)))`
