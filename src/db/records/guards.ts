@@ -23,7 +23,8 @@ import {
   uniqueName,
 } from '../../config/parse/constraint-names.js'
 import type { Database } from '../database.js'
-import { explaining, missingKeyOf, parameterOf, referredKeyOf, takenKeyOf, toProblem } from '../driver/errors.js'
+import { parameterOf } from '../driver/misfits.js'
+import { explaining, missingKeyOf, referredKeyOf, takenKeyOf, toProblem } from '../driver/errors.js'
 
 const BROKEN = {
   unique: 'is taken by another record',

@@ -8,11 +8,11 @@ import { quote } from '../../resource/query.js'
 import type { Connection, Result, Statement } from '../database.js'
 import type { ConstraintErrors } from '../driver/field-errors.js'
 import { CONFLICT, isAgainstPolicy } from '../driver/meanings.js'
+import { misfitParameterOf } from '../driver/misfits.js'
 import {
   cannotLock,
   failedConversionOf,
   lacksPrivilege,
-  misfitParameterOf,
   toChangeFailure,
   toReferred,
   toRemoveFailure,
