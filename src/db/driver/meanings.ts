@@ -18,7 +18,7 @@ export const unavailable = { type: 'unavailable', detail: 'The database is not a
 const lost = { ...unavailable, lost: true } as const
 const busy = { type: 'unavailable', detail: 'The database is busy with other changes' } as const
 export const mismatch = { type: 'unavailable', detail: 'The database does not match the configuration' } as const
-/** A materialized view has no data yet, a view cannot be changed, or a function of the database, such as that of a trigger, does not work. */
+/** A materialized view has no data yet, a view or a table with rules cannot be changed, or a function of the database, such as that of a trigger, does not work. */
 const unprepared = { type: 'unavailable', detail: 'The database is not set up for what this request does' } as const
 /** The client's message for a conflict without a more specific one. */
 export const CONFLICT = 'The change conflicts with another record'
@@ -162,8 +162,11 @@ export function meaningOf(error: DriverError): Meaning | undefined {
   // The socket file is missing or inaccessible. Errors about files that a handler opens are not ours.
   if (error.syscall === 'connect') return MEANINGS[code] ?? unavailable
   if (isAgainstPolicy(error)) return disallowed
-  if (code.startsWith('42') && isOfFunction(error)) return RAISING.has(routineOf(error)) ? rejected : unprepared
   const meaning = MEANINGS[code] ?? (isSqlState(error) ? MEANINGS[code.slice(0, 2)] : undefined)
+  const isUnfit = code.startsWith('42') || (meaning === undefined && isSqlState(error) && !code.startsWith('22'))
+  if (isUnfit && isOfFunction(error)) return RAISING.has(routineOf(error)) ? rejected : unprepared
+  // A rule with a condition replaces changes, and returns nothing.
+  if (code === '0A000' && routineOf(error) === 'RewriteQuery') return unprepared
   // A function may raise any code, also those of privileges and connections.
   return RAISING.has(routineOf(error)) && !isKept(meaning) ? rejected : meaning
 }

@@ -98,11 +98,13 @@ beforeAll(async () => {
     'create table visits (id bigint primary key, card bigint not null references members (card) on update cascade, day date not null)',
     'create function visit() returns trigger language plpgsql as $$ begin insert into visits values (new.id, new.card, null); return new; end $$',
     'create trigger visit after insert on members for each row execute function visit()',
+    'create function unreturned() returns bigint language plpgsql as $$ begin end $$',
     `create function misspell() returns trigger language plpgsql as $$ begin
        if new.title = 'column' then new.changed_at = now(); end if;
        if new.title = 'table' then insert into logs values (new.id); end if;
        if new.title = 'function' then perform log_change(new.id); end if;
        if new.title = 'operator' then perform new.title + 1; end if;
+       if new.title = 'return' then perform unreturned(); end if;
        return new;
      end $$`,
     'create trigger misspell before insert or update on books for each row execute function misspell()',
@@ -189,7 +191,7 @@ test.each(['assert', 'missing'])('a failed statement of a trigger is a conflict:
   ])
 })
 
-test.each(['column', 'table', 'function', 'operator'])(
+test.each(['column', 'table', 'function', 'operator', 'return'])(
   'a trigger that uses a missing %s is 503, and says nothing about the table',
   async (title) => {
     const unprepared = [503, '/problems/unavailable', 'The database is not set up for what this request does']

@@ -9,6 +9,12 @@ const SQL = `
   create materialized view copied as select * from books;
   create view hooked as select id, max(title) as title from books group by id;
 `
+const RULES = `
+  create table ruled (id bigint primary key, title text not null);
+  insert into ruled values (1, 'Dune'), (2, 'Emma');
+  create rule later as on insert to ruled where new.id > 9 do instead insert into books values (new.id, new.title);
+  create rule kept as on update to ruled where old.id > 9 do instead nothing;
+`
 const VIEWS = ['grouped', 'copied', 'hooked']
 const FIELDS = 'fields: { id: { type: bigint, primary_key: true, key: client }, title: { type: text } }'
 const ALL =
@@ -18,15 +24,15 @@ api: { prefix: "" }
 plugins: [./plugin.mjs]
 database: { managed: false }
 models:
-${VIEWS.map((name) => `  ${name}: { table: ${name}, ${FIELDS} }`).join('\n')}
+${[...VIEWS, 'ruled'].map((name) => `  ${name}: { table: ${name}, ${FIELDS} }`).join('\n')}
 resources:
-${VIEWS.map((name) => `  ${name}: { model: ${name}, path: /${name}/, ${ALL} }`).join('\n')}
+${[...VIEWS, 'ruled'].map((name) => `  ${name}: { model: ${name}, path: /${name}/, ${ALL} }`).join('\n')}
 `
 
 let database: TestDatabase
 let api: Api
 beforeAll(async () => {
-  database = await openTestDatabase(SQL)
+  database = await openTestDatabase(SQL + RULES)
   api = await startApi(YAML, {
     database,
     plugin: (app) => {
@@ -66,3 +72,18 @@ test.each(VIEWS.flatMap((view) => CHANGES.map((change) => ({ view, ...change }))
     ])
   },
 )
+
+test.each(CHANGES.filter(({ method }) => method !== 'DELETE'))(
+  'a change of a table whose rules replace some changes is 503: $method /ruled/$path',
+  async ({ method, path, body }) => {
+    const response = await api.send(method, `/ruled/${path}`, body)
+    expect([response.status, ((await response.json()) as { detail: string }).detail]).toEqual([
+      503,
+      'The database is not set up for what this request does',
+    ])
+  },
+)
+
+test('records of a table whose rules replace some changes can be deleted', async () => {
+  expect((await api.fetch('/ruled/?ids=1,2', { method: 'DELETE' })).status).toBe(204)
+})
