@@ -14,7 +14,7 @@ import { tableAlias } from './fields/table-name.js'
 import type { StatementCounts } from './db/statements/prepared-statements.js'
 import { compileQueries, type Queries } from './db/queries/compile-queries.js'
 import { compileListReader } from './db/records/list-reader.js'
-import { compileStore, type Surroundings } from './db/records/compile-store.js'
+import { compileStore, type StoreParts } from './db/records/compile-store.js'
 import { watchSkippedRows } from './db/records/skipped-rows.js'
 import type { Store } from './db/records/store.js'
 import { createDriftGate, type DriftGate } from './health/drift.js'
@@ -278,7 +278,7 @@ function readOf({ spec, shown }: Resource) {
   return { owner: tableAlias(spec.model.table), shown }
 }
 
-function compileStores(resource: Resource, app: App, parts: Omit<Surroundings, 'spec'>): Stores {
+function compileStores(resource: Resource, app: App, parts: Omit<StoreParts, 'spec'>): Stores {
   const around = { ...parts, spec: app.spec }
   const { access } = resource
   const documents = (reading: Reading | undefined) => documentsOf(resource, app, reading)

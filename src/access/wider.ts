@@ -105,7 +105,7 @@ function widenedCascades(before: AppSpec, after: AppSpec): readonly Widened[] {
   )
 }
 
-/** Reports views with another query: only the database could tell whether it returns fewer rows and values. */
+/** Reports views whose query has changed: only the database could tell whether it returns fewer rows and values. */
 function widenedViews(before: AppSpec, after: AppSpec): readonly Widened[] {
   return after.models.flatMap(({ name, table, view }) => {
     const old = before.models.find((model) => model.table === table)
@@ -113,11 +113,11 @@ function widenedViews(before: AppSpec, after: AppSpec): readonly Widened[] {
     return [
       {
         what: `models.${name}.view`,
-        now: wordsOf(view) || 'a table',
+        now: inOneLine(view) || 'a table',
         path: view === undefined ? ['models', name] : ['models', name, 'view'],
         before: [
           {
-            text: wordsOf(old.view) || 'a table',
+            text: inOneLine(old.view) || 'a table',
             path: old.view === undefined ? ['models', old.name] : ['models', old.name, 'view'],
           },
         ],
@@ -127,11 +127,11 @@ function widenedViews(before: AppSpec, after: AppSpec): readonly Widened[] {
 }
 
 /** A query in one line. */
-function wordsOf(query = ''): string {
+function inOneLine(query = ''): string {
   return query.trim().replaceAll(/\s+/g, ' ')
 }
 
-/** A grant, with columns instead of the fields that an operation reads or writes, because another field may have their names in another file. */
+/** A grant, with columns instead of the fields that an operation reads or writes, because the same name may mean another field in the other file. */
 interface Used extends Omit<GrantSpec, 'fields' | 'set'> {
   readonly columns: readonly string[]
   readonly set: readonly (GrantSpec['set'][number] & { readonly column: string })[]

@@ -7,8 +7,8 @@ import { isSubject } from './claims.js'
 import { unauthorized } from './unauthorized.js'
 
 /**
- * Compiles the identities that a proxy sends in headers; undefined where it names nobody.
- * @throws Problem `unauthorized` for its headers from elsewhere, or a subject that is not UTF-8; `malformed_request` for two of them
+ * Returns a function that reads the identity from the headers of a proxy; undefined if they name nobody.
+ * @throws Problem `unauthorized` for these headers from another address, or a subject that is not UTF-8; `malformed_request` for a repeated header
  */
 export function compileProxy(auth: AuthSpec, proxy: ProxySpec): (request: IncomingMessage) => Identity | undefined {
   const isProxy = compileRanges(proxy.from)

@@ -8,9 +8,9 @@ import type { ApiPath, Explored } from './place.js'
 /** A resource as the caller of a page sees it. */
 export interface Seen {
   readonly resource: Resource
-  /** Whether the caller may do this to some record. */
+  /** Whether the caller may request this operation for at least one record. */
   readonly may: (operation: Operation) => boolean
-  /** Whether the caller may run this action on some record. */
+  /** Whether the caller may run this action on at least one record. */
   readonly runs: (action: string) => boolean
   /** The fields that the caller may set; for PUT, which sends whole records, also those that it sees. */
   readonly settable: (method: 'POST' | 'PUT' | 'PATCH') => readonly FieldSpec[]

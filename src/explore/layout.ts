@@ -44,7 +44,7 @@ export function layout(explored: Explored, { title, path, main, script, asksToSi
   return markupOf(page)
 }
 
-/** Says that the pages are those of an older configuration. */
+/** A warning that the pages show an older configuration, because a reload has failed. */
 function warning({ reloadFailure }: Explored): Html | undefined {
   const failure = reloadFailure?.()
   return failure === undefined

@@ -122,7 +122,7 @@ export async function createMetrics(sources: Sources): Promise<() => Promise<Met
   }
   const access = new Counter({
     name: 'snippetctl_access_total',
-    help: 'Requests that have ended, by route and whether the caller could make them.',
+    help: 'Finished requests by route and outcome: allowed, unauthenticated or forbidden.',
     labelNames: ['route', 'outcome'],
     registers,
   })
@@ -130,7 +130,7 @@ export async function createMetrics(sources: Sources): Promise<() => Promise<Met
   access.get = async () => ({ ...describedAccess, values: [...sources.traffic.routes()].flatMap(outcomesOf) })
   const durations = new Histogram({
     name: 'http_request_duration_seconds',
-    help: 'Requests that have ended, by route, method and class of status, and how long they took.',
+    help: 'Duration of finished requests by route, method and class of status.',
     labelNames: ['method', 'route', 'status'],
     registers,
   })

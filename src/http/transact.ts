@@ -108,7 +108,7 @@ async function attemptIn<T>(
   }
 }
 
-/** Runs a query of a plugin. Changes outside of a transaction have one of their own: it ends with the request, and its outcome is known. */
+/** Runs a query of a plugin. A change outside a transaction gets its own, which ends with the request and has a known outcome. */
 export function runQuery(acting: Acting, query: Query, options: QueryOptions): Promise<Result> {
   const { state, records, kind } = acting
   const { exchange, params } = state

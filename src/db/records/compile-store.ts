@@ -16,8 +16,8 @@ import { listsOn } from './store-lists.js'
 import { createsOn, recordsOn } from './store-records.js'
 import { type Lockable, senderOn } from './store-sender.js'
 
-/** The application of a resource, and what its stores keep together. */
-export interface Surroundings {
+/** The parts of the application that the stores of a resource share. */
+export interface StoreParts {
   readonly counts: StatementCounts
   readonly spec: AppSpec
   readonly skipped: SkippedRows
@@ -31,13 +31,13 @@ export interface Projections<Item, Items> {
 }
 
 /**
- * Compiles the statements of a resource. A call of the result with a connection prepares the stores on it, and a call of that returns the store within
- * some bounds, if any.
+ * Compiles the statements of a resource. Returns a function that takes a connection, and returns a function that takes bounds, if any, and returns
+ * the store within them.
  */
 export function compileStore<Item, Items>(
   resource: Resource,
   { projection, listed }: Projections<Item, Items>,
-  { counts, spec, skipped }: Surroundings,
+  { counts, spec, skipped }: StoreParts,
 ): (connection: Connection) => (bounds?: Bounds) => Store<Item, Items> {
   const { model } = resource.spec
   const statements = compileStatements(model, { projection, listed }, counts)

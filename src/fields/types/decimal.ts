@@ -53,7 +53,7 @@ function digitsMessage({ precision, scale }: DecimalOptions): string {
 function boundConflict(option: 'minimum' | 'maximum', value: string | undefined) {
   return value === undefined || (DECIMAL.test(value) && value.length <= 16)
     ? []
-    : [{ option, message: `${value} is not kept exactly by YAML; in quotes, digits and a point, it is` }]
+    : [{ option, message: `YAML may round ${value}; write it in quotes, as digits and a point` }]
 }
 
 function longestOf({ precision = MAX_DIGITS }: DecimalOptions): number {

@@ -46,8 +46,8 @@ const RIGHTS = `
     and c.relkind in ('r', 'p', 'v', 'm', 'f')`
 
 /**
- * Finds what requests do with the tables of resources, API keys and stored responses and the database does not allow its user, or anybody. Tables that
- * are missing are left out.
+ * Finds the rights that requests need on the tables of resources, API keys and stored responses, and that the database user, or every user, lacks.
+ * Missing tables are left out.
  */
 export async function missingRights(
   { resources, answers, keys }: AppSpec,
@@ -99,7 +99,7 @@ function missingOf({ name, table }: ModelSpec, needed: ReadonlySet<Command>, fou
   if (impossible.length > 0)
     missing.push({
       message: `PostgreSQL cannot ${impossible.join(' or ')} records of ${table}`,
-      help: `leave such operations out of the resources of the model ${name}, or let triggers do it: instead of ${impossible.join(' or ')}`,
+      help: `leave these operations out of the resources of the model ${name}, or create a trigger: instead of ${impossible.join(' or ')}`,
     })
   return missing
 }

@@ -208,7 +208,7 @@ onServer('names each right that the role of the service lacks, and the statement
     ])
     for (const { help } of missing.slice(0, 5)) await run(help[0]?.replace('as the owner: ', '') ?? '')
     expect(missing[5]?.help).toEqual([
-      'leave such operations out of the resources of the model total, or let triggers do it: instead of delete',
+      'leave these operations out of the resources of the model total, or create a trigger: instead of delete',
     ])
     await run('create function skip() returns trigger language plpgsql as $$ begin return old; end $$')
     await run('create trigger skip instead of delete on totals for each row execute function skip()')

@@ -93,7 +93,7 @@ function reconcileColumn({ wanted, from, to }: ReconcilePair, now: CatalogColumn
   const isOfOneType = typed.type === column.type
   if (isFilledKey && (isOfOneType || [typed, column].every(({ type }) => sequenceRange(type) !== undefined)))
     return { ...typed, identity: column.identity, default: column.default }
-  return isOfOneType && saysTheSame(column, now) ? { ...typed, default: column.default } : typed
+  return isOfOneType && isSameDefault(column, now) ? { ...typed, default: column.default } : typed
 }
 
 interface Served {
@@ -124,7 +124,7 @@ function isFilled({ identity, default: value }: CatalogColumn): boolean {
 }
 
 /** Whether two defaults have the same value. A default that resources.yaml cannot express stays until the file sets another. */
-function saysTheSame(column: CatalogColumn, now: CatalogColumn): boolean {
+function isSameDefault(column: CatalogColumn, now: CatalogColumn): boolean {
   if (column.default === null || column.default === now.default) return column.default === now.default
   const said = readDefault(column.default, column)
   if (said === undefined || now.default === null) return said === undefined && now.default === null
