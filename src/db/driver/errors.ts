@@ -18,6 +18,7 @@ import {
   CONFLICT,
   driverError,
   isAgainstPolicy,
+  isOfFunction,
   isSqlState,
   type Meaning,
   meaningOf,
@@ -116,6 +117,9 @@ export function lacksPrivilege(error: unknown): boolean {
 /** Whether rows cannot be locked: the user of the database may not update them, or they are groups, outer joins or the like. */
 export function cannotLock(error: unknown): boolean {
   const code = codeOf(error)
+  const cause = driverError(error)
+  // A trigger may raise these codes, or its statements may fail with them.
+  if (cause === undefined || isOfFunction(cause)) return false
   return lacksPrivilege(error) || code === '42809' || (code === '0A000' && !isStale(error))
 }
 

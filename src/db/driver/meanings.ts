@@ -151,9 +151,13 @@ export function isAgainstPolicy(error: unknown): boolean {
 /** The statements of PL/pgSQL by which a function raises an error. */
 const RAISING = new Set<unknown>(['exec_stmt_raise', 'exec_stmt_assert'])
 
-/** Whether a statement of a function of the database failed, which says nothing about our statement and its table. */
-function isOfFunction({ where }: DriverError): boolean {
-  return /^(?:SQL|PL\/\w+) function /m.test(String(where))
+/**
+ * Whether a statement of a function of the database failed, which says nothing about our statement and its table. The language of the context varies,
+ * but each has the name of the function's language. Another line can have the parameters of our statement.
+ */
+export function isOfFunction({ where }: DriverError): boolean {
+  const lines = String(where).split('\n')
+  return lines.some((line) => /\bPL\/|\bSQL\b/.test(line) && !line.includes('$1 = '))
 }
 
 export function meaningOf(error: DriverError): Meaning | undefined {
@@ -163,16 +167,16 @@ export function meaningOf(error: DriverError): Meaning | undefined {
   if (error.syscall === 'connect') return MEANINGS[code] ?? unavailable
   if (isAgainstPolicy(error)) return disallowed
   const meaning = MEANINGS[code] ?? (isSqlState(error) ? MEANINGS[code.slice(0, 2)] : undefined)
-  const isUnfit = code.startsWith('42') || (meaning === undefined && isSqlState(error) && !code.startsWith('22'))
+  const isUnfit = /^(?:42|3F)/.test(code) || (meaning === undefined && isSqlState(error) && !code.startsWith('22'))
   if (isUnfit && isOfFunction(error)) return RAISING.has(routineOf(error)) ? rejected : unprepared
   // A rule with a condition replaces changes, and returns nothing.
   if (code === '0A000' && routineOf(error) === 'RewriteQuery') return unprepared
   // A function may raise any code, also those of privileges and connections.
-  return RAISING.has(routineOf(error)) && !isKept(meaning) ? rejected : meaning
+  return RAISING.has(routineOf(error)) && !isSameIfRaised(meaning) ? rejected : meaning
 }
 
 /** Whether an error has the same meaning if a function raises it. */
-function isKept(meaning: Meaning | undefined): boolean {
+function isSameIfRaised(meaning: Meaning | undefined): boolean {
   return meaning === busy || meaning?.type === 'conflict' || meaning?.type === 'validation'
 }
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import type { ConstraintErrors } from '../../../src/db/driver/field-errors.js'
 import { DatabaseRejected } from '../../../src/db/database.js'
 import {
+  cannotLock,
   isBroken,
   isLost,
   isStale,
@@ -72,6 +73,33 @@ describe('converts each failure to its problem', () => {
       table: 'books',
     })
     expect(String(toProblem(cause))).not.toContain('books')
+  })
+})
+
+describe('an error of a function is known by its context, in every language', () => {
+  const UNPREPARED = 'The database is not set up for what this request does'
+  const MISMATCH = 'The database does not match the configuration'
+  test.each([
+    { where: 'PL/pgSQL function judge() line 3 at SQL statement', detail: UNPREPARED },
+    { where: 'PL/pgSQL-Funktion judge() Zeile 3 bei SQL-Anweisung', detail: UNPREPARED },
+    { where: 'fonction PL/pgSQL judge(), ligne 3 à instruction SQL', detail: UNPREPARED },
+    { where: '在SQL语句的第3行的PL/pgSQL函数judge()', detail: UNPREPARED },
+    { where: 'SQL関数"judge"の行番号 1\nPL/pgSQL関数judge()の3行目 - SQL文', detail: UNPREPARED },
+    { where: 'SQL-Funktion »judge« Anweisung 1', detail: UNPREPARED },
+    { where: undefined, detail: MISMATCH },
+    { where: "unnamed portal with parameters: $1 = 'SQL'", detail: MISMATCH },
+    {
+      where: 'PL/pgSQL function judge() line 3 at RAISE',
+      routine: 'exec_stmt_raise',
+      detail: 'The database rejected the change',
+    },
+  ])('$where', ({ detail, ...more }) => {
+    for (const code of ['42P01', '42501', '3F000']) {
+      const error = failure(code, 'from the server', more)
+      expect(toProblem(error)).toMatchObject({ message: detail })
+      // The next request need not find out again whether records can be locked.
+      expect(cannotLock(error)).toBe(code === '42501' && detail === MISMATCH)
+    }
   })
 })
 

@@ -103,6 +103,7 @@ beforeAll(async () => {
        if new.title = 'column' then new.changed_at = now(); end if;
        if new.title = 'table' then insert into logs values (new.id); end if;
        if new.title = 'function' then perform log_change(new.id); end if;
+       if new.title = 'schema' then perform audit.log_change(new.id); end if;
        if new.title = 'operator' then perform new.title + 1; end if;
        if new.title = 'return' then perform unreturned(); end if;
        return new;
@@ -191,7 +192,7 @@ test.each(['assert', 'missing'])('a failed statement of a trigger is a conflict:
   ])
 })
 
-test.each(['column', 'table', 'function', 'operator', 'return'])(
+test.each(['column', 'table', 'function', 'schema', 'operator', 'return'])(
   'a trigger that uses a missing %s is 503, and says nothing about the table',
   async (title) => {
     const unprepared = [503, '/problems/unavailable', 'The database is not set up for what this request does']
