@@ -226,7 +226,6 @@ const DEFINITIONS = `
     union all select concat_ws(' ', conname, pg_get_constraintdef(oid)) from pg_constraint
       where connamespace = $1::text::regnamespace and contypid <> 0
     union all select concat_ws(' ', matviewname, definition) from pg_matviews where schemaname = $1::text
-    union all select concat_ws(' ', sequencename, last_value) from pg_sequences where schemaname = $1::text
     union all select pg_get_statisticsobjdef(oid) from pg_statistic_ext where stxnamespace = $1::text::regnamespace
     union all select jsonb_build_array(c.relkind::text, c.relname, c.relpersistence::text, c.relreplident::text, c.relforcerowsecurity, c.reloptions,
         t.reloptions, c.relacl::text, c.relowner::regrole::text)::text
@@ -235,9 +234,16 @@ const DEFINITIONS = `
         nullif(a.attstattarget, -1))::text
       from pg_attribute a join pg_class c on c.oid = a.attrelid
       where c.relnamespace = $1::text::regnamespace and a.attnum > 0 and not a.attisdropped
+    union all select concat_ws(' ', c.relname, t.tgenabled, count(*)) from pg_trigger t join pg_class c on c.oid = t.tgrelid
+      where c.relnamespace = $1::text::regnamespace and t.tgenabled <> 'O' group by c.relname, t.tgenabled
     union all select jsonb_build_array(o.identity, d.description)::text
       from pg_description d cross join pg_identify_object(d.classoid, d.objoid, d.objsubid) o where o.schema = $1::text
   ) a(w)`
+
+/** A query for each sequence. `pg_sequences` does not show a first value. */
+const COUNTERS = `
+  select 'select last_value::text, is_called::text from ' || oid::regclass from pg_class
+  where relnamespace = $1::text::regnamespace and relkind = 'S' order by 1`
 
 /** Runs the files again if they make rows, to find the columns whose values vary. */
 async function readStable(scratch: Database, files: readonly Migration[]): Promise<State> {
@@ -268,11 +274,14 @@ async function readState(session: Connection, varying: State['varying']): Promis
     contents.set(name, digest)
     for (const column of columns) values.set(`${name}.${column.name}`, await digestOf(name, cells([column])))
   }
+  const counters: unknown[] = []
+  for (const [text = null] of (await session.query({ text: COUNTERS, values: [FROM] })).rows)
+    counters.push(text, (await session.query({ text: text ?? '', values: [] })).rows)
   const parts = {
     tables,
     views,
     'column order': inspected.map((table) => ({ ...table, rows: null })),
-    'other objects': [inspection, rows[0]?.[0]],
+    'other objects': [inspection, rows[0]?.[0], counters],
     rows: [...contents],
   }
   return { hasRows: contents.size > 0, varying, values, parts }
