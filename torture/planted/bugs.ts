@@ -153,8 +153,8 @@ export const BUGS: readonly PlantedBug[] = [
   {
     name: 'all pipelined requests of a connection are processed at once',
     file: 'src/http/connections/pipeline.ts',
-    search: '(underWay.length < limits.inProgress && pipelined < limits.pipelined && unread < MAX_UNREAD)',
-    replace: '(underWay.length < 1_000 * limits.inProgress && unread < MAX_UNREAD)',
+    search: 'underWay.length < limits.inProgress && pipelined < limits.pipelined && unread < MAX_UNREAD',
+    replace: 'underWay.length < 1_000 * limits.inProgress && unread < MAX_UNREAD',
     caughtBy: { file: 'test/http/connections/pipelined-requests', test: 'has eight', database: 'local' },
   },
   {

@@ -1,12 +1,13 @@
 import type { Socket } from 'node:net'
 import { breakOff } from './connection.js'
+import { SAFE } from '../headers/origin-check.js'
 import type { Connection, Parked } from '../server/exchange.js'
 import type { Limits } from './limits.js'
 
 /** Limits pipelined requests: a few of each connection are processed at once, the rest wait. */
 export interface Pipeline {
-  /** Whether another request of the connection may start. */
-  admits(connection: Connection): boolean
+  /** Whether another request of the connection may start, by its method. */
+  admits(connection: Connection, method: string): boolean
   /** Parks a request, and pauses reading from its client until it starts. */
   park(connection: Connection, socket: Socket, request: Parked): void
   /** Counts a request that has started, after it was added to its connection. */
@@ -31,10 +32,14 @@ export function createPipeline(limits: Limits): Pipeline {
   const proceeding = new Map<Connection, Socket>()
   let scheduled = false
 
-  const hasRoom = ({ underWay, unread }: Connection): boolean =>
+  const hasRoom = ({ underWay, unread }: Connection, method = ''): boolean => {
+    const [first] = underWay
     // The first request of a connection may always start, so that connections do not depend on each other.
-    underWay.length === 0 ||
-    (underWay.length < limits.inProgress && pipelined < limits.pipelined && unread < MAX_UNREAD)
+    if (!first) return true
+    // Only safe requests may run side by side: others see what was changed before them (RFC 9112, 9.3.2).
+    if (!SAFE.has(method) || !SAFE.has(first.request.method ?? '')) return false
+    return underWay.length < limits.inProgress && pipelined < limits.pipelined && unread < MAX_UNREAD
+  }
 
   const drop = (connection: Connection): void => {
     const dropped = connection.waiting.splice(0)
@@ -45,7 +50,7 @@ export function createPipeline(limits: Limits): Pipeline {
 
   const proceedNow = (connection: Connection, socket: Socket): void => {
     const { waiting } = connection
-    while (waiting.length > 0 && hasRoom(connection)) {
+    while (waiting.length > 0 && hasRoom(connection, waiting[0]?.method)) {
       // The request could not be answered.
       if (socket.destroyed || (connection.closing && !connection.broken)) return drop(connection)
       parked -= 1
@@ -94,7 +99,7 @@ export function createPipeline(limits: Limits): Pipeline {
   }
 
   return {
-    admits: (connection) => connection.waiting.length === 0 && hasRoom(connection),
+    admits: (connection, method) => connection.waiting.length === 0 && hasRoom(connection, method),
     park(connection, socket, request) {
       // The last request that a connection may have closes it, so later ones are never answered.
       if (connection.count + connection.waiting.length >= limits.requestsPerConnection) return request.drop()

@@ -4,7 +4,8 @@ import type { Cors } from './cors.js'
 import { type Hosts, nameIn, nameOf } from './hosts.js'
 import type { PublicUrl } from './public-url.js'
 
-const SAFE = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
+/** The methods whose requests change nothing (RFC 9110, 9.2.1). */
+export const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
 
 interface Guards {
   readonly hosts?: Hosts | undefined
@@ -50,13 +51,13 @@ function needsPreflight({ method, headers }: IncomingMessage): boolean {
 
 /**
  * Browsers send the site in headers that no page can change. Forms can be sent to any site without a preflight. Pages over plain HTTP and old
- * browsers send only the origin: another port of the same host is the same site, as for `Sec-Fetch-Site`, but another subdomain is not, because
- * only a list of public suffixes could distinguish `a.example.org` from `a.github.io`.
+ * browsers send only the origin. Another port of the same host is the same site, but another subdomain is not, whose pages may be of somebody else:
+ * `same-site` alone does not tell them apart.
  */
 function isFromOtherSite(request: IncomingMessage, publicUrl: PublicUrl): boolean {
   const { origin, host = '', 'sec-fetch-site': site } = request.headers
-  if (site !== undefined) return site === 'cross-site'
-  if (origin === undefined) return false
+  if (site === 'cross-site') return true
+  if (origin === undefined || (site !== undefined && site !== 'same-site')) return false
   const name = nameIn(origin)
   return name === '' || (name !== nameOf(host) && name !== nameIn(publicUrl(request)))
 }

@@ -163,6 +163,7 @@ export interface Connection {
 
 /** A request that starts when earlier ones make room, unless its connection closes first. */
 export interface Parked {
+  readonly method: string
   start(): void
   drop(): void
 }

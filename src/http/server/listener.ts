@@ -39,9 +39,10 @@ export function createListener(parts: ListenerParts): {
     // An earlier response closes the connection, so this request cannot be answered.
     if (connection?.closing) return
     uses.begin()
-    if (!connection || pipeline.admits(connection)) return start(request, response, next, awaitsContinue)
+    const { method = '' } = request
+    if (!connection || pipeline.admits(connection, method)) return start(request, response, next, awaitsContinue)
     const startNow = () => start(request, response, next, awaitsContinue)
-    pipeline.park(connection, request.socket, { start: startNow, drop: uses.end })
+    pipeline.park(connection, request.socket, { method, start: startNow, drop: uses.end })
   }
 
   return {

@@ -71,6 +71,36 @@ describe('a client that sends many requests at once', () => {
     expect(most()).toBe(8)
   })
 
+  test('has those that may change something processed alone, in their order', async () => {
+    const begun: string[] = []
+    const waiting: (() => void)[] = []
+    const slow: Handler = async ({ params }) => {
+      begun.push(params['id'] ?? '')
+      await new Promise<void>((resolve) => waiting.push(resolve))
+      return { status: 200, text: '{}' }
+    }
+    const socket = connectTo(
+      await serve([
+        ['GET', '/api/slow/{id}/', slow],
+        ['POST', '/api/slow/{id}/', slow],
+        ['DELETE', '/api/slow/{id}/', slow],
+      ]),
+    )
+    const answers = receive(socket, { answers: 6 })
+    const remove = (path: string) => get(path).replace('GET', 'DELETE')
+    socket.write(get('/api/slow/1/') + get('/api/slow/2/') + post('/api/slow/3/', '{}') + remove('/api/slow/4/'))
+    socket.write(get('/api/slow/5/') + get('/api/slow/6/'))
+    const steps: string[] = []
+    for (const count of [2, 1, 1, 2]) {
+      await waitUntil(() => begun.length >= count)
+      await settled()
+      steps.push(begun.splice(0).join(', '))
+      for (const open of waiting.splice(0)) open()
+    }
+    expect(steps).toEqual(['1, 2', '3', '4', '5, 6'])
+    expect((await answers).answers.map(({ status }) => status)).toEqual(Array<number>(6).fill(200))
+  })
+
   test('is not read from while eight are in progress', async () => {
     const { routes, open, begun } = gate()
     const socket = connectTo(await serve(routes, { drainTimeout: 100 }))
