@@ -234,6 +234,18 @@ describe('a page of another site', () => {
     expect((await send(server, { method: 'POST' })).status).toBe(201)
   })
 
+  test('of another subdomain writes no more than one of another site', async () => {
+    const server = await serve(', hosts: ["*.example.org"]')
+    const writeFrom = async (origin: string, site: string) => {
+      const headers = { host: 'api.example.org', origin, 'sec-fetch-site': site }
+      return (await send(server, { method: 'POST', path: '/pages/', headers })).status
+    }
+    expect(await writeFrom('https://evil.example.org', 'same-site')).toBe(403)
+    expect(await writeFrom('null', 'same-site')).toBe(403)
+    expect(await writeFrom('https://api.example.org:3000', 'same-site')).toBe(200)
+    expect(await writeFrom('https://api.example.org', 'same-origin')).toBe(200)
+  })
+
   test('writes if its origin is listed', async () => {
     const server = await serve(', cors: { origins: [https://app.example] }')
     const from = (origin: string) => ({ 'sec-fetch-site': 'cross-site', origin })
