@@ -81,7 +81,7 @@ describe('check --database', () => {
     await project.write('resources.yaml', YAML.replace('author:\n    table: authors\n    fields: {', other))
     const { code, stdout, stderr } = await run('migrate', 'status')
     expect([code, stdout]).toEqual([1, expect.stringContaining('column authors.name is missing; migrations do not')])
-    expect(stderr).toContain('change their models: snippetctl check --database')
+    expect(stderr).toContain('for details: snippetctl check --database')
     expect(stderr).not.toContain('migrate plan')
   })
 

@@ -177,7 +177,7 @@ describe('an invalid public URL', () => {
   }
 
   test.each([
-    ['{ public_url: api.example }', '`public_url` is malformed: the text `api.example`'],
+    ['{ public_url: api.example }', '`public_url` is malformed: `api.example`'],
     ['{ public_url: "https://api.example/" }', 'is malformed'],
     ['{ public_url: "https://user:secret@api.example" }', 'is malformed'],
     ['{ public_url: "https://api.example?x=1" }', 'is malformed'],
@@ -185,7 +185,7 @@ describe('an invalid public URL', () => {
     ['{ public_url: "https://api..example" }', 'is malformed'],
     ['{ public_url: "https://[::1::]" }', 'is malformed'],
     ['{ public_url: "https://api.example:65536" }', 'is malformed'],
-    ['{ trusted_proxies: [proxy.example] }', 'item 1 of `trusted_proxies` is malformed: the text `proxy.example`'],
+    ['{ trusted_proxies: [proxy.example] }', 'item 1 of `trusted_proxies` is malformed: `proxy.example`'],
     ['{ trusted_proxies: [10.0.0.256] }', '`10.0.0.256` is not an IP address or a range of IP addresses'],
     ['{ trusted_proxies: [10.0.0.0/33] }', '`10.0.0.0/33` is not an IP address or a range of IP addresses'],
     ['{ trusted_proxies: [] }', 'must not be an empty list'],
