@@ -1,4 +1,4 @@
-import type { CatalogIndex } from '../../introspect/catalog/catalog.js'
+import type { CatalogConstraint, CatalogIndex, CatalogTable } from '../../introspect/catalog/catalog.js'
 import { find, has, nameless } from './pair.js'
 import { isPlainIndex } from '../../introspect/catalog/plain-parts.js'
 import type { IsLeft, ReconcilePair } from './reconcile-pair.js'
@@ -14,15 +14,17 @@ export function reconcileIndexes(pair: ReconcilePair, isLeft: IsLeft): Reconcile
       return old ? [[index.name, old] as const] : []
     }),
   )
-  const unasked = new Set(unaskedIndexes(pair).filter((name) => !names.has(name)))
-  const indexes = to.indexes.filter(({ name }) => !unasked.has(name)).map((index) => names.get(index.name) ?? index)
+  const kept = (index: CatalogIndex) => names.get(index.name) ?? index
+  const existing = to.indexes.map(kept)
   // The default name of PostgreSQL is the name that we generate, even for a sorted or partial index, or one of another kind.
   const left = from.indexes.filter(
     (index) =>
-      !has(indexes, index.name) &&
+      !has(existing, index.name) &&
       isOurs(index) &&
       isLeft(index, !isPlainIndex(from.name, index) && !pair.isRecorded(index.name)),
   )
+  const unasked = new Set(unaskedIndexes(pair, left).filter((name) => !names.has(name)))
+  const indexes = to.indexes.filter(({ name }) => !unasked.has(name)).map(kept)
   return {
     ...pair,
     wanted: {
@@ -40,12 +42,13 @@ function withoutCasts(index: CatalogIndex): string {
   return nameless(index).replaceAll('::text', '')
 }
 
-/** A foreign key without an index stays without one until the configuration declares it. */
-function unaskedIndexes({ wanted, from }: ReconcilePair): readonly string[] {
-  const plain = from.indexes.filter(
-    (index) => isPlainIndex(from.name, index) || isPlainIndex(from.name, index, 'unique'),
-  )
-  const leading = [...plain, ...from.constraints.filter(({ kind }) => kind === 'unique' || kind === 'primary_key')]
+/**
+ * A foreign key without an index stays without one until the configuration declares it. It needs none if a key or an index of the table that no model
+ * can declare begins with its columns.
+ */
+function unaskedIndexes({ wanted, from, to }: ReconcilePair, left: readonly CatalogIndex[]): readonly string[] {
+  const leading = leadingParts(from.name, from)
+  const staying = leadingParts(from.name, { constraints: [...to.constraints, ...keysLeft(from, to)], indexes: left })
   const referring = from.constraints.filter(({ kind }) => kind === 'foreign_key')
   const startsWith = (columns: readonly string[], parts: typeof leading) =>
     parts.some((part) => {
@@ -53,7 +56,26 @@ function unaskedIndexes({ wanted, from }: ReconcilePair): readonly string[] {
       return start.length === columns.length && start.every((column) => columns.includes(column ?? ''))
     })
   return wanted.indexes
-    .filter(({ implied, columns }) => implied && !startsWith(columns, leading) && startsWith(columns, referring))
+    .filter(
+      ({ implied, columns }) =>
+        implied && (startsWith(columns, staying) || (!startsWith(columns, leading) && startsWith(columns, referring))),
+    )
     .map(({ name }) => name)
     .filter((name) => !has(from.indexes, name))
+}
+
+/** The key of a table whose model has none, which plans leave alone. */
+function keysLeft(from: CatalogTable, to: CatalogTable): readonly CatalogConstraint[] {
+  if (to.constraints.some(({ kind }) => kind === 'primary_key')) return []
+  return from.constraints.filter(
+    ({ kind, columns }) => kind === 'primary_key' && columns.every((column) => has(to.columns, column ?? '')),
+  )
+}
+
+/** The keys of a table and its plain indexes, which find rows by their first columns. */
+function leadingParts(table: string, { constraints, indexes }: Pick<CatalogTable, 'constraints' | 'indexes'>) {
+  return [
+    ...indexes.filter((index) => isPlainIndex(table, index) || isPlainIndex(table, index, 'unique')),
+    ...constraints.filter(({ kind }) => kind === 'unique' || kind === 'primary_key'),
+  ]
 }
