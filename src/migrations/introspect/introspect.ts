@@ -92,7 +92,10 @@ export async function introspect(database: Database, options: IntrospectOptions)
     )
   if (!(options.manage ?? isManagedFile)) return describeTables(database, options, spec)
   if (schemas !== undefined)
-    throw new MigrationError(['migrations create tables in one schema'], ['Introspect other schemas without --manage'])
+    throw new MigrationError(
+      ['--schema is for tables that migrations do not create: they create tables in the schema of the connection'],
+      ['Leave out --schema, or introspect other schemas in a folder of their own, without --manage'],
+    )
   onStage?.('reading the tables')
   const scratch = options.scratch ?? (await (options.openScratch ?? openScratch)())
   try {

@@ -81,6 +81,16 @@ models:
     })
   })
 
+  test('says that --schema is not for tables of migrations, also if it names their schema', async () => {
+    await given('create table books (id integer primary key)')
+    expect(await run('introspect', '--manage', '--schema', 'public')).toMatchObject({
+      code: 2,
+      stderr:
+        'error: --schema is for tables that migrations do not create: they create tables in the schema of the connection\n' +
+        '  = help: Leave out --schema, or introspect other schemas in a folder of their own, without --manage\n',
+    })
+  })
+
   test('declares a check completely or not at all', async () => {
     await given(`create table codes (id serial primary key,
       code text check (char_length(code) > 2 and code in ('abc', 'abcd')) check (char_length(code) < 10))`)

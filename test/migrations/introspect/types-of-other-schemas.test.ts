@@ -1,8 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from '@jest/globals'
 import { introspect } from '../../../src/internal.js'
+import { projectPerTest } from '../../support/project-per-test.js'
 import { openTestDatabase } from '../../support/database.js'
 import { runSql } from '../../support/existing.js'
 
@@ -33,5 +34,34 @@ test('defaults of enums in other schemas are values', async () => {
     'mood: { type: choice, choices: [sad, ok], default: ok }',
     'moods: { type: array, items: { type: choice, choices: [sad, ok], nullable: true }, default: [sad, ok] }',
     'other: { type: choice, choices: [sad, ok], default: sad }',
+  ])
+})
+
+const project = projectPerTest()
+
+test('columns of enums of other schemas have no field where migrations create the table, and the plan is empty', async () => {
+  await project.sql(`${SQL}
+    create type tone as enum ('low', 'high');
+    create table tones (tone tone primary key, mood moods.mood);
+    create table kinds (mood moods.mood primary key)`)
+  const { code, stderr } = await project.run('introspect', '--manage')
+  expect([code, stderr]).toEqual([0, expect.not.stringContaining('differs')])
+  expect(stderr).toContain('days.mood: no field: no field has the type moods.mood; nothing can be added')
+  expect(stderr).toContain('days.mood is not recorded: moods.mood is a type that only this database has')
+  const text = await readFile(join(project.folder, 'resources.yaml'), 'utf8')
+  expect(text).toContain('tone: { type: choice, choices: [low, high], primary_key: true }')
+  expect(await project.run('migrate', 'plan', '--exit-code')).toMatchObject({ code: 0 })
+  expect(await project.run('check', '--database')).toMatchObject({ code: 0 })
+})
+
+test('types that migrations do not create are named, without the functions that come with them', async () => {
+  await project.sql(`create type span as range (subtype = float8); create type spot as (x integer, y integer);
+    create domain year as integer; create table rooms (id integer primary key, size integer)`)
+  const { code, stderr } = await project.run('introspect', '--manage')
+  expect([code, stderr.split('\n').filter((line) => line.includes('ignored'))]).toEqual([
+    0,
+    ['domain year', 'type span', 'type spot'].map(
+      (what) => `left  ${what} is ignored; create it in other databases yourself`,
+    ),
   ])
 })

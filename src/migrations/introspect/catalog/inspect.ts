@@ -265,8 +265,10 @@ const OTHERS = `
   select coalesce(jsonb_agg(w order by w), '[]') from (
     select 'function ' || proname from pg_proc
       where pronamespace = ${OWN} and not ${extended('pg_proc', 'pg_proc.oid')}
-    union all select 'domain ' || typname from pg_type
-      where typnamespace = ${OWN} and typtype = 'd' and not ${extended('pg_type', 'pg_type.oid')}
+        and not exists (select from pg_depend where classid = 'pg_proc'::regclass and objid = pg_proc.oid and deptype = 'i')
+    union all select case typtype when 'd' then 'domain ' else 'type ' end || typname from pg_type
+      where typnamespace = ${OWN} and (typtype in ('d', 'r') or exists (select from pg_class where oid = typrelid and relkind = 'c'))
+        and not ${extended('pg_type', 'pg_type.oid')}
     union all select 'schema ' || nspname from pg_namespace n
       where nspname !~ '^pg_' and nspname <> 'information_schema' and n.oid <> ${OWN}
         and exists (select from pg_class where relnamespace = n.oid and relkind in ('r', 'p') and not ${extended('pg_class', 'pg_class.oid')})

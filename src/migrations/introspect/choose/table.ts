@@ -14,9 +14,10 @@ export interface Table {
 /** Whether a field can describe a column. In a managed table, an opaque column with a default gets a field only if it is nullable. */
 export function canBeField(column: CatalogColumn, { inspected: { columns }, managed }: Table): boolean {
   if (!managed) return formOf(column) !== undefined
-  if (isRepresentable(column)) return true
+  const isForeign = columns.some(({ name, foreign }) => name === column.name && foreign)
+  // Migrations create enums only in their own schema.
+  if (isRepresentable(column)) return !isForeign || column.labels === null
   // An opaque field would hide the values of an enum from migration plans.
   if (column.generated || !isOpaque(column) || column.labels !== null) return false
-  const isForeign = columns.some(({ name, foreign }) => name === column.name && foreign)
   return !isForeign && (column.nullable || column.default === null)
 }
