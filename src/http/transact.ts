@@ -27,6 +27,7 @@ export async function transact<T>(acting: Acting, work: TransactionWork<T>, opti
     const result = await acting.records.transaction(
       async (records) => {
         // The transaction may be run again from its start.
+        Object.freeze(tasks)
         tasks = []
         guard.setCommitting(false)
         const result = await work(within({ ...acting, records, kind: 'inside' }, tasks, options), records)
@@ -40,13 +41,15 @@ export async function transact<T>(acting: Acting, work: TransactionWork<T>, opti
     if (tasks.length > 0) {
       // After-commit tasks have no deadline. A replica may not have the transaction yet.
       const later = contextOf({ ...acting, records: surroundings.records, kind: 'later' })
-      void surroundings.runAfterCommit(exchange, Object.freeze(tasks), later)
+      void surroundings.runAfterCommit(exchange, tasks, later)
     }
     return result
   } catch (error) {
     if (isUnknown(error)) guard.done()
     throw error
   } finally {
+    // Nobody would run what is added later.
+    Object.freeze(tasks)
     guard.end()
   }
 }
@@ -73,7 +76,11 @@ function within(acting: Acting, tasks: Task[], options: TransactionOptions | und
       }
       return work(transaction)
     },
-    afterCommit: (work: Task) => void tasks.push(work),
+    afterCommit(work: Task) {
+      if (Object.isFrozen(tasks))
+        throw new Error('afterCommit was called after the transaction, or the generated operation, had ended')
+      tasks.push(work)
+    },
     [ATTEMPT]: (work) => attemptIn(acting, tasks, (inner, own) => work(within(inner, own, options))),
     once: async (asked: KeyedRequest, work: () => Promise<Reply>) =>
       once(

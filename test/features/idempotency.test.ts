@@ -429,7 +429,7 @@ test('a statement and a task that a failed operation adds after its end are reje
     sent = ended
       .then(async () => context.store(stored).create({ title: 'Late' }))
       .catch(({ message }: Error) => message)
-    added = ended.then(() => context.afterCommit(() => {})).catch(({ name }: Error) => name)
+    added = ended.then(() => context.afterCommit(() => {})).catch(({ message }: Error) => message)
     throw new Problem('validation', 'unwanted')
   })
   whenCaught = async () => {
@@ -443,7 +443,7 @@ test('a statement and a task that a failed operation adds after its end are reje
   expect([response.status, await sent, await added, await count('books')]).toEqual([
     200,
     'a statement was sent after the generated operation that it belongs to had ended',
-    'TypeError',
+    'afterCommit was called after the transaction, or the generated operation, had ended',
     0,
   ])
 })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { type Context, JsonText, type Plugin, Problem } from '../../../src/index.js'
+import { type Context, JsonText, type Plugin, Problem, type Transaction } from '../../../src/index.js'
 import { type Api, startApi } from '../../support/api.js'
 import { ddlOf, specOf } from '../../support/config.js'
 import { openTestDatabase, type TestDatabase, testDatabaseKind, watchDatabase } from '../../support/database.js'
@@ -258,6 +258,29 @@ describe('a transaction', () => {
       return knex('authors').insert({ name: 'Late' })
     })
     await expect(late).rejects.toThrow('a statement was sent after its transaction had ended')
+  })
+
+  test.each([
+    { when: 'without tasks', work: () => {} },
+    { when: 'with a task', work: (inside: Transaction) => inside.afterCommit(() => {}) },
+    {
+      when: 'that was rolled back',
+      work: () => {
+        throw new Error('undone')
+      },
+    },
+  ])('rejects tasks after its end: $when', async ({ work }) => {
+    const late = valueOf(async ({ transaction }) => {
+      let kept: Transaction | undefined
+      await transaction((inside) => {
+        kept = inside
+        return Promise.resolve(inside).then(work)
+      }).catch(() => {})
+      kept?.afterCommit(() => {})
+    })
+    await expect(late).rejects.toThrow(
+      'afterCommit was called after the transaction, or the generated operation, had ended',
+    )
   })
 
   test('does not continue after a swallowed failure', async () => {
