@@ -4,10 +4,8 @@ import type { FieldSpec, ModelSpec } from '../../config/spec.js'
 import type { Json } from '../../foundation/json.js'
 import type { ChosenField } from './choose/field-of-column.js'
 import { freeName } from './choose/field-names.js'
-import { asBase, type CatalogTable } from './catalog/catalog.js'
 import type { InspectedTable } from './catalog/inspect.js'
 import { declaredChoices } from '../plan/sql.js'
-import { find } from '../plan/compare/pair.js'
 import { formatSettings } from './render-models.js'
 
 /** A change to the text of a configuration. */
@@ -114,7 +112,7 @@ export function changedFields(
 }
 
 /**
- * The settings of the column of a field, with only those values of its enum that are choices of the field: it may leave out others on purpose, and nothing
+ * The settings of the column of a field, with only those of its values that are choices of the field: it may leave out others on purpose, and nothing
  * tells a new value from a renamed one. The default stays a choice, and if all choices are gone, the field gets all values.
  */
 function withoutOthers(field: FieldSpec, words: ChosenField['words']): ChosenField['words'] {
@@ -122,8 +120,8 @@ function withoutOthers(field: FieldSpec, words: ChosenField['words']): ChosenFie
   if (choices === undefined) return words
   const known = [...choices, words.find(([key]) => key === 'default')?.[1]]
   const keep = (value: Json): Json => {
-    const kept = Array.isArray(value) ? value.filter((label) => known.includes(label)) : []
-    return kept.length === 0 ? value : kept
+    if (!Array.isArray(value) || !value.some((label) => choices.includes(String(label)))) return value
+    return value.filter((label) => known.includes(label))
   }
   const keepIn = (settings: ChosenField['words']): ChosenField['words'] =>
     settings.map(([key, value]) => {
@@ -148,25 +146,26 @@ function lostChoices(field: FieldSpec, words: ReadonlyMap<string, Json>): boolea
   return declaredChoices(field) !== undefined && words.get('type') === 'opaque'
 }
 
-/** How fields allow the other values of the enums of their columns. A field may leave out values on purpose, so its choices stay. */
-export function otherValues(
-  model: ModelSpec,
-  fields: readonly ChosenField[],
-  { columns }: CatalogTable,
-): readonly string[] {
+/** How fields allow the other values of their columns. A field may leave out values on purpose, so its choices stay. */
+export function otherValues(model: ModelSpec, fields: readonly ChosenField[]): readonly string[] {
   return withColumns(model).flatMap((field) => {
     const choices = declaredChoices(field)
-    const column = find(columns, field.column)
-    const labels = (column && asBase(column).labels) ?? []
-    const others = labels.filter((label) => !choices?.includes(label))
     const words = fields.find((each) => each.column === field.column)?.words ?? []
+    const others = choicesIn(words).filter((value) => !choices?.includes(value))
+    if (choices === undefined || others.length === 0) return []
+    const named = others.map((value) => JSON.stringify(value)).join(', ')
     const said = formatSettings(words.filter(([key]) => key === 'choices' || key === 'items'))
-    if (choices === undefined || others.length === 0 || said.length === 0) return []
-    const named = others.map((label) => JSON.stringify(label)).join(', ')
     return [
-      `${model.name}.${field.name}: the enum also has ${named}, which requests may not send; to allow that, write \`${said.join(', ')}\``,
+      `${model.name}.${field.name}: the column also takes ${named}, which requests may not send; to allow that, write \`${said.join(', ')}\``,
     ]
   })
+}
+
+/** The choices of a field, or of the items of its lists. */
+function choicesIn(words: ChosenField['words']): readonly string[] {
+  const { choices, items } = Object.fromEntries(words)
+  if (Array.isArray(choices)) return choices.map(String)
+  return typeof items === 'object' && items !== null ? choicesIn(Object.entries(items)) : []
 }
 
 /** Changes the fields of a table whose column has become unique, or is it no longer. */

@@ -154,10 +154,7 @@ async function editsFor(
     ...pairs.flatMap(newRelations),
     ...pairs.flatMap(({ model, there }) => goneFields(model, there)),
   ]
-  const left = [
-    ...pairs.flatMap(newKeys),
-    ...pairs.flatMap(({ model, now, live }) => otherValues(model, now.fields, live)),
-  ]
+  const left = [...pairs.flatMap(newKeys), ...pairs.flatMap(({ model, now }) => otherValues(model, now.fields))]
   return { edits: edits.map((edit) => edit(file, text)), left }
 }
 

@@ -231,8 +231,8 @@ test('values that a field leaves out are reported, and its choices stay', async 
   const updated = await run('introspect', '--update')
   expect(updated).toMatchObject({ code: 0, stderr: expect.not.stringContaining('changed') })
   expect(updated.stderr.match(/^left.*$/gm)).toEqual([
-    `left  orders.state: the enum also has "paid", "it's lost", which requests may not send; to allow that, write \`choices: [new, paid, sent, "it's lost"]\``,
-    expect.stringContaining(`orders.states: the enum also has "paid", "it's lost"`),
+    `left  orders.state: the column also takes "paid", "it's lost", which requests may not send; to allow that, write \`choices: [new, paid, sent, "it's lost"]\``,
+    expect.stringContaining(`orders.states: the column also takes "paid", "it's lost"`),
   ])
   expect(await configuration()).toBe(before)
 })
@@ -269,7 +269,7 @@ test.each([
     await writeFile(file(), (await configuration()).replaceAll('[new, paid, sent, lost]', choices))
     await given(sql)
     const { stderr } = await run('introspect', '--update')
-    const also = `the enum also has ${left.labels}, which requests may not send; to allow that, write`
+    const also = `the column also takes ${left.labels}, which requests may not send; to allow that, write`
     expect(stderr.match(/^(?:changed|left).*$/gm)).toEqual([
       `left  orders.state: ${also} \`choices: ${left.choices}\``,
       `left  orders.states: ${also} \`items: { type: choice, choices: ${left.choices}, nullable: true }\``,
@@ -279,6 +279,18 @@ test.each([
     expect(await run('check', '--database')).toMatchObject({ code: 0 })
   },
 )
+
+test('values of a check that replaces an enum are reported, and not added', async () => {
+  await given(
+    `create type state as enum ('new', 'sent'); create table orders (id serial primary key, state state not null)`,
+  )
+  expect(await run('introspect')).toMatchObject({ code: 0 })
+  await given(`alter table orders alter state type varchar(9), add check (state in ('new', 'lost'))`)
+  const { stderr } = await run('introspect', '--update')
+  expect(stderr.match(/^(?:changed|left).*$/gm)).toEqual([
+    'left  orders.state: the column also takes "lost", which requests may not send; to allow that, write `choices: [new, lost]`',
+  ])
+})
 
 test('the help for a model that names the current schema is YAML, and other tables can be updated', async () => {
   await given('create table "a.b" (id serial primary key); create table orders (id serial primary key)')
@@ -308,12 +320,13 @@ test('a model that names the current schema is rejected, because its table would
 })
 
 test('the choices of a field follow renamed and removed values of its enum', async () => {
-  await given(`create type state as enum ('new', 'paid'); create type size as enum ('s', 'm'); create type color as enum ('red');
-    create table orders (id serial primary key, state state not null default 'paid', sizes size[], color color, owner integer, ratio real);
+  await given(`create type state as enum ('new', 'paid'); create type size as enum ('s', 'm'); create type color as enum ('red'); create type grade as enum ('first');
+    create table orders (id serial primary key, state state not null default 'paid', grade grade not null default 'first', sizes size[], color color, owner integer, ratio real);
     create table owners (id integer primary key)`)
   expect(await run('introspect')).toMatchObject({ code: 0 })
   await given(`alter type state rename value 'paid' to 'settled'; alter type size add value 'l';
     alter type color add value 'blue' before 'red'; alter type color rename value 'red' to 'green';
+    alter type grade rename value 'first' to 'best'; alter type grade add value 'last';
     alter table orders alter owner type bigint, alter ratio type integer,
       add constraint owner foreign key (owner) references owners on delete set null`)
   const updated = await run('introspect', '--update')
@@ -321,6 +334,7 @@ test('the choices of a field follow renamed and removed values of its enum', asy
   // Only settings that the file had are removed.
   expect(updated.stderr.match(/^changed.*$/gm)).toEqual([
     'changed  orders.state: follows its column: type: choice, choices: [new, settled], default: settled',
+    'changed  orders.grade: follows its column: type: choice, choices: [best, last], default: best',
     'changed  orders.color: follows its column: type: choice, choices: [blue, green]',
     'changed  orders.owner: follows its column: type: belongs_to, model: owners, on_delete: set_null, column: owner',
     'changed  orders.ratio: follows its column: type: integer, no bits',
