@@ -4,6 +4,7 @@ import {
   DatabaseInUse,
   DatabaseRejected,
   differencesFromLater,
+  isReading,
   MigrationError,
   migrationStatus,
   missingRights,
@@ -99,7 +100,8 @@ const READ_ONLY = `case when pg_is_in_recovery() then 'a standby'
 
 /** Warns of requests that would be 503, because the database is read-only or a right is missing. */
 async function findRights(spec: AppSpec, database: Database): Promise<readonly Finding[]> {
-  const readOnly = await read(database, READ_ONLY)
+  const writes = spec.resources.some(({ operations }) => operations.some((operation) => !isReading(operation)))
+  const readOnly = writes ? await read(database, READ_ONLY) : ''
   const missing = await missingRights(spec, database)
   return [
     ...(readOnly === ''

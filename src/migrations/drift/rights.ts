@@ -12,6 +12,16 @@ export interface MissingRight {
 
 interface Found {
   readonly role: string
+  /** The schemas that unqualified names refer to, if the user may use none of them. */
+  readonly path: string | null
+  readonly tables: readonly FoundTable[]
+}
+
+interface FoundTable {
+  /** Its place in the list of the given tables. */
+  readonly place: number
+  /** Whether it is a view that is not materialized. */
+  readonly view: boolean
   /** The schema, if the user may not use it. */
   readonly schema: string | null
   /** The columns that the user may not read. */
@@ -32,18 +42,22 @@ function listed(check: (command: Command) => string): string {
 }
 
 const RIGHTS = `
-  select json_build_object(
-    'role', current_user,
+  select json_build_object('role', current_user, 'path', case when current_schema() is null then current_setting('search_path') end,
+  'tables', (select coalesce(json_agg(json_build_object(
+    'place', w.place,
+    'view', c.relkind = 'v',
     'schema', case when not has_schema_privilege(n.oid, 'usage') then n.nspname end,
     'unreadable', (
       select coalesce(json_agg(a.attname order by a.attnum), '[]') from pg_attribute a
-      where a.attrelid = c.oid and a.attname in (select json_array_elements_text($3::json)) and not has_column_privilege(c.oid, a.attnum, 'select')),
-    'sequences', (select coalesce(json_agg(s.oid::regclass), '[]') ${FORBIDDEN_SEQUENCES}),
+      where a.attrelid = c.oid and a.attname in (select jsonb_array_elements_text(w.columns)) and not has_column_privilege(c.oid, a.attnum, 'select')),
+    'sequences', (select coalesce(json_agg(distinct s.oid::regclass::text), '[]') ${FORBIDDEN_SEQUENCES}),
     'forbidden', ${listed((command) => (command === 'delete' ? `not has_table_privilege(c.oid, 'delete')` : `not has_any_column_privilege(c.oid, '${command}')`))},
-    'impossible', ${listed((command) => `(${executable(true)}) & ${BITS[command]} = 0`)})::text
-  from pg_class c join pg_namespace n on n.oid = c.relnamespace
-  where c.relname = $1 and case when $2::text is null then pg_table_is_visible(c.oid) else n.nspname = $2 end
-    and c.relkind in ('r', 'p', 'v', 'm', 'f')`
+    'impossible', ${listed((command) => `(${executable(true)}) & ${BITS[command]} = 0`)}
+  ) order by w.place), '[]')
+  from jsonb_to_recordset($1) w(place int, schema text, name text, columns jsonb)
+  join pg_class c on c.relname = w.name and c.relkind in ('r', 'p', 'v', 'm', 'f')
+  join pg_namespace n on n.oid = c.relnamespace
+  where case when w.schema is null then pg_table_is_visible(c.oid) else n.nspname = w.schema end))::text`
 
 /**
  * Finds the rights that requests need on the tables of resources, API keys and stored responses, and that the database user, or every user, lacks.
@@ -65,18 +79,33 @@ export async function missingRights(
   if (answers) needed.set(answers, new Set(ALL))
   // `snippetctl keys` writes them, perhaps as another user.
   if (keys) needed.set(keys, new Set())
-  const missing: MissingRight[] = []
-  for (const [model, commands] of needed) {
-    const { schema = null, name } = partsOf(model.table)
-    const columns = JSON.stringify(model.fields.map(({ column }) => column))
-    const { rows } = await database.query({ text: RIGHTS, values: [name, schema, columns] })
-    const found = rows[0]?.[0]
-    if (found != null) missing.push(...missingOf(model, commands, JSON.parse(found) as Found))
-  }
-  return missing
+  const tables = [...needed].map(([{ table, fields }], place) => ({
+    place,
+    ...partsOf(table),
+    columns: fields.map(({ column }) => column),
+  }))
+  const { rows } = await database.query({ text: RIGHTS, values: [JSON.stringify(tables)] })
+  const { role, path, tables: found } = JSON.parse(rows[0]?.[0] ?? '{}') as Found
+  const byPlace = new Map(found.map((each) => [each.place, each]))
+  const ofTables = [...needed].flatMap(([model, commands], place) => {
+    const there = byPlace.get(place)
+    return there ? missingOf(model, commands, { ...there, role }) : []
+  })
+  return path === null ? ofTables : [noSchema(role, path), ...ofTables]
 }
 
-function missingOf({ name, table }: ModelSpec, needed: ReadonlySet<Command>, found: Found): readonly MissingRight[] {
+function noSchema(role: string, path: string): MissingRight {
+  return {
+    message: `the role ${role} may use none of the schemas of its search_path: ${path}`,
+    help: `as the owner of the schema of the tables: grant usage on schema NAME to ${identifier(role)}`,
+  }
+}
+
+function missingOf(
+  { name, table }: ModelSpec,
+  needed: ReadonlySet<Command>,
+  found: FoundTable & Pick<Found, 'role'>,
+): readonly MissingRight[] {
   const { schema, unreadable } = found
   const impossible = found.impossible.filter((command) => needed.has(command))
   const forbidden = found.forbidden.filter((command) => needed.has(command) && !impossible.includes(command))
@@ -96,10 +125,12 @@ function missingOf({ name, table }: ModelSpec, needed: ReadonlySet<Command>, fou
     lack(`${forbidden.join(' and ')} records of ${table}`, `${forbidden.join(', ')} on ${tableSql(table)}`)
   for (const sequence of needed.has('insert') ? found.sequences : [])
     lack(`use the sequence ${sequence} of ${table}`, `usage on sequence ${sequence}`)
+  // Only views can have such triggers.
+  const triggers = found.view ? `, or create a trigger: instead of ${impossible.join(' or ')}` : ''
   if (impossible.length > 0)
     missing.push({
       message: `PostgreSQL cannot ${impossible.join(' or ')} records of ${table}`,
-      help: `leave these operations out of the resources of the model ${name}, or create a trigger: instead of ${impossible.join(' or ')}`,
+      help: `leave these operations out of the resources of the model ${name}${triggers}`,
     })
   return missing
 }

@@ -136,8 +136,10 @@ models:
   book: { table: "Old Books", fields: { id: { type: bigint, primary_key: true }, title: { type: text } } }
   away: { table: away.books, fields: { id: { type: bigint, primary_key: true, key: client } } }
   total: { table: totals, fields: { title: { type: text, primary_key: true, key: client }, books: { type: bigint } } }
+  kept: { table: kept, fields: { id: { type: bigint, primary_key: true, key: client } } }
 resources:
   book: { model: book, path: /books/, operations: [list, retrieve, create, update, destroy] }
+  kept: { model: kept, path: /kept/, operations: [list, destroy] }
   away: { model: away, path: /away/, read_only: true }
   total: { model: total, path: /totals/, operations: [list, retrieve, destroy] }
 `
@@ -179,11 +181,11 @@ onServer('names the rights on the tables of API keys and stored responses', asyn
 })
 
 onServer('names each right that the role of the service lacks, and the statement that grants it', async () => {
-  const database = await openTestDatabase(`${CREATE_ROLE}
-    create table "Old Books" (id bigserial primary key, title text not null);
-    create schema "away"; create table away.books (id bigint primary key);
+  const database = await openTestDatabase(`${CREATE_ROLE} create sequence shared;
+    create table "Old Books" (id bigserial primary key, title text not null, at bigint default nextval('shared'));
+    create materialized view kept as select 1::bigint as id; create schema "away"; create table away.books (id bigint primary key);
     create view totals as select title, count(*) as books from "Old Books" group by title;
-    grant select (id) on "Old Books" to ${ROLE}; grant select, delete on totals to ${ROLE}`)
+    grant select (id) on "Old Books" to ${ROLE}; grant select, delete on totals to ${ROLE}; grant select, delete on kept to ${ROLE}`)
   project = await makeProject({ 'resources.yaml': OTHERS })
   const url = new URL(database.url ?? '')
   url.username = ROLE
@@ -202,20 +204,35 @@ onServer('names each right that the role of the service lacks, and the statement
       `warn the role ${ROLE} may not read Old Books (title)`,
       `warn the role ${ROLE} may not insert and update and delete records of Old Books`,
       `warn the role ${ROLE} may not use the sequence "Old Books_id_seq" of Old Books`,
+      `warn the role ${ROLE} may not use the sequence shared of Old Books`,
+      'warn PostgreSQL cannot delete records of kept',
       `warn the role ${ROLE} may not use the schema away`,
       `warn the role ${ROLE} may not read away.books (id)`,
       'warn PostgreSQL cannot delete records of totals',
     ])
-    for (const { help } of missing.slice(0, 5)) await run(help[0]?.replace('as the owner: ', '') ?? '')
-    expect(missing[5]?.help).toEqual([
+    const grants = missing.flatMap(({ help }) => help[0]?.match(/^as the owner: (.*)/)?.[1] ?? [])
+    for (const grant of grants) await run(grant)
+    expect(missing.flatMap(({ help }) => help).filter((help) => help.startsWith('leave'))).toEqual([
+      'leave these operations out of the resources of the model kept',
       'leave these operations out of the resources of the model total, or create a trigger: instead of delete',
     ])
+    await run('drop materialized view kept; create table kept (id bigint primary key)')
+    await run(`grant select, delete on kept to ${ROLE}`)
     await run('create function skip() returns trigger language plpgsql as $$ begin return old; end $$')
     await run('create trigger skip instead of delete on totals for each row execute function skip()')
     expect(await rights()).toEqual([])
     await run(`alter role ${ROLE} set default_transaction_read_only = on`)
     expect((await rights()).map(({ message }) => message)).toEqual([
       'the database is read-only (default_transaction_read_only is on): changes are 503',
+    ])
+    await project.write('resources.yaml', OTHERS.replace(/operations: .*]/g, 'read_only: true'))
+    expect(await rights()).toEqual([])
+    await run(`revoke usage on schema public from public, ${ROLE}`)
+    expect((await rights()).map(({ message, help }) => [message, ...help])).toEqual([
+      [
+        `the role ${ROLE} may use none of the schemas of its search_path: "$user", public`,
+        `as the owner of the schema of the tables: grant usage on schema NAME to "${ROLE}"`,
+      ],
     ])
   } finally {
     await run(`drop owned by ${ROLE}; drop role ${ROLE}`).catch(() => {})

@@ -43,13 +43,14 @@ const CALLS_FORBIDDEN = `c.relkind = 'v' and exists (
 )`
 
 /**
- * SQL: the sequences `s` of the columns of the table `c` that the user may not use. The `case` keeps PostgreSQL from calling the function of sequences for
+ * SQL: the sequences `s` in the defaults of the table `c` that the user may not use. An identity needs no privilege. The `case` keeps PostgreSQL from calling the function of sequences for
  * indexes, which is an error.
  */
 export const FORBIDDEN_SEQUENCES = `
-  from pg_depend p join pg_class s on s.oid = p.objid
-  where p.classid = 'pg_class'::regclass and p.refclassid = 'pg_class'::regclass and p.refobjid = c.oid and p.deptype = 'a'
-    and case when s.relkind = 'S' then not has_sequence_privilege(s.oid, 'usage, update') end`
+  from pg_attrdef f
+  join pg_depend p on p.classid = 'pg_attrdef'::regclass and p.objid = f.oid and p.refclassid = 'pg_class'::regclass
+  join pg_class s on s.oid = p.refobjid
+  where f.adrelid = c.oid and case when s.relkind = 'S' then not has_sequence_privilege(s.oid, 'usage, update') end`
 
 /** The privileges for the table `c` in the schema `n`, as JSON. `offset 0` keeps PostgreSQL from asking for each column what holds for the table. */
 export const PRIVILEGES = `
