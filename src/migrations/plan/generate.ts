@@ -79,6 +79,14 @@ function compare(
   scratch: Database,
   { findLarge = async () => new Set(), conversions = [], swaps = [] }: PlanOptions,
 ): Promise<Plan> {
+  // A sketch may not suffice, and the answer for its tables may have printed a note.
+  const answers = new Map<string, ReadonlySet<string>>()
+  const findOnce: FindLarge = async (tables) => {
+    const key = JSON.stringify(tables)
+    const large = answers.get(key) ?? (await findLarge(tables))
+    answers.set(key, large)
+    return large
+  }
   return onBothSides(spec, files, scratch, async (session, sides) => {
     checkSwaps(swaps, sides.wanted, sides.from)
     const compared = { ...sides, conversions, swaps }
@@ -90,7 +98,7 @@ function compare(
     const blocking = withLocksAndWaits(found)
     const isPartitioned = (table: string) => compared.partitioning.partitioned.includes(former.table(table))
     const blocked = blockedTables(blocking, { isPartitioned }).map((table) => former.table(table))
-    const large = blocked.length === 0 ? new Set() : await findLarge(blocked)
+    const large = blocked.length === 0 ? new Set() : await findOnce(blocked)
     const isLarge = (table: string) => large.has(former.table(table))
     const steps =
       large.size === 0

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
@@ -26,7 +26,7 @@ function modelsWith(fields: Fields = {}, indexes: Json = [['title'], CODE_INDEX]
   const model = (at: number): Json => {
     const isLast = at === TABLES - 1
     return {
-      table: `order ${at}`,
+      table: at === 0 ? '"order.0"' : `order ${at}`,
       fields: {
         id: { type: 'bigint', primary_key: true },
         title: { type: 'string', max: 20, default: 'none' },
@@ -40,6 +40,8 @@ function modelsWith(fields: Fields = {}, indexes: Json = [['title'], CODE_INDEX]
   }
   return Object.fromEntries(Array.from({ length: TABLES }, (_, at) => [`m${at}`, model(at)]))
 }
+
+const TITLE: Fields = { type: 'string', max: 20, default: 'none' }
 
 let place: string
 let opened: TestDatabase
@@ -90,8 +92,26 @@ test('a change of one of many tables is planned and tested', async () => {
   const models = modelsWith({ pages: { type: 'integer', nullable: true } })
   const { steps, rejections, proof } = await planMigration(specOf(models), migrations, scratch)
   expect([steps.map(({ subject }) => subject), rejections]).toEqual([['order 99.pages'], []])
-  // No sample is one of the choices.
-  expect(proof).toEqual({ rows: 0, columns: TABLES * 5 + 12, losses: [] })
+  // The last table has one row: the others need more tries.
+  expect(proof).toEqual({ rows: (TABLES - 1) * 3 + 1, columns: TABLES * 5 + 12, losses: [] })
+})
+
+test('a plan that rows prevent looks for large tables once', async () => {
+  const folder = join(place, 'with-rows')
+  await cp(migrations, folder, { recursive: true })
+  const insert = `insert into "order 99" (title, code) values ('a', 'a'), ('a', 'b')`
+  await writeFile(join(folder, '0002_rows.sql'), `-- up\n${insert};\n-- down\ndelete from "order 99";\n`)
+  const asked: (readonly string[])[] = []
+  const findLarge = async (tables: readonly string[]) => {
+    asked.push(tables)
+    return new Set<string>()
+  }
+  const spec = specOf(modelsWith({ title: { ...TITLE, unique: true } }))
+  const { rejections } = await planMigration(spec, folder, scratch, { findLarge })
+  expect([rejections, asked]).toEqual([
+    [expect.stringContaining('the rows that the migrations insert')],
+    [['order 99']],
+  ])
 })
 
 test('a plan that renames one of many tables also renames its sequence', async () => {
@@ -104,7 +124,6 @@ test('a plan that renames one of many tables also renames its sequence', async (
   expect(statements).toContain('alter sequence "order 99_id_seq" rename to "chapters_id_seq"')
 })
 
-const TITLE: Fields = { type: 'string', max: 20, default: 'none' }
 const PARENT: Fields = { type: 'belongs_to', model: 'm98', nullable: true, on_delete: 'cascade' }
 const OTHER_INDEX = [['title', 'code'], CODE_INDEX]
 

@@ -1,6 +1,6 @@
 import type { Connection } from '../../../db/database.js'
 import { identifier } from '../../../fields/sql-literal.js'
-import { readTableName, tableSql } from '../../../fields/table-name.js'
+import { bareName, readTableName, tableSql } from '../../../fields/table-name.js'
 import type {
   Catalog,
   CatalogColumn,
@@ -134,7 +134,7 @@ type Quote = (name: string) => string
 
 async function quoteNames(session: Connection, wanted: readonly WantedTable[]): Promise<Quote> {
   const names = wanted.flatMap(({ name, columns, indexes }) => [
-    name,
+    bareName(name),
     ...[...columns, ...indexes].map((each) => each.name),
   ])
   const text = 'select name, quote_ident(name) from jsonb_array_elements_text($1) name'
@@ -176,11 +176,12 @@ function drawKey(constraint: WantedConstraint, quote: Quote): CatalogConstraint 
   const list = (names: readonly string[]) => `(${names.map(quote).join(', ')})`
   const action = / on delete (?:restrict|cascade|set null)$/.exec(sql)?.[0].toUpperCase() ?? ''
   const own = `${kind.replace('_', ' ').toUpperCase()} ${list(columns)}`
-  const definition = target === undefined ? own : `${own} REFERENCES ${quote(target)}${list(targetColumns)}${action}`
+  const definition =
+    target === undefined ? own : `${own} REFERENCES ${quote(bareName(target))}${list(targetColumns)}${action}`
   return { name, kind, columns, definition, validated: true, target: target ?? null, targetColumns }
 }
 
 function drawIndex(table: WantedTable, { name, columns }: WantedIndex, quote: Quote): CatalogIndex {
-  const definition = `CREATE INDEX ${quote(name)} ON ${quote(table.name)} USING btree (${columns.map(quote).join(', ')})`
+  const definition = `CREATE INDEX ${quote(name)} ON ${quote(bareName(table.name))} USING btree (${columns.map(quote).join(', ')})`
   return { name, columns, uses: [...new Set(columns)].toSorted(), definition, valid: true }
 }
