@@ -102,7 +102,7 @@ function notValid(model: ModelSpec, { name, columns, lacking }: LiveIndex): Reje
       ...place,
       message: `the index \`${name}\` of the database is not valid: partitions lack it: ${lacking.join(', ')}`,
       help: [
-        `create an index like it on each of them, concurrently, and attach it: alter index ${identifier(name)} attach partition ITS_NAME`,
+        `create an index like it on each of them, concurrently, and attach it to the index of its parent table: alter index ${identifier(name)} attach partition ITS_NAME`,
       ],
     }
   return {

@@ -7,7 +7,7 @@ export interface LiveIndex {
   readonly name: string
   /** False for the remains of a failed `create index concurrently`, which cost writes but are never read, and if partitions lack it. */
   readonly valid: boolean
-  /** The partitions that lack the index of a partitioned table, as SQL. */
+  /** The partitions with rows that lack the index of a partitioned table, as SQL. A partition that is itself partitioned has none. */
   readonly lacking: readonly string[]
   readonly unique: boolean
   /** Whether it backs a key or another constraint. */
@@ -67,11 +67,11 @@ const INDEXES = `
       'name', x.relname,
       'valid', i.indisvalid,
       'lacking', (
-        select coalesce(jsonb_agg(p.inhrelid::regclass::text order by p.inhrelid::regclass::text), '[]')
-        from pg_inherits p
-        where p.inhparent = i.indrelid and x.relkind = 'I' and not exists (
-          select from pg_inherits h join pg_index j on j.indexrelid = h.inhrelid
-          where h.inhparent = i.indexrelid and j.indrelid = p.inhrelid and j.indisvalid
+        select coalesce(jsonb_agg(p.relid::regclass::text order by p.relid::regclass::text), '[]')
+        from pg_partition_tree(i.indrelid) p join pg_class t on t.oid = p.relid
+        where x.relkind = 'I' and t.relkind = 'r' and not exists (
+          select from pg_partition_tree(i.indexrelid) h join pg_index j on j.indexrelid = h.relid
+          where j.indrelid = p.relid and j.indisvalid
         )
       ),
       'unique', i.indisunique,

@@ -173,16 +173,23 @@ test('a plan does not keep an index that partitions lack in place of a declared 
 })
 
 test('`check --database` names the partitions that lack an index', async () => {
-  await databases.database.query({ text: 'create index odd on only events (kind)', values: [] })
-  const text = 'create index odd_new on events_new (kind)'
-  await databases.database.query({ text, values: [] })
-  await databases.database.query({ text: 'alter index odd attach partition odd_new', values: [] })
+  for (const text of [
+    'drop table events_old',
+    "create table events_past partition of events for values from (minvalue) to ('2026-01-01') partition by range (day)",
+    'create table events_old partition of events_past default',
+    'create index odd on only events (kind)',
+    'create index odd_past on only events_past (kind)',
+    'alter index odd attach partition odd_past',
+    'create index odd_new on events_new (kind)',
+    'alter index odd attach partition odd_new',
+  ])
+    await databases.database.query({ text, values: [] })
   const { rejections } = await indexDifferences(events({}, [['kind']]), databases.database)
   expect(rejections).toMatchObject([
     {
       code: 'SC404',
       message: 'the index `odd` of the database is not valid: partitions lack it: events_old',
-      help: [expect.stringContaining('alter index "odd" attach partition ')],
+      help: [expect.stringContaining('its parent table: alter index "odd" attach partition ')],
     },
   ])
 })
