@@ -78,12 +78,15 @@ const LOST = 'the connection to the database was lost'
 
 const DATABASE_FAILURES: ReadonlySet<string> = new Set(['unavailable', 'timeout'])
 
-/** The grant for a command that may not create schemas, or objects in one. */
+/** The grant for a command that may not create schemas, or that may not use a schema or create objects in it. */
 function privilegeHelp({ message }: Error): string {
   const [, kind, name] = /^permission denied for (database|schema) (.*)$/.exec(message) ?? []
-  return kind === undefined || name === undefined
-    ? 'the user in the URL needs this privilege, which the owner of the object or a superuser grants'
-    : `as its owner, for the user in the URL: grant create on ${kind} ${identifier(name)} to USER`
+  if (kind === undefined || name === undefined)
+    return 'the user in the URL needs this privilege, which the owner of the object or a superuser grants'
+  const grant = (privilege: string) => `grant ${privilege} on ${kind} ${identifier(name)} to USER`
+  // PostgreSQL does not say which privilege for a schema is missing.
+  const grants = kind === 'schema' ? `${grant('usage')}; to create objects there: ${grant('create')}` : grant('create')
+  return `as its owner, for the user in the URL: ${grants}`
 }
 
 /** An error of the file system about one file or folder. */

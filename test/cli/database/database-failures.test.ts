@@ -139,15 +139,23 @@ onServer('a user that may not create objects gets a help that names the grant', 
     const url = new URL(String(empty?.url))
     url.username = url.password = ROLE
     const database = url.pathname.slice(1)
-    for (const { command, kind, name } of [
-      { command: ['migrate', 'plan', '--scratch', url.href], kind: 'database', name: database },
-      { command: ['migrate', 'up'], kind: 'schema', name: 'public' },
+    for (const { command, object, grants } of [
+      {
+        command: ['migrate', 'plan', '--scratch', url.href],
+        object: `database ${database}`,
+        grants: `grant create on database "${database}" to USER`,
+      },
+      {
+        command: ['migrate', 'up'],
+        object: 'schema public',
+        grants:
+          'grant usage on schema "public" to USER; to create objects there: grant create on schema "public" to USER',
+      },
     ])
       expect(await runInHost(command, { cwd: shelves.project.folder, env: { DATABASE_URL: url.href } })).toMatchObject({
         code: 2,
         stderr:
-          `error: permission denied for ${kind} ${name}\n` +
-          `  = help: as its owner, for the user in the URL: grant create on ${kind} "${name}" to USER\n`,
+          `error: permission denied for ${object}\n` + `  = help: as its owner, for the user in the URL: ${grants}\n`,
       })
   } finally {
     await empty?.close()
