@@ -170,7 +170,7 @@ export async function onBothSides<T>(
       throw error
     })
     const done = result === undefined && isSketch ? await workOn(await recall(inputs, create), false) : result
-    if (done === undefined) throw new Error('the tables are not a sketch')
+    if (done === undefined) throw new Error('no result with created tables')
     return done
   })
 }

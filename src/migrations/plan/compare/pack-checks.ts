@@ -1,4 +1,4 @@
-/** A check and the columns that it uses. `Column` is a description of a column, without what cannot affect the check. */
+/** A check and the columns that it uses. `Column` describes the parts of a column that can affect the check. */
 export interface Check<Column> {
   readonly columns: readonly Column[]
   readonly definition: string
