@@ -184,7 +184,6 @@ function rejection(situation: Situation, write: Write): number | 'none' | undefi
   const { model } = resource
   // Perhaps no grant may set a required field.
   if (model.fields.some(({ name, nullable }) => !nullable && after[name] === null)) return 400
-  if (isTaken(situation, before, after)) return 409
   const references = model.fields.filter(({ target }) => target !== undefined)
   const reached = references
     .filter(({ name }) => name in sent && !(name in (chosen[0]?.preset ?? {})))
@@ -204,6 +203,7 @@ function rejection(situation: Situation, write: Write): number | 'none' | undefi
     return every([start, evaluateRule(rule, after, known).holds, ...keys])
   })
   const covered = some(covers)
+  if (covered === true && isTaken(situation, before, after)) return 409
   if (covered !== true || reached.includes(undefined)) return covered === false ? 403 : undefined
   // The value that other records refer to cannot change.
   if (before && isHeld(situation, before, ({ field }) => before[field] !== after[field])) return 409

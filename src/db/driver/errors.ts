@@ -109,6 +109,11 @@ export function isLocked(error: unknown): boolean {
   return codeOf(error) === '55P03'
 }
 
+/** Whether another record has the values of a unique key, or of one that excludes overlaps. */
+export function isDuplicate(error: unknown): boolean {
+  return ['23505', '23P01'].includes(codeOf(error))
+}
+
 /** Whether the user of the database lacks a privilege, such as the ownership of a table. */
 export function lacksPrivilege(error: unknown): boolean {
   return codeOf(error) === '42501' && !isAgainstPolicy(error)

@@ -52,7 +52,11 @@ export function createsOn<Item, Items>({
   return {
     async create(bounds, given) {
       const row = definedIn(given)
-      const { rows } = await sender.createInTurn(statements.create(bounds, row), { bounds, rows: [row] })
+      const { rows } = await sender.createInTurn(statements.create(bounds, row), {
+        bounds,
+        rows: [row],
+        rehearsals: (limits) => statements.rehearseCreate(limits, [row]),
+      })
       const [made] = await readAgain(bounds, rows.slice(0, 1).map(read))
       return made ?? reject(SKIPPED)
     },
@@ -61,7 +65,8 @@ export function createsOn<Item, Items>({
       const rows = given.map(definedIn)
       const made: Stored<Item>[] = []
       for (const some of splitRows(model, rows)) {
-        const written = { bounds, rows: some, start: made.length }
+        const rehearsals = (limits: Bounds) => statements.rehearseCreate(limits, some)
+        const written = { bounds, rows: some, start: made.length, rehearsals }
         const { rows: answered } = await sender.createInTurn(statements.createMany(bounds, some), written)
         if (answered.length < some.length) reject(SKIPPED)
         made.push(...answered.map(read))
@@ -152,7 +157,8 @@ export function recordsOn<Item, Items>({
         }
         const before = await digestBefore('update', bounds, written)
         const updating = (locks: boolean) => statements.update(bounds, written, row, { only, locks })
-        const item = readOne(await sender.updateInTurn(updating, { bounds, rows: [row] }))
+        const rehearsals = (limits: Bounds) => statements.rehearseUpdate(limits, written, row)
+        const item = readOne(await sender.updateInTurn(updating, { bounds, rows: [row], rehearsals }))
         if (item !== undefined) return (await readAgain(bounds, written)) ?? item
         await rejectIfThere(bounds, written, row, only)
         const isSame = await skipped.skipsSame(model, connection)

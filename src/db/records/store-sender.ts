@@ -11,6 +11,7 @@ import { CONFLICT, isAgainstPolicy } from '../driver/meanings.js'
 import { misfitParameterOf } from '../driver/misfits.js'
 import {
   cannotLock,
+  isDuplicate,
   failedConversionOf,
   lacksPrivilege,
   toChangeFailure,
@@ -23,7 +24,7 @@ import { comparedWith } from '../statements/lists/where.js'
 import type { Bounds } from '../statements/rules/bounds.js'
 import { DENIED } from '../statements/rules/covering-sql.js'
 import { isNotGranted, notGranted } from '../statements/rules/granted-writes.js'
-import { filledByScope, outsideName } from '../statements/rules/scope.js'
+import { filledByScope, mayFail, outsideName } from '../statements/rules/scope.js'
 import { misfitOf, placeOfKey } from './guards.js'
 
 /** Sends the statements of a store and translates database errors for clients. */
@@ -53,6 +54,8 @@ export interface Written {
   readonly rows: readonly Row[]
   /** The place of the first row, if the request has several. */
   readonly start?: number
+  /** See `Rehearsals`. */
+  readonly rehearsals: (bounds: Bounds) => readonly (Statement | undefined)[]
 }
 
 /**
@@ -121,7 +124,7 @@ export function senderOn(connection: Connection, explained: Explained): Sender {
   const changeBy = async (
     send: Connection['query'],
     statement: Statement,
-    { bounds, rows = [], start }: Pick<Written, 'bounds'> & Partial<Written>,
+    { bounds, rows = [], start }: Partial<Written>,
   ): Promise<Result> => {
     try {
       return await send(statement)
@@ -141,11 +144,23 @@ export function senderOn(connection: Connection, explained: Explained): Sender {
   }
   const query: Connection['query'] = (statement) => connection.query(statement)
   const change: Sender['change'] = (statement, bounds) => changeBy(query, statement, { bounds })
+  /** A duplicate is only reported to a request that may write the rows: it tells values of hidden records. */
+  const write = async (send: Connection['query'], statement: Statement, place: number, written: Written) => {
+    const { bounds, rehearsals } = written
+    try {
+      return await changeBy(send, { ...statement, follows: place > 0 }, written)
+    } catch (error) {
+      const asks = bounds && mayFail(statement) && isDuplicate(error)
+      const question = asks ? rehearsals(bounds)[place] : undefined
+      if (question) await changeBy(send, question, { bounds })
+      throw error
+    }
+  }
   const tryInTurn = async (statements: readonly Statement[], written: Written, endsEmpty: boolean) => {
     let denied: Problem | undefined
     for (const [place, statement] of statements.entries()) {
       try {
-        const result = await changeBy(connection.attempt ?? query, { ...statement, follows: place > 0 }, written)
+        const result = await write(connection.attempt ?? query, statement, place, written)
         if (endsEmpty || result.rows.length > 0) return result
       } catch (error) {
         // Policies are checked before grants are: another grant may cover the record.
@@ -158,9 +173,9 @@ export function senderOn(connection: Connection, explained: Explained): Sender {
   }
   const inTurn = (statements: readonly Statement[], written: Written, endsEmpty: boolean) => {
     const [first] = statements
-    return first && statements.length === 1
-      ? changeBy(query, first, written)
-      : tryInTurn(statements, written, endsEmpty)
+    // A transaction in which a statement has failed answers no question, unless it was an attempt.
+    const isAlone = first && statements.length === 1 && !(connection.attempt && mayFail(first))
+    return isAlone ? write(query, first, 0, written) : tryInTurn(statements, written, endsEmpty)
   }
   const read: Sender['read'] = async (statement, plan) => {
     try {

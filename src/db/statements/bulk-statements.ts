@@ -180,14 +180,14 @@ function isAmong(keys: readonly string[], ids: readonly (readonly string[])[], p
 }
 
 /** A way to write several rows. */
-interface WriteOfAll {
+export interface WriteOfAll {
   readonly writes: readonly (Pick<GrantedWrite, 'row'> & Partial<GrantedWrite>)[]
   /** The grants that can cover every row. */
   readonly coverings: GrantedWrite['coverings']
 }
 
 /** The ways to write several rows under the same grants, in the order of the first row. */
-function waysOfAll([first, ...others]: readonly GrantedWrites[]): readonly WriteOfAll[] {
+export function waysOfAll([first, ...others]: readonly GrantedWrites[]): readonly WriteOfAll[] {
   const isIn = ({ coverings }: GrantedWrite, grant: unknown) => coverings.some((each) => each.grant === grant)
   return (first ?? []).flatMap((write) => {
     const found: WriteOfAll[] = []

@@ -13,13 +13,14 @@ import { boundChecks, type Bounds, boundProjection, type Granted, writtenSelect 
 import { coveredAfter, demand, writtenSql } from './rules/covering-sql.js'
 import { type GrantedWrite, grantedWrites } from './rules/granted-writes.js'
 import { filledByScope } from './rules/scope.js'
+import { compileRehearsals, type Rehearsals } from './rules/rehearsals.js'
 import { createPreparedStatements, type Rendered, type StatementCounts } from './prepared-statements.js'
 import type { Parameters } from './parameters.js'
 import { onlyCaller, renderedAlone, createWriteTemplates } from './templates.js'
 import { type WriteColumns, writeColumnsOf } from './write-columns.js'
 
 /** Every statement of a resource in one projection. All SQL for records is generated here. */
-export interface Statements extends ListStatements, RecordStatements, BulkStatements {
+export interface Statements extends ListStatements, RecordStatements, BulkStatements, Rehearsals {
   /** One statement for each way to write the row, see `grantedWrites`. */
   create(bounds: Bounds | undefined, row: Row): readonly Statement[]
 }
@@ -60,6 +61,7 @@ export function compileStatements(
     ...compileListStatements({ ...parts, projection: listed }),
     ...compileRecordStatements(parts),
     ...compileBulkStatements(model, projection),
+    ...compileRehearsals(model, projection.tag !== undefined),
     create: (bounds, row) => creation(bounds, row).map(prepared.serve),
   }
 }

@@ -85,6 +85,11 @@ export function failUnless(condition: string, message: string): string {
   return `, (case when ${condition} then '1' else concat(${literal(message)}) end)::int`
 }
 
+/** Whether a statement has an addition by `failUnless`. */
+export function mayFail({ text }: { readonly text: string }): boolean {
+  return text.includes("then '1' else concat(")
+}
+
 /** Fills fields that a row leaves out and its scope fixes to one value. */
 export function filledByScope({ table }: ModelSpec, row: Row, scopes: Scopes | undefined): Row {
   const equal = scopes?.get(table)?.filter(({ lookup }) => lookup === exact) ?? []
