@@ -8,7 +8,7 @@ import type { Resource } from '../resource/resource.js'
 import { FEATURES, headerParameters, type Subject } from './features.js'
 import type { FieldSchemas } from './field-schema.js'
 import { type JsonPart, reference } from './json-part.js'
-import { WITHOUT_BODY } from './operations.js'
+import { withoutBody } from './operations.js'
 import { bodySchema, type SchemaNames } from './resource-schemas.js'
 import { rejecting, headersNamed } from './responses.js'
 
@@ -55,7 +55,8 @@ export function describeBulk(subject: Subject, { shown, bodies }: SchemaNames): 
     ...(kind === 'create' && bodyOf(newRecords(resource, reference('schemas', bodies.create)))),
     responses: {
       [kind === 'create' ? 201 : hasBody ? 200 : 204]: {
-        description: isUnseen && kind !== 'destroy' ? UNSEEN : text.response + (mayLackBody ? WITHOUT_BODY : ''),
+        description:
+          isUnseen && kind !== 'destroy' ? UNSEEN : text.response + (mayLackBody ? withoutBody('one of them') : ''),
         headers: headersNamed(...parts.flatMap((each) => each.headers ?? [])),
         ...(hasBody && {
           content: { 'application/json': { schema: { type: 'array', items: reference('schemas', shown) } } },

@@ -97,7 +97,10 @@ export function describeGenerated(subject: Subject, names: SchemaNames): JsonPar
     }),
     responses: {
       [isUnseen && status === 200 ? 204 : status]: {
-        description: isUnseen ? UNSEEN : answer + (mayLackBody ? WITHOUT_BODY : ''),
+        description:
+          isUnseen && subject.operation !== 'destroy'
+            ? UNSEEN
+            : answer + (mayLackBody ? withoutBody('the record') : ''),
         headers: {
           ...headersNamed(...headers.filter((name) => !isUnseen || name !== 'ETag')),
           ...(mayLackBody && headers.includes('ETag') && { ETag: { ...HEADERS['ETag'], required: false } }),
@@ -112,7 +115,9 @@ export function describeGenerated(subject: Subject, names: SchemaNames): JsonPar
 }
 
 /** OpenAPI cannot declare that a response with one status has a body or none. */
-export const WITHOUT_BODY = ' Without a body if the caller may not see all of it.'
+export function withoutBody(unseen: string): string {
+  return ` Without a body if the caller may not see ${unseen}.`
+}
 
 /** The texts for an operation in its resource's dialect. */
 function sayingOf({ resource, operation, partial, exports }: Subject): Saying {
@@ -132,7 +137,7 @@ function sayingOf({ resource, operation, partial, exports }: Subject): Saying {
   if (operation === 'update' && dialect?.put === 'merge') {
     return { ...saying, description: SAYINGS.partial_update.description, body: 'update' }
   }
-  if (operation === 'destroy' && dialect?.destroyed === 'record') {
+  if (operation === 'destroy' && dialect?.destroyed === 'record' && !showsNone(resource)) {
     return { ...saying, status: 200, answer: 'The record as it was.' }
   }
   return saying

@@ -17,9 +17,9 @@ resources:
   reading:
     model: reading
     path: /readings/
-    bulk: [create, partial_update]
+    bulk: [create, partial_update, destroy]
     access:
-      - { to: meter, may: create }
+      - { to: meter, may: [create, destroy] }
       - { to: reader, may: [read, create] }
       - { to: reader, may: change, becomes: { value__lte: 9 } }
 `
@@ -49,10 +49,12 @@ interface Described {
 }
 
 interface Document {
-  readonly paths: Readonly<Record<string, { post?: { responses: Readonly<Record<string, Described>> } }>>
+  readonly paths: Readonly<
+    Record<string, { [method in 'post' | 'delete']?: { responses: Readonly<Record<string, Described>> } }>
+  >
 }
 
-const SOMETIMES = 'Without a body if the caller may not see all of it.'
+const SOMETIMES = 'Without a body if the caller may not see'
 
 test.each([
   {
@@ -63,8 +65,8 @@ test.each([
   },
   {
     name: 'reader',
-    one: `The new record. ${SOMETIMES}`,
-    many: `The new records, in the order of the body. ${SOMETIMES}`,
+    one: `The new record. ${SOMETIMES} the record.`,
+    many: `The new records, in the order of the body. ${SOMETIMES} one of them.`,
     hasBody: true,
   },
 ])('the document for $name says whether a new record is in the response', async ({ name, one, many, hasBody }) => {
@@ -75,4 +77,13 @@ test.each([
   }
   expect(described('/readings/')).toEqual([one, hasBody, hasBody])
   expect(described('/readings/bulk/')).toEqual([many, hasBody, false])
+})
+
+test('the document for callers who may delete records and not read them says that the records are deleted', async () => {
+  const { paths } = (await tasks.as('meter', 'GET', '/openapi.json')).json as Document
+  const described = (path: string) => paths[path]?.delete?.responses['204']?.description
+  expect([described('/readings/{id}/'), described('/readings/')]).toEqual([
+    'The record was deleted.',
+    'The records were deleted.',
+  ])
 })
