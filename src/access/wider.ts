@@ -69,9 +69,10 @@ function widenedGrants(old: ResourceSpec | undefined, resource: ResourceSpec, sa
             ? [{ text: formatGrant(old, each), path: grantPath(old, at) }]
             : [],
         )
+        const unnamed = old && others.length > 0 ? addedFields(resource, grant, old) : []
         return {
           what: `${resource.name}.${operation}:${grant.to}`,
-          now: [formatGrant(resource, grant), ...movedFields(resource, grant, old)].join('; '),
+          now: [formatGrant(resource, grant), ...movedFields(resource, grant, old), ...unnamed].join('; '),
           path: grantPath(resource, index),
           before: others,
         }
@@ -162,6 +163,14 @@ function movedFields(resource: ResourceSpec, { fields }: GrantSpec, old: Resourc
     const column = columnOf(resource, name, old)
     return before === undefined || before.column === column ? [] : [`${name} has the column ${column}`]
   })
+}
+
+/** The fields of a grant to all fields, or to all but some, that the old model does not have. */
+function addedFields(resource: ResourceSpec, { fields }: GrantSpec, old: ResourceSpec): readonly string[] {
+  if (!formatFields(fields, grantableFields(resource)).startsWith('all')) return []
+  const columns = new Set(old.model.fields.map(({ column }) => column))
+  const isNew = (name: string) => !grantableFields(old).includes(name) && !columns.has(columnOf(resource, name, old))
+  return fields.filter(isNew).map((name) => `${name} is new`)
 }
 
 function isRead(operation: string): boolean {

@@ -69,6 +69,48 @@ test('a request for an action is explained by the grants of the action and of ev
   await other.remove()
 })
 
+test('the input of an action is no part of its explanation, and a stored record decides', async () => {
+  const other = await makeProject({
+    'resources.yaml': `version: 1
+plugins: [./plugin.mjs]
+auth: { roles: { names: [member] }, user: { model: person, match: subject } }
+models:
+  person:
+    table: people
+    fields: { id: { type: bigint, primary_key: true }, subject: { type: string, max: 20, unique: true } }
+  task:
+    table: tasks
+    fields: { id: { type: bigint, primary_key: true }, person: { type: belongs_to, model: person, nullable: true } }
+resources:
+  task:
+    model: task
+    path: /tasks/
+    access: [{ to: member, may: [read, finish] }, { to: signed_in, may: read, rows: { person: $user } }]
+`,
+    'plugin.mjs':
+      "export default (app) => app.action('task', 'finish', { summary: 'Finish', input: { days: { type: 'integer' } }, handle() {} })",
+    'migrations/0001_tasks.sql': `-- up
+create table people (id bigint generated always as identity primary key, subject text not null);
+create table tasks (id bigint generated always as identity primary key, person_id bigint);
+insert into tasks default values;
+`,
+  })
+  const project = { cwd: other.folder, env: envOf(undefined) }
+  await runInHost(['migrate', 'up'], project)
+  const explain = async (caller: string, ...request: readonly string[]) =>
+    (await runInHost(['access', '--as', caller, ...request], project)).stdout
+  const finish = (id: number) => ['POST', `/api/tasks/${id}/finish/`, '--data', '{"days":1}'] as const
+  expect(await explain(ANN, ...finish(1))).toMatch(
+    /\nallowed for records that a grant covers\n {2}line \d+ {2}to member\n$/,
+  )
+  expect(await explain(ANN, ...finish(1), '--database')).toMatch(/\nallowed\n/)
+  expect(await explain(ANN, ...finish(2), '--database')).toMatch(/\ndenied: 404\n/)
+  expect(await explain(ANN, 'GET', '/api/tasks/1/', '--database')).toContain(
+    "person: $user  fails: no person has the caller's subject as `subject`",
+  )
+  await other.remove()
+})
+
 describe('a request', () => {
   test.each([
     ['of a role without a grant', '{"sub":"eve"}', 'GET', '/api/tasks/', 1, 'denied: 403'],

@@ -68,6 +68,15 @@ describe('a change of the configuration', () => {
     expect(widened(TASKS_YAML, change(from, to))).toEqual(expect.arrayContaining(expected))
   })
 
+  test('a new field that a grant to all fields includes is named', () => {
+    const text = change(
+      '      creator: { type: string',
+      '      secret: { type: integer, nullable: true }\n      creator: { type: string',
+    )
+    const found = findWidened(configured(TASKS_YAML), configured(text)).find(({ what }) => what === 'task.list:member')
+    expect(found?.now).toMatch(/; fields all but .*; secret is new$/)
+  })
+
   test.each([
     ['read_only: true, ', ['task.create:admin']],
     ['write_only: true, ', ['task.list:member', 'task.retrieve:member']],

@@ -39,6 +39,8 @@ interface Request {
 interface Explained {
   readonly operation: string
   readonly status: number | undefined
+  /** Whether a grant is known to cover the record of an action. */
+  readonly isCovered?: boolean
   readonly grants: readonly EvaluatedGrant[]
   /** Why the query is rejected. */
   readonly rejection?: string | undefined
@@ -77,10 +79,12 @@ export async function explainRequest(context: CliContext, loaded: Application, r
   const operation = generated ? generated.operation : (action?.name ?? '')
   const id =
     key.fields.length > 0 && key.fields.every((field) => field.name in params) ? key.parseParams(params) : undefined
+  const body = request.data === undefined ? undefined : readBody(request.data)
   const accessRequest: AccessRequest = {
     operation: operation as AccessRequest['operation'],
     ...(id !== undefined && { id: key.write(id).map(String) }),
-    ...(request.data !== undefined && { body: readBody(request.data) }),
+    // The input of an action is not a set of fields.
+    ...(generated && body && { body }),
   }
   const explain = (known: ReturnType<typeof knownBy>, isKnown: boolean): Explained => {
     const situation: Situation = { spec, resource, caller, known }
@@ -91,6 +95,9 @@ export async function explainRequest(context: CliContext, loaded: Application, r
     // The table of the record is left out if a set of it has too many records.
     const isRead = isKnown && (accessRequest.id === undefined || known.records(resource.model.table) !== undefined)
     if (isRead && generated) return { operation, status: decide(situation, accessRequest).status, grants }
+    if (isRead && accessRequest.id && stored === undefined) return { operation, status: 404, grants }
+    const isCovered = isRead && fitting.some(({ rows }) => rows.holds === true)
+    if (isCovered) return { operation, status: undefined, isCovered, grants }
     const isPossible = fitting.some(
       (each) => each.unset.length === 0 && each.rows.holds !== false && each.becomes?.holds !== false,
     )
@@ -220,10 +227,10 @@ function print(
   { explained, isDenied, place, resource, head }: Printed,
   { lineOf }: Request,
 ): void {
-  const { operation, status, grants, rejection } = explained
+  const { operation, grants, rejection } = explained
   const line = (text: string, indent: number) => out.line(`${' '.repeat(indent)}${text}`)
   line(`${head}  ${operation} of ${resource}`, 0)
-  line(`${verdictOf(status, isDenied)}${rejection === undefined ? '' : `: ${rejection}`}`, 0)
+  line(`${verdictOf(explained, isDenied)}${rejection === undefined ? '' : `: ${rejection}`}`, 0)
   if (grants.length === 0) line(`no grant allows ${operation}`, 2)
   for (const grant of grants) {
     const { to } = grant.grant
@@ -236,8 +243,9 @@ function print(
   }
 }
 
-function verdictOf(status: number | undefined, isDenied: boolean): string {
+function verdictOf({ status, isCovered }: Explained, isDenied: boolean): string {
   if (isDenied) return `denied: ${status}`
+  if (isCovered) return 'allowed'
   return status === undefined ? 'allowed for records that a grant covers' : `allowed: ${status}`
 }
 
@@ -264,8 +272,10 @@ function conditionsOf({ rows, becomes }: EvaluatedGrant): readonly ConditionLine
 }
 
 /** Why a condition holds, or does not. */
-function wordsOf({ holds, stored, wanted }: EvaluatedCondition): string {
+function wordsOf({ condition: { value }, holds, stored, wanted }: EvaluatedCondition): string {
   if (holds === true) return 'holds'
+  if (wanted === undefined && holds === false && 'user' in value)
+    return `fails: no ${value.user.model.name} has the caller's subject as \`${value.user.match.name}\``
   if (wanted === undefined && holds === false) return 'fails: the caller has no such value'
   if (holds === undefined) return 'depends on the record'
   if (stored === undefined) return 'fails: the relation leads to no record'
