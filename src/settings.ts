@@ -53,8 +53,9 @@ export function readSettings(
       const subject = override === undefined ? `the setting \`${name}\`` : `the environment variable ${variable}`
       misfits.push({
         code: 'SC352',
-        part: 'value',
-        path: Object.hasOwn(given, name) ? ['settings', name] : ['settings'],
+        ...(Object.hasOwn(given, name)
+          ? { part: 'value' as const, path: ['settings', name] }
+          : { part: 'key' as const, path: ['settings'] }),
         message: `${subject} is ${JSON.stringify(value)}: it ${validator().errors?.[0]?.message ?? 'does not fit'}`,
         help: [`its schema is ${JSON.stringify(schema)}, and its default ${JSON.stringify(fallback)}`],
       })

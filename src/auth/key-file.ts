@@ -58,7 +58,10 @@ export function checkKeyFile({ file, auth }: AppSpec): readonly Rejection[] {
         path: ['auth', 'jwt', 'keys'],
         part: 'value',
         message: `the keys in ${show(relative(dirname(file), keys))} cannot be read: ${reason}`,
-        help: ['put the public keys there, as a key set (JSON) or as PEM'],
+        help: [
+          'put the public keys there, as a key set (JSON) or as PEM',
+          ...(code === 'ENOENT' ? ['for tests, make them: snippetctl token --subject NAME'] : []),
+        ],
       },
     ]
   }

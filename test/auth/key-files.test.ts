@@ -100,7 +100,13 @@ describe('`check` reports', () => {
     await other.remove()
     expect(loaded).toMatchObject({
       ok: false,
-      diagnostics: [{ code: 'SC335', message: 'the keys in `keys` cannot be read: there is no such file' }],
+      diagnostics: [
+        {
+          code: 'SC335',
+          message: 'the keys in `keys` cannot be read: there is no such file',
+          help: [expect.any(String), 'for tests, make them: snippetctl token --subject NAME'],
+        },
+      ],
     })
   })
 })

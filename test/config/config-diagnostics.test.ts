@@ -136,6 +136,23 @@ resources:
   expect(JSON.stringify(diagnosticsOf(text))).not.toContain('native code')
 })
 
+test.each([
+  { line: 'required: true', help: 'remove it: fields are required unless they have `nullable: true`' },
+  { line: 'not_null: true', help: 'remove it: fields are required unless they have `nullable: true`' },
+  { line: 'optional: true', help: 'the key for this is called `nullable` here' },
+  { line: 'unique: "true"', help: 'write it without quotes: `true`' },
+])('`$line` of a field has the help "$help"', ({ line, help }) => {
+  const text = `version: 1
+models:
+  book:
+    fields:
+      id: { type: bigint, primary_key: true }
+      title: { type: text, ${line} }
+resources: { book: { model: book, path: /books/ } }
+`
+  expect(diagnosticsOf(text)).toMatchObject([{ help: [help] }])
+})
+
 describe('an unknown name', () => {
   test.each<[given: string, meant: readonly string[]]>([
     ['str', ['string']],

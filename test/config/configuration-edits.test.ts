@@ -195,6 +195,11 @@ describe('a resource', () => {
   const resource = (indent: string) => formatResource(author).resources.replace(/^/gm, indent)
   const BOOK = `  book:\n    fields:\n${KEY}`
 
+  test('gets a table from migrations, also where models do not by default', () => {
+    const before = `version: 1\ndatabase: { managed: false }\nmodels:\n${BOOK}`
+    expect(declareResource(before, FILE, author)).toContain('  author:\n    managed: true\n    table: authors\n')
+  })
+
   test('is written without indentation', () => {
     expect(formatResource(author)).toEqual({
       models: `author:\n  table: authors\n  fields:\n    id: { type: bigint, primary_key: true }\n    born: { type: date, nullable: true }`,

@@ -1,6 +1,6 @@
 import { appendMembers } from './append-members.js'
 import { findValue } from '../yaml/located.js'
-import { readConfig } from '../yaml/document.js'
+import { type ConfigDocument, readConfig } from '../yaml/document.js'
 
 /** A resource that is not declared yet, with a model of the same name. */
 export interface UndeclaredResource {
@@ -12,14 +12,24 @@ export interface UndeclaredResource {
   readonly fields: readonly { readonly name: string; readonly spelled: string }[]
 }
 
-/** The lines of a model and of its resource, as members of `models` and of `resources`. */
-export function formatResource({ name, table, path, fields }: UndeclaredResource) {
+/**
+ * The lines of a model and of its resource, as members of `models` and of `resources`. Migrations create the table.
+ * @param isManaged whether they do so by default
+ */
+export function formatResource({ name, table, path, fields }: UndeclaredResource, isManaged = true) {
   const all = [{ name: 'id', spelled: '{ type: bigint, primary_key: true }' }, ...fields]
   const lines = all.map((field) => `    ${field.name}: ${field.spelled}`)
   return {
-    models: [`${name}:`, `  table: ${table}`, '  fields:', ...lines].join('\n'),
+    models: [`${name}:`, ...(isManaged ? [] : ['  managed: true']), `  table: ${table}`, '  fields:', ...lines].join(
+      '\n',
+    ),
     resources: [`${name}:`, `  model: ${name}`, `  path: ${path}`].join('\n'),
   }
+}
+
+/** Whether migrations create the tables of models that do not say so. */
+function isManagedByDefault({ value }: ConfigDocument): boolean {
+  return findValue(value, ['database', 'managed']) !== false
 }
 
 /**
@@ -33,7 +43,7 @@ export function declareResource(text: string, file: string, resource: Undeclared
     (key) => findValue(document.value, [key, resource.name]) !== undefined,
   )
   if (taken) return undefined
-  const { models, resources } = formatResource(resource)
+  const { models, resources } = formatResource(resource, isManagedByDefault(document))
   return appendMembers(text, file, [
     { key: 'models', members: [models] },
     { key: 'resources', members: [resources] },

@@ -75,12 +75,14 @@ function withoutQuotes(text: string): string {
 
 function kindHelp({ path, value, schema, root }: Broken): string[] {
   const wanted = schema['type']
-  if (typeof value !== 'string') return value === null ? [] : exampleOf(schema)
+  if (value === null) return wanted === 'object' && path.length > 0 ? ['indent its keys below it'] : []
+  if (typeof value !== 'string') return exampleOf(schema)
   if ([wanted].flat().includes('array') && /^[a-z][\w.]*$/.test(value)) {
     const key = isItem(path, root) ? '' : `${String(path.at(-1))}: `
     return [`in brackets it is a list: \`${key}[${value}]\``]
   }
   const word = BOOLEAN_WORDS.get(value.toLowerCase())
+  if (wanted === 'boolean' && /^(?:true|false)$/.test(value)) return [withoutQuotes(value)]
   if (wanted === 'boolean' && word !== undefined) return [`YAML 1.2 reads ${show(value)} as text; write \`${word}\``]
   const numeric = (wanted === 'integer' || wanted === 'number') && /^-?\d+$/.test(value)
   return numeric ? [withoutQuotes(value)] : exampleOf(schema)
@@ -105,14 +107,19 @@ function wrongKindOfAny({ path, value, schema, root }: Broken): Words {
   return { code: 'SC203', message: `${subject(path, root)} must be ${wanted}, not ${describe(value)}` }
 }
 
+/** Other words for the opposite of `nullable`. */
+const REQUIRED = ['required', 'not_null', 'notNull', 'mandatory']
+
 function unknownKey({ params, schema }: Broken): Words {
   const member = String(params['additionalProperty'])
   const known = Object.keys((schema['properties'] as object | undefined) ?? {})
   const owners = FIELD_TYPES.filter((type) => known.includes('primary_key') && Object.hasOwn(type.options, member))
-  const others = owners.map(({ name }) => `\`${name}\``).join(', ')
   const isOtherWord = SYNONYMS.get(member)?.some((name) => known.includes(name))
-  const help =
-    owners.length === 0 || isOtherWord
+  const isOpposite = REQUIRED.includes(member) && known.includes('nullable')
+  const others = owners.map(({ name }) => `\`${name}\``).join(', ')
+  const help = isOpposite
+    ? ['remove it: fields are required unless they have `nullable: true`']
+    : owners.length === 0 || isOtherWord
       ? suggest(member, known, 'key', SYNONYMS)
       : [`it is a key of fields of the types: ${others}`]
   return {
