@@ -67,7 +67,7 @@ export async function plan(context: CliContext, options: PlanOptions): Promise<E
     throw new Failure(1, `nothing was written: the next migration would come after ${newer.join(', ')}`, [
       'write it in the version of the project that has the file',
     ])
-  if (options.write !== undefined) await write(context, migrations, options.write, planned)
+  if (options.write !== undefined) await write(context, migrations, options.write, { planned, spec })
   return options.exitCode && !isEmpty(planned) ? 1 : 0
 }
 
@@ -179,10 +179,13 @@ async function write(
   context: CliContext,
   folder: MigrationFolder,
   name: string | true,
-  planned: MigrationPlan,
+  { planned, spec: { models } }: { readonly planned: MigrationPlan; readonly spec: AppSpec },
 ): Promise<void> {
   if (isEmpty(planned))
     throw new Failure(1, 'nothing was written: there is nothing to migrate', [
+      ...(models.some(({ managed, view }) => !managed && view === undefined)
+        ? ['models with `managed: false` are left out; a model with `managed: true` gets a table']
+        : []),
       'if the database lacks something, compare it with the files: snippetctl migrate status',
     ])
   const { length } = planned.rejections

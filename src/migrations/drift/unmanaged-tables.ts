@@ -22,13 +22,18 @@ export async function unmanagedTableDifferences(spec: AppSpec, database: Connect
   const inherited = await readInherited(database)
   // Their keys may be gone.
   const broken = new Set(lacks.filter(({ breaks }) => breaks).map(({ table }) => table))
-  const differences = lacks.flatMap(({ table, text }): readonly Rejection[] => {
+  const differences = lacks.flatMap(({ table, text, isMissing }): readonly Rejection[] => {
     const model = models.find((each) => each.table === table)
     if (!model) return []
-    const help = [
-      'let the model follow the table: snippetctl introspect --update',
-      'or change the model, or ask the owner of the table to change it',
-    ]
+    const help = isMissing
+      ? [
+          'remove the model, or ask the owner of the table to create it',
+          'or let a migration create it: `managed: true` in the model',
+        ]
+      : [
+          'let the model follow the table: snippetctl introspect --update',
+          'or change the model, or ask the owner of the table to change it',
+        ]
     return [{ code: 'SC409', path: ['models', model.name], part: 'key', message: text, help }]
   })
   const unclear: Rejection[] = []

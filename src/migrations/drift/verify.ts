@@ -41,6 +41,8 @@ export interface Difference {
   readonly breaks: boolean
   /** Whether the column is merely wider than the configuration says. */
   readonly wider?: boolean
+  /** Whether the table or view is missing. */
+  readonly isMissing?: boolean
   /** Whether only new rows fail. */
   readonly stopsInserts?: boolean
 }
@@ -161,7 +163,7 @@ function tableDifferences(
 ): readonly Difference[] {
   const table = wanted.name
   const difference = (text: string, breaks = false, wider = false): Difference => ({ table, text, breaks, wider })
-  if (!live) return [difference(describeMissing(wanted, server), true)]
+  if (!live) return [{ ...difference(describeMissing(wanted, server), true), isMissing: true }]
   return [
     ...wanted.columns.flatMap((column) => {
       const there = live.columns.find(({ name }) => name === column.name)

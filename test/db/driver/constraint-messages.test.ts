@@ -205,6 +205,22 @@ describe('messages', () => {
     ])
   })
 
+  test('may be those of the check of a domain', async () => {
+    const TEMPERATURE = `create domain celsius as integer constraint not_colder check (value > -273);
+      create table weather (id bigint generated always as identity primary key, degrees celsius not null)`
+    const spec = specOf(`version: 1
+database: { managed: false }
+models:
+  weather:
+    table: weather
+    fields: { id: { type: bigint, primary_key: true }, degrees: { type: integer } }
+    messages: { not_colder: Nothing is colder }
+resources: { weather: { model: weather, path: /weather/ } }
+`)
+    await api.database.query({ text: TEMPERATURE, values: [] })
+    expect(await messageDifferences(spec, api.database)).toEqual([])
+  })
+
   test.each([
     ['an empty message', 'some_check: ""', '17:19 SC207'],
     ['a blank message', 'some_check: "  "', '17:19 SC207'],

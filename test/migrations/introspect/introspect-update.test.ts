@@ -207,6 +207,23 @@ test('a table whose key is gone is reported by --update and by check --database'
   })
 })
 
+test('a table that is gone has other help than a table that has changed', async () => {
+  await given('create table books (id bigint primary key, title text)')
+  expect(await run('introspect')).toMatchObject({ code: 0 })
+  await given('drop table books')
+  const { stdout } = await run('check', '--database')
+  expect(stdout).toContain('warning[SC409]: table or view books is missing')
+  expect(stdout).toContain('= help: remove the model, or ask the owner of the table to create it\n')
+  expect(stdout).toContain('= help: or let a migration create it: `managed: true` in the model\n')
+  expect(stdout).not.toContain('introspect --update')
+  expect(await run('migrate', 'plan', '--write', 'books')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining(
+      '= help: models with `managed: false` are left out; a model with `managed: true` gets a table\n',
+    ),
+  })
+})
+
 test('models of another schema follow their tables, and new tables there get models', async () => {
   await given('create schema sales; create table sales.customers (id bigserial primary key, code varchar(10) not null)')
   expect(await run('introspect', '--schema', 'sales')).toMatchObject({ code: 0 })

@@ -87,6 +87,9 @@ describe('a version of the project that is older than its database', () => {
       code: 2,
       stderr: expect.stringContaining('0002_size was applied by a later version of the project'),
     })
+    expect((await run('check', '--database')).stdout).toContain(
+      '\ndatabase: 0002_size was applied by a later version of the project, so nothing was compared\n',
+    )
     const { code, stdout } = await run('migrate', 'status')
     expect({ code, stdout }).toEqual({
       code: 0,

@@ -64,7 +64,15 @@ function twins(keys: readonly string[], relation: string, condition = 'true'): R
   const present = [...keys.map((key) => `${key} is not null`), condition].join(' and ')
   const each = `select count(*) over (partition by ${keys.join(', ')}) as n from ${relation} where ${present}`
   const sql = `select count(*) filter (where n > 1), (select count(*) from ${relation}) from (${each}) twins`
-  return { sql, says: (count, total) => `${count} of ${total} rows have the same value as another` }
+  const says = (count: string, total: string) => `${count} of ${total} rows have the same value as another`
+  return {
+    sql,
+    says,
+    decides: {
+      cannot: 'be added',
+      help: 'change these rows first, by a migration of its own if other databases have some, too',
+    },
+  }
 }
 
 /** The rows that violate a constraint. */
