@@ -157,12 +157,17 @@ export function shownDiagnostics(context: CliContext, diagnostics: readonly Diag
   return diagnostics.map((one) => ({ ...one, file: shownPath(context, one.file) }))
 }
 
+const NO_FILE = 'there is no such file'
+
 function unreadable(file: string, cause: Error): Failure {
-  const reason = 'code' in cause && cause.code === 'ENOENT' ? 'there is no such file' : cause.message
+  const reason = 'code' in cause && cause.code === 'ENOENT' ? NO_FILE : cause.message
   return new Failure(
     2,
     `cannot read \`${file}\`: ${reason}`,
-    ['name another with --config FILE, or set SNIPPETCTL_CONFIG'],
+    [
+      'name another with --config FILE, or set SNIPPETCTL_CONFIG',
+      ...(reason === NO_FILE ? ['or start a project: snippetctl new FOLDER'] : []),
+    ],
     cause,
   )
 }

@@ -2,12 +2,14 @@ import { resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import {
   declaredIndexDifferences,
+  describeNewer,
   type Diagnostic,
   unmanagedTableDifferences,
   indexDifferences,
   type IndexFindings,
   messageDifferences,
   migrationStatus,
+  newerIn,
   toGithub,
   toJson,
 } from '../../src/internal.js'
@@ -45,6 +47,8 @@ interface Verdict {
 /** The result of checking the database. */
 interface Comparison {
   readonly pending: readonly string[]
+  /** The migrations among them that a later version of the project has applied. */
+  readonly newer: readonly string[]
   /** Undefined while migrations are pending, because then missing indexes are expected. */
   readonly findings: IndexFindings | undefined
 }
@@ -105,10 +109,12 @@ function compare(context: CliContext, { spec }: Application): Promise<Comparison
     const pending = migrations
       .filter(({ state }) => state !== 'applied')
       .map(({ name, state }) => (state === 'pending' ? name : `${name} (${state})`))
-    if (pending.length > 0) return { pending, findings: undefined }
+    const newer = newerIn(migrations)
+    if (pending.length > 0) return { pending, newer, findings: undefined }
     const { indexes, rejections } = await indexDifferences(spec, database)
     return {
       pending,
+      newer,
       findings: {
         indexes,
         rejections: [
@@ -122,8 +128,9 @@ function compare(context: CliContext, { spec }: Application): Promise<Comparison
   })
 }
 
-function databaseLine({ pending, findings }: Comparison): string {
+function databaseLine({ pending, findings, newer }: Comparison): string {
   if (findings) return `database: ${count(findings.indexes, 'index', 'indexes')} compared`
+  if (newer.length === pending.length) return `database: ${describeNewer(newer).applied}, so nothing was compared`
   return `database: ${count(pending.length, 'migration')} not applied, so nothing was compared: ${pending.join(', ')}`
 }
 

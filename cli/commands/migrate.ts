@@ -3,7 +3,7 @@ import { migrateDown, type CompletedMigration, migrationStatus, migrateUp, newer
 import { adopt, type AdoptOptions } from '../migrate/adopt.js'
 import { CONSENT_FLAG, CONSENT_TEXT, type ConsentOptions, parseConsent, withConsent } from '../migrate/consent.js'
 import { type CliContext, type CommonOptions, requireSpec } from '../context.js'
-import { onDatabase } from '../database/database.js'
+import { inServer, onDatabase } from '../database/database.js'
 import type { ExitCode } from '../failure.js'
 import { count } from '../output.js'
 import { collectAssignments, collectSwaps } from '../migrate/conversions.js'
@@ -194,7 +194,7 @@ async function up(context: CliContext, options: UpOptions): Promise<ExitCode> {
     const length = statuses.length - newer.length
     const state =
       length === 0 ? 'there are no migrations' : `the database is up to date (${count(length, 'migration')})`
-    context.err.line(done.length === 0 ? `nothing to apply: ${state}` : state)
+    context.err.line(`${done.length === 0 ? 'nothing to apply: ' : ''}${state}${inServer(database)}`)
     if (newer.length > 0) context.err.line(`a later version of the project has applied ${newer.join(', ')} as well`)
     return 0
   })
@@ -208,7 +208,9 @@ async function down(context: CliContext, options: DownOptions): Promise<ExitCode
     const done = await withConsent(context, options, (allows) =>
       migrateDown(database, folder, { steps, report, allows }),
     )
-    if (done.length === 0) context.err.line('nothing to revert: no migration is applied')
+    const where = inServer(database)
+    if (done.length === 0) context.err.line(`nothing to revert: no migration is applied${where}`)
+    else if (where !== '') context.err.line(`reverted ${count(done.length, 'migration')}${where}`)
     return 0
   })
 }

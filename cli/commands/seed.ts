@@ -64,6 +64,7 @@ async function seed(context: CliContext, given: string, options: SeedOptions): P
   const size = await sizeOf(file, shown)
   const seeded = await onExistingDatabase(context, spec, async (database, migrations) => {
     await requireSchema(spec, database, migrations)
+    if (database.whenPending === 'reject' && !options.json) context.err.line(`loading into ${database.description}`)
     return runSeed({ context, database, spec, options, file, size })
   })
   if (options.json) printJson(context, seeded, options)

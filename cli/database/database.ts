@@ -9,7 +9,7 @@ import {
 import { type CliContext, projectFolders } from '../context.js'
 import { embeddedOf, exists } from './embedded.js'
 import { Failure } from '../failure.js'
-import { isReachable } from '../serve/schema.js'
+import { reasonUnreachable } from '../serve/schema.js'
 
 /**
  * Opens the database of a configuration. Messages show the path of the embedded database as `shownPath` does.
@@ -33,6 +33,11 @@ export async function renamingInErrors<T>(names: Readonly<Record<string, string>
   }
 }
 
+/** The name of a database server at the end of a message about a change; empty for the embedded database of the project. */
+export function inServer({ whenPending, description }: Pick<Database, 'whenPending' | 'description'>): string {
+  return whenPending === 'reject' ? `, in ${description}` : ''
+}
+
 /** Whether the database of a configuration exists. If not, opening it creates an embedded one. */
 export function hasDatabase(context: CliContext, file: string): boolean {
   return context.env['DATABASE_URL'] !== undefined || exists(embeddedOf(context, file))
@@ -44,17 +49,24 @@ export function hasDatabase(context: CliContext, file: string): boolean {
  */
 export async function openReachable(context: CliContext, file: string): Promise<Database> {
   const database = await openProjectDatabase(context, file)
-  const unreachable = new Failure(2, `cannot reach the database: ${database.description}`, [
+  return requireReachable(database, 'cannot reach the database', [
     'check that it is running, and that DATABASE_URL is right',
   ])
-  return requireReachable(database, unreachable)
 }
 
-/** Returns the database if it is reachable, else closes it. @throws `unreachable`; DatabaseRejected if waiting cannot help */
-export async function requireReachable(database: Database, unreachable: Failure): Promise<Database> {
+/**
+ * Returns the database if it is reachable, else closes it.
+ * @throws Failure 2 with `message` and the reason; DatabaseRejected if waiting cannot help
+ */
+export async function requireReachable(
+  database: Database,
+  message: string,
+  help: readonly string[] = [],
+): Promise<Database> {
   try {
-    if (await isReachable(database)) return database
-    throw unreachable
+    const reason = await reasonUnreachable(database)
+    if (reason === undefined) return database
+    throw new Failure(2, `${message}: ${database.description}${reason}`, help)
   } catch (error) {
     await database.close()
     throw error
@@ -82,12 +94,13 @@ export async function onDatabase<T>(context: CliContext, { file }: Pick<AppSpec,
  */
 export async function onExistingDatabase<T>(
   context: CliContext,
-  spec: Pick<AppSpec, 'file'>,
+  spec: Pick<AppSpec, 'file'> & Partial<Pick<AppSpec, 'models'>>,
   work: Work<T>,
 ): Promise<T> {
   if (hasDatabase(context, spec.file)) return onDatabase(context, spec, work)
   const { shown } = embeddedOf(context, spec.file)
+  const isOfOthers = spec.models?.length && !spec.models.some(({ managed }) => managed)
   throw new Failure(2, `the project has no database yet: DATABASE_URL is not set, and ${shown} does not contain one`, [
-    'create it: snippetctl migrate up',
+    isOfOthers ? 'set DATABASE_URL to the database that has the tables' : 'create it: snippetctl migrate up',
   ])
 }

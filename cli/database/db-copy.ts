@@ -58,7 +58,7 @@ async function copy(context: CliContext, options: CopyOptions): Promise<ExitCode
 function openTarget(context: CliContext, url: string): Promise<Database> {
   return renamingInErrors({ DATABASE_URL: '--to' }, async () => {
     const target = await openDatabase({ url, directory: '' }, context.env)
-    return requireReachable(target, new Failure(2, `cannot reach the target: ${target.description}`))
+    return requireReachable(target, 'cannot reach the target')
   })
 }
 

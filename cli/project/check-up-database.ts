@@ -3,11 +3,13 @@ import {
   type Database,
   DatabaseInUse,
   DatabaseRejected,
+  describeNewer,
   differencesFromLater,
   isReading,
   MigrationError,
   migrationStatus,
   missingRights,
+  newerIn,
   Problem,
   schemaDifferences,
 } from '../../src/internal.js'
@@ -85,13 +87,26 @@ async function findSchema(spec: AppSpec, database: Database): Promise<Known> {
   if (unsettled.length > 0) {
     const named = unsettled.map(({ name, state }) => `${name} (${state})`)
     const message = `${count(unsettled.length, 'migration')} not up to date: ${named.join(', ')}`
-    return { state: 'fail', message, help: ['snippetctl migrate up', 'or see why: snippetctl migrate status'] }
+    const isPending = unsettled.every(({ state }) => state === 'pending')
+    const help = isPending
+      ? ['snippetctl migrate up', 'or see why: snippetctl migrate status']
+      : [
+          ...(unsettled.some(({ state }) => state === 'missing')
+            ? ['check that DATABASE_URL names the database of this project']
+            : []),
+          'see how they differ: snippetctl migrate status',
+        ]
+    return { state: 'fail', message, help }
   }
-  const compare = states.some(({ state }) => state === 'newer') ? differencesFromLater : schemaDifferences
+  const newer = newerIn(states)
+  const compare = newer.length > 0 ? differencesFromLater : schemaDifferences
   const differences = await compare(spec, database)
   if (differences.length === 0)
     return { state: 'ok', message: `${count(states.length, 'migration')} applied`, help: [] }
-  return { state: 'fail', message: differences.join('; '), help: differenceHelp(spec) }
+  const { applied, version } = describeNewer(newer)
+  return newer.length === 0
+    ? { state: 'fail', message: differences.join('; '), help: differenceHelp(spec) }
+    : { state: 'fail', message: `${applied}: ${differences.join('; ')}`, help: [`run ${version}`] }
 }
 
 /** SQL: why changes fail; null if the database accepts them. */

@@ -26,12 +26,19 @@ const PROBE_INTERVAL_MS = 500
 
 /** @throws DatabaseRejected if waiting cannot help */
 export async function isReachable(database: Database): Promise<boolean> {
+  return (await reasonUnreachable(database)) === undefined
+}
+
+/** Returns why the database is not reachable, to append to a sentence: ` (ECONNREFUSED)`, or empty; undefined if it is. */
+export async function reasonUnreachable(database: Database): Promise<string | undefined> {
   try {
     await database.probe()
-    return true
+    return undefined
   } catch (error) {
-    if (error instanceof Problem) return false
-    throw error
+    if (!(error instanceof Problem)) throw error
+    const { code, message } = (error.cause ?? {}) as NodeJS.ErrnoException
+    // Node's error for a name with several addresses has no message.
+    return code === undefined ? '' : ` (${message || code})`
   }
 }
 
@@ -56,11 +63,12 @@ interface Preparation {
  */
 export async function prepareDatabase(preparation: Preparation): Promise<'ready' | 'away'> {
   const { database, log } = preparation
-  if (await isReachable(database)) {
+  const reason = await reasonUnreachable(database)
+  if (reason === undefined) {
     await prepareReached(preparation)
     return 'ready'
   }
-  log.warn({ event: 'database_away', msg: 'the database is unavailable: requests get 503 until it is back' })
+  log.warn({ event: 'database_away', msg: `the database is unavailable${reason}: requests get 503 until it is back` })
   return 'away'
 }
 
@@ -190,5 +198,5 @@ const MIGRATION_HELP = [
 ]
 const OTHERS_HELP = [
   'if the tables of other programs have changed, change the configuration too: snippetctl introspect --update',
-  'if they are missing, check that `DATABASE_URL` names their database',
+  'if they are missing, check that `DATABASE_URL` names their database; migrations create the tables of models with `managed: true`',
 ]

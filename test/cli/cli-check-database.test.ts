@@ -270,9 +270,21 @@ describe('check --database', () => {
     expect(existsSync(join(project.folder, '.snippetctl', 'pg'))).toBe(false)
   })
 
-  test('exits with 2 if the database is unreachable', async () => {
-    const env = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nowhere' }
+  test.each([
+    { host: '127.0.0.1', reason: /ECONNREFUSED 127\.0\.0\.1:1/ },
+    { host: 'missing.invalid', reason: /(ENOTFOUND|EAI_AGAIN) missing\.invalid/ },
+  ])('exits with 2 and the reason if the database at $host is unreachable', async ({ host, reason }) => {
+    const env = { DATABASE_URL: `postgres://nobody@${host}:1/nowhere` }
     const { code, stderr } = await runInHost(['check', '--database'], { cwd: project.folder, env })
-    expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('cannot reach the database') })
+    expect({ code, stderr }).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(new RegExp(`cannot reach the database: .*${reason.source}`)),
+    })
+  })
+
+  test('names `DATABASE_URL` if other programs own all tables', async () => {
+    await project.write('resources.yaml', YAML.replace('version: 1', 'version: 1\ndatabase: { managed: false }'))
+    const { stderr } = await runInHost(['check', '--database'], { cwd: project.folder, env: {} })
+    expect(stderr).toContain('= help: set DATABASE_URL to the database that has the tables\n')
   })
 })

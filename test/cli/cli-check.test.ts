@@ -151,7 +151,7 @@ describe('check', () => {
     const outcome = await runCli(['check', '--config', 'nowhere.yaml'])
     expect(outcome).toMatchObject({ code: 2, stdout: '' })
     expect(outcome.stderr).toBe(
-      'error: cannot read `nowhere.yaml`: there is no such file\n  = help: name another with --config FILE, or set SNIPPETCTL_CONFIG\n',
+      'error: cannot read `nowhere.yaml`: there is no such file\n  = help: name another with --config FILE, or set SNIPPETCTL_CONFIG\n  = help: or start a project: snippetctl new FOLDER\n',
     )
   })
 

@@ -87,7 +87,10 @@ describe('migrate', () => {
       stderr: expect.stringMatching(/^reverted {2}0001_create_books/),
     })
     expect(await state()).toMatchObject({ code: 1, migrations: [{ state: 'pending' }] })
-    expect(await migrate('down')).toMatchObject({ code: 0, stderr: 'nothing to revert: no migration is applied\n' })
+    expect(await migrate('down')).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('nothing to revert: no migration is applied'),
+    })
     const again = await migrate('plan', '--write', 'again')
     expect(again).toMatchObject({
       code: 1,

@@ -58,7 +58,11 @@ onServer('references to later records may take long to check', () => {
   })
 
   test('when seed checks them', async () => {
-    expect(await seeded).toEqual({ code: 0, stdout: '', stderr: 'created 2, updated 0, unchanged 0\n' })
+    expect(await seeded).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: expect.stringContaining('created 2, updated 0, unchanged 0\n'),
+    })
   })
 
   test('when db copy checks them', async () => {

@@ -40,9 +40,10 @@ describe('seed', () => {
     expect(await seed('library.yaml', LIBRARY, '--dry-run')).toEqual({
       code: 0,
       stdout: '',
-      stderr:
+      stderr: expect.stringContaining(
         'book: created 2, updated 0, unchanged 0\nauthor: created 2, updated 0, unchanged 0\n' +
-        'created 4, updated 0, unchanged 0, but nothing was kept because of --dry-run\n',
+          'created 4, updated 0, unchanged 0, but nothing was kept because of --dry-run\n',
+      ),
     })
     expect(await dumped('book')).toBe('')
     expect(await seed('library.yaml', LIBRARY)).toMatchObject({
@@ -94,7 +95,7 @@ describe('seed', () => {
     )
     expect(await seed('author.ndjson', names.join(''))).toMatchObject({
       code: 0,
-      stderr: 'created 700, updated 0, unchanged 0\n',
+      stderr: expect.stringContaining('created 700, updated 0, unchanged 0\n'),
     })
     const lost = names.join('').replace('"mentor":2600', '"mentor":99')
     expect(await seed('author.ndjson', lost)).toMatchObject({
@@ -105,7 +106,7 @@ describe('seed', () => {
 
   test('advances the sequence of the key, so that the next record gets a free key', async () => {
     const seeded = await seed('author.csv', 'id,name\r\n4100,Ida\r\n')
-    expect(seeded.stderr).toBe('created 1, updated 0, unchanged 0\n')
+    expect(seeded.stderr).toContain('created 1, updated 0, unchanged 0\n')
     expect((await seed('next.json', '{"author":{"key":"name","records":[{"name":"Next"}]}}')).code).toBe(0)
     expect(await dumped('author')).toContain('{"id":4101,"name":"Next","mentor":null}\n')
   })

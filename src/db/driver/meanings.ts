@@ -58,7 +58,7 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   '2200H': { type: 'unavailable', detail: 'The sequence of a key is exhausted' },
   '25006': { type: 'unavailable', detail: 'The database is read-only at present' },
   '28': denied,
-  '3D000': denied,
+  '3D000': { ...unavailable, rejected: 'create it, for example with `createdb`, or correct DATABASE_URL' },
   '40001': busy,
   '40P01': busy,
   '55P03': busy,
