@@ -104,11 +104,6 @@ export function mismatchProblem(): Problem {
   return new Problem(mismatch.type, mismatch.detail, { headers: RETRY })
 }
 
-/** Whether a statement waited too long for a lock. */
-export function isLocked(error: unknown): boolean {
-  return codeOf(error) === '55P03'
-}
-
 /** Whether another record has the values of a unique key, or of one that excludes overlaps. */
 export function isDuplicate(error: unknown): boolean {
   return ['23505', '23P01'].includes(codeOf(error))

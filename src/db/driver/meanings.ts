@@ -143,6 +143,11 @@ export function routineOf(error: unknown): unknown {
   return (driverError(error) as { readonly routine?: unknown } | undefined)?.routine
 }
 
+/** Whether a statement waited too long for a lock. */
+export function isLocked(error: unknown): boolean {
+  return codeOf(error) === '55P03'
+}
+
 /** Whether a policy of row-level security rejected a new or changed row. A missing privilege has the same code. */
 export function isAgainstPolicy(error: unknown): boolean {
   return codeOf(error) === '42501' && routineOf(error) === 'ExecWithCheckOptions'

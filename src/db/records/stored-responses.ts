@@ -2,7 +2,7 @@ import type { ModelSpec } from '../../config/spec.js'
 import { identifier } from '../../fields/sql-literal.js'
 import { Problem } from '../../foundation/problem.js'
 import type { Connection } from '../database.js'
-import { isLocked } from '../driver/errors.js'
+import { isLocked } from '../driver/meanings.js'
 
 /** A request with an idempotency key. */
 export interface KeyedRequest {
