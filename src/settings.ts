@@ -50,13 +50,17 @@ export function readSettings(
       // An omitted fallback needs no validation, so neither does the same value written out.
       if (value === undefined || isDeepStrictEqual(value, fallback)) return fallback
       if (validator().validate(schema, value)) return value as typeof fallback
-      const subject = override === undefined ? `the setting \`${name}\`` : `the environment variable ${variable}`
+      // The environment may have secrets, which the file must not have.
+      const subject =
+        override === undefined
+          ? `the setting \`${name}\` is ${JSON.stringify(value)}`
+          : `the environment variable ${variable} does not fit`
       misfits.push({
         code: 'SC352',
         ...(Object.hasOwn(given, name)
           ? { part: 'value' as const, path: ['settings', name] }
           : { part: 'key' as const, path: ['settings'] }),
-        message: `${subject} is ${JSON.stringify(value)}: it ${validator().errors?.[0]?.message ?? 'does not fit'}`,
+        message: `${subject}: it ${validator().errors?.[0]?.message ?? 'does not fit'}`,
         help: [`its schema is ${JSON.stringify(schema)}, and its default ${JSON.stringify(fallback)}`],
       })
       return fallback

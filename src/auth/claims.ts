@@ -12,9 +12,10 @@ export function typedClaims({ claims }: AuthSpec, given: (claim: AuthSpec['claim
   return Object.fromEntries(found)
 }
 
-/** All claims that are numbers are whole ones: `integer` or `bigint`. */
+/** All claims that are numbers are whole ones: `integer` or `bigint`. JavaScript has rounded larger ones than the safe ones to another's number. */
 function isOfType(value: unknown, type: AuthSpec['claims'][number]['type']): boolean {
-  return typeof value === type && (type !== 'number' || Number.isInteger(value))
+  if (typeof value === 'string') return type === 'string' && isStorable(value)
+  return typeof value === type && (type !== 'number' || Number.isSafeInteger(value))
 }
 
 const MAX_SUBJECT = 255

@@ -19,7 +19,7 @@ interface Holder {
  */
 export function lockDirectory(directory: string): () => void {
   const path = `${directory}.lock`
-  mkdirSync(dirname(path), { recursive: true })
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   takeLock(path, directory)
   let held = true
   const release = () => {

@@ -29,7 +29,8 @@ export async function layOut(folder: string, make: MakeFiles): Promise<void> {
 
 /** Copies a folder of files and folders. `cpSync` takes twice as long for the many small files of a database, because it inspects each path again. */
 function copyFolder(from: string, to: string): void {
-  mkdirSync(to)
+  // As PostgreSQL demands: other users of the machine must not read the data.
+  mkdirSync(to, { mode: 0o700 })
   for (const entry of readdirSync(from, { withFileTypes: true })) {
     const [source, target] = [join(from, entry.name), join(to, entry.name)]
     if (entry.isDirectory()) copyFolder(source, target)

@@ -32,6 +32,14 @@ const rejection = (work: () => unknown) => {
   return undefined
 }
 
+test('the folders of a database are readable by their owner alone', async () => {
+  const database = await openDatabase({ url: undefined, directory }, {})
+  await database.query({ text: 'select 1', values: [] })
+  await database.close()
+  const modes = [join(root, '.snippetctl'), directory].map((folder) => (fs.statSync(folder).mode & 0o777).toString(8))
+  expect(modes).toEqual(['700', '700'])
+})
+
 describe('the lock', () => {
   test('is a file next to the directory and is removed on release', () => {
     const release = lockDirectory(directory)
