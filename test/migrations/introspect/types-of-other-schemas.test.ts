@@ -43,11 +43,17 @@ test('columns of enums of other schemas have no field where migrations create th
   await project.sql(`${SQL}
     create type tone as enum ('low', 'high');
     create table tones (tone tone primary key, mood moods.mood);
-    create table kinds (mood moods.mood primary key)`)
+    create table kinds (mood moods.mood primary key);
+    create table notes (mood moods.mood primary key, note text);
+    create table prices (product integer, mood moods.mood, amount integer, primary key (product, mood))`)
   const { code, stderr } = await project.run('introspect', '--manage')
   expect([code, stderr]).toEqual([0, expect.not.stringContaining('differs')])
   expect(stderr).toContain('days.mood: no field: no field has the type moods.mood; nothing can be added')
   expect(stderr).toContain('days.mood is not recorded: moods.mood is a type that only this database has')
+  for (const table of ['notes', 'prices'])
+    expect(stderr).toContain(
+      `${table}: records can only be listed: the primary key cannot be used: mood has no field; nothing can be added`,
+    )
   const text = await readFile(join(project.folder, 'resources.yaml'), 'utf8')
   expect(text).toContain('tone: { type: choice, choices: [low, high], primary_key: true }')
   expect(await project.run('migrate', 'plan', '--exit-code')).toMatchObject({ code: 0 })

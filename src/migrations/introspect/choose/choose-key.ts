@@ -7,7 +7,7 @@ import { isPlainIndex, isPlainUnique } from '../catalog/plain-parts.js'
 import { formatValue } from '../../../config/edit/format-value.js'
 import { identifier } from '../../../fields/sql-literal.js'
 import { tableSql } from '../../../fields/table-name.js'
-import type { Table } from './table.js'
+import { canBeField, type Table } from './table.js'
 import { adviceForOperations, operationsWithKey } from './choose-operations.js'
 
 /** The columns of the key that a model has; none if its records can only be listed. */
@@ -18,14 +18,15 @@ interface ChosenKey {
 }
 
 /**
- * Chooses the primary key of the model for a table: the table's own, if the type of each column has one spelling for each value. For a table of
+ * Chooses the primary key of the model for a table: the table's own, if each column has a field and its type one spelling for each value. For a table of
  * others without such a key, chooses unique columns that are never null.
  */
-export function chooseKey({ live, inspected, managed }: Table): ChosenKey {
+export function chooseKey(table: Table): ChosenKey {
+  const { live, inspected, managed } = table
   const { columns, constraints } = live
   const primary = constraints.find(({ kind }) => kind === 'primary_key')
   const found = primary?.columns.flatMap((column) => find(columns, column ?? '') ?? []) ?? []
-  const wrong = found.find((column) => !isKeyColumn(column))
+  const wrong = found.find((column) => !isKeyColumn(column) || !canBeField(column, table))
   if (primary && found.length === primary.columns.length && !wrong) return { key: found.map(({ name }) => name) }
   const key = managed ? undefined : uniqueKey(live)
   if (key) return { key }
@@ -83,8 +84,10 @@ function uniqueKey(table: CatalogTable): readonly string[] | undefined {
   return fitting.toSorted((one, other) => one.length - other.length)[0]
 }
 
-function reasonAgainst({ name, type, generated }: CatalogColumn): string {
-  return generated === null ? `${name} is of the type ${type}, which no key can have` : `${name} is computed`
+function reasonAgainst(column: CatalogColumn): string {
+  const { name, type, generated } = column
+  if (generated !== null) return `${name} is computed`
+  return isKeyColumn(column) ? `${name} has no field` : `${name} is of the type ${type}, which no key can have`
 }
 
 function isKeyColumn(column: CatalogColumn): boolean {
