@@ -1,5 +1,5 @@
 import { inspect } from 'node:util'
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals'
 import { openDatabase } from '../../src/internal.js'
 import { BOOKS, BOOKS_MIGRATION, BOOKS_MIGRATION_FILE, makeProject, type Project, runInHost } from '../support/cli.js'
 
@@ -92,6 +92,7 @@ test.each([
 test.each([
   'postgres://host/books?sslmode=verify-full',
   'postgres://host/books?sslmode=no-verify',
+  'postgres://host/books?sslmode=prefer',
   'postgres://host/books?ssl=0',
   'postgres://host/books?ssl=no-verify',
   'postgres://host/books?sslmode=require&channel_binding=require',
@@ -100,8 +101,11 @@ test.each([
   'postgres://host/books?user=me@server&password=a@b',
   'postgres:///books?host=/run/postgresql',
 ])('the URL %s is valid', async (url) => {
+  const warn = jest.spyOn(process, 'emitWarning')
   const database = await openDatabase({ url, directory: '' }, {})
   await database.close()
+  expect(warn).not.toHaveBeenCalled()
+  warn.mockRestore()
   expect(database.description).toMatch(/^PostgreSQL at (host:5432|\/run\/postgresql), database books$/)
 })
 

@@ -52,7 +52,7 @@ interface PostgresOptions {
  */
 export function openPostgres(url: string, { variable, connections, prepare }: PostgresOptions): Database {
   const client = {
-    connectionString: url,
+    connectionString: withStrictTls(url),
     enableChannelBinding: /[?&]channel_binding=(?:prefer|require)(?:&|$)/.test(url),
     fallback_application_name: 'snippetctl',
     // Limits opening a connection, and waiting for one in the pool.
@@ -137,6 +137,11 @@ const PARAMETERS: readonly string[] = [
   'query_timeout',
 ]
 
+/** The driver treats these modes as `verify-full`, with a warning that later versions will not. */
+function withStrictTls(url: string): string {
+  return url.replace(/([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/, '$1verify-full')
+}
+
 function readUrl(url: string, variable: string): pg.Client {
   const parts = PARTS.exec(url)?.groups
   if (!parts) throw malformed(variable, url === '' ? 'it is empty' : 'it does not start with postgres://')
@@ -159,7 +164,7 @@ function readUrl(url: string, variable: string): pg.Client {
   if (unread !== undefined)
     throw malformed(variable, 'it has an unknown parameter', suggest(unread, PARAMETERS, 'parameter'))
   try {
-    return new pg.Client({ connectionString: url })
+    return new pg.Client({ connectionString: withStrictTls(url) })
   } catch (error) {
     const code =
       types.isNativeError(error) && 'syscall' in error ? String((error as { code?: unknown }).code) : undefined
