@@ -17,7 +17,7 @@ models:
       id: { type: integer, primary_key: true, key: client }
       owner: { type: string, max: 9 }
   code:
-    table: codes
+    table: path
     fields:
       id: { type: bigint, primary_key: true }
       owner: { type: string, max: 9 }
@@ -55,9 +55,9 @@ const plugin: Plugin = (app) => {
   })
 }
 
-const ROWS = `truncate groups, codes, members restart identity cascade;
+const ROWS = `truncate groups, path, members restart identity cascade;
   insert into groups values (1, 'ann'), (2, 'bob');
-  insert into codes (owner, name) values ('ann', 'mine'), ('bob', 'taken');
+  insert into path (owner, name) values ('ann', 'mine'), ('bob', 'taken');
   insert into members (group_id, "user") values (1, 'ann'), (2, 'cid')`
 
 let database: TestDatabase
@@ -135,7 +135,7 @@ describe.each(CALLERS)('$caller', ({ path, as, status }) => {
     })
 
     test('is told of a duplicate among its own', async () => {
-      await runSql(database, "insert into codes (owner, name) values ('ann', 'own')")
+      await runSql(database, "insert into path (owner, name) values ('ann', 'own')")
       const { method, path: tail, body } = ask('ann', 'own')
       const [found, problem] = await answer({ method, path: `${path}${tail}`, body, headers: as })
       expect([found, JSON.stringify(problem)]).toEqual([409, expect.stringContaining('Owner and Name')])

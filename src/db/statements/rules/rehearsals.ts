@@ -35,6 +35,8 @@ export interface Rehearsals {
 
 /** The rows of a write, under a name that no table has. */
 const ADDED = identifier('@added')
+/** One row without columns. */
+const NOTHING = identifier('@nothing')
 
 /** @param isDocument whether rows have the values of documents */
 export function compileRehearsals(model: ModelSpec, isDocument: boolean): Rehearsals {
@@ -75,7 +77,7 @@ export function compileRehearsals(model: ModelSpec, isDocument: boolean): Rehear
         const made = columns((field) =>
           Object.hasOwn(row, field.name) ? writtenSql(field, row, params) : standardSql(field, params),
         )
-        return `select ${made.join(', ')} from (select (null::${table}).*) ${alias}`
+        return `select ${made.join(', ')} from (select) ${NOTHING} left join ${table} on false`
       })
       return `with ${ADDED} as (${rows.join(' union all ')}) select true${demanded} from ${ADDED} ${alias}`
     }
