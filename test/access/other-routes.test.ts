@@ -224,7 +224,7 @@ describe('mounted routers', () => {
 
   test.each([
     ...['/open/staff/x', '/open/staff', '/open/%73taff/x', '/open//staff/x', '/open/x/%2e%2e/staff/x', '/open/STAFF/x'],
-    ...['/open/staff%2fx', '/open/staff\\x', '/open/staff%5cx'],
+    ...['/open/staff%2fx', '/open/staff\\x', '/open/staff%5cx', '/open/staff/x#/../..', '/open/staff/x#%'],
   ])('are protected by their own rule from a router above: %s', async (path) => {
     const { url } = tasks.api
     const from = async (authorization?: string) => {

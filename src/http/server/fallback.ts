@@ -83,9 +83,9 @@ async function load(mounts: readonly Mount[], checkOrigin: OriginCheck, find: Fi
   return app
 }
 
-/** The folder or file that a listener such as `express.static` may find by a URL, whose path may have `%2e`, `//`, `..`, or other case. */
+/** The folder or file that a listener such as `express.static` may find by a URL, whose path may have `%2e`, `//`, `..`, or other case, and end at a `#`. */
 function namedBy(url: string): string {
-  const [path = ''] = url.split('?', 1)
+  const [path = ''] = url.split(/[?#]/, 1)
   try {
     return `${posix.normalize(decodeURIComponent(path).replaceAll('\\', '/'))}/`.toLowerCase()
   } catch {
