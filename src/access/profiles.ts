@@ -39,6 +39,8 @@ export type Profiles = (identity: Identity | undefined) => Profile
 
 /** Resources that are kept, over all profiles. Each takes about 0.1 MB, so they would fill the memory if there are many combinations of roles. */
 const MAX_RESOURCES = 4_000
+/** The combinations that are kept however many resources there are. */
+const MIN_PROFILES = 32
 
 /** Returns the profiles of callers; undefined without `auth`, when everybody may do everything. */
 export function compileProfiles(spec: AppSpec, links: Links, compile: CompileSchema): Profiles | undefined {
@@ -51,7 +53,7 @@ export function compileProfiles(spec: AppSpec, links: Links, compile: CompileSch
   ])
   const roles = auth.roles.filter((role) => named.has(role))
   const madeFor = new WeakMap<Resource, string>()
-  const kept = keepRecent<Profile>(MAX_RESOURCES)
+  const kept = keepRecent<Profile>(Math.max(MAX_RESOURCES, MIN_PROFILES * all.length))
   const profileOf = (names: string) =>
     kept(names, (grow) => {
       const made = (resource: Resource): void => {
