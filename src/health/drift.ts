@@ -7,8 +7,8 @@ import type { LiveTables, Misfits } from '../migrations/drift/misfits.js'
 export interface DriftGate {
   /** @throws Problem `unavailable` while the model's table cannot be served */
   admit(model: ModelSpec): void
-  /** Reports that a table may differ, which triggers a check. */
-  suspect(): void
+  /** Reports that a table differs, or (not `sure`) may have been altered, which triggers a check. */
+  suspect(sure: boolean): void
   /** The tables that cannot be served now. */
   unserved(): readonly string[]
   /** The tables that cannot be served, or to which no record can be added. */
@@ -34,52 +34,62 @@ const NOTHING: Misfits = { unserved: new Map(), closed: new Map() }
  * requests: a statement may go on without an error although a column has another type.
  */
 export function createDriftGate({ tables, log, onAltered }: DriftGateOptions): DriftGate {
-  const state = { misfits: NOTHING, looking: false, lookedAt: performance.now(), looked: false, closed: false }
+  const state = {
+    misfits: NOTHING,
+    looking: false,
+    lookedAt: performance.now(),
+    looked: false,
+    sure: false,
+    closed: false,
+  }
   let columns: string | undefined
   let timer: NodeJS.Timeout | undefined
 
-  const lookAgain = (): void => {
+  const lookAgain = (sure: boolean): void => {
+    state.sure ||= sure
     timer ??= setTimeout(() => {
       timer = undefined
-      void lookNow()
+      void lookNow(state.sure)
+      state.sure = false
     }, CHECK_INTERVAL_MS).unref()
   }
 
-  /** Most checks find the columns unaltered, and then the tables match as well as before. */
-  const findChanges = async (): Promise<void> => {
+  /** If the columns are unaltered, the tables match as before, unless a type, a schema or a domain was altered, which is rare. */
+  const findChanges = async (sure: boolean): Promise<void> => {
     const found = await tables.digest()
-    if (found === columns || state.closed) return
+    if (state.closed || (found === columns && !sure && !hasMisfits(state.misfits))) return
     const misfits = await tables.misfits()
     if (state.closed) return
     reportChanges(state.misfits, misfits, log)
-    onAltered()
+    if (found !== columns) onAltered()
     state.misfits = misfits
     columns = found
   }
 
-  const lookNow = async (): Promise<void> => {
+  const lookNow = async (sure: boolean): Promise<void> => {
     state.looking = true
     // An unavailable database is checked when it is back.
-    const failed = await findChanges().then(
+    const failed = await findChanges(sure).then(
       () => false,
       () => true,
     )
     state.looking = false
     state.lookedAt = performance.now()
     state.looked = true
-    if (!state.closed && (failed || hasMisfits(state.misfits))) lookAgain()
+    if (!state.closed && (failed || hasMisfits(state.misfits))) lookAgain(sure)
   }
 
   return {
     admit: ({ table }) => {
       if (state.misfits.unserved.has(table)) throw mismatchProblem()
-      if (tables.shared && !state.looking && performance.now() - state.lookedAt > ROUTINE_INTERVAL_MS) void lookNow()
+      if (tables.shared && !state.looking && !state.closed && performance.now() - state.lookedAt > ROUTINE_INTERVAL_MS)
+        void lookNow(false)
     },
-    suspect: () => {
+    suspect: (sure) => {
       if (state.looking || state.closed) return
       // An error without a visible cause, such as a missing privilege, may fail many requests.
-      if (state.looked && performance.now() - state.lookedAt < CHECK_INTERVAL_MS) lookAgain()
-      else void lookNow()
+      if (state.looked && performance.now() - state.lookedAt < CHECK_INTERVAL_MS) lookAgain(sure)
+      else void lookNow(sure)
     },
     unserved: () => [...state.misfits.unserved.keys()],
     drifted: () => [...new Set([...state.misfits.unserved.keys(), ...state.misfits.closed.keys()])],

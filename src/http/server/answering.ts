@@ -17,8 +17,8 @@ export interface AnsweringParts extends Situation {
   readonly traffic?: Traffic | undefined
   /** Counts requests, handlers, streams and after-commit tasks in progress. */
   readonly uses: Uses
-  /** Called when a table may differ from its model. */
-  readonly onMismatch?: (() => void) | undefined
+  /** Called when a table differs from its model, or (not `sure`) may have been altered. */
+  readonly onMismatch?: ((sure: boolean) => void) | undefined
 }
 
 /** Sends the response to a request. Only the first call takes effect; later calls are ignored. */
@@ -66,7 +66,7 @@ export function createAnswering(parts: AnsweringParts): Answering {
     if (parts.access && (problem.type === 'unauthorized' || problem.type === 'forbidden'))
       exchange.denied = problem.message
     // An error of ours may come from a cell that is not of its field's type.
-    if (isMismatch(problem) || problem.type === 'internal') parts.onMismatch?.()
+    if (isMismatch(problem) || problem.type === 'internal') parts.onMismatch?.(isMismatch(problem))
     if (isGap(problem)) reportGap(exchange, problem)
     reportRejection(exchange, problem)
     if (response.headersSent && !response.writableEnded) cutOff(exchange)
@@ -84,7 +84,7 @@ export function createAnswering(parts: AnsweringParts): Answering {
     if (parts.traffic) parts.traffic.gaps += 1
     const { code, table, constraint } = cause as Readonly<Record<string, unknown>>
     // The value fits the field but not the column.
-    if (String(code).startsWith('22')) parts.onMismatch?.()
+    if (String(code).startsWith('22')) parts.onMismatch?.(true)
     log.info({ event: 'validator_gap', request_id: requestId, route: route?.name, code, table, constraint })
   }
 

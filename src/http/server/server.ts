@@ -44,8 +44,8 @@ export interface Served {
   readonly publicUrl?: PublicUrl | undefined
   /** Whether successful responses are compressed. */
   readonly compression?: boolean
-  /** Called when a table may differ from its model. */
-  readonly onMismatch?: () => void
+  /** Called when a table differs from its model, or (not `sure`) may have been altered. */
+  readonly onMismatch?: (sure: boolean) => void
 }
 
 /** The dependencies of a server. */
