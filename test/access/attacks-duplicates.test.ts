@@ -9,7 +9,7 @@ const OPERATIONS = 'bulk: [create, partial_update], idempotency: optional'
 const YAML = `version: 1
 plugins: [./plugin.mjs]
 api: { prefix: "" }
-auth: { roles: { names: [admin, guest] }, development: { ann: {}, root: { roles: [admin] } } }
+auth: { roles: { names: [admin, guest] }, development: { ann: {}, gus: { roles: [guest] }, root: { roles: [admin] } } }
 models:
   group:
     table: groups
@@ -160,4 +160,11 @@ describe.each([
     expect(answers[0]).toEqual(answers[1])
     expect(answers[0]).toEqual(answers[2])
   })
+})
+
+test.each(['taken', 'free'])('the next grant decides after one that does not cover a duplicate: %s', async (name) => {
+  const { status } = await api.send('POST', '/granted/', { owner: 'bob', name }, { authorization: 'Dev gus' })
+  expect(status).toBe(201)
+  const { rows } = await database.query({ text: 'select owner, name from path order by id desc limit 1', values: [] })
+  expect(rows).toEqual([['guest', name]])
 })

@@ -150,7 +150,7 @@ interface Deletions {
   reject(place: Place): Promise<never>
 }
 
-/** The most deletions of single records for a request. A statement for many of them counts as several. */
+/** The most deletions of single records for a request, besides one of each. A statement for many of them counts as several. */
 const MAX_DELETIONS = 2_500
 const DELETIONS_OF_ROUND = 10
 const TOO_MANY =
@@ -162,7 +162,7 @@ async function deleteInTurn(places: readonly Place[], { removeAll, destroyEach, 
   let deletions = 0
   const count = (more: number) => {
     deletions += more
-    if (deletions > MAX_DELETIONS) throw new Problem('conflict', TOO_MANY)
+    if (deletions > MAX_DELETIONS + places.length) throw new Problem('conflict', TOO_MANY)
   }
   while (rest.length > 0) {
     count(DELETIONS_OF_ROUND)

@@ -1,4 +1,4 @@
-import { columnsOf, type ModelSpec } from '../../config/spec.js'
+import { columnsOf, type FieldSpec, type ModelSpec } from '../../config/spec.js'
 import { foreignKeyName } from '../../config/parse/constraint-names.js'
 import { nameOfFilter } from '../../features/related-filter.js'
 import { Problem } from '../../foundation/problem.js'
@@ -12,9 +12,11 @@ import { misfitParameterOf } from '../driver/misfits.js'
 import {
   cannotLock,
   isDuplicate,
+  isLost,
   failedConversionOf,
   lacksPrivilege,
   toChangeFailure,
+  toProblem,
   toReferred,
   toRemoveFailure,
   toRequestFailure,
@@ -152,8 +154,16 @@ export function senderOn(connection: Connection, explained: Explained): Sender {
     } catch (error) {
       const asks = bounds && mayFail(statement) && isDuplicate(error)
       const question = asks ? rehearsals(bounds)[place] : undefined
-      if (question) await changeBy(send, question, { bounds })
+      if (question) await ask(send, question)
       throw error
+    }
+  }
+  /** Fails without an answer, too. */
+  const ask = async (send: Connection['query'], question: Statement): Promise<void> => {
+    try {
+      await send(question)
+    } catch (error) {
+      throw toOutside(error, model, constraintErrors) ?? (isLost(error) ? toProblem(error) : notGranted())
     }
   }
   const tryInTurn = async (statements: readonly Statement[], written: Written, endsEmpty: boolean) => {
@@ -173,8 +183,9 @@ export function senderOn(connection: Connection, explained: Explained): Sender {
   }
   const inTurn = (statements: readonly Statement[], written: Written, endsEmpty: boolean) => {
     const [first] = statements
-    // A transaction in which a statement has failed answers no question, unless it was an attempt.
-    const isAlone = first && statements.length === 1 && !(connection.attempt && mayFail(first))
+    // A transaction in which a statement has failed answers no question, unless it was an attempt, which costs two statements.
+    const mayAsk = first && connection.attempt && mayFail(first) && mayBeTaken(model, written.rows)
+    const isAlone = first && statements.length === 1 && !mayAsk
     return isAlone ? write(query, first, 0, written) : tryInTurn(statements, written, endsEmpty)
   }
   const read: Sender['read'] = async (statement, plan) => {
@@ -219,6 +230,14 @@ export function senderOn(connection: Connection, explained: Explained): Sender {
       connection.savepoint ? connection.savepoint((inner) => work(senderOn(inner, explained))) : work(sender),
   }
   return sender
+}
+
+/** Whether another record may have the values of a row, as far as the model says. */
+function mayBeTaken({ managed, fields, indexes }: ModelSpec, rows: readonly Row[]): boolean {
+  const columns = indexes.filter(({ unique }) => unique).flatMap((index) => index.columns)
+  const isUnique = ({ unique, primaryKey, column }: FieldSpec) => unique || primaryKey || columns.includes(column)
+  const names = fields.filter(isUnique).map(({ name }) => name)
+  return !managed || rows.some((row) => names.some((name) => Object.hasOwn(row, name)))
 }
 
 interface Read {

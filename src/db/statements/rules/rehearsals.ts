@@ -43,13 +43,20 @@ export function compileRehearsals(model: ModelSpec, isDocument: boolean): Rehear
   const table = tableSql(model.table)
   const alias = tableAlias(model.table)
   const stored = (field: FieldSpec) => `${alias}.${identifier(field.column)}`
-  /** The columns of a row with the new values of some fields, which get the types of the columns. */
-  const columns = (valueOf: (field: FieldSpec) => string | undefined): readonly string[] =>
-    model.fields.map((field) => {
-      const value = valueOf(field)
-      const column = stored(field)
-      return `${value === undefined ? column : `case when true then ${value} else ${column} end`} as ${identifier(field.column)}`
-    })
+  /**
+   * The columns of a row that conditions name, with the new values of some fields, which get the types of the columns. The database user may lack the
+   * privilege to read other columns.
+   */
+  const columns = (conditions: string, valueOf: (field: FieldSpec) => string | undefined): readonly string[] => [
+    'true',
+    ...model.fields
+      .filter(({ column }) => conditions.includes(identifier(column)))
+      .map((field) => {
+        const value = valueOf(field)
+        const column = stored(field)
+        return `${value === undefined ? column : `case when true then ${value} else ${column} end`} as ${identifier(field.column)}`
+      }),
+  ]
   const render = (textOf: (params: Parameters) => string | undefined, id: readonly string[] = []) => {
     const params = parameters(...id)
     const text = textOf(params)
@@ -74,7 +81,7 @@ export function compileRehearsals(model: ModelSpec, isDocument: boolean): Rehear
       const demanded = `${checks}${granted ? demand(coveredAfter(model, coverings, 'create', { ...granted, params })) : ''}`
       if (demanded === '') return undefined
       const rows = writes.map(({ row }) => {
-        const made = columns((field) =>
+        const made = columns(demanded, (field) =>
           Object.hasOwn(row, field.name) ? writtenSql(field, row, params) : standardSql(field, params),
         )
         return `select ${made.join(', ')} from (select) ${NOTHING} left join ${table} on false`
@@ -103,8 +110,8 @@ export function compileRehearsals(model: ModelSpec, isDocument: boolean): Rehear
       const same = fields.map((field) => unchangedBy(model, field, row, { ...(granted as Granted), ...sending }))
       return `(${same.join(' and ')}) is true as ${kept(at)}`
     })
-    const changed = columns((field) =>
-      Object.hasOwn(row, field.name) ? changedSql(model, field, row, sending) : undefined,
+    const changed = columns(demanded, (field) =>
+      Object.hasOwn(row, field.name) ? changedSql(model, field, row, sending) : computedSql(field),
     )
     const selected = [...changed, ...(covering?.before ?? []), ...keeps].join(', ')
     const found = `${matched}${visibleClause(model, bounds, params)}`
@@ -135,6 +142,12 @@ function coverage(model: ModelSpec, { row, coverings }: GrantedWrite, asking: Gr
     before: coverings.map((each, at) => `(${coversBefore(model, each, row, asking)}) is true as ${names[at]}`),
     after: anyOf(coverings.map((each, at) => `${names[at]} and ${coversAfter(model, each, 'change', asking)}`)),
   }
+}
+
+/** The value that any change gives a field, as far as it is known; undefined if a change of other fields leaves it as it is. */
+function computedSql({ auto, generated }: FieldSpec): string | undefined {
+  if (generated) return 'null'
+  return auto === 'on_update' ? 'now()' : undefined
 }
 
 /** The value that a new record gets for a field that its row leaves out; undefined if only the database knows it. */
