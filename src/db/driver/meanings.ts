@@ -143,6 +143,11 @@ export function routineOf(error: unknown): unknown {
   return (driverError(error) as { readonly routine?: unknown } | undefined)?.routine
 }
 
+/** Whether a statement took longer than `statement_timeout`. */
+export function isTimedOut(error: unknown): boolean {
+  return codeOf(error) === '57014'
+}
+
 /** Whether a statement waited too long for a lock. */
 export function isLocked(error: unknown): boolean {
   return codeOf(error) === '55P03'
