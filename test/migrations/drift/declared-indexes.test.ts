@@ -85,6 +85,18 @@ test('a plan counts the rows that a unique index would reject', async () => {
 })
 
 test.each([
+  { of: 'a table', name: 'name', renamed: '' },
+  { of: 'a table with a renamed column', name: 'label', renamed: ', renamed_from: name' },
+])('a unique index of $of does not include the rows of tables that inherit from it', async ({ name, renamed }) => {
+  await apply(config(''))
+  await make(`create table old_people () inherits (people);
+    insert into people (name, status, tags) values ('Ada', 'open', '{}');
+    insert into old_people (id, name, status, tags) values (1, 'Ada', 'open', '{}'), (2, 'Ada', 'open', '{}')`)
+  const { stdout } = await apply(config(INDEXES, name, renamed))
+  expect(stdout).toMatch(/0 of 1 rows have the same value as another/)
+})
+
+test.each([
   {
     what: 'a kind of index that a type does not have',
     indexes: '      - { fields: [extra], using: gist }\n',

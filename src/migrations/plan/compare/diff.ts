@@ -154,6 +154,7 @@ function addedToNew(table: WantedTable, constraint: WantedConstraint): Step {
     isNew: true,
     owned: true,
     relation: table.name,
+    was: table.name,
     target: undefined,
     decides: undefined,
   })
@@ -165,7 +166,8 @@ function foreignKeysLast(parts: readonly PartStep[]): readonly Step[] {
 }
 
 function addedConstraints(pair: Pair, pairs: readonly Pair[]): readonly PartStep[] {
-  const { wanted, from, to, converted: relation } = pair
+  const { wanted, from, to, former, converted: relation } = pair
+  const was = former.table(from.name)
   const named = new Set(renamedConstraints(pair).map(([, now]) => now.name))
   // A default gives every row the same value in the new column, which may violate a unique constraint or a foreign key.
   const isEmpty = (column: string) => !has(from.columns, column) && find(wanted.columns, column)?.default === undefined
@@ -180,6 +182,7 @@ function addedConstraints(pair: Pair, pairs: readonly Pair[]): readonly PartStep
         // Constraints that others made are put back for them.
         owned: !old || isOurConstraint(pair, old),
         relation,
+        was,
         target,
         decides: decisionOn(constraint, pair),
       })
@@ -189,7 +192,7 @@ function addedConstraints(pair: Pair, pairs: readonly Pair[]): readonly PartStep
       : parts.changeConstraint(
           wanted.name,
           { from: old, to: constraint },
-          { relation, target, decides: decisionOn(constraint, pair) },
+          { relation, was, target, decides: decisionOn(constraint, pair) },
         )
   }
   return wanted.constraints
@@ -208,7 +211,7 @@ function decisionOn({ columns: on }: WantedConstraint, { wanted, to, retyped }: 
 }
 
 function addedIndexes(pair: Pair): readonly Step[] {
-  const { wanted, from, to, converted: relation } = pair
+  const { wanted, from, to, former, converted: relation } = pair
   const named = new Set(renamedIndexes(pair).map(([, now]) => now.name))
   return wanted.indexes
     .filter(({ name }) => !named.has(name))
@@ -216,5 +219,5 @@ function addedIndexes(pair: Pair): readonly Step[] {
       const old = find(from.indexes, name)
       return !old || (old.definition !== find(to.indexes, name)?.definition && isOurIndex(pair, old))
     })
-    .map((index) => parts.addIndex(wanted, index, relation))
+    .map((index) => parts.addIndex(wanted, index, { relation, was: former.table(from.name) }))
 }

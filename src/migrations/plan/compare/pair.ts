@@ -31,7 +31,7 @@ export interface Pair {
   retypedIn(table: string): ReadonlySet<string>
   /** Columns that are no longer wanted. */
   readonly dropped: ReadonlySet<string>
-  /** The table before the plan, under its later names, for counting. */
+  /** The table before the plan, under its later names and with `tableoid`, for counting. */
   readonly relation: string
   /** The same with the values of columns whose type changes converted. */
   readonly converted: string
@@ -94,7 +94,7 @@ function relationOf({ name, columns }: CatalogTable, former: FormerNames): strin
   const before = columns.map((column) => ({ now: column.name, was: former.column(name, column.name) }))
   if (former.table(name) === name && before.every(({ now, was }) => now === was)) return tableSql(name)
   const list = before.map(({ now, was }) => `${identifier(was)} as ${identifier(now)}`).join(', ')
-  return `(select ${list} from ${tableSql(former.table(name))}) ${tableAlias(name)}`
+  return `(select ${list}, tableoid from ${tableSql(former.table(name))}) ${tableAlias(name)}`
 }
 
 /** A column whose type changes. */
@@ -114,7 +114,7 @@ function convertedRelation({ name, columns }: CatalogTable, relation: string, ch
     const own = identifier(column.name)
     return change ? `(${newValue(change)}\n) as ${own}` : own
   })
-  return `(select ${list.join(', ')} from ${relation}) ${tableAlias(name)}`
+  return `(select ${list.join(', ')}, tableoid from ${relation}) ${tableAlias(name)}`
 }
 
 type Owned = Pick<Pair, 'wanted' | 'former' | 'owns'>

@@ -1,5 +1,5 @@
-import { inSchemaOf } from '../../../fields/table-name.js'
-import { identifier } from '../../../fields/sql-literal.js'
+import { inSchemaOf, tableSql } from '../../../fields/table-name.js'
+import { identifier, literal } from '../../../fields/sql-literal.js'
 import type { CatalogConstraint, CatalogIndex } from '../../introspect/catalog/catalog.js'
 import { isPlainIndex } from '../../introspect/catalog/plain-parts.js'
 import { type Decision, type RowQuery, rowsOf } from '../prove/row-query.js'
@@ -10,11 +10,15 @@ import { alter, blocking, risky, safe, type Step } from '../../files/steps.js'
 /** The tables before the plan, under their later names, for counting. */
 interface Relations {
   readonly relation: string
+  /** The name of the table before the plan. */
+  readonly was: string
   /** The table that a foreign key refers to; undefined if it is new and has no rows yet. */
   readonly target: string | undefined
   /** Set if the plan itself gives the rows the values that violate the constraint. */
   readonly decides: Decision | undefined
 }
+
+type Counted = Pick<Relations, 'relation' | 'was'>
 
 /** A constraint, an index or a sequence whose name follows that of a renamed table or column. */
 export function renamePart(
@@ -59,11 +63,16 @@ export function addConstraint(
 
 const BREAKS = 'fails if an existing row violates it'
 
-/** The rows that have the same values as another row in some SQL expressions, none of which is null. */
-function twins(keys: readonly string[], relation: string, condition = 'true'): RowQuery {
-  const present = [...keys.map((key) => `${key} is not null`), condition].join(' and ')
+/**
+ * The rows that have the same values as another row in some SQL expressions, none of which is null. A unique key does not hold for the rows of tables
+ * that inherit from its table, unless they are partitions.
+ */
+function twins(keys: readonly string[], { relation, was }: Counted, condition = 'true'): RowQuery {
+  const table = literal(tableSql(was))
+  const own = `tableoid in (select ${table}::regclass union select relid from pg_partition_tree(${table}))`
+  const present = [own, ...keys.map((key) => `${key} is not null`), condition].join(' and ')
   const each = `select count(*) over (partition by ${keys.join(', ')}) as n from ${relation} where ${present}`
-  const sql = `select count(*) filter (where n > 1), (select count(*) from ${relation}) from (${each}) twins`
+  const sql = `select count(*) filter (where n > 1), (select count(*) from ${relation} where ${own}) from (${each}) twins`
   const says = (count: string, total: string) => `${count} of ${total} rows have the same value as another`
   return {
     sql,
@@ -81,14 +90,14 @@ function breakers(constraint: WantedConstraint, relations: Relations): { readonl
   return rows ? { rows: { ...rows, ...(relations.decides && { decides: relations.decides }) } } : {}
 }
 
-function breakingRows(constraint: WantedConstraint, { relation, target }: Relations): RowQuery | undefined {
+function breakingRows(constraint: WantedConstraint, { relation, was, target }: Relations): RowQuery | undefined {
   const columns = constraint.columns.map(identifier)
   const says = (count: string, total: string) => `${count} of ${total} rows violate it`
   if (constraint.kind === 'check') {
     const where = `not ${constraint.definition.replace(/^check /i, '')}`
     return { ...rowsOf(relation, where), says }
   }
-  if (constraint.kind === 'unique') return twins(columns, relation)
+  if (constraint.kind === 'unique') return twins(columns, { relation, was })
   if (constraint.kind === 'foreign_key') {
     const names = columns.map((_, place) => `own.value${place + 1}`)
     const there = (constraint.targetColumns ?? []).map((name, place) => `${identifier(name)} = ${names[place]}`)
@@ -139,15 +148,14 @@ export function changeConstraint(
   }
 }
 
-/** @param relation the former name of the table, for counting */
-export function addIndex(table: WantedTable, index: WantedIndex, relation: string): Step {
+export function addIndex(table: WantedTable, index: WantedIndex, counted: Counted): Step {
   return {
     change: 'add',
     subject: `${table.name}.${index.name}`,
     detail: index.isPlain
       ? `index (${index.columns.join(', ')})`
       : `${index.unique ? 'unique ' : ''}index ${indexDefinition(index)}`,
-    ...(index.unique ? { ...risky(BREAKS), rows: twins(index.keys, relation, index.condition) } : blocking),
+    ...(index.unique ? { ...risky(BREAKS), rows: twins(index.keys, counted, index.condition) } : blocking),
     owns: [index.name],
     up: [createIndex(table, index)],
     down: [`drop index ${identifier(index.name)}`],
