@@ -16,6 +16,7 @@ const NAMES = `
       where o.contype not in ('n', 'p', 'u', 'x')
       union
       select d.conname from part join pg_attribute a on a.attrelid = part.id join pg_constraint d on d.contypid = a.atttypid
+      where not a.attisdropped
       union
       select x.relname from part join pg_index i on i.indrelid = part.id join pg_class x on x.oid = i.indexrelid
       where x.relkind <> 'I' and (i.indisunique or i.indisexclusion)
