@@ -219,7 +219,7 @@ describe('serve rejects', () => {
       [
         '2 more',
         '  = help: if the tables of other programs have changed, change the configuration too: snippetctl introspect --update',
-        '  = help: if they are missing, check that `DATABASE_URL` names their database',
+        '  = help: if they are missing, check that `DATABASE_URL` names their database; migrations create the tables of models with `managed: true`',
         '',
       ].join('\n'),
     )
