@@ -252,6 +252,19 @@ resources:
   expect({ code, differences }).toEqual({ code: 0, differences: [] })
 })
 
+test('a view that fails on the records is named, and everything else is compared', async () => {
+  const view = `  codes:
+    view: select id, title::integer as code from tasks
+    primary_key: [task]
+    fields: { task: { type: belongs_to, model: task, column: id }, code: { type: integer } }
+resources:
+  codes: { model: codes, path: /codes/, read_only: true, access: [{ to: member, may: read }] }`
+  const { code, requests, differences, empty } = await verify(yamlWith(GRANTS).replace('resources:', view))
+  const reason = 'invalid input syntax for type integer: "a"'
+  expect({ code, differences, empty }).toEqual({ code: 1, differences: [], empty: [{ model: 'codes', reason }] })
+  expect(requests).toBeGreaterThan(0)
+})
+
 test('a condition that no caller notices is reported with its line', async () => {
   const yaml = yamlWith(`- { to: member, may: read }\n      - { to: member, may: read, rows: { status: open } }`)
   const line = yaml.split('\n').findIndex((each) => each.includes('rows: { status: open }')) + 1
