@@ -39,6 +39,8 @@ export type Profiles = (identity: Identity | undefined) => Profile
 
 /** Resources that are kept, over all profiles. Each takes about 0.1 MB, so they would fill the memory if there are many combinations of roles. */
 const MAX_RESOURCES = 4_000
+/** The memory that the grants of a profile take for each resource, in resources. */
+const WEIGHT_OF_GRANTS = 0.05
 /** The combinations that are kept however many resources there are. */
 const MIN_PROFILES = 32
 
@@ -60,6 +62,7 @@ export function compileProfiles(spec: AppSpec, links: Links, compile: CompileSch
         madeFor.set(resource, names)
         grow(1)
       }
+      grow(Math.ceil(all.length * WEIGHT_OF_GRANTS))
       return compileProfile(all, names.split(','), {
         links,
         compile,
