@@ -91,7 +91,8 @@ export async function missingRights(
     const there = byPlace.get(place)
     return there ? missingOf(model, commands, { ...there, role }) : []
   })
-  return path === null ? ofTables : [noSchema(role, path), ...ofTables]
+  const usesPath = tables.some(({ schema }) => schema === undefined)
+  return path === null || !usesPath ? ofTables : [noSchema(role, path), ...ofTables]
 }
 
 function noSchema(role: string, path: string): MissingRight {
