@@ -63,6 +63,15 @@ models:
   expect([...new Set(steps.map(({ change }) => change))]).toEqual(['rename'])
 })
 
+test('a unique index with storage parameters makes its field unique', async () => {
+  await begin()
+  await folder.write(
+    '0002_unique.sql',
+    '-- up\ncreate unique index one_title on books (title) with (fillfactor = 60);\n',
+  )
+  expect(await plan(UNIQUE)).toMatchObject({ steps: [], rejections: [] })
+})
+
 describe('hand-made constraints and indexes are not touched, whatever their names', () => {
   test('after a migration that states what it owns', async () => {
     await begin()

@@ -181,9 +181,14 @@ export function both<Part extends Named>(
 const PARAMETER = String.raw`\w+=(?:'[^']*'|\w+)`
 const STORAGE = new RegExp(String.raw` WITH \(${PARAMETER}(?:, ${PARAMETER})*\)(?= WHERE |$)`)
 
-/** The definition of an index without its name, which may be quoted, and its storage parameters, which the configuration does not have. */
-export function nameless({ definition }: CatalogIndex): string {
-  return definition.replace(/ INDEX (?:"(?:[^"]|"")+"|[^" ]+) ON /, ' INDEX ON ').replace(STORAGE, '')
+/** The definition of an index without its name, which may be quoted, and its storage parameters. */
+export function nameless(index: CatalogIndex): string {
+  return withoutStorage(index).definition.replace(/ INDEX (?:"(?:[^"]|"")+"|[^" ]+) ON /, ' INDEX ON ')
+}
+
+/** An index without its storage parameters, which the configuration does not have. */
+export function withoutStorage(index: CatalogIndex): CatalogIndex {
+  return { ...index, definition: index.definition.replace(STORAGE, '') }
 }
 
 /** Whether a table loses the unique constraint on columns that foreign keys refer to. */

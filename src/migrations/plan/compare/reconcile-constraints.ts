@@ -1,7 +1,7 @@
 import type { Limits } from '../../../fields/existing-column.js'
 import type { CatalogConstraint, CatalogIndex, CatalogTable } from '../../introspect/catalog/catalog.js'
 import { joinLimits, limitsOfType, readCheck } from '../../introspect/catalog/constraint-parser.js'
-import { find, has } from './pair.js'
+import { find, has, withoutStorage } from './pair.js'
 import { readForeignKey, reasonAgainstRelation } from '../../introspect/catalog/foreign-key.js'
 import { isOnly, isPlainIndex, isPlainUnique, sameColumns } from '../../introspect/catalog/plain-parts.js'
 import type { IsLeft, ReconcilePair } from './reconcile-pair.js'
@@ -83,7 +83,8 @@ function findMatch(pair: ReconcilePair, constraint: CatalogConstraint, isRemade:
   const index =
     constraint.kind === 'unique' &&
     from.indexes.find(
-      (each) => isPlainIndex(from.name, each, 'unique') && sameColumns(each.columns, constraint.columns),
+      (each) =>
+        isPlainIndex(from.name, withoutStorage(each), 'unique') && sameColumns(each.columns, constraint.columns),
     )
   return index ? { parts: [], index } : {}
 }
