@@ -228,8 +228,10 @@ function rejectGarbage(server: Server, { rendererAt, connections, limits, log }:
     unlogged = 0
   }
   server.on('clientError', (error: ClientError, socket: Socket) => {
-    report(error.code)
     const connection = connections.get(socket)
+    // The client has sent the rest in time: it is this server that does not read, while earlier requests of the connection run.
+    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && connection?.paused) return
+    report(error.code)
     if (!connection || !socket.writable) {
       socket.destroy()
       return

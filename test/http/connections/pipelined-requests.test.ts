@@ -71,6 +71,28 @@ describe('a client that sends many requests at once', () => {
     expect(most()).toBe(8)
   })
 
+  test('is not told that it was slow while the server does not read', async () => {
+    let letGo = (): void => {}
+    const slow: Handler = async () => {
+      await new Promise<void>((resolve) => (letGo = resolve))
+      return { status: 200, text: '{}' }
+    }
+    const quick: Handler = () => ({ status: 200, text: '{}' })
+    const routes: Routes = [
+      ['POST', '/api/slow/', slow],
+      ['POST', '/api/quick/', quick],
+    ]
+    const socket = connectTo(await serve(routes, { headersTimeout: 200, requestTimeout: 200 }))
+    const answers = receive(socket, { answers: 3 })
+    const last = post('/api/quick/', '{}')
+    socket.write(post('/api/slow/', '{}') + post('/api/quick/', '{}') + last.slice(0, 20))
+    await settled()
+    socket.write(last.slice(20))
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    letGo()
+    expect((await answers).answers.map(({ status }) => status)).toEqual([200, 200, 200])
+  })
+
   test('has those that may change something processed alone, in their order', async () => {
     const begun: string[] = []
     const waiting: (() => void)[] = []
