@@ -83,7 +83,7 @@ test('texts stay prepared while requests fail for lack of a privilege, and are p
     // A lookup may have started in the meantime.
     return sent.findLast(({ text }) => !text.includes('pg_'))?.name
   }
-  const looks = () => sent.filter(({ text }) => text.includes('pg_attribute')).length
+  const looks = () => sent.filter(({ text }) => text.includes('to_regtype(w)')).length
   const failUntilLookedAt = async (): Promise<void> => {
     const before = looks()
     await waitUntil(async () => {
