@@ -150,7 +150,7 @@ export function senderOn(connection: Connection, explained: Explained): Sender {
   const write = async (send: Connection['query'], statement: Statement, place: number, written: Written) => {
     const { bounds, rehearsals } = written
     try {
-      return await changeBy(send, { ...statement, follows: place > 0 }, written)
+      return await changeBy(send, place > 0 ? { ...statement, follows: true } : statement, written)
     } catch (error) {
       const asks = bounds && mayFail(statement) && isDuplicate(error)
       const question = asks ? rehearsals(bounds)[place] : undefined
