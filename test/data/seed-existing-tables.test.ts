@@ -109,7 +109,8 @@ afterAll(() => shelves.remove())
 const seed = async (text: string, file = 'data.yaml'): Promise<string> => {
   await shelves.project.write(file, text)
   const { stdout, stderr } = await shelves.run('seed', file)
-  return stdout + stderr
+  // A server is named first.
+  return (stdout + stderr).replace(/^loading into .*\n/, '')
 }
 
 test.each([
