@@ -3,6 +3,7 @@ import {
   type Database,
   DatabaseInUse,
   DatabaseRejected,
+  isUnmanaged,
   type MigrationFolder,
   openDatabase,
 } from '../../src/internal.js'
@@ -99,8 +100,8 @@ export async function onExistingDatabase<T>(
 ): Promise<T> {
   if (hasDatabase(context, spec.file)) return onDatabase(context, spec, work)
   const { shown } = embeddedOf(context, spec.file)
-  const isOfOthers = spec.models?.length && !spec.models.some(({ managed }) => managed)
+  const isFromOutside = spec.models?.length && spec.models.every(isUnmanaged)
   throw new Failure(2, `the project has no database yet: DATABASE_URL is not set, and ${shown} does not contain one`, [
-    isOfOthers ? 'set DATABASE_URL to the database that has the tables' : 'create it: snippetctl migrate up',
+    isFromOutside ? 'set DATABASE_URL to the database that has the tables' : 'create it: snippetctl migrate up',
   ])
 }

@@ -18,6 +18,7 @@ import {
   wantsRows,
   writeMigration,
   writeWhole,
+  isUnmanaged,
 } from '../../src/internal.js'
 import { type CliContext, type CommonOptions, projectFolders, requireSpec, shownPath } from '../context.js'
 import { hasDatabase, openReachable } from '../database/database.js'
@@ -183,7 +184,7 @@ async function write(
 ): Promise<void> {
   if (isEmpty(planned))
     throw new Failure(1, 'nothing was written: there is nothing to migrate', [
-      ...(models.some(({ managed, view }) => !managed && view === undefined)
+      ...(models.some(isUnmanaged)
         ? ['models with `managed: false` are left out; a model with `managed: true` gets a table']
         : []),
       'if the database lacks something, compare it with the files: snippetctl migrate status',

@@ -33,6 +33,11 @@ export function isOwnTable({ managed, view }: Pick<ModelSpec, 'managed' | 'view'
   return managed && view === undefined
 }
 
+/** Whether another program makes the table or view. */
+export function isUnmanaged({ managed, view }: Pick<ModelSpec, 'managed' | 'view'>): boolean {
+  return !managed && view === undefined
+}
+
 /** The field that is the whole primary key of a model; undefined if the key has several fields or none. */
 export function loneKey({ key: [first, ...others] }: Pick<ModelSpec, 'key'>): FieldSpec | undefined {
   return others.length === 0 ? first : undefined

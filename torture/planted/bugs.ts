@@ -498,7 +498,7 @@ export const BUGS: readonly PlantedBug[] = [
   {
     name: 'one grant may cover a record before a change, and another after it',
     file: 'src/db/statements/rules/granted-changes.ts',
-    search: 'return `${BEFORE}.${identifier(`@g${at}`)} and ${after}`',
+    search: 'return `${BEFORE}.${grantMark(at)} and ${after}`',
     replace: "return at < 0 ? 'false' : after",
     caughtBy: { file: 'test/access/writes', test: 'halves of two grants do not combine', database: 'embedded' },
   },

@@ -75,7 +75,7 @@ export function isMismatch(error: unknown): boolean {
   return error instanceof Problem && error.message === mismatch.detail
 }
 
-/** What the log says about a change that the database rejected. */
+/** A change that the database rejected, as the log describes it. */
 interface Rejection {
   readonly msg: string
   readonly code: string

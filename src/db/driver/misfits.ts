@@ -6,7 +6,7 @@ const OUT_OF_RANGE = new Set(['22007', '22008', '22015'])
 /** The end of the message of 22003 for a column type of a smaller range than a field type that it serves; others only a handler can exceed. */
 const SMALL_TYPE = /\b(?:smallint|real)$/
 /** In an unmanaged table, a `bigint` can serve an `integer`. */
-const SMALL_TYPE_OF_OTHERS = /\b(?:smallint|integer|real)$/
+const SMALL_TYPE_IF_UNMANAGED = /\b(?:smallint|integer|real)$/
 
 /**
  * Returns the number of the parameter whose value is outside of the range of its type, or has a character that the database's encoding lacks.
@@ -18,7 +18,7 @@ export function misfitParameterOf(error: unknown, { managed }: Pick<ModelSpec, '
   const isMisfit =
     code === UNTRANSLATABLE ||
     OUT_OF_RANGE.has(code) ||
-    (code === '22003' && (managed ? SMALL_TYPE : SMALL_TYPE_OF_OTHERS).test(driverError(error)?.message ?? '')) ||
+    (code === '22003' && (managed ? SMALL_TYPE : SMALL_TYPE_IF_UNMANAGED).test(driverError(error)?.message ?? '')) ||
     (code === '22P02' && routineOf(error) === 'enum_in')
   return isMisfit ? parameterOf(error) : undefined
 }

@@ -50,7 +50,7 @@ export interface Sender {
   attempt<T>(work: (sender: Sender) => Promise<T>): Promise<T>
 }
 
-/** What statements write, so that their errors name the values. */
+/** The rows of a write, whose values its errors name. */
 export interface Written {
   readonly bounds: Bounds | undefined
   readonly rows: readonly Row[]

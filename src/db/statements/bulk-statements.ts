@@ -5,18 +5,11 @@ import { identifier } from '../../fields/sql-literal.js'
 import { isSent, seenRule } from '../../resource/access.js'
 import type { Row } from '../../resource/plan.js'
 import type { Statement } from '../database.js'
-import {
-  boundChecks,
-  type Bounds,
-  boundProjection,
-  type Granted,
-  visibleClause,
-  writtenSelect,
-} from './rules/bounds.js'
-import { coveredAfter, coversStored, demand, sameSql, writtenSql } from './rules/covering-sql.js'
-import { grantedWrites, type GrantedWrites, type GrantedWrite, notGranted } from './rules/granted-writes.js'
+import { type Bounds, boundProjection, type Granted, visibleClause, writtenSelect } from './rules/bounds.js'
+import { coversStored, sameSql, writtenSql } from './rules/covering-sql.js'
+import { ADDED, addedChecks, waysToCreate } from './rules/granted-changes.js'
+import { notGranted, type WriteOfAll } from './rules/granted-writes.js'
 import { ruleSql } from './rules/rules.js'
-import { filledByScope } from './rules/scope.js'
 import { comparedColumn } from '../../fields/compared-column.js'
 import { columnsIn, keyTexts } from './columns.js'
 import { type Projection } from './projections.js'
@@ -55,9 +48,6 @@ interface Among {
   readonly ids: readonly (readonly string[])[]
 }
 
-/** The rows of an insert, under a name that no table has. */
-const ADDED = identifier('@added')
-
 /** Compiles the statements of a model. */
 export function compileBulkStatements(model: ModelSpec, projection: Projection<unknown, unknown>): BulkStatements {
   const table = tableSql(model.table)
@@ -91,8 +81,8 @@ export function compileBulkStatements(model: ModelSpec, projection: Projection<u
     if (!granted) return ''
     return ` and ${coversStored(model, granted.access.destroy, { ...granted, params })}`
   }
-  const insertion = (bounds: Bounds | undefined, { writes, coverings }: WriteOfAll): Statement => {
-    const rows = writes.map(({ row }) => row)
+  const insertion = (bounds: Bounds | undefined, way: WriteOfAll): Statement => {
+    const rows = way.writes.map(({ row }) => row)
     const named = new Set(rows.flatMap((row) => Object.keys(row)))
     const fields = model.fields.filter((field) => named.has(field.name))
     // Without any value, the server sets all of them.
@@ -102,11 +92,7 @@ export function compileBulkStatements(model: ModelSpec, projection: Projection<u
       Object.hasOwn(row, field.name) ? writtenSql(field, row, params) : 'default'
     const tuples = rows.map((row) => `(${columns.map(place(row)).join(', ')})`)
     const names = columns.map((field) => identifier(field.column)).join(', ')
-    const sent = fields.filter(({ name }) => writes.some((write) => write.sent?.has(name) ?? true))
-    const granted = bounds?.granted
-    const after = granted && coveredAfter(model, coverings, 'create', { ...granted, params })
-    const bound = boundChecks(model, fields, bounds, { params, sent, added: (some) => `select ${some} from ${ADDED}` })
-    const checks = `${bound}${after === undefined ? '' : demand(after)}`
+    const checks = addedChecks(model, way, bounds, params)
     const seen = writtenSelect(model, boundProjection(projection, bounds, params), bounds, params)
     const returning = `${[...keyTexts(model), ...seen].join(', ')}${checks}`
     const insert = `insert into ${table} (${names}) values ${tuples.join(', ')} returning`
@@ -118,10 +104,7 @@ export function compileBulkStatements(model: ModelSpec, projection: Projection<u
 
   return {
     createMany(bounds, given) {
-      const rows = given.map((row) => filledByScope(model, row, bounds?.scopes))
-      const granted = bounds?.granted
-      if (!granted) return [insertion(bounds, { writes: rows.map((row) => ({ row })), coverings: [] })]
-      const ways = waysOfAll(rows.map((row) => grantedWrites(model, 'create', row, granted)))
+      const ways = waysToCreate(model, bounds, given)
       if (ways.length === 0) throw notGranted()
       return ways.map((way) => insertion(bounds, way))
     },
@@ -177,27 +160,4 @@ function isAmong(keys: readonly string[], ids: readonly (readonly string[])[], p
   if (keys.length === 1) return `${keys[0]} = any(${params.add(arrayLiteral(ids.flat()))})`
   const rows = ids.map((id) => `(${id.map((value) => params.add(value)).join(', ')})`)
   return rows.length === 0 ? 'false' : `(${keys.join(', ')}) in (${rows.join(', ')})`
-}
-
-/** A way to write several rows. */
-export interface WriteOfAll {
-  readonly writes: readonly (Pick<GrantedWrite, 'row'> & Partial<GrantedWrite>)[]
-  /** The grants that can cover every row. */
-  readonly coverings: GrantedWrite['coverings']
-}
-
-/** The ways to write several rows under the same grants, in the order of the first row. */
-export function waysOfAll([first, ...others]: readonly GrantedWrites[]): readonly WriteOfAll[] {
-  const isIn = ({ coverings }: GrantedWrite, grant: unknown) => coverings.some((each) => each.grant === grant)
-  return (first ?? []).flatMap((write) => {
-    const found: WriteOfAll[] = []
-    for (const { grant } of write.coverings) {
-      if (found.some(({ coverings }) => coverings.some((each) => each.grant === grant))) continue
-      const rest = others.flatMap((ways) => ways.find((way) => isIn(way, grant)) ?? [])
-      if (rest.length < others.length) continue
-      const coverings = write.coverings.filter((each) => rest.every((way) => isIn(way, each.grant)))
-      found.push({ writes: [write, ...rest], coverings })
-    }
-    return found
-  })
 }

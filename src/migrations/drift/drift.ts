@@ -110,7 +110,7 @@ function driftOf(made: CatalogTable, there: CatalogTable): readonly Drift[] {
   const named = (name: string) => `${table}.${name}`
   const isRetyped = (column: string) => find(made.columns, column)?.type !== find(there.columns, column)?.type
   const invalid = both(made.indexes, there.indexes).filter(([old, now]) => old.valid && !now.valid)
-  const found = invalid.map(([old]) => old)
+  const wereValid = invalid.map(([old]) => old)
   // Expressions on a column with a different type print differently, so they are compared once the types match.
   const restatedParts = <One extends CatalogConstraint | CatalogIndex>(
     were: readonly One[],
@@ -134,7 +134,7 @@ function driftOf(made: CatalogTable, there: CatalogTable): readonly Drift[] {
     ...both(made.constraints, there.constraints)
       .filter(([old, now]) => old.definition === now.definition && old.validated && !now.validated)
       .map(([old]) => incompleteKey(table, old)),
-    ...restatedParts(extra(made.indexes, found), there.indexes, 'index'),
+    ...restatedParts(extra(made.indexes, wereValid), there.indexes, 'index'),
     ...invalid.map(([old, now]) => notValid(named(old.name), old, now)),
     ...extra(there.indexes, made.indexes).map(({ name }) => added(named(name), 'index')),
     ...extra(made.indexes, there.indexes).map(({ name, definition }) => missing(named(name), 'index', definition)),

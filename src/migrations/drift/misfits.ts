@@ -3,7 +3,7 @@ import type { Database } from '../../db/database.js'
 import { formattedTable } from '../../fields/table-name.js'
 import { type Difference, findLacks, tablesOf, withoutHarmlessObstacles } from './verify.js'
 
-/** What a service cannot do with its tables, and why: by table, one sentence for each reason. */
+/** The tables that a service cannot use as configured, with one sentence for each reason. */
 export interface Misfits {
   /** The tables that cannot be served. */
   readonly unserved: ReadonlyMap<string, readonly string[]>
@@ -21,12 +21,13 @@ export interface LiveTables {
 }
 
 export function liveTables(spec: AppSpec, database: Database): LiveTables {
+  let names: string | undefined
   return {
     // Only this process can open the embedded database.
     shared: database.concurrent,
     digest: async () => {
-      const names = tablesOf(spec).map(({ name }) => name)
-      const { rows } = await database.query({ text: DIGEST, values: [JSON.stringify(names)] })
+      names ??= JSON.stringify(tablesOf(spec).map(({ name }) => name))
+      const { rows } = await database.query({ text: DIGEST, values: [names] })
       return rows[0]?.[0] ?? ''
     },
     misfits: async () => {

@@ -1,4 +1,4 @@
-import type { AppSpec } from '../../config/spec.js'
+import { type AppSpec, isUnmanaged } from '../../config/spec.js'
 
 /** A requirement of a configuration that a database does not meet. */
 export interface SchemaDifference {
@@ -12,7 +12,7 @@ export interface SchemaDifference {
 export function asSchemaDifference({
   models,
 }: AppSpec): (difference: { readonly table: string; readonly text: string }) => SchemaDifference {
-  const others = new Set(models.filter(({ managed, view }) => !managed && view === undefined).map(({ table }) => table))
+  const others = new Set(models.filter(isUnmanaged).map(({ table }) => table))
   return ({ table, text }) =>
     others.has(table)
       ? { text: `${text}; migrations do not change it (\`managed: false\`)`, isUnmanaged: true }

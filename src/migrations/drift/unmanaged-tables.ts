@@ -81,7 +81,7 @@ async function repetitionsOf({ table, key }: ModelSpec, database: Connection): P
 
 const TEXT = /^(?:text|varchar|char)\b/
 
-/** Returns the texts of a key that are empty in some of the existing records. An empty text is no segment of a path. */
+/** Returns a sentence for each text of a key that is empty in a record: an empty text cannot be a segment of a path. */
 async function emptyPartsOf({ table, key }: ModelSpec, database: Connection): Promise<readonly string[]> {
   const empty: string[] = []
   for (const { name, column, type, options } of key)

@@ -85,14 +85,14 @@ export function tablesOf(spec: AppSpec): readonly WantedTable[] {
 }
 
 /** The state of the unmanaged tables. */
-interface OthersInspection {
+interface UnmanagedInspection {
   readonly lacks: readonly Difference[]
   /** The tables whose declared key has a unique index. */
   readonly keyed: ReadonlySet<string>
 }
 
 /** Compares unmanaged tables with their models, column by column. */
-export async function readLacks(spec: AppSpec, database: Connection): Promise<OthersInspection> {
+export async function readLacks(spec: AppSpec, database: Connection): Promise<UnmanagedInspection> {
   const used = usedTables(spec)
   const keys = new Map(spec.models.map(({ table, key }) => [table, key.map(({ column }) => column)]))
   const { live, server } = await readLive(used, database, null)

@@ -84,7 +84,7 @@ export interface Made extends Partitioning {
 
 /**
  * Finds out which schema files create. If it is known, they run only when the returned session sends a statement.
- * @param own the session of a scratch database. What it sends itself sees the schema only after the returned session has sent a statement
+ * @param own the session of a scratch database. Its own statements see the schema only after the returned session has sent one
  */
 export async function replayWhenUsed(
   own: Connection,

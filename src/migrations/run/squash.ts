@@ -241,7 +241,7 @@ const DEFINITIONS = `
   ) a(w)`
 
 /** A query for each sequence. `pg_sequences` does not show a first value. */
-const COUNTERS = `
+const SEQUENCES = `
   select 'select last_value::text, is_called::text from ' || oid::regclass from pg_class
   where relnamespace = $1::text::regnamespace and relkind = 'S' order by 1`
 
@@ -274,14 +274,14 @@ async function readState(session: Connection, varying: State['varying']): Promis
     contents.set(name, digest)
     for (const column of columns) values.set(`${name}.${column.name}`, await digestOf(name, cells([column])))
   }
-  const counters: unknown[] = []
-  for (const [text = null] of (await session.query({ text: COUNTERS, values: [FROM] })).rows)
-    counters.push(text, (await session.query({ text: text ?? '', values: [] })).rows)
+  const sequences: unknown[] = []
+  for (const [text = null] of (await session.query({ text: SEQUENCES, values: [FROM] })).rows)
+    sequences.push(text, (await session.query({ text: text ?? '', values: [] })).rows)
   const parts = {
     tables,
     views,
     'column order': inspected.map((table) => ({ ...table, rows: null })),
-    'other objects': [inspection, rows[0]?.[0], counters],
+    'other objects': [inspection, rows[0]?.[0], sequences],
     rows: [...contents],
   }
   return { hasRows: contents.size > 0, varying, values, parts }

@@ -1,4 +1,4 @@
-import type { ModelSpec } from '../../../config/spec.js'
+import type { FieldSpec, ModelRelation, ModelSpec } from '../../../config/spec.js'
 import { identifier } from '../../../fields/sql-literal.js'
 import { tableSql } from '../../../fields/table-name.js'
 import type { Row } from '../../../resource/plan.js'
@@ -15,8 +15,40 @@ import {
   type Sending,
   unchangedBy,
 } from './covering-sql.js'
-import type { GrantedWrite } from './granted-writes.js'
+import { type GrantedWrite, grantedWrites, type WriteOfAll, waysOfAll } from './granted-writes.js'
+import type { Asking } from './rules.js'
+import { filledByScope } from './scope.js'
+import type { Parameters } from '../parameters.js'
 import type { WriteColumns } from '../write-columns.js'
+
+/** The new rows of a statement, under a name that no table has. */
+export const ADDED = identifier('@added')
+
+/** The ways to create several rows within the bounds of a request; none if no grant can cover all of them. */
+export function waysToCreate(
+  model: ModelSpec,
+  bounds: Bounds | undefined,
+  given: readonly Row[],
+): readonly WriteOfAll[] {
+  const rows = given.map((row) => filledByScope(model, row, bounds?.scopes))
+  const granted = bounds?.granted
+  if (!granted) return [{ writes: rows.map((row) => ({ row })), coverings: [] }]
+  return waysOfAll(rows.map((row) => grantedWrites(model, 'create', row, granted)))
+}
+
+/** Additions to the select list of `ADDED` that make a statement fail if the request may not create its rows. */
+export function addedChecks(
+  model: ModelSpec,
+  { writes, coverings }: WriteOfAll,
+  bounds: Bounds | undefined,
+  params: Parameters,
+): string {
+  const fields = model.fields.filter(({ name }) => writes.some(({ row }) => Object.hasOwn(row, name)))
+  const sent = fields.filter(({ name }) => writes.some((write) => write.sent?.has(name) ?? true))
+  const bound = boundChecks(model, fields, bounds, { params, sent, added: (some) => `select ${some} from ${ADDED}` })
+  const granted = bounds?.granted
+  return granted ? `${bound}${demand(coveredAfter(model, coverings, 'create', { ...granted, params }))}` : bound
+}
 
 interface Assigned {
   readonly model: Pick<ModelSpec, 'table'>
@@ -72,28 +104,55 @@ export function grantedChangeSql({ row, coverings, sent: own }: GrantedWrite, ch
     return { text, locks: false }
   }
   // `returning` knows only the record after the change.
-  const marks = before.map((sql, at) => ({ sql, name: identifier(`@g${at}`) }))
-  const keeps = relations.map(({ parts }, at) => {
-    const same = parts
-      .filter(({ field }) => sent.includes(field))
-      .map(({ field }) => unchangedBy(model, field, row, asking))
-    return { sql: same.join(' and '), name: identifier(`@r${at}`) }
-  })
-  const held = [...marks, ...keeps]
-  const each = held.map(({ sql, name }) => `(${sql}) is true as ${name}`)
+  const marks = before.map((sql, at) => ({ sql, name: grantMark(at) }))
+  const held = [...marks, ...keptMarks(model, relations, sent, { row, asking })]
+  const each = held.map(markSql)
   // Several records of a view, or of inheriting tables, can have the key: then the same grant must cover all of them.
   const all = held.map(({ name }) => `bool_and(${name}) as ${name}`)
   const lock = locks ? ' for no key update' : ''
   const records = `(select ${each.join(', ')} from ${table} where ${where}${lock}) ${RECORDS}`
-  const kept = (relation: (typeof relations)[number]) => `${BEFORE}.${identifier(`@r${relations.indexOf(relation)}`)}`
+  const kept = (relation: ModelRelation) => `${BEFORE}.${relationMark(relations.indexOf(relation))}`
   const checks = boundChecks(model, written, bounds, { params, sent, kept })
   const both = coverings.map((covering, at) => {
     const after = coversAfter(model, covering, 'change', asking)
-    return `${BEFORE}.${identifier(`@g${at}`)} and ${after}`
+    return `${BEFORE}.${grantMark(at)} and ${after}`
   })
   const from = `from (select ${all.join(', ')} from ${records}) ${BEFORE}`
   const text = `update ${table} set ${set} ${from} where ${where} returning ${returned()}${checks}${demand(anyOf(both))}`
   return { text, locks }
+}
+
+/** A condition that a record meets before a change, as a column for the conditions after it. */
+interface Mark {
+  readonly name: string
+  readonly sql: string
+}
+
+export function markSql({ name, sql }: Mark): string {
+  return `(${sql}) is true as ${name}`
+}
+
+/** The name of the mark that a grant covers the record, by the place of the grant. */
+export function grantMark(at: number): string {
+  return identifier(`@g${at}`)
+}
+
+/** The name of the mark that a change keeps a relation, by the place of the relation. */
+export function relationMark(at: number): string {
+  return identifier(`@r${at}`)
+}
+
+/** The marks that a change keeps relations; `sent` has the fields that the client has sent. */
+export function keptMarks(
+  model: ModelSpec,
+  relations: readonly ModelRelation[],
+  sent: readonly FieldSpec[],
+  { row, asking }: { readonly row: Row; readonly asking: Asking & Granted & Sending },
+): readonly Mark[] {
+  return relations.map(({ parts }, at) => {
+    const fields = parts.map(({ field }) => field).filter((field) => sent.includes(field))
+    return { name: relationMark(at), sql: fields.map((field) => unchangedBy(model, field, row, asking)).join(' and ') }
+  })
 }
 
 /** The conditions that the record met before a change; no table has this name. */

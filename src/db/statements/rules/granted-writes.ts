@@ -70,6 +70,29 @@ export function grantedWrites(
   )
 }
 
+/** A way to write several rows. */
+export interface WriteOfAll {
+  readonly writes: readonly (Pick<GrantedWrite, 'row'> & Partial<GrantedWrite>)[]
+  /** The grants that can cover every row. */
+  readonly coverings: GrantedWrite['coverings']
+}
+
+/** The ways to write several rows under the same grants, in the order of the first row. */
+export function waysOfAll([first, ...others]: readonly GrantedWrites[]): readonly WriteOfAll[] {
+  const isIn = ({ coverings }: GrantedWrite, grant: unknown) => coverings.some((each) => each.grant === grant)
+  return (first ?? []).flatMap((write) => {
+    const found: WriteOfAll[] = []
+    for (const { grant } of write.coverings) {
+      if (found.some(({ coverings }) => coverings.some((each) => each.grant === grant))) continue
+      const rest = others.flatMap((ways) => ways.find((way) => isIn(way, grant)) ?? [])
+      if (rest.length < others.length) continue
+      const coverings = write.coverings.filter((each) => rest.every((way) => isIn(way, each.grant)))
+      found.push({ writes: [write, ...rest], coverings })
+    }
+    return found
+  })
+}
+
 /** The parts of a write that are the same for all rows with the same fields; undefined if they depend on values too. */
 interface ByNames {
   readonly write: Omit<GrantedWrite, 'row'> | undefined

@@ -3,24 +3,21 @@ import { identifier } from '../../../fields/sql-literal.js'
 import { tableAlias, tableSql } from '../../../fields/table-name.js'
 import type { Row } from '../../../resource/plan.js'
 import type { Statement } from '../../database.js'
-import { type WriteOfAll, waysOfAll } from '../bulk-statements.js'
 import { comparedColumn } from '../../../fields/compared-column.js'
 import { type Parameters, parameters } from '../parameters.js'
 import { boundChecks, type Bounds, type Granted, limitedRelations, visibleClause } from './bounds.js'
 import {
   anyOf,
   changedSql,
-  coveredAfter,
   coversAfter,
   coversAny,
   coversBefore,
   demand,
   type Sending,
-  unchangedBy,
   writtenSql,
 } from './covering-sql.js'
-import { type GrantedWrite, grantedWrites } from './granted-writes.js'
-import { filledByScope } from './scope.js'
+import { ADDED, addedChecks, grantMark, keptMarks, markSql, relationMark, waysToCreate } from './granted-changes.js'
+import { type GrantedWrite, grantedWrites, type WriteOfAll } from './granted-writes.js'
 
 /**
  * Statements that fail like a write if the request may not make it, and that write nothing. PostgreSQL rejects a duplicate before it evaluates
@@ -33,8 +30,6 @@ export interface Rehearsals {
   rehearseUpdate(bounds: Bounds, id: readonly string[], row: Row): readonly (Statement | undefined)[]
 }
 
-/** The rows of a write, under a name that no table has. */
-const ADDED = identifier('@added')
 /** One row without columns. */
 const NOTHING = identifier('@nothing')
 
@@ -67,27 +62,17 @@ export function compileRehearsals(model: ModelSpec, isDocument: boolean): Rehear
   const matched = model.key.map((field, at) => `${comparedColumn(field)} = $${at + 1}`).join(' and ')
   const among = (fields: readonly FieldSpec[], row: Row) => fields.filter(({ name }) => Object.hasOwn(row, name))
 
-  const creation =
-    (bounds: Bounds, { writes, coverings }: WriteOfAll) =>
-    (params: Parameters) => {
-      const { granted } = bounds
-      const fields = model.fields.filter(({ name }) => writes.some(({ row }) => Object.hasOwn(row, name)))
-      const sent = fields.filter(({ name }) => writes.some((write) => write.sent?.has(name) ?? true))
-      const checks = boundChecks(model, fields, bounds, {
-        params,
-        sent,
-        added: (some) => `select ${some} from ${ADDED}`,
-      })
-      const demanded = `${checks}${granted ? demand(coveredAfter(model, coverings, 'create', { ...granted, params })) : ''}`
-      if (demanded === '') return undefined
-      const rows = writes.map(({ row }) => {
-        const made = columns(demanded, (field) =>
-          Object.hasOwn(row, field.name) ? writtenSql(field, row, params) : standardSql(field, params),
-        )
-        return `select ${made.join(', ')} from (select) ${NOTHING} left join ${table} on false`
-      })
-      return `with ${ADDED} as (${rows.join(' union all ')}) select true${demanded} from ${ADDED} ${alias}`
-    }
+  const creation = (bounds: Bounds, way: WriteOfAll) => (params: Parameters) => {
+    const demanded = addedChecks(model, way, bounds, params)
+    if (demanded === '') return undefined
+    const rows = way.writes.map(({ row }) => {
+      const made = columns(demanded, (field) =>
+        Object.hasOwn(row, field.name) ? writtenSql(field, row, params) : standardSql(field, params),
+      )
+      return `select ${made.join(', ')} from (select) ${NOTHING} left join ${table} on false`
+    })
+    return `with ${ADDED} as (${rows.join(' union all ')}) select true${demanded} from ${ADDED} ${alias}`
+  }
 
   const change = (bounds: Bounds, row: Row, write: GrantedWrite | undefined) => (params: Parameters) => {
     const { granted } = bounds
@@ -95,37 +80,27 @@ export function compileRehearsals(model: ModelSpec, isDocument: boolean): Rehear
     const written = among(model.fields, row)
     const sent = write ? written.filter(({ name }) => write.sent.has(name)) : written
     const relations = granted ? limitedRelations(model, sent, granted) : []
-    const kept = (at: number) => identifier(`@r${at}`)
     const checks = boundChecks(model, written, bounds, {
       params,
       sent,
-      kept: (relation) => kept(relations.indexOf(relation)),
+      kept: (relation) => relationMark(relations.indexOf(relation)),
     })
     const isLimited = write && !write.coverings.every(({ grant }) => coversAny(grant, 'change'))
     const covering = isLimited && granted ? coverage(model, write, { ...granted, ...sending }) : undefined
     const demanded = `${checks}${covering ? demand(covering.after) : ''}`
     if (demanded === '') return undefined
-    const keeps = relations.map(({ parts }, at) => {
-      const fields = parts.map(({ field }) => field).filter((field) => sent.includes(field))
-      const same = fields.map((field) => unchangedBy(model, field, row, { ...(granted as Granted), ...sending }))
-      return `(${same.join(' and ')}) is true as ${kept(at)}`
-    })
+    const keeps = granted ? keptMarks(model, relations, sent, { row, asking: { ...granted, ...sending } }) : []
     const changed = columns(demanded, (field) =>
       Object.hasOwn(row, field.name) ? changedSql(model, field, row, sending) : computedSql(field),
     )
-    const selected = [...changed, ...(covering?.before ?? []), ...keeps].join(', ')
+    const selected = [...changed, ...[...(covering?.before ?? []), ...keeps].map(markSql)].join(', ')
     const found = `${matched}${visibleClause(model, bounds, params)}`
     return `select true${demanded} from (select ${selected} from ${table} where ${found}) ${alias}`
   }
 
   return {
     rehearseCreate(bounds, given) {
-      const rows = given.map((row) => filledByScope(model, row, bounds.scopes))
-      const { granted } = bounds
-      const ways = granted
-        ? waysOfAll(rows.map((row) => grantedWrites(model, 'create', row, granted)))
-        : [{ writes: rows.map((row) => ({ row })), coverings: [] }]
-      return ways.map((way) => render(creation(bounds, way)))
+      return waysToCreate(model, bounds, given).map((way) => render(creation(bounds, way)))
     },
     rehearseUpdate(bounds, id, row) {
       const { granted } = bounds
@@ -137,10 +112,9 @@ export function compileRehearsals(model: ModelSpec, isDocument: boolean): Rehear
 
 /** The columns that say which grants cover a record before a change, and the condition that one of them also covers it after the change. */
 function coverage(model: ModelSpec, { row, coverings }: GrantedWrite, asking: Granted & Sending) {
-  const names = coverings.map((_, at) => identifier(`@g${at}`))
   return {
-    before: coverings.map((each, at) => `(${coversBefore(model, each, row, asking)}) is true as ${names[at]}`),
-    after: anyOf(coverings.map((each, at) => `${names[at]} and ${coversAfter(model, each, 'change', asking)}`)),
+    before: coverings.map((each, at) => ({ name: grantMark(at), sql: coversBefore(model, each, row, asking) })),
+    after: anyOf(coverings.map((each, at) => `${grantMark(at)} and ${coversAfter(model, each, 'change', asking)}`)),
   }
 }
 

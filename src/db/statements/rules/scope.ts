@@ -77,17 +77,19 @@ export function outsideName(message: string): string | undefined {
   return message.split(OUTSIDE, 2)[1]?.split(END, 1)[0]
 }
 
+const OR_FAIL = "then '1' else concat"
+
 /**
  * An addition to `returning`: casting the text to a number fails, with the text in the error message. PostgreSQL evaluates constants while it plans,
  * when there may be no row; the result of `concat` is none.
  */
 export function failUnless(condition: string, message: string): string {
-  return `, (case when ${condition} then '1' else concat(${literal(message)}) end)::int`
+  return `, (case when ${condition} ${OR_FAIL}(${literal(message)}) end)::int`
 }
 
 /** Whether a statement has an addition by `failUnless`. */
 export function mayFail({ text }: { readonly text: string }): boolean {
-  return text.includes("then '1' else concat(")
+  return text.includes(OR_FAIL)
 }
 
 /** Fills fields that a row leaves out and its scope fixes to one value. */
