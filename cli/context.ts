@@ -157,16 +157,15 @@ export function shownDiagnostics(context: CliContext, diagnostics: readonly Diag
   return diagnostics.map((one) => ({ ...one, file: shownPath(context, one.file) }))
 }
 
-const NO_FILE = 'there is no such file'
-
 function unreadable(file: string, cause: Error): Failure {
-  const reason = 'code' in cause && cause.code === 'ENOENT' ? NO_FILE : cause.message
+  const isMissing = 'code' in cause && cause.code === 'ENOENT'
+  const reason = isMissing ? 'there is no such file' : cause.message
   return new Failure(
     2,
     `cannot read \`${file}\`: ${reason}`,
     [
       'name another with --config FILE, or set SNIPPETCTL_CONFIG',
-      ...(reason === NO_FILE ? ['or start a project: snippetctl new FOLDER'] : []),
+      ...(isMissing ? ['or start a project: snippetctl new FOLDER'] : []),
     ],
     cause,
   )

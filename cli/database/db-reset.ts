@@ -23,7 +23,7 @@ export function addDbReset(db: Command, context: CliContext): void {
 async function reset(context: CliContext, options: ResetOptions): Promise<ExitCode> {
   const { path, shown: name } = await requireEmbedded(context, options, 'dropdb, createdb')
   // A folder without a database is moved away too: it could keep a database from being created.
-  if (!existsSync(path)) throw new Failure(2, `there is no embedded database in ${name}`)
+  if (!existsSync(path)) throw new Failure(2, `${name} does not contain an embedded database`)
   const answer = options.name ?? (await context.ask(`type ${name} to start again without its data: `))
   if (answer?.trim() !== name)
     throw new Failure(3, `nothing was done: the name of the database, ${name}, was not given`, [

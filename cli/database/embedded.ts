@@ -38,5 +38,5 @@ export async function requireEmbedded(context: CliContext, options: CommonOption
 
 /** @throws Failure 2 if the database does not exist */
 export function requireExisting(embedded: Embedded): void {
-  if (!exists(embedded)) throw new Failure(2, `there is no embedded database in ${embedded.shown}`)
+  if (!exists(embedded)) throw new Failure(2, `${embedded.shown} does not contain an embedded database`)
 }

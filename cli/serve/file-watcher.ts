@@ -87,7 +87,7 @@ function nearest(folder: string): string {
   return identityOf(folder) === undefined && dirname(folder) !== folder ? nearest(dirname(folder)) : folder
 }
 
-/** Returns an identity of the folder at a path, which changes if the folder is created again; undefined if there is none. */
+/** Identifies the folder at a path: a folder that is created again is another one. Undefined if the path does not exist. */
 function identityOf(folder: string): string | undefined {
   const found = statSync(folder, { throwIfNoEntry: false })
   return found && `${found.ino} ${found.birthtimeMs}`

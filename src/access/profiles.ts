@@ -24,7 +24,7 @@ export interface Profile {
   allows(resource: Resource, name: string): boolean
   /** Where the configuration has the grants that allow an operation or an action of a resource, such as `task.access[1]`. */
   grantPlaces(resource: Resource, name: string): readonly string[]
-  /** What their grants allow, as text: equal for roles whose grants differ only in the name of the role. */
+  /** The rights from their grants, as text. Roles whose grants differ only in the name of the role have the same text. */
   allowed(): string
   /** All their grants as text. */
   rights(): string
@@ -93,7 +93,7 @@ interface Making {
   readonly compile: CompileSchema
   /** Called with each resource of the profile. */
   readonly made: (resource: Resource) => void
-  /** Whether a resource was made for the same roles, perhaps by a profile that is no longer kept. */
+  /** Whether this profile made the resource, or an earlier profile of the same roles. */
   readonly isOwn: (resource: Resource) => boolean
 }
 

@@ -11,7 +11,7 @@ export function formatRights(
   return JSON.stringify(all.map((spec) => [spec.name, grants(spec).map(formatGrant)]))
 }
 
-/** What some grants allow as text, whoever has them. */
+/** Formats what grants allow, without the roles that have them. */
 export function formatAllowed(
   all: readonly ResourceSpec[],
   grants: (spec: ResourceSpec) => readonly GrantSpec[],

@@ -32,7 +32,7 @@ export interface TokenCaller {
   readonly claims: Readonly<Record<string, Json>>
 }
 
-/** What the service demands of tokens, and how long this one is valid. */
+/** The settings of the service for tokens, and the lifetime of one token. */
 export interface TokenTerms {
   readonly auth: AuthSpec
   readonly jwt: JwtSpec

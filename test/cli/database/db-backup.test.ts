@@ -184,7 +184,7 @@ describe('db backup and db restore', () => {
       })
     expect(await run('db', 'backup', 'x.tar.gz')).toMatchObject({
       code: 2,
-      stderr: `error: there is no embedded database in ${NAME}\n`,
+      stderr: `error: ${NAME} does not contain an embedded database\n`,
     })
   })
 })
