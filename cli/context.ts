@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline/promises'
 import {
   type AppSpec,
   type Database,
+  type DatabaseChoice,
   type Diagnostic,
   type LoadedApplication,
   type LoadedSpec,
@@ -37,6 +38,8 @@ export interface Lifecycle {
   exit(code: number): void
   /** Sets the exit code for a process that ends by itself. */
   finish(code: ExitCode): void
+  /** Opens the database of a project. */
+  openDatabase(choice: DatabaseChoice, env: CliContext['env']): Promise<Database>
   /** Opens an empty embedded database whose contents are discarded when it is closed. */
   openScratch(): Promise<Database>
 }

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
-import { openScratch } from '../src/internal.js'
+import { openDatabase, openScratch } from '../src/internal.js'
 import type { Lifecycle, StopSignal } from './context.js'
 import { findParent } from './serve/workers/parent.js'
 import { readEnvFile } from './env-file.js'
@@ -67,6 +67,7 @@ const lifecycle: Lifecycle = {
     parent?.leave()
     setTimeout(() => process.exit(), EXIT_TIMEOUT_MS).unref()
   },
+  openDatabase,
   openScratch: () => openScratch(),
 }
 

@@ -26,6 +26,8 @@ describe('the tier of a test file', () => {
     ['test/cli/cli-migrate.test.ts', true, true],
     // It starts a server of its own, with whatever database the other tests run.
     ['test/cli/serve/cli-serve-outage.test.ts', true, true],
+    // It imports a type of the database, and its own databases are embedded.
+    ['test/cli/database/db-backup.test.ts', true, false],
   ])('%s starts processes: %s, uses a database: %s', (file, processes, database) => {
     expect([startsProcesses(file), usesDatabase(file)]).toEqual([processes, database])
   })

@@ -90,6 +90,7 @@ const LIFECYCLE: Lifecycle = {
   onExit: ignore,
   exit: ignore,
   finish: ignore,
+  openDatabase,
   openScratch: () => openScratch(),
 }
 

@@ -5,7 +5,6 @@ import {
   DatabaseRejected,
   isUnmanaged,
   type MigrationFolder,
-  openDatabase,
 } from '../../src/internal.js'
 import { type CliContext, projectFolders } from '../context.js'
 import { embeddedOf, exists } from './embedded.js'
@@ -18,7 +17,9 @@ import { reasonUnreachable } from '../serve/schema.js'
  */
 export function openProjectDatabase(context: CliContext, file: string, env = context.env): Promise<Database> {
   const { path, shown } = embeddedOf(context, file)
-  return renamingInErrors({ [path]: shown }, () => openDatabase({ url: env['DATABASE_URL'], directory: shown }, env))
+  return renamingInErrors({ [path]: shown }, () =>
+    context.openDatabase({ url: env['DATABASE_URL'], directory: shown }, env),
+  )
 }
 
 /** Runs `work`, and replaces internal names in the message of a DatabaseRejected. */

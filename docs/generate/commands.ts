@@ -3,7 +3,7 @@ import type { Command, Option } from 'commander'
 import type { CliContext } from '../../cli/context.js'
 import { createOutput } from '../../cli/output.js'
 import { createProgram } from '../../cli/program.js'
-import { openScratch } from '../../src/internal.js'
+import { openDatabase, openScratch } from '../../src/internal.js'
 import { code, codeBlock, table } from './markdown.js'
 
 /** The command line, and what it has printed. No command is run. */
@@ -34,6 +34,7 @@ function makeProgram(): { readonly program: Command; readonly printed: () => str
     parent: undefined,
     exit: nothing,
     finish: nothing,
+    openDatabase,
     openScratch: () => openScratch(),
   }
   return { program: createProgram(context), printed: () => chunks.join('') }

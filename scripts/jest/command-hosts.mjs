@@ -11,38 +11,72 @@ const MAX_COMMANDS = 50
 let host
 let commands = 0
 let last = Promise.resolve()
+/** The project whose embedded database the host keeps open. */
+let kept
 
-/** Runs a command line in the host of this worker, after those that were given before. Resolves to its outcome. */
-export function runCommand(line) {
-  const outcome = last.then(() => runNow(line))
-  last = outcome.catch(() => {})
-  return outcome
+/** The host of this worker, which does one thing after another. */
+export const commandHost = {
+  /** Runs a command line. Resolves to its outcome. */
+  run(line) {
+    return perform('run', line, line.keep ? line.cwd : undefined)
+  },
+
+  /** From now on, it keeps the embedded database of a project open once it is opened. */
+  keep(folder) {
+    kept = folder
+  },
+
+  /** Whether it keeps the embedded database of a project open, which therefore only it can query. */
+  keeps: (folder) => kept === folder,
+  query: (cwd, statement) => perform('query', { cwd, statement }, cwd),
+  loadExtensions: (cwd, names) => perform('loadExtensions', { cwd, names }, cwd),
+
+  /** Empties the database of a project. Returns false if that cannot be done while it is kept open. */
+  empty: async (folder) => kept === folder && perform('empty', {}, folder),
+
+  /** Closes the database of a project if it is kept. */
+  async release(folder) {
+    if (kept === folder) await perform('release')
+  },
 }
 
-async function runNow(line) {
-  if (commands === MAX_COMMANDS) endHost()
+function perform(task, given, keeping) {
+  const result = last.then(() => performNow(task, given))
+  kept = keeping
+  last = result.catch(() => {})
+  return result
+}
+
+async function performNow(task, given) {
+  if (commands >= MAX_COMMANDS && task === 'run') await endHost()
   if (host === undefined) startHost()
-  commands += 1
+  if (task === 'run') commands += 1
   const { child, ended } = host
   // An idle host does not keep Jest from ending.
   child.ref()
   child.channel.ref()
   try {
-    child.send(line)
-    const outcome = await Promise.race([once(child, 'message'), ended])
-    if (outcome !== undefined) return outcome[0]
-    host = undefined
-    throw new Error(`the process ended: snippetctl ${line.args.join(' ')}`)
+    child.send({ task, given })
+    const reply = await Promise.race([once(child, 'message'), ended])
+    if (reply === undefined) {
+      host = undefined
+      throw new Error(`the process ended: ${task} ${JSON.stringify(given)}`)
+    }
+    const [{ result, error }] = reply
+    if (error !== undefined) throw error
+    return result
   } finally {
     child.unref()
     child.channel?.unref()
   }
 }
 
-/** Ends the host, if there is one; the next command starts another. */
-export function endHost() {
-  host?.child.disconnect()
+/** Ends the host, if there is one; the next command starts another. Resolves once no database is open in it. */
+export async function endHost() {
+  const { child, ended } = host ?? {}
   host = undefined
+  child?.disconnect()
+  await ended
 }
 
 function startHost() {
@@ -53,6 +87,8 @@ function startHost() {
     env: TMPDIR === undefined ? {} : { TMPDIR },
     execArgv: [],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    // Errors stay errors.
+    serialization: 'advanced',
   })
   host = { child, ended: once(child, 'exit').then(() => undefined) }
 }

@@ -11,6 +11,19 @@ export const STATE = `
     || (select json_agg(rolname order by rolname) from pg_roles)::text
     || (select count(*) from pg_db_role_setting) as state`
 
+/** Removes everything that belongs to a schema. */
+export const EMPTY = `
+  rollback;
+  do $$
+  declare name text;
+  begin
+    for name in select nspname from pg_namespace where nspname !~ '^pg_' and nspname <> 'information_schema' loop
+      execute format('drop schema %I cascade', name);
+    end loop;
+  end $$;
+  create schema public authorization pg_database_owner;
+  grant usage on schema public to public`
+
 /** Metadata of an embedded database: its initial state, and how many test files have used it. */
 const known = new WeakMap()
 const free = []
@@ -34,6 +47,11 @@ export const embeddedDatabases = {
     const pglite = await withoutLongTimers(() => PGlite.create({ loadDataDir, startParams }))
     known.set(pglite, { files: 0, state: await stateOf(pglite) })
     return pglite
+  },
+
+  /** Removes everything from a database that belongs to a schema. */
+  async empty(pglite) {
+    await pglite.exec(EMPTY)
   },
 
   /** Hands on a database without schemas to the next test file, or closes it. */

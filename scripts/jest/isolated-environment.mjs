@@ -1,5 +1,5 @@
 import { TestEnvironment } from 'jest-environment-node'
-import { runCommand } from './command-hosts.mjs'
+import { commandHost } from './command-hosts.mjs'
 import { embeddedDatabases } from './embedded-databases.mjs'
 
 /** Jest ends its workers, but a few files run in Jest's own process, which the timers of an open database keep from ending. */
@@ -10,7 +10,7 @@ export default class IsolatedEnvironment extends TestEnvironment {
   async setup() {
     await super.setup()
     this.global.embeddedDatabases = embeddedDatabases
-    this.global.runCommand = runCommand
+    this.global.commandHost = commandHost
   }
 
   async teardown() {

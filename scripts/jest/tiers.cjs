@@ -8,7 +8,9 @@ const { dirname, join, resolve } = require('node:path')
 const SUPPORT = resolve(__dirname, '../../test/support')
 const DATABASES = [join(SUPPORT, 'database.ts'), join(SUPPORT, 'servers.ts')]
 const PROCESSES = new Set(['node:child_process', 'node:cluster'])
-const IMPORT = /^(?:import|export)\b[^'"]*?['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]|^\} from ['"]([^'"]+)['"]/gm
+/** Types are not loaded. */
+const IMPORT =
+  /^(?:import|export)\b(?! type\b)[^'"]*?['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]|^\} from ['"]([^'"]+)['"]/gm
 
 /** Whether a test file uses the database under test, or a server that it starts itself. */
 const usesDatabase = (file) => DATABASES.some((helper) => reachOf(file).has(helper))

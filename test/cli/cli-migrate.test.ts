@@ -1,41 +1,19 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
-import {
-  BOOKS,
-  BOOKS_MIGRATION,
-  BOOKS_MIGRATION_FILE,
-  makeProject,
-  type Outcome,
-  type Project,
-  runInHost,
-} from '../support/cli.js'
-import { envOf, openOnlyOnServer, type TestDatabase } from '../support/database.js'
-import { onProjectDatabase } from '../support/existing.js'
+import { describe, expect, test } from '@jest/globals'
+import { BOOKS, BOOKS_MIGRATION, BOOKS_MIGRATION_FILE, type Outcome, runInHost } from '../support/cli.js'
+import { testDatabaseKind } from '../support/database.js'
+import { projectPerTest } from '../support/project-per-test.js'
 
 // Planning starts a database in memory, which takes seconds, and many on a busy machine.
 
 const CREATED = '0001_create_books'
 
-let project: Project
-let database: TestDatabase | undefined
-
-beforeEach(async () => {
-  project = await makeProject({ 'resources.yaml': BOOKS })
-  database = await openOnlyOnServer()
-})
-
-afterEach(async () => {
-  await database?.close()
-  await project.remove()
-})
+const project = projectPerTest({ 'resources.yaml': BOOKS })
 
 /** On a server when the tests have one, else on the embedded database of the project. */
 function migrate(...args: readonly string[]): Promise<Outcome> {
-  return runInHost(['migrate', ...args], {
-    cwd: project.folder,
-    env: envOf(database),
-  })
+  return project.run('migrate', ...args)
 }
 
 const state = async () => {
@@ -101,10 +79,10 @@ describe('migrate', () => {
 
   test('does not adopt what the next plan would revert, and prints what to write first', async () => {
     // Nothing changes an embedded database by hand while its commands run.
-    if (!database) return
+    if (testDatabaseKind() === 'embedded') return
     await project.write(BOOKS_MIGRATION_FILE, BOOKS_MIGRATION)
     await migrate('up')
-    await database.query({ text: `alter table books alter title set default 'none'`, values: [] })
+    await project.sql(`alter table books alter title set default 'none'`)
     expect(await migrate('adopt', 'books.title')).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(
@@ -123,9 +101,7 @@ describe('migrate', () => {
   ])('adopts a column without a field if it %s', async (_what, column) => {
     await project.write(BOOKS_MIGRATION_FILE, BOOKS_MIGRATION)
     await migrate('up')
-    await onProjectDatabase(project, database, (own) =>
-      own.query({ text: `alter table books add ${column}`, values: [] }),
-    )
+    await project.onDatabase((own) => own.query({ text: `alter table books add ${column}`, values: [] }))
     const name = column.split(' ')[0]?.replaceAll('"', '')
     expect(await migrate('adopt', `books.${name}`)).toMatchObject({
       code: 0,
@@ -178,7 +154,7 @@ test('migrations also run where the server rejects the setting by which it looks
       return pg_catalog.set_config($1, $2, $3);
     end $$`
   const used = `do $$ begin execute format('alter database %I set search_path = public, pg_catalog', current_database()); end $$`
-  await onProjectDatabase(project, database, async (open) => {
+  await project.onDatabase(async (open) => {
     for (const text of [rejecting, used]) await open.query({ text, values: [] })
   })
   await project.write(BOOKS_MIGRATION_FILE, BOOKS_MIGRATION)

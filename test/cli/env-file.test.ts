@@ -8,7 +8,6 @@ import {
   runCli,
   startServe,
 } from '../support/cli.js'
-import { envOf, openOnlyOnServer } from '../support/database.js'
 
 const SECRET = 'postgres://app:s3cret-word@127.0.0.1:1/app'
 
@@ -116,9 +115,8 @@ test('doctor lists the variables that the file sets, or its error, without value
 })
 
 test('serve logs the names of the variables that the file sets, and uses them', async () => {
-  const database = await openOnlyOnServer()
   await project.write('.env', 'SNIPPETCTL_CONFIG=other.yaml\nSNIPPETCTL_ACCESS_LOG=off\n')
-  const env = { SNIPPETCTL_ENV_FILE: '.env', SNIPPETCTL_ACCESS_LOG: 'all', ...envOf(database) }
+  const env = { SNIPPETCTL_ENV_FILE: '.env', SNIPPETCTL_ACCESS_LOG: 'all' }
   const serving = await startServe(['--migrate'], { cwd: project.folder, env })
   expect(await serving.logged('env_file')).toMatchObject({
     file: '.env',
@@ -126,5 +124,4 @@ test('serve logs the names of the variables that the file sets, and uses them', 
     msg: '.env sets SNIPPETCTL_CONFIG',
   })
   expect(await serving.stop()).toMatchObject({ code: 0 })
-  await database?.close()
 })

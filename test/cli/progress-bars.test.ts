@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream'
 import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals'
 import type { Lifecycle } from '../../cli/context.js'
 import { runCommandLine } from '../../cli/run.js'
-import { dump, modelOf, openScratch } from '../../src/internal.js'
+import { dump, modelOf, openDatabase, openScratch } from '../../src/internal.js'
 import { BOOKS, BOOKS_MIGRATION, BOOKS_MIGRATION_FILE, inherited, makeProject, type Project } from '../support/cli.js'
 import { ddlOf, specOf } from '../support/config.js'
 import { openTestDatabase } from '../support/database.js'
@@ -42,6 +42,7 @@ async function shown(...args: readonly string[]): Promise<string> {
   const lifecycle: Lifecycle = {
     ...{ onStop: ignored, onCrash: ignored, onUnwritable: ignored, onReplace: ignored, onExit: ignored, exit: ignored },
     finish: (code) => expect([code, text]).toEqual([0, text]),
+    openDatabase,
     async openScratch() {
       const scratch = await openScratch()
       fast += 3_000

@@ -30,7 +30,7 @@ afterAll(() => project.remove())
 /** The lines that a command prints at a terminal of a width. */
 async function linesAt(columns: number, ...args: readonly string[]): Promise<readonly string[]> {
   const env = { ...inherited(), NO_COLOR: '1', COLUMNS: String(columns) }
-  const { output } = await runCommand({ args, cwd: project.folder, env, terminal: true })
+  const { output } = await commandHost.run({ args, cwd: project.folder, env, terminal: true })
   return linesOf(output)
 }
 

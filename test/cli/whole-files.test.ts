@@ -28,7 +28,7 @@ import {
   runInHost,
 } from '../support/cli.js'
 import { onProjectDatabase, runSql } from '../support/existing.js'
-import { withFullDisk } from '../support/servers.js'
+import { withFullDisk } from '../support/full-disk.js'
 
 const LIMIT = 4096
 const LONG = `${BOOKS}${'# A line of many.\n'.repeat(LIMIT / 16)}`

@@ -1,54 +1,33 @@
-import { afterEach, beforeEach, expect, test } from '@jest/globals'
-import {
-  BOOKS,
-  BOOKS_MIGRATION,
-  BOOKS_MIGRATION_FILE,
-  makeProject,
-  type Project,
-  runCli,
-  startServe,
-} from '../support/cli.js'
-import { envOf, openOnlyOnServer, type TestDatabase } from '../support/database.js'
-import { onProjectDatabase } from '../support/existing.js'
-
-let database: TestDatabase | undefined
-let project: Project
+import { beforeEach, expect, test } from '@jest/globals'
+import { BOOKS, BOOKS_MIGRATION, BOOKS_MIGRATION_FILE, startServe } from '../support/cli.js'
+import { projectPerTest } from '../support/project-per-test.js'
 
 const VIEW = 'create view titles as select title from books;'
 const LOST =
   'the view titles has lost the grant of select to pg_monitor; to restore it: grant select on titles to pg_monitor'
 
+const project = projectPerTest({
+  'resources.yaml': BOOKS,
+  [BOOKS_MIGRATION_FILE]: `${BOOKS_MIGRATION.split('-- down')[0]}${VIEW}\n`,
+})
+
 beforeEach(async () => {
-  database = await openOnlyOnServer()
-  const file = `${BOOKS_MIGRATION.split('-- down')[0]}${VIEW}\n`
-  project = await makeProject({ 'resources.yaml': BOOKS, [BOOKS_MIGRATION_FILE]: file })
-  expect(await runCli(['migrate', 'up'], place())).toMatchObject({ code: 0 })
-  await onProjectDatabase(project, database, (open) =>
-    open.query({ text: 'grant select on titles to pg_monitor', values: [] }),
-  )
+  expect(await project.run('migrate', 'up')).toMatchObject({ code: 0 })
+  await project.sql('grant select on titles to pg_monitor')
   await project.write('migrations/0002_again.sql', `-- up\ndrop view titles;\n${VIEW}\n`)
 })
 
-afterEach(async () => {
-  await project.remove()
-  await database?.close()
-})
-
-const place = () => ({ cwd: project.folder, env: envOf(database) })
-
 test('`migrate up` prints what only the database had of a recreated view', async () => {
-  const { code, stderr } = await runCli(['migrate', 'up'], place())
+  const { code, stderr } = await project.run('migrate', 'up')
   expect(code).toBe(0)
   expect(stderr).toContain(`  ! ${LOST}\n`)
 })
 
 test('`migrate up` prints the privileges that default privileges give again to a recreated view', async () => {
   const defaults = 'alter default privileges grant select, insert on tables to pg_monitor'
-  await onProjectDatabase(project, database, (open) => open.query({ text: defaults, values: [] }))
-  await onProjectDatabase(project, database, (open) =>
-    open.query({ text: 'grant insert on titles to pg_monitor; revoke select on titles from pg_monitor', values: [] }),
-  )
-  const { code, stderr } = await runCli(['migrate', 'up'], place())
+  await project.sql(defaults)
+  await project.sql('grant insert on titles to pg_monitor; revoke select on titles from pg_monitor')
+  const { code, stderr } = await project.run('migrate', 'up')
   expect(code).toBe(0)
   expect(stderr.match(/^ {2}! .*$/gm)).toEqual([
     '  ! the view titles has the grant of select to pg_monitor again, by default privileges; to revoke it: revoke select on "titles" from pg_monitor',
@@ -56,7 +35,7 @@ test('`migrate up` prints the privileges that default privileges give again to a
 })
 
 test('`serve --migrate` logs a warning of its own for it', async () => {
-  const serving = await startServe(['--migrate'], place())
+  const serving = await startServe(['--migrate'], await project.release())
   try {
     expect(await serving.logged('view_part_lost')).toMatchObject({
       level: 'warn',
@@ -84,9 +63,9 @@ create or replace view titles with (check_option=cascaded, security_barrier=fals
   { change: 'indirectly dropped', sql: `do $$ begin execute 'drop view titles'; end $$;\n${VIEW}` },
 ])('`migrate up` prints the options that a $change view has lost', async ({ sql }) => {
   const set = 'alter view titles set (security_barrier=true, check_option=local)'
-  await onProjectDatabase(project, database, (open) => open.query({ text: set, values: [] }))
+  await project.sql(set)
   await project.write('migrations/0002_again.sql', `-- up\n${sql}\n`)
-  const { code, stderr } = await runCli(['migrate', 'up'], place())
+  const { code, stderr } = await project.run('migrate', 'up')
   expect(code).toBe(0)
   for (const [name, option] of Object.entries({
     security_barrier: 'security_barrier=true',
@@ -104,8 +83,8 @@ test('`migrate up` is silent about options that a file resets, and those that re
     `-- up\n${view.replace('local', 'cascaded')};\n-- down\n${view.replace('(', '(security_barrier=true, ')};\n`,
   )
   const set = 'alter view titles set (security_barrier=true, check_option=local)'
-  await onProjectDatabase(project, database, (open) => open.query({ text: set, values: [] }))
-  expect(await runCli(['migrate', 'up'], place())).toMatchObject({
+  await project.sql(set)
+  expect(await project.run('migrate', 'up')).toMatchObject({
     code: 0,
     stderr: expect.not.stringContaining('lost'),
   })
@@ -114,18 +93,18 @@ test('`migrate up` is silent about options that a file resets, and those that re
 test('`migrate up` creates a view next to one of a foreign table that nothing can read', async () => {
   const far = `create foreign data wrapper nowhere; create server far foreign data wrapper nowhere;
     create foreign table far_away (id int) server far; create view of_far_away as select id from far_away;`
-  await onProjectDatabase(project, database, (open) => open.query({ text: far, values: [] }))
-  expect(await runCli(['migrate', 'up'], place())).toMatchObject({ code: 0 })
+  await project.sql(far)
+  expect(await project.run('migrate', 'up')).toMatchObject({ code: 0 })
 })
 
 test('`migrate up` prints a comment on a column that a view without columns has lost', async () => {
   const comment = "comment on column titles.title is 'the title'"
-  await onProjectDatabase(project, database, (open) => open.query({ text: comment, values: [] }))
+  await project.sql(comment)
   await project.write(
     'migrations/0002_again.sql',
     '-- up\ndrop view titles;\ncreate view titles as select from books;\n',
   )
-  expect(await runCli(['migrate', 'up'], place())).toMatchObject({
+  expect(await project.run('migrate', 'up')).toMatchObject({
     code: 0,
     stderr: expect.stringContaining(`  ! the view titles has lost the comment on title; it was: ${comment}\n`),
   })

@@ -3,9 +3,13 @@ import { once } from 'node:events'
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
+import type { Result, Statement } from '../../src/db/database.js'
 
 /** The command in the repository. */
 export const COMMAND = resolve('bin', 'snippetctl.js')
+
+/** A served process spends a third of its processor time on optimising the code of its embedded database, which pays only after thousands of requests. */
+const WITHOUT_OPTIMISATION = ['--no-wasm-tier-up', '--no-wasm-dynamic-tiering']
 
 export interface Outcome {
   readonly code: number | null
@@ -23,6 +27,14 @@ export interface RunOptions {
   readonly stdin?: string
 }
 
+interface HostOptions extends Omit<RunOptions, 'stdin'> {
+  /**
+   * Keeps the embedded database of the project open for the next commands and `onProjectDatabase`, which takes half of the time of most commands.
+   * No other process can open it, and no command that moves its folder.
+   */
+  readonly keep?: boolean
+}
+
 const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'SystemRoot']
 
 /** The environment that processes in tests inherit. */
@@ -33,7 +45,8 @@ export const inherited = (): Environment => ({
 })
 
 function start(args: readonly string[], { cwd = process.cwd(), env = {}, stdin = '' }: RunOptions) {
-  const child = spawn(process.execPath, [COMMAND, ...args], { cwd, env: { ...inherited(), ...env } })
+  const words = [...WITHOUT_OPTIMISATION, COMMAND, ...args]
+  const child = spawn(process.execPath, words, { cwd, env: { ...inherited(), ...env } })
   child.stdin.end(stdin)
   const output = { stdout: '', stderr: '' }
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout += text))
@@ -53,11 +66,25 @@ interface CommandLine {
   readonly env: Environment
   /** Whether both streams are a terminal. */
   readonly terminal: boolean
+  readonly keep?: boolean
 }
 
 declare global {
-  /** Runs a command line in a process that this worker keeps for the next ones. `output` is the text of both streams, in order. */
-  var runCommand: (line: CommandLine) => Promise<Outcome & { readonly output: string }>
+  /** The process that runs the command lines of this worker. */
+  var commandHost: {
+    /** `output` is the text of both streams, in order. */
+    run(line: CommandLine): Promise<Outcome & { readonly output: string }>
+    /** From now on, it keeps the embedded database of a project open once it is opened. */
+    keep(folder: string): void
+    /** Whether it keeps the embedded database of the project in this folder open. */
+    keeps(folder: string): boolean
+    query(folder: string, statement: Statement): Promise<Result>
+    loadExtensions(folder: string, names: readonly string[]): Promise<void>
+    /** Empties the database of a project. Returns false if that cannot be done while it is kept open. */
+    empty(folder: string): Promise<boolean>
+    /** Closes the database of the project, if it is kept. */
+    release(folder: string): Promise<void>
+  }
 }
 
 /**
@@ -66,9 +93,10 @@ declare global {
  */
 export async function runInHost(
   args: readonly string[],
-  { cwd = process.cwd(), env = {} }: Omit<RunOptions, 'stdin'> = {},
+  { cwd = process.cwd(), env = {}, keep = false }: HostOptions = {},
 ): Promise<Outcome> {
-  const { code, stdout, stderr } = await runCommand({ args, cwd, env: { ...inherited(), ...env }, terminal: false })
+  const line = { args, cwd, env: { ...inherited(), ...env }, terminal: false, keep }
+  const { code, stdout, stderr } = await commandHost.run(line)
   return { code, stdout, stderr }
 }
 
@@ -142,7 +170,11 @@ export async function makeProject(files: Readonly<Record<string, string>>): Prom
     await rename(part, join(folder, path))
   }
   for (const [path, text] of Object.entries(files)) await write(path, text)
-  return { folder, write, remove: () => rm(folder, { recursive: true, force: true }) }
+  const remove = async () => {
+    await commandHost.release(folder)
+    await rm(folder, { recursive: true, force: true })
+  }
+  return { folder, write, remove }
 }
 
 /** A small application: one model, one resource, no plugin. */

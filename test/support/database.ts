@@ -109,6 +109,7 @@ declare global {
   /** The embedded databases of this worker, which are reused by later test files. */
   var embeddedDatabases: {
     take(dump: string, settings: readonly string[]): Promise<PGlite>
+    empty(database: PGlite): Promise<void>
     giveBack(database: PGlite): Promise<void>
   }
 }
@@ -124,7 +125,7 @@ async function openEmbedded(): Promise<TestDatabase> {
   const database = pgliteDatabase(pglite, 'embedded PGlite in memory')
   return derive(database, undefined, async () => {
     await database.close()
-    await pglite.exec(EMPTY)
+    await embeddedDatabases.empty(pglite)
     if (fileDone) return embeddedDatabases.giveBack(pglite)
     free.push(pglite)
   })
@@ -136,17 +137,6 @@ afterAll(async () => {
   await endAdministration()
   await Promise.all(free.splice(0).map((pglite) => embeddedDatabases.giveBack(pglite)))
 })
-
-const EMPTY = `
-  rollback;
-  do $$
-  declare name text;
-  begin
-    for name in select nspname from pg_namespace where nspname !~ '^pg_' and nspname <> 'information_schema' loop
-      execute format('drop schema %I cascade', name);
-    end loop;
-  end $$;
-  create schema public`
 
 /** The same database with another `close`. A copy would call its getters. */
 function derive(database: Database, url: string | undefined, end: () => Promise<void>): TestDatabase {

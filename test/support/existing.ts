@@ -21,6 +21,7 @@ export async function onProjectDatabase<T>(
   work: (database: ProjectDatabase) => Promise<T>,
 ): Promise<T> {
   if (database) return work(database)
+  if (commandHost.keeps(folder)) return work(keptDatabase(folder))
   const embedded = await openDatabase({ url: undefined, directory: join(folder, '.snippetctl', 'pg') }, {})
   try {
     return await work({
@@ -32,6 +33,13 @@ export async function onProjectDatabase<T>(
     await embedded.close()
   }
 }
+
+/** The database that the host of commands keeps open. */
+const keptDatabase = (folder: string): ProjectDatabase => ({
+  url: undefined,
+  query: (statement) => commandHost.query(folder, statement),
+  loadExtensions: (names) => commandHost.loadExtensions(folder, names),
+})
 
 /** Statements that drop the objects of each schema that no migration records, because the program reports them and leaves them alone. */
 export const UNRECORDED: Readonly<Record<string, string>> = {

@@ -129,7 +129,7 @@ export async function openShell(): Promise<Shell> {
 
   /** Runs a command line of the program alone, without the start of a process. */
   async function runProgram(args: readonly string[]): Promise<string> {
-    const { output } = await runCommand({ args, cwd: folder, env, terminal: true })
+    const { output } = await commandHost.run({ args, cwd: folder, env, terminal: true })
     return settle(output)
   }
 

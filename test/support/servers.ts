@@ -16,6 +16,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, dirname, join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
+import { withFullDisk } from './full-disk.ts'
 
 /** A source of databases for tests. */
 export interface TestServer {
@@ -129,12 +130,6 @@ function copyOf(original: string, data: string): [string, ...string[]] {
 
 function initdb(data: string): [string, ...string[]] {
   return ['initdb', '-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8', '--no-sync']
-}
-
-/** Limits the size of a command's files. A limit that is not a multiple of a page makes the last write a short one, like a full disk. */
-export function withFullDisk(command: readonly string[], fullAt?: number): [string, ...string[]] {
-  const blocks = fullAt === undefined ? 'unlimited' : String(Math.floor(fullAt / 512) | 1)
-  return ['sh', '-c', 'ulimit -f "$0" && exec "$@"', blocks, ...command]
 }
 
 /** PGlite in each worker's memory, restored from a dump. Making the dump takes seconds, so later runs use it too. */

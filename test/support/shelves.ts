@@ -47,13 +47,16 @@ export interface Shelves {
   remove(): Promise<void>
 }
 
-/** Creates the project, or one of other models; `embedded` selects an embedded database whatever the tests use. */
-export async function openShelves({ embedded = false, yaml = SHELVES } = {}): Promise<Shelves> {
+/**
+ * Creates the project, or one of other models; `embedded` selects an embedded database whatever the tests use. Its commands keep an embedded database
+ * open, unless other processes or commands that move its folder use it.
+ */
+export async function openShelves({ embedded = false, yaml = SHELVES, keep = true } = {}): Promise<Shelves> {
   const migration = `-- up\n\n${ddlOf(specOf(yaml))}`
   const project = await makeProject({ 'resources.yaml': yaml, 'migrations/0001_all.sql': migration })
   const database = embedded ? undefined : await openOnlyOnServer()
   const env = envOf(database)
-  const run = (...args: readonly string[]) => runInHost(args, { cwd: project.folder, env })
+  const run = (...args: readonly string[]) => runInHost(args, { cwd: project.folder, env, keep })
   const { code, stderr } = await run('migrate', 'up')
   if (code !== 0) throw new Error(stderr)
   return {

@@ -41,7 +41,10 @@ function commit(): void {
   git('-c', 'user.name=Ada', '-c', 'user.email=ada@example.org', 'commit', '-qm', 'first')
 }
 
-const start = async (): Promise<Serving> => (server = await startServe([], { cwd: project.folder }))
+async function start(): Promise<Serving> {
+  await commandHost.release(project.folder)
+  return (server = await startServe([], { cwd: project.folder }))
+}
 
 async function stop(): Promise<void> {
   await server?.stop('SIGTERM')
@@ -63,7 +66,7 @@ async function save(at: Serving, text: string): Promise<void> {
   await untilPrinted(at.child.stdout, () => reloads() !== before)
 }
 
-const migrate = (...args: readonly string[]) => runInHost(['migrate', ...args], { cwd: project.folder })
+const migrate = (...args: readonly string[]) => runInHost(['migrate', ...args], { cwd: project.folder, keep: true })
 const files = async () => (await readdir(join(project.folder, 'migrations'))).sort()
 const textOf = (name: string) => readFile(join(project.folder, 'migrations', name), 'utf8')
 const rows = (text: string) =>

@@ -35,7 +35,7 @@ afterEach(async () => {
 })
 
 const run = (args: readonly string[], { folder } = project, on = database): Promise<Outcome> =>
-  runInHost(args, { cwd: folder, env: envOf(on) })
+  runInHost(args, { cwd: folder, env: envOf(on), keep: true })
 
 describe.each(['shop', 'clinic', 'forum'])('the existing %s database', (name) => {
   test('is introspected without changes, and its migration creates the same tables elsewhere', async () => {

@@ -1,25 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from '@jest/globals'
-import { makeProject, type Outcome, type Project, runInHost } from '../../support/cli.js'
-import { envOf, openOnlyOnServer, type TestDatabase } from '../../support/database.js'
-import { onProjectDatabase, runSql } from '../../support/existing.js'
+import { expect, test } from '@jest/globals'
+import { projectPerTest } from '../../support/project-per-test.js'
 
-let project: Project
-let database: TestDatabase | undefined
-
-beforeEach(async () => {
-  project = await makeProject({})
-  database = await openOnlyOnServer()
-})
-
-afterEach(async () => {
-  await database?.close()
-  await project.remove()
-})
-
-const run = (...args: readonly string[]): Promise<Outcome> =>
-  runInHost(args, { cwd: project.folder, env: envOf(database) })
+const project = projectPerTest()
+const { run } = project
 
 const SQL = `create table people ("Id" serial primary key, "displayName" varchar(40) not null unique, display_name text,
   "order" integer not null check ("order" > 0), "odd "" name.x" text, "HTTPCode" integer, "1st" boolean,
@@ -28,7 +13,7 @@ const SQL = `create table people ("Id" serial primary key, "displayName" varchar
   create index on people ("displayName", "order");`
 
 test('introspect names fields after columns of any name, and the next plan is empty', async () => {
-  await onProjectDatabase(project, database, (connection) => runSql(connection, SQL))
+  await project.sql(SQL)
   expect(await run('introspect', '--manage', '--read-only')).toMatchObject({
     code: 0,
     stderr: expect.stringContaining(
@@ -56,11 +41,9 @@ test('introspect names fields after columns of any name, and the next plan is em
 })
 
 test('introspect --keep-names names fields like their columns, where a field can have the name, and so does --update', async () => {
-  await onProjectDatabase(project, database, (connection) => runSql(connection, SQL))
+  await project.sql(SQL)
   expect(await run('introspect', '--keep-names')).toMatchObject({ code: 0 })
-  await onProjectDatabase(project, database, (connection) =>
-    runSql(connection, 'alter table people add "nickName" text; create table pets ("petId" integer primary key)'),
-  )
+  await project.sql('alter table people add "nickName" text; create table pets ("petId" integer primary key)')
   expect(await run('introspect', '--update', '--keep-names')).toMatchObject({ code: 0 })
   expect(await readFile(join(project.folder, 'resources.yaml'), 'utf8')).toContain(`    fields:
       Id:           { type: integer, primary_key: true }
@@ -86,11 +69,8 @@ test('introspect --keep-names names fields like their columns, where a field can
 })
 
 test('a changed `column` renames the column, with its former name in `renamed_from`', async () => {
-  await onProjectDatabase(project, database, (connection) =>
-    runSql(
-      connection,
-      `create table people (id serial primary key, "Old.Name" text); insert into people ("Old.Name") values ('Ada')`,
-    ),
+  await project.sql(
+    `create table people (id serial primary key, "Old.Name" text); insert into people ("Old.Name") values ('Ada')`,
   )
   expect(await run('introspect', '--manage', '--no-resources')).toMatchObject({ code: 0 })
   const file = join(project.folder, 'resources.yaml')
@@ -103,7 +83,7 @@ test('a changed `column` renames the column, with its former name in `renamed_fr
     stdout: expect.stringContaining('> rename  people.newName  was Old.Name'),
   })
   expect(await run('migrate', 'up')).toMatchObject({ code: 0 })
-  await onProjectDatabase(project, database, async (connection) => {
+  await project.onDatabase(async (connection) => {
     const { rows } = await connection.query({ text: 'select "newName" from people', values: [] })
     expect(rows).toEqual([['Ada']])
   })
@@ -111,9 +91,7 @@ test('a changed `column` renames the column, with its former name in `renamed_fr
 
 test('introspect names fields after columns whose names need a prefix and have the greatest length', async () => {
   const column = `1${'a'.repeat(62)}`
-  await onProjectDatabase(project, database, (connection) =>
-    runSql(connection, `create table people (id serial primary key, "${column}" text, "${column.slice(0, 60)}" text)`),
-  )
+  await project.sql(`create table people (id serial primary key, "${column}" text, "${column.slice(0, 60)}" text)`)
   expect(await run('introspect', '--no-resources')).toMatchObject({ code: 0 })
   expect(await run('check')).toMatchObject({ code: 0 })
   expect(await readFile(join(project.folder, 'resources.yaml'), 'utf8')).toContain(column)

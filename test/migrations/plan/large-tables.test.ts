@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { largeTables } from '../../../src/migrations/plan/steps/online.js'
 import {
   BOOKS,
@@ -72,7 +72,7 @@ describe('a plan for a table of 120,000 rows', () => {
   let project: Project
   let database: TestDatabase | undefined
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     project = await makeProject({ 'resources.yaml': BOOKS, [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION })
     database = await openOnlyOnServer()
     await migrate('up')
@@ -82,13 +82,13 @@ describe('a plan for a table of 120,000 rows', () => {
     await project.write('resources.yaml', BOOKS.replace('max: 100 }', 'max: 100, unique: true }'))
   })
 
-  afterEach(async () => {
+  afterAll(async () => {
     await database?.close()
     await project.remove()
   })
 
   const migrate = (...args: readonly string[]) =>
-    runInHost(['migrate', ...args], { cwd: project.folder, env: envOf(database) })
+    runInHost(['migrate', ...args], { cwd: project.folder, env: envOf(database), keep: true })
 
   const NOTE =
     /note: books has about 1[12]\d,\d{3} rows: steps that would block its requests are written to a second file/

@@ -1,40 +1,19 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
-import {
-  BOOKS,
-  BOOKS_MIGRATION,
-  BOOKS_MIGRATION_FILE,
-  makeProject,
-  type Project,
-  runInHost,
-} from '../../support/cli.js'
-import { envOf, openOnlyOnServer, type TestDatabase } from '../../support/database.js'
-import { onProjectDatabase, runSql } from '../../support/existing.js'
-
-let project: Project
-let database: TestDatabase | undefined
+import { beforeEach, describe, expect, test } from '@jest/globals'
+import { BOOKS, BOOKS_MIGRATION, BOOKS_MIGRATION_FILE } from '../../support/cli.js'
+import { projectPerTest } from '../../support/project-per-test.js'
 
 const withField = (field: string) => BOOKS.replace('max: 100 }\n', `max: 100 }\n      ${field}\n`)
 const PAGES = '-- up\n\nalter table books add pages integer;\n\n-- down\n\nalter table books drop pages;\n'
 
-beforeEach(async () => {
-  project = await makeProject({
-    'resources.yaml': withField('pages: { type: integer, nullable: true }'),
-    [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION,
-    'migrations/0002_add_pages.sql': PAGES,
-  })
-  database = await openOnlyOnServer()
-  await migrate('up')
+const project = projectPerTest({
+  'resources.yaml': withField('pages: { type: integer, nullable: true }'),
+  [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION,
+  'migrations/0002_add_pages.sql': PAGES,
 })
+const { sql } = project
+const migrate = (...args: readonly string[]) => project.run('migrate', ...args)
 
-afterEach(async () => {
-  await database?.close()
-  await project.remove()
-})
-
-const migrate = (...args: readonly string[]) =>
-  runInHost(['migrate', ...args], { cwd: project.folder, env: envOf(database) })
-
-const sql = (text: string) => onProjectDatabase(project, database, (connection) => runSql(connection, text))
+beforeEach(() => migrate('up'))
 
 describe('a nullable field that becomes required', () => {
   beforeEach(() => sql(`insert into books (title, pages) values ('a', 1), ('b', null), ('c', null)`))
@@ -59,7 +38,7 @@ describe('a nullable field that becomes required', () => {
     expect(planned.stdout).toContain('2 of 3 rows get 7')
     expect(await migrate('up')).toMatchObject({ code: 0 })
     const query = { text: 'select sum(pages)::text from books', values: [] }
-    expect(await onProjectDatabase(project, database, async (open) => (await open.query(query)).rows)).toEqual([['15']])
+    expect(await project.onDatabase(async (open) => (await open.query(query)).rows)).toEqual([['15']])
   })
 
   test('with a default is rejected if the values must be unique', async () => {
@@ -180,7 +159,7 @@ describe('a conversion is given on the command line', () => {
     })
     expect(await migrate('down')).toMatchObject({ code: 0 })
     const query = { text: 'select title, pages::text from books order by id', values: [] }
-    expect(await onProjectDatabase(project, database, async (open) => (await open.query(query)).rows)).toEqual([
+    expect(await project.onDatabase(async (open) => (await open.query(query)).rows)).toEqual([
       ['a', '1'],
       ['b', '2'],
     ])

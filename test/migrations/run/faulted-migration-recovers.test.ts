@@ -10,7 +10,8 @@ import { makeProject, type Project, runCli } from '../../support/cli.js'
 import { openTestDatabase, type TestDatabase, testDatabaseKind } from '../../support/database.js'
 import { failureOf, type Folder, makeFolder, tablesOf } from '../../support/migrations.js'
 import { until } from '../../support/migrators.js'
-import { type Cluster, createCluster, installedBinaries, withFullDisk } from '../../support/servers.js'
+import { withFullDisk } from '../../support/full-disk.js'
+import { type Cluster, createCluster, installedBinaries } from '../../support/servers.js'
 
 const FULL_AT = 20 * 1024 * 1024
 const NAMES = ['t0', 't1', 't2', 't3']

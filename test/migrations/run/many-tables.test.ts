@@ -6,7 +6,8 @@ import { onProjectDatabase, runSql } from '../../support/existing.js'
 test('a table that comes after 205 others by its name is compared with the migration files', async () => {
   const project = await makeProject({ 'resources.yaml': BOOKS, [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION })
   const database = await openOnlyOnServer()
-  const migrate = (command: string) => runInHost(['migrate', command], { cwd: project.folder, env: envOf(database) })
+  const migrate = (command: string) =>
+    runInHost(['migrate', command], { cwd: project.folder, env: envOf(database), keep: true })
   try {
     await migrate('up')
     const others = Array.from({ length: 205 }, (_, at) => `create table a${at} ();`).join('\n')

@@ -1,31 +1,11 @@
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
-import {
-  BOOKS,
-  BOOKS_MIGRATION,
-  BOOKS_MIGRATION_FILE,
-  makeProject,
-  type Project,
-  runInHost,
-} from '../../support/cli.js'
-import { envOf, openOnlyOnServer, type TestDatabase } from '../../support/database.js'
+import { describe, expect, test } from '@jest/globals'
+import { BOOKS, BOOKS_MIGRATION, BOOKS_MIGRATION_FILE } from '../../support/cli.js'
+import { projectPerTest } from '../../support/project-per-test.js'
 
-let project: Project
-let database: TestDatabase | undefined
-
-beforeEach(async () => {
-  project = await makeProject({ 'resources.yaml': BOOKS, [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION })
-  database = await openOnlyOnServer()
-})
-
-afterEach(async () => {
-  await database?.close()
-  await project.remove()
-})
-
-const migrate = (...args: readonly string[]) =>
-  runInHost(['migrate', ...args], { cwd: project.folder, env: envOf(database) })
+const project = projectPerTest({ 'resources.yaml': BOOKS, [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION })
+const migrate = (...args: readonly string[]) => project.run('migrate', ...args)
 
 const add = (name: string) => project.write(`migrations/${name}.sql`, column(name))
 

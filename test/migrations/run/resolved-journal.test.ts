@@ -1,34 +1,12 @@
 import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
-import {
-  BOOKS,
-  BOOKS_MIGRATION,
-  BOOKS_MIGRATION_FILE,
-  makeProject,
-  type Project,
-  runInHost,
-} from '../../support/cli.js'
-import { envOf, openOnlyOnServer, type TestDatabase } from '../../support/database.js'
-import { onProjectDatabase, runSql } from '../../support/existing.js'
+import { describe, expect, test } from '@jest/globals'
+import { BOOKS, BOOKS_MIGRATION, BOOKS_MIGRATION_FILE } from '../../support/cli.js'
+import { projectPerTest } from '../../support/project-per-test.js'
 
-let project: Project
-let database: TestDatabase | undefined
-
-beforeEach(async () => {
-  project = await makeProject({ 'resources.yaml': BOOKS, [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION })
-  database = await openOnlyOnServer()
-})
-
-afterEach(async () => {
-  await database?.close()
-  await project.remove()
-})
-
-const migrate = (...args: readonly string[]) =>
-  runInHost(['migrate', ...args], { cwd: project.folder, env: envOf(database) })
-
-const sql = (text: string) => onProjectDatabase(project, database, (connection) => runSql(connection, text))
+const project = projectPerTest({ 'resources.yaml': BOOKS, [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION })
+const { sql } = project
+const migrate = (...args: readonly string[]) => project.run('migrate', ...args)
 
 const PAGES = '-- up\n\nalter table books add pages integer;\n\n-- down\n\nalter table books drop pages;\n'
 const FILL = '-- up\n\nupdate books set title = trim(title);\n\n-- down\n\nselect 1;\n'
