@@ -49,6 +49,7 @@ export function createDriftGate({ tables, log, onAltered }: DriftGateOptions): D
     state.sure ||= sure
     timer ??= setTimeout(() => {
       timer = undefined
+      if (state.looking) return lookAgain(false)
       void lookNow(state.sure)
       state.sure = false
     }, CHECK_INTERVAL_MS).unref()
