@@ -3,7 +3,7 @@
  * them. What a request rarely needs stays a package, and is loaded when it is first needed.
  */
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join, posix, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { buildSync } from 'esbuild'
 import { compileShape } from './compile-shape.mjs'
@@ -18,6 +18,8 @@ const ENTRIES = [
   'src/internal.js',
   'src/config/schema/editors.js',
 ]
+/** The types that plugins and their tests import. */
+const TYPES = ['src/index.d.ts', 'src/testing.d.ts']
 const LOADED_WHEN_NEEDED = ['@electric-sql/pglite', 'esbuild', 'express', 'objection', 'prom-client']
 /** The files with the validators of configurations, and the module that loads them. */
 const SHAPES = { quick: 'quick-shape.cjs', whole: 'whole-shape.cjs' }
@@ -42,7 +44,8 @@ if (ENTRIES.every((entry) => existsSync(join(home, entry)))) await bundle()
 async function bundle() {
   await writeShape(join(home, 'src', 'config', 'schema'))
   await writeAssets(join(home, 'src', 'explore', 'assets', 'asset-texts.js'))
-  const before = scriptsIn(home)
+  removeUnusedTypes()
+  const before = filesIn(home, /\.js(\.map)?$/)
   const { metafile } = buildSync({
     absWorkingDir: home,
     entryPoints: ENTRIES,
@@ -86,9 +89,20 @@ function escape(file) {
   if (escaped !== text) writeFileSync(file, escaped)
 }
 
-function scriptsIn(folder) {
+function filesIn(folder, name) {
   const files = readdirSync(folder, { recursive: true }).map((file) => file.replaceAll('\\', '/'))
-  return files.filter((file) => /\.js(\.map)?$/.test(file))
+  return files.filter((file) => name.test(file))
+}
+
+/** Removes the declarations of modules that no public type leads to. */
+function removeUnusedTypes() {
+  const used = new Set(TYPES)
+  for (const file of used)
+    for (const [, path] of readFileSync(join(home, file), 'utf8').matchAll(
+      /(?:from|import)[ (]*['"](\.[^'"]+)\.js['"]/g,
+    ))
+      used.add(posix.join(posix.dirname(file), `${path}.d.ts`))
+  for (const file of filesIn(home, /\.d\.ts$/)) if (!used.has(file)) rmSync(join(home, file))
 }
 
 /**
