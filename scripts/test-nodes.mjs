@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs'
 import { delimiter, dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const VERSIONS = ['22.23.3', '24.21.0']
+const VERSIONS = ['22.23.3', '24.21.0', '26.10.0']
 const PACKAGE = `node-${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))

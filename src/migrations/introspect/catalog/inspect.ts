@@ -106,9 +106,9 @@ function isKnownCollation(collation: string): string {
 }
 
 /** SQL: whether an object uses a function, an operator, a type or a collation that is not built in, other than enums of this schema. */
-function dependsOnForeign(catalog: string, oid: string): string {
+function dependsOnForeign(catalog: string, oid: string, column = '0'): string {
   return `exists (
-  select from pg_depend p where p.classid = '${catalog}'::regclass and p.objid = ${oid} and p.deptype = 'n' and (
+  select from pg_depend p where p.classid = '${catalog}'::regclass and p.objid = ${oid} and p.objsubid = ${column} and p.deptype in ('n', 'a') and (
     p.refclassid in ('pg_proc'::regclass, 'pg_operator'::regclass, 'pg_opclass'::regclass)
     or p.refclassid = 'pg_collation'::regclass
       and exists (select from pg_collation y where y.oid = p.refobjid and not ${isKnownCollation('y')})
@@ -135,6 +135,10 @@ function COUNTING(sequence: string): string {
   case when ${sequence}.seqcache <> 1 then 'cache ' || ${sequence}.seqcache end, case when ${sequence}.seqcycle then 'cycle' end)`
 }
 
+/** SQL: whether the default `d` of the column `a`, or its expression, does. For a generated column, PostgreSQL 14 notes that with the column. */
+const DEFAULT_IS_FOREIGN = `${dependsOnForeign('pg_attrdef', 'd.oid')}
+  or a.attgenerated <> '' and ${dependsOnForeign('pg_class', 'c.oid', 'a.attnum')}`
+
 const COLUMNS = `
   select coalesce(jsonb_agg(jsonb_build_object(
     'name', a.attname,
@@ -144,7 +148,7 @@ const COLUMNS = `
     'foreignCollation', l.oid is not null and not ${isKnownCollation('l')},
     'notNull', a.attnotnull,
     'default', case when a.attgenerated = '' then pg_get_expr(d.adbin, d.adrelid) end,
-    'foreignDefault', d.oid is not null and ${dependsOnForeign('pg_attrdef', 'd.oid')},
+    'foreignDefault', d.oid is not null and (${DEFAULT_IS_FOREIGN}),
     'generated', '(' || pg_get_expr(d.adbin, d.adrelid) || case a.attgenerated when 's' then ') stored' when 'v' then ') virtual' end,
     'identity', case a.attidentity when 'a' then 'always' when 'd' then 'by default' end,
     'sequenceOptions', (

@@ -68,7 +68,11 @@ const TYPE_CHECKS = ['ATExecAlterColumnType', 'RememberAllDependentForRebuilding
 function isInTheWay(error: unknown): error is MigrationError {
   if (!(error instanceof MigrationError)) return false
   if (sqlState(error) === '2BP01') return true
-  return sqlState(error) === '0A000' && TYPE_CHECKS.includes((error.cause as ServerError).routine ?? '')
+  // PostgreSQL 14 calls it a syntax error if the object is a generated column.
+  return (
+    ['0A000', '42601'].includes(sqlState(error) ?? '') &&
+    TYPE_CHECKS.includes((error.cause as ServerError).routine ?? '')
+  )
 }
 
 /**
