@@ -38,18 +38,19 @@ function watchShell(listener: () => void): void {
   }, SHELL_CHECK_INTERVAL_MS).unref()
 }
 
-/** Ctrl-C ends a command by an exit, so that its incomplete files and its progress bar are removed. */
-const INTERRUPTED = 130
-function interrupt(): void {
-  return process.exit(INTERRUPTED)
+/** Signals end a command by an exit, so that its incomplete files and its progress bar are removed. */
+function interrupt(_signal: NodeJS.Signals, number: number): void {
+  return process.exit(128 + number)
 }
 
-process.on('SIGINT', interrupt)
+for (const signal of STOP_SIGNALS) process.on(signal, interrupt)
 
 const lifecycle: Lifecycle = {
   onStop: (listener) => {
-    process.off('SIGINT', interrupt)
-    for (const signal of STOP_SIGNALS) process.on(signal, () => listener(signal))
+    for (const signal of STOP_SIGNALS) {
+      process.off(signal, interrupt)
+      process.on(signal, () => listener(signal))
+    }
     watchShell(() => listener('SIGTERM'))
   },
   onCrash: (listener) => {

@@ -4,8 +4,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, rm, utimes } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
-import { envOf, openTestDatabase, type TestDatabase, testDatabaseKind } from '../support/database.js'
+import { expect, test } from '@jest/globals'
 import {
   BOOKS,
   BOOKS_MIGRATION,
@@ -13,16 +12,19 @@ import {
   COMMAND,
   inherited,
   makeProject,
-  type Project,
   runCli,
-  type RunOptions,
   runInHost,
   startServe,
 } from '../support/cli.js'
 import { onProjectDatabase, runSql } from '../support/existing.js'
+import { interrupt } from '../support/interrupt.js'
 import { waitUntil } from '../support/wait-until.js'
 
-test('Ctrl-C ends a command with 130, and leaves no incomplete file', async () => {
+test.each([
+  { signal: 'SIGINT', expected: 130 },
+  { signal: 'SIGTERM', expected: 143 },
+  { signal: 'SIGHUP', expected: 129 },
+] as const)('$signal ends a command with $expected, and leaves no incomplete file', async ({ signal, expected }) => {
   const project = await makeProject({ 'resources.yaml': BOOKS, [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION })
   try {
     const { folder } = project
@@ -35,30 +37,14 @@ test('Ctrl-C ends a command with 130, and leaves no incomplete file', async () =
     const child = spawn(process.execPath, args, { cwd: folder, env: inherited() })
     const ended = once(child, 'exit')
     await waitUntil(async () => child.exitCode !== null || (await parts()).length > 0)
-    child.kill('SIGINT')
-    expect(await ended).toEqual([130, null])
+    child.kill(signal)
+    expect(await ended).toEqual([expected, null])
     expect(await parts()).toEqual([])
     expect(await runInHost(['dump', 'book', '--output', 'books.csv'], { cwd: folder })).toMatchObject({ code: 0 })
   } finally {
     await project.remove()
   }
 })
-
-/** Runs a command until something is true, and then presses Ctrl-C. Returns the exit code, or the signal that ended the process. */
-async function interrupt(
-  args: readonly string[],
-  options: RunOptions,
-  isTime: () => Promise<boolean>,
-  by: NodeJS.Signals = 'SIGINT',
-) {
-  const { cwd, env = {} } = options
-  const child = spawn(process.execPath, [COMMAND, ...args], { cwd, env: { ...inherited(), ...env } })
-  const ended = once(child, 'exit')
-  await waitUntil(async () => child.exitCode !== null || (await isTime()))
-  child.kill(by)
-  const [code, signal] = await ended
-  return (code ?? signal) as number | NodeJS.Signals
-}
 
 test.each(['snippetctl-restoring', 'before-restore'])(
   'Ctrl-C in `db restore` leaves a whole database (%s)',
@@ -171,60 +157,4 @@ test('a starting server removes what a killed `db restore` or `db backup` has le
   } finally {
     await project.remove()
   }
-})
-
-const onServer = testDatabaseKind() === 'postgres' ? describe : describe.skip
-
-onServer('Ctrl-C while another session holds a lock', () => {
-  let project: Project
-  let database: TestDatabase
-  beforeEach(async () => {
-    project = await makeProject({ 'resources.yaml': BOOKS, [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION })
-    database = await openTestDatabase()
-  })
-  afterEach(async () => {
-    await project.remove()
-    await database.close()
-  })
-
-  const read = async (text: string) => (await database.query({ text, values: [] })).rows
-  const isWaiting = async () =>
-    (await read(`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`))
-      .length > 0
-
-  test('ends `db copy`, which has copied nothing and can be repeated', async () => {
-    const options = { cwd: project.folder }
-    const onTarget = { ...options, env: envOf(database) }
-    const copy = ['db', 'copy', '--to', database.url ?? '']
-    await project.write('books.json', '{"book": [{"id": 1, "title": "Kindred"}]}')
-    for (const args of [
-      ['migrate', 'up'],
-      ['seed', 'books.json'],
-    ])
-      expect(await runInHost(args, options)).toMatchObject({ code: 0 })
-    expect(await runInHost(['migrate', 'up'], onTarget)).toMatchObject({ code: 0 })
-    await database.transaction(async (connection) => {
-      await connection.query({ text: 'lock table books', values: [] })
-      expect(await interrupt(copy, options, isWaiting)).toBe(130)
-    })
-    expect(await read('select id from books')).toEqual([])
-    expect(await runInHost(copy, options)).toMatchObject({ code: 0 })
-    expect(await read('select id::text from books')).toEqual([['1']])
-  })
-
-  test('ends `introspect --manage`, which has written nothing and can be repeated', async () => {
-    const folder = join(project.folder, 'new')
-    await mkdir(folder)
-    const options = { cwd: folder, env: envOf(database) }
-    await read('create table books (id bigint generated always as identity primary key, title text not null)')
-    await database.transaction(async (connection) => {
-      await connection.query({ text: 'create table snippetctl_migrations (name text)', values: [] })
-      expect(await interrupt(['introspect', '--manage'], options, isWaiting)).toBe(130)
-      await connection.query({ text: 'drop table snippetctl_migrations', values: [] })
-    })
-    const files = await readdir(folder, { recursive: true })
-    expect(files.filter((name) => /\.(yaml|sql)$/.test(name))).toEqual([])
-    expect(await runInHost(['introspect', '--manage'], options)).toMatchObject({ code: 0 })
-    expect(await runInHost(['migrate', 'status'], options)).toMatchObject({ code: 0 })
-  })
 })
