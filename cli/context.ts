@@ -12,11 +12,10 @@ import {
   loadSpec,
   type MigrationFolder,
   migrationFolder,
-  shellWord,
 } from '../src/internal.js'
 import { printFrames } from './diagnostics.js'
 import type { EnvFile } from './env-file.js'
-import { type ExitCode, Failure, Finished } from './failure.js'
+import { type ExitCode, Failure, Finished, whyUnreadable } from './failure.js'
 import { createOutput, type Output } from './output.js'
 import type { Parent } from './serve/workers/parent.js'
 
@@ -61,6 +60,8 @@ export interface CliContext extends Lifecycle {
   readonly program: string
   /** The parent process, if this process is a worker. */
   readonly parent: Parent | undefined
+  /** Adds `--config` to the commands in a text, as `line` of the streams does, for messages in JSON documents and logs. */
+  withConfig(text: string): string
   /** Asks a question at the terminal; undefined without a terminal. Ctrl-D answers with the empty text. */
   ask(question: string): Promise<string | undefined>
 }
@@ -79,8 +80,12 @@ export interface ProcessInputs {
   readonly parent: Parent | undefined
 }
 
-export function createContext(from: ProcessInputs, lifecycle: Lifecycle): CliContext {
-  const preferences = { env: from.env, noColor: from.argv.includes('--no-color') }
+export function createContext(
+  from: ProcessInputs,
+  lifecycle: Lifecycle,
+  withConfig: CliContext['withConfig'] = (text) => text,
+): CliContext {
+  const preferences = { env: from.env, noColor: from.argv.includes('--no-color'), complete: withConfig }
   const err = createOutput(from.stderr, preferences)
   return Object.freeze({
     ...lifecycle,
@@ -93,6 +98,7 @@ export function createContext(from: ProcessInputs, lifecycle: Lifecycle): CliCon
     program: from.program,
     parent: from.parent,
     debug: from.argv.includes('--debug'),
+    withConfig,
     ask: async (question: string) => (from.stdin.isTTY && err.terminal ? askAt(from, question) : undefined),
   })
 }
@@ -116,11 +122,6 @@ async function askAt({ stdin, stderr }: ProcessInputs, question: string): Promis
 /** The options that every command has. */
 export interface CommonOptions {
   readonly config: string
-}
-
-/** Returns the `--config` option for commands in messages; empty for the default configuration. */
-export function configFlag({ config }: CommonOptions): string {
-  return config === 'resources.yaml' ? '' : ` --config ${shellWord(config)}`
 }
 
 /** Shortens a path for messages: relative to the current folder if it is inside. */
@@ -155,17 +156,20 @@ async function load<Loaded extends LoadedApplication | LoadedSpec>(
   return { ...loaded, diagnostics: shownDiagnostics(context, loaded.diagnostics) }
 }
 
-/** Shortens the file names in diagnostics, as `shownPath` does. */
+/** Shortens the file names in diagnostics, as `shownPath` does, and completes the commands in their help. */
 export function shownDiagnostics(context: CliContext, diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
-  return diagnostics.map((one) => ({ ...one, file: shownPath(context, one.file) }))
+  return diagnostics.map((one) => ({
+    ...one,
+    file: shownPath(context, one.file),
+    help: one.help.map(context.withConfig),
+  }))
 }
 
 function unreadable(file: string, cause: Error): Failure {
   const isMissing = 'code' in cause && cause.code === 'ENOENT'
-  const reason = isMissing ? 'there is no such file' : cause.message
   return new Failure(
     2,
-    `cannot read \`${file}\`: ${reason}`,
+    `cannot read \`${file}\`: ${whyUnreadable(cause)}`,
     [
       'name another with --config FILE, or set SNIPPETCTL_CONFIG',
       ...(isMissing ? ['or start a project: snippetctl new FOLDER'] : []),

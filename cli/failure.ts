@@ -17,6 +17,11 @@ export class Failure extends Error {
   }
 }
 
+/** Why a file cannot be read, by the error of Node. */
+export function whyUnreadable({ code, message }: NodeJS.ErrnoException): string {
+  return code === 'ENOENT' ? 'there is no such file' : message
+}
+
 /** Ends a command that has already printed its errors. */
 export class Finished extends Error {
   override readonly name = 'Finished'

@@ -12,7 +12,7 @@ export interface Output {
   readonly colors: Colors
   /** The width that `line` wraps to, in columns. */
   readonly width: number
-  /** Writes a line for people, wrapped to the width of a terminal, unless the stream is closed. */
+  /** Writes a line for people, with `--config` in its commands, wrapped to the width of a terminal, unless the stream is closed. */
   line(text?: string): void
   /** Writes a line for programs, such as JSON or SQL, as it is, unless the stream is closed. */
   data(text: string): void
@@ -28,9 +28,14 @@ export interface ColorOptions {
   readonly noColor: boolean
 }
 
+interface OutputOptions extends ColorOptions {
+  /** Completes the commands in a line for people. */
+  complete(text: string): string
+}
+
 type Stream = Writable & { readonly isTTY?: boolean; readonly columns?: number }
 
-export function createOutput(stream: Stream, options: ColorOptions): Output {
+export function createOutput(stream: Stream, options: OutputOptions): Output {
   const terminal = stream.isTTY === true
   const data = (text: string) => {
     if (stream.writable) stream.write(`${text}\n`)
@@ -42,7 +47,10 @@ export function createOutput(stream: Stream, options: ColorOptions): Output {
       return widthOf(stream, options.env)
     },
     data,
-    line: (text = '') => data(terminal ? wrapText(text, widthOf(stream, options.env)) : text),
+    line: (text = '') => {
+      const whole = options.complete(text)
+      data(terminal ? wrapText(whole, widthOf(stream, options.env)) : whole)
+    },
     write: (text: string) => writeTo(stream, text),
     lossy: createLossyWriter(stream),
   })

@@ -12,11 +12,12 @@ import { type CliContext, createContext, type Lifecycle, type ProcessInputs, sho
 import { describeProblem, type ExitCode, Failure, Finished } from './failure.js'
 import { lostConnectionHelp } from './lost-connection.js'
 import { createProgram } from './program.js'
+import { completeCommands } from './suggested-commands.js'
 
 /** Runs one command line. `finish` of the lifecycle is called with its exit code in every case. */
 export async function runCommandLine(inputs: ProcessInputs, lifecycle: Lifecycle): Promise<void> {
-  const context = createContext(inputs, lifecycle)
   let command: Command | undefined
+  const context = createContext(inputs, lifecycle, (text) => (command ? completeCommands(text, command) : text))
   try {
     const program = createProgram(context).hook('preAction', (_program, running) => {
       command = running

@@ -27,7 +27,8 @@ export function addDoctor(program: Command, context: CliContext): void {
 }
 
 async function examine(context: CliContext, options: DoctorOptions): Promise<ExitCode> {
-  const findings = await checkUp(context, options)
+  const checked = await checkUp(context, options)
+  const findings = checked.map((each) => ({ ...each, help: each.help.map(context.withConfig) }))
   const failed = findings.filter(({ state }) => state === 'fail').length
   if (options.json) {
     context.out.data(JSON.stringify({ schemaVersion: 1, ok: failed === 0, checks: findings }))

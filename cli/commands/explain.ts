@@ -10,7 +10,7 @@ import {
   type Resource,
   resourceAt,
 } from '../../src/internal.js'
-import { type CliContext, type CommonOptions, configFlag, requireApplication } from '../context.js'
+import { type CliContext, type CommonOptions, requireApplication } from '../context.js'
 import { onExistingDatabase } from '../database/database.js'
 import { explainWord } from '../project/explain-words.js'
 import { type ExitCode, Failure } from '../failure.js'
@@ -26,7 +26,6 @@ interface ExplainOptions extends CommonOptions {
 interface Arguments {
   readonly name: string
   readonly given: readonly string[]
-  readonly options: CommonOptions
 }
 
 /** A GET request, as `explain` needs it. */
@@ -72,7 +71,7 @@ async function explain(
 ): Promise<ExitCode> {
   if (given.length === 0 && explainWord(context, name, options.json === true)) return 0
   const { app, spec } = await requireApplication(context, options)
-  const request = parseRequest(app, { name, given, options })
+  const request = parseRequest(app, { name, given })
   const { resource, read, path } = request
   const explanation = await onExistingDatabase(context, spec, async (database, migrations) => {
     await requireSchema(spec, database, migrations)
@@ -95,8 +94,8 @@ function print({ out }: CliContext, { json }: ExplainOptions, { name, path, mode
 }
 
 /** @throws Failure 1 if there is no such route, 2 if the route has nothing to explain or the request is invalid */
-function parseRequest(app: App, { name, given, options }: Arguments): Request {
-  const command = `explain${configFlag(options)}`
+function parseRequest(app: App, { name, given }: Arguments): Request {
+  const command = 'explain'
   const parameters = parametersOf(app, name)
   const routes = routesOf(app, name)
   const [first] = routes

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import { OPENAPI_VERSIONS, type OpenApiVersion, renderOpenApi, shellWord } from '../../src/internal.js'
-import { type CliContext, type CommonOptions, configFlag, requireApplication } from '../context.js'
+import { type CliContext, type CommonOptions, requireApplication } from '../context.js'
 import type { ExitCode } from '../failure.js'
 import { compareFile } from '../project/compare-file.js'
 
@@ -42,7 +42,7 @@ async function printOpenApi(context: CliContext, { check, version, ...options }:
   await compareFile(context, {
     file: check,
     text,
-    command: `snippetctl openapi${configFlag(options)}${flag} > ${shellWord(check)}`,
+    command: `snippetctl openapi${flag} > ${shellWord(check)}`,
   })
   return 0
 }

@@ -13,7 +13,7 @@ import {
 } from '../../src/internal.js'
 import { type CliContext, type CommonOptions, requireSpec, shownPath } from '../context.js'
 import { onExistingDatabase } from '../database/database.js'
-import { type ExitCode, Failure } from '../failure.js'
+import { type ExitCode, Failure, whyUnreadable } from '../failure.js'
 import { count } from '../output.js'
 import { createRateText, createProgress } from '../progress.js'
 import { withLostConnectionHelp } from '../lost-connection.js'
@@ -76,7 +76,7 @@ async function sizeOf(file: string, shown: string): Promise<number> {
   const found = await stat(file).catch((cause: NodeJS.ErrnoException) => cause)
   if (!(found instanceof Error) && found.isFile()) return found.size
   const cause = found instanceof Error ? found : undefined
-  const reason = !cause ? 'it is not a file' : cause.code === 'ENOENT' ? 'there is no such file' : cause.message
+  const reason = cause ? whyUnreadable(cause) : 'it is not a file'
   throw new Failure(2, `cannot read \`${shown}\`: ${reason}`, [], cause)
 }
 

@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { renderTypes, shellWord } from '../../src/internal.js'
 import { compareFile } from '../project/compare-file.js'
-import { type CliContext, type CommonOptions, configFlag, requireApplication, shownPath } from '../context.js'
+import { type CliContext, type CommonOptions, requireApplication, shownPath } from '../context.js'
 import { type ExitCode, Failure } from '../failure.js'
 import { typesFile, writeTypes } from '../project/types-file.js'
 
@@ -37,7 +37,7 @@ async function printTypes(context: CliContext, { check, out, ...options }: Types
   const file = out === undefined ? typesFile(app.spec) : resolve(context.cwd, out)
   const shown = shownPath(context, file)
   if (check) {
-    const command = `snippetctl types${configFlag(options)}${out === undefined ? '' : ` --out ${shellWord(out)}`}`
+    const command = `snippetctl types${out === undefined ? '' : ` --out ${shellWord(out)}`}`
     await compareFile(context, { file: shown, text, command })
     return 0
   }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { type CliContext, type CommonOptions, configFlag, requireApplication } from '../context.js'
+import { type CliContext, type CommonOptions, requireApplication } from '../context.js'
 import type { ExitCode } from '../failure.js'
 import { readPairs, reverse } from '../reverse.js'
 
@@ -35,7 +35,7 @@ async function printUrl(
 ): Promise<ExitCode> {
   const given = readPairs(pairs)
   const { app } = await requireApplication(context, options)
-  const path = reverse(app, { command: `url${configFlag(options)}`, name, given })
+  const path = reverse(app, { command: 'url', name, given })
   context.out.data(options.json ? JSON.stringify({ schemaVersion: 1, name, path }) : path)
   return 0
 }

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { DatabaseInUse, RESTORE_STAGES, restoreEmbedded, shellWord } from '../../src/internal.js'
 import { askForBackup } from './backups.js'
-import { type CliContext, type CommonOptions, configFlag, shownPath } from '../context.js'
+import { type CliContext, type CommonOptions, shownPath } from '../context.js'
 import { renamingInErrors, openProjectDatabase } from './database.js'
 import { requireEmbedded, requireExisting } from './embedded.js'
 import { type ExitCode, Failure } from '../failure.js'
@@ -111,6 +111,6 @@ async function confirm(
   const answer = options.yes ?? (await context.ask(`type ${shown} to confirm that it is replaced: `))
   if (answer?.trim() === shown) return
   throw new Failure(3, `nothing was done: ${shown} exists, and its name was not given`, [
-    `confirm: snippetctl db restore ${shellWord(given)} --yes ${shellWord(shown)}${configFlag(options)}`,
+    `confirm: snippetctl db restore ${shellWord(given)} --yes ${shellWord(shown)}`,
   ])
 }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
 import { moveAside, shellWord } from '../../src/internal.js'
-import { type CliContext, type CommonOptions, configFlag, shownPath } from '../context.js'
+import { type CliContext, type CommonOptions, shownPath } from '../context.js'
 import { renamingInErrors } from './database.js'
 import { requireEmbedded } from './embedded.js'
 import { type ExitCode, Failure } from '../failure.js'
@@ -27,7 +27,7 @@ async function reset(context: CliContext, options: ResetOptions): Promise<ExitCo
   const answer = options.name ?? (await context.ask(`type ${name} to start again without its data: `))
   if (answer?.trim() !== name)
     throw new Failure(3, `nothing was done: the name of the database, ${name}, was not given`, [
-      `confirm: snippetctl db reset --name ${shellWord(name)}${configFlag(options)}`,
+      `confirm: snippetctl db reset --name ${shellWord(name)}`,
     ])
   const aside = await renamingInErrors({ [path]: name }, () => moveAside(path))
   context.err.line(`moved the old database to ${shownPath(context, aside)}; delete it when you no longer need it`)

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { CliContext } from '../context.js'
-import { Failure } from '../failure.js'
+import { Failure, whyUnreadable } from '../failure.js'
 
 interface Comparison {
   /** The path for messages. */
@@ -18,18 +18,12 @@ interface Comparison {
  */
 export async function compareFile({ cwd, err }: CliContext, { file, text, command }: Comparison): Promise<void> {
   const kept = await readFile(resolve(cwd, file), 'utf8').catch((cause: Error) => {
-    const isMissing = 'code' in cause && cause.code === 'ENOENT'
-    throw new Failure(
-      2,
-      `cannot read \`${file}\`: ${isMissing ? 'there is no such file' : cause.message}`,
-      [`write it with \`${command}\``],
-      cause,
-    )
+    throw new Failure(2, `cannot read \`${file}\`: ${whyUnreadable(cause)}`, [`write it: ${command}`], cause)
   })
   const [old, now] = [linesOf(kept), linesOf(text)]
   const at = Array.from({ length: Math.max(old.length, now.length) }).findIndex((_, line) => old[line] !== now[line])
   if (at < 0) return err.line(`${file} is up to date`)
-  throw new Failure(1, `\`${file}\` is out of date from line ${at + 1} on`, [`write it again with \`${command}\``])
+  throw new Failure(1, `\`${file}\` is out of date from line ${at + 1} on`, [`write it again: ${command}`])
 }
 
 function linesOf(text: string): readonly string[] {

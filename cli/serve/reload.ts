@@ -236,7 +236,7 @@ async function reload(served: Served, state: Versions, changed: readonly string[
     warnOfLeft(fitted, log)
     return { written: fitted.files }
   } catch (error) {
-    const [message, help] = explain(error)
+    const [message, help] = explain(error, context)
     const [event, now] =
       state.spec === before
         ? ['not_reloaded', awaited ? LAST_GOOD + UNTIL_IT_FITS : LAST_GOOD]
@@ -267,9 +267,9 @@ function warnOfLeft({ left, unmade, failed }: Awaited<ReturnType<typeof fitSchem
 const LAST_GOOD = 'still serving the last good version'
 const UNTIL_IT_FITS = ' until the schema of the database fits, which is checked every second'
 
-function explain(error: unknown): readonly [message: string, help: readonly string[]] {
-  if (error instanceof Failure || error instanceof DatabaseRejected) return [error.message, error.help]
-  if (error instanceof MigrationError) return [error.errors.join('; '), error.help]
+function explain(error: unknown, { withConfig }: CliContext): readonly [message: string, help: readonly string[]] {
+  if (error instanceof Failure || error instanceof DatabaseRejected) return [error.message, error.help.map(withConfig)]
+  if (error instanceof MigrationError) return [error.errors.join('; '), error.help.map(withConfig)]
   if (error instanceof Problem) return [error.message, []]
   return [error instanceof Error ? error.message : String(error), []]
 }

@@ -15,7 +15,7 @@ function makeProgram(): { readonly program: Command; readonly printed: () => str
       done()
     },
   })
-  const out = createOutput(sink, { env: {}, noColor: true })
+  const out = createOutput(sink, { env: {}, noColor: true, complete: (text) => text })
   const nothing = () => {}
   const context: CliContext = {
     cwd: '',
@@ -24,6 +24,7 @@ function makeProgram(): { readonly program: Command; readonly printed: () => str
     out,
     err: out,
     debug: false,
+    withConfig: (text) => text,
     ask: async () => undefined,
     onStop: nothing,
     onCrash: nothing,

@@ -7,6 +7,7 @@ import { pluginPaths, seenBy } from './caller.js'
 import { badge, layout } from './layout.js'
 import { curlOf, type Explored, findPlace, ROOT } from './place.js'
 import { Problem } from '../foundation/problem.js'
+import { shellWord } from '../foundation/shell-word.js'
 
 /** The home page: the resources, and the routes of plugins. */
 export async function homePage(
@@ -78,15 +79,16 @@ const ADDITIONS = [
 ] as const
 
 /** The commands that add a resource, if possible one whose name is not taken. On a PostgreSQL server, they also write and apply the migration that creates its table. */
-function addition({ resources, database }: Explored): Html {
+function addition({ file, resources, database }: Explored): Html {
   const taken = resources.flatMap(({ spec }) => [spec.name, spec.model.name])
   const [name, fields] = ADDITIONS.find(([each]) => !taken.includes(each)) ?? ADDITIONS[0]
+  const config = basename(file) === 'resources.yaml' ? '' : ` --config ${shellWord(file)}`
   const migrations = `
-npx snippetctl migrate plan --write add_${name}
-npx snippetctl migrate up`
+npx snippetctl migrate plan${config} --write add_${name}
+npx snippetctl migrate up${config}`
   return html`<h2>Add a resource</h2>
 <p class="lead">Declare it in the file, or let this command do that:</p>
-<pre tabindex="0">npx snippetctl add resource ${name} ${fields}${database?.()?.whenPending === 'reject' && migrations}</pre>`
+<pre tabindex="0">npx snippetctl add resource${config} ${name} ${fields}${database?.()?.whenPending === 'reject' && migrations}</pre>`
 }
 
 function resourceRow(explored: Explored, resource: Resource, count: string | undefined): Html {

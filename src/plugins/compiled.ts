@@ -60,7 +60,7 @@ async function compiledPlugin(entry: string, folder: string): Promise<string> {
   } catch (cause) {
     throw unloadable(
       `the compiled plugin cannot be written to ${relative(folder, home)}: ${cause instanceof Error ? cause.message : cause}`,
-      ['run `snippetctl check` once where the folder of the configuration can be written'],
+      ['run it once where the folder of the configuration can be written: snippetctl check'],
       cause,
     )
   }

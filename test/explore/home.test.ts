@@ -1,6 +1,8 @@
 import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { type Api, startApi } from '../support/api.js'
+import { makeProject } from '../support/cli.js'
 import { mistakesOf } from '../support/config.js'
 
 const YAML = `version: 1
@@ -65,6 +67,18 @@ describe('the home page', () => {
         ? ['npx snippetctl migrate plan --write add_event', 'npx snippetctl migrate up']
         : []),
     ])
+  })
+
+  test('shows commands that change this configuration if it has another name', async () => {
+    const project = await makeProject({ 'my books.yaml': YAML })
+    const other = await startApi(join(project.folder, 'my books.yaml'), { env: { NODE_ENV: 'development' } })
+    try {
+      const html = await page('/', other)
+      expect(html).toContain(`add resource --config &#39;${project.folder}/my books.yaml&#39; event name:`)
+    } finally {
+      await other.close()
+      await project.remove()
+    }
   })
 
   test('groups the digits of counts, also of estimates', async () => {

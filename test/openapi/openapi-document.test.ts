@@ -489,9 +489,9 @@ describe('the command `openapi`', () => {
     const old = await check('old.json')
     expect([old.code, old.stdout]).toEqual([1, ''])
     expect(old.stderr).toMatch(
-      /^error: `old\.json` is out of date from line \d+ on\n.*snippetctl openapi --config \S+ > old\.json`\n$/,
+      /^error: `old\.json` is out of date from line \d+ on\n.*snippetctl openapi --config \S+ > old\.json\n$/,
     )
-    expect((await check('my api.json')).stderr).toMatch(/snippetctl openapi --config \S+ > 'my api\.json'`\n$/)
+    expect((await check('my api.json')).stderr).toMatch(/snippetctl openapi --config \S+ > 'my api\.json'\n$/)
     expect(await check('none.json')).toMatchObject({ code: 2, stdout: '' })
     await project.remove()
   })

@@ -267,7 +267,7 @@ describe('the command `types`', () => {
     const { code, stdout, stderr } = await run('--check', '--out', 'kept.d.ts')
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toMatch(/^error: `kept\.d\.ts` is out of date from line \d+ on\n/)
-    expect(stderr).toContain('`snippetctl types --out kept.d.ts`')
+    expect(stderr).toContain('write it again: snippetctl types --out kept.d.ts\n')
     expect(await read('kept.d.ts')).toContain('raeder')
   })
 })

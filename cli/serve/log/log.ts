@@ -23,7 +23,7 @@ interface LogOptions {
 }
 
 /** Short lines at a terminal, one JSON document a line otherwise; both on stdout. */
-export function createLog({ out }: CliContext, { json, accessLog, about }: LogOptions): Log {
+export function createLog({ out, withConfig }: CliContext, { json, accessLog, about }: LogOptions): Log {
   const isLogged = ACCESS_LOGS[accessLog] ?? (() => true)
   const isForTerminal = out.terminal && !json
   const renderRequest = createRequestRenderer(about)
@@ -51,7 +51,7 @@ export function createLog({ out }: CliContext, { json, accessLog, about }: LogOp
     flush()
   })
   const at = (level: Level) => (entry: LogEntry) => {
-    if (entry.event !== 'request') others.write(level, entry)
+    if (entry.event !== 'request') others.write(level, entry.msg ? { ...entry, msg: withConfig(entry.msg) } : entry)
     else if (isLogged(entry)) write(level, entry)
   }
   return Object.freeze({ info: at('info'), warn: at('warn'), error: at('error') })

@@ -164,14 +164,14 @@ describe('db backup and db restore', () => {
     await project.write('my app/.snippetctl/pg/some.file', '')
     await project.write('any.file', '')
     const config = ['--config', 'my app/resources.yaml']
-    const name = "'my app/.snippetctl/pg' --config 'my app/resources.yaml'"
+    const [name, flag] = ["'my app/.snippetctl/pg'", "--config 'my app/resources.yaml'"]
     expect(await run('db', 'reset', ...config)).toMatchObject({
       code: 3,
-      stderr: expect.stringContaining(`= help: confirm: snippetctl db reset --name ${name}\n`),
+      stderr: expect.stringContaining(`= help: confirm: snippetctl db reset ${flag} --name ${name}\n`),
     })
     expect(await run('db', 'restore', 'any.file', ...config)).toMatchObject({
       code: 3,
-      stderr: expect.stringContaining(`= help: confirm: snippetctl db restore any.file --yes ${name}\n`),
+      stderr: expect.stringContaining(`= help: confirm: snippetctl db restore ${flag} any.file --yes ${name}\n`),
     })
   })
 

@@ -191,7 +191,7 @@ test('a view beside tables of migrations has the model that `introspect` prints 
   const { stdout } = await run('introspect', '--print', '--no-resources', '--tables', 'titles')
   const { stderr } = await run('introspect', '--manage')
   expect(stderr).toContain(
-    'left  titles has no model: it is a view, which migrations do not create; a model with `managed: false` can show it: snippetctl introspect --print --tables titles in an empty folder prints one\n',
+    'left  titles has no model: it is a view, which migrations do not create; a model with `managed: false` can show it: `snippetctl introspect --print --tables titles` in an empty folder prints one\n',
   )
   const text = await readFile(join(project.folder, 'resources.yaml'), 'utf8')
   const model = stdout.slice(stdout.indexOf('  titles:')).replace('titles:', 'titles:\n    managed: false')

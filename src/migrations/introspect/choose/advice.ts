@@ -19,5 +19,5 @@ export function adviceForMessage(constraint: string): string {
 
 /** How a table that migrations do not create gets a model. */
 export function unmanagedModel(table: string): string {
-  return `a model with \`managed: false\` can show it: snippetctl introspect --print --tables ${formatValue(table)} in an empty folder prints one`
+  return `a model with \`managed: false\` can show it: \`snippetctl introspect --print --tables ${formatValue(table)}\` in an empty folder prints one`
 }
