@@ -207,7 +207,14 @@ export async function requireSpec(context: CliContext, options: CommonOptions): 
 
 function reject(context: CliContext, loaded: Extract<LoadedSpec, { readonly ok: false }>): never {
   printFrames(context.err, loaded)
-  throw new Finished(2)
+  throw new Finished(2, firstError(context, loaded.diagnostics))
+}
+
+/** The first error of a configuration in one line, for logs. */
+export function firstError(context: CliContext, [first]: readonly Diagnostic[]): string | undefined {
+  if (!first) return undefined
+  const { file, range, code, message } = first
+  return `${shownPath(context, file)}:${range.start.line}:${range.start.column}: error[${code}] ${message}`
 }
 
 /** Returns the folders of the migrations, the embedded database and the schema cache, next to the configuration. */

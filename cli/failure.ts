@@ -26,10 +26,13 @@ export function whyUnreadable({ code, message }: NodeJS.ErrnoException): string 
 export class Finished extends Error {
   override readonly name = 'Finished'
   readonly code: ExitCode
+  /** The error that was printed, for logs; undefined if it is in the log. */
+  readonly reason: string | undefined
 
-  constructor(code: ExitCode) {
+  constructor(code: ExitCode, reason?: string) {
     super(`finished with exit code ${code}`)
     this.code = code
+    this.reason = reason
   }
 }
 

@@ -17,6 +17,7 @@ import {
   type Application,
   type CliContext,
   type CommonOptions,
+  firstError,
   loadConfig,
   projectFolders,
   shownPath,
@@ -204,9 +205,7 @@ async function reload(served: Served, state: Versions, changed: readonly string[
     const loaded = await loadConfig(context, options, false)
     if (!loaded.ok) {
       printFrames(context.err, loaded)
-      const [first] = loaded.diagnostics
-      const { line, column } = first?.range.start ?? { line: 1, column: 1 }
-      const msg = `${file}:${line}:${column}: error[${first?.code}] ${first?.message}; ${LAST_GOOD}`
+      const msg = `${firstError(context, loaded.diagnostics)}; ${LAST_GOOD}`
       log.error({ event: 'not_reloaded', msg })
       service.warn(msg)
       await loaded.close(log)

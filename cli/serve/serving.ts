@@ -1,6 +1,6 @@
 import process from 'node:process'
 import { createService, type Database, findTracing, type Monitor } from '../../src/internal.js'
-import { rejectedAddress } from '../address.js'
+import { rejectedAddress } from './address.js'
 import { announce, describeListening, warnOfOpenHost } from './announce.js'
 import { answerBackups } from '../database/backups.js'
 import {
@@ -14,6 +14,7 @@ import { openProjectDatabase } from '../database/database.js'
 import { sayEnvFile } from '../env-file.js'
 import type { ExitCode } from '../failure.js'
 import { gateDatabase } from './database-gate.js'
+import { loggingFailure } from './log/failure-entry.js'
 import { createLog, type Log } from './log/log.js'
 import { reportDroppedLines } from './log/dropped-lines.js'
 import { beginWork, type WorkerRun } from './workers/begin-work.js'
@@ -51,12 +52,17 @@ export function hasBanner(context: CliContext, options: ServeOptions): boolean {
 }
 
 /** Serves from this process, alone or as a worker, until a signal stops it. */
-export async function serveHere(context: CliContext, options: ServeOptions): Promise<ExitCode> {
+export function serveHere(context: CliContext, options: ServeOptions): Promise<ExitCode> {
   const { parent } = context
   const log = createLog(context, {
     ...options,
     about: parent && { worker: parent.worker, pid: process.pid },
   })
+  return loggingFailure(context, options, { log, work: () => serveLogged(context, options, log) })
+}
+
+async function serveLogged(context: CliContext, options: ServeOptions, log: Log): Promise<ExitCode> {
+  const { parent } = context
   sayEnvFile(context.envFile, log)
   const reportTotal = reportDroppedLines(context, log)
   const stop = listenForStop(context, options, log)

@@ -60,10 +60,12 @@ export function listenForStop(context: CliContext, options: StopOptions, log: Lo
       })
       end(0)
     })
+    let hasCrashed = false
     context.onCrash((error) => {
-      if (abort.signal.aborted) return
+      if (hasCrashed) return
+      hasCrashed = true
       log.error({ event: 'crash', ...describeError(error) })
-      end(1)
+      if (!abort.signal.aborted) end(1)
     })
   })
   return { requested, signal: abort.signal }

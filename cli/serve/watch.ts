@@ -1,5 +1,5 @@
 import { createMonitor, type Database, type Monitor, openAdmin } from '../../src/internal.js'
-import { rejectedAddress } from '../address.js'
+import { rejectedAddress } from './address.js'
 import type { CliContext } from '../context.js'
 import type { Log } from './log/log.js'
 import type { WorkerOptions } from './workers/parent.js'

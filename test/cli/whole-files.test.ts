@@ -170,6 +170,7 @@ describe('dump --output', () => {
       'plugins',
       'plugins: illegal operation on a directory (EISDIR from open)\n  = help: this is a folder: name a file',
     ],
+    ['x'.repeat(256), `${'x'.repeat(256)}: name too long (ENAMETOOLONG from open)\n  = help: choose a shorter name`],
     [
       'missing/b.ndjson',
       'missing/b.ndjson: no such file or directory (ENOENT from open)\n  = help: check the path: each of its folders must exist',
@@ -195,7 +196,7 @@ test('an error of the file system names the file', async () => {
   expect({ code, stderr }).toEqual({
     code: 2,
     stderr:
-      'error: migrations: not a directory (ENOTDIR from scandir)\n  = help: see where it comes from with --debug\n',
+      'error: migrations: not a directory (ENOTDIR from scandir)\n  = help: rename or remove the file with this name, or correct the path: it must be a folder\n',
   })
 })
 

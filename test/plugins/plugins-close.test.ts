@@ -271,7 +271,7 @@ describe('onClose', () => {
     )
     await project.write('serve/resources.yaml', PLUGGED)
     const { code, stdout } = await runCli(['serve', '--port', '0'], { cwd: resolve(project.folder, 'serve'), env })
-    expect([code, stdout]).toEqual([2, 'closed\n'])
+    expect([code, stdout]).toEqual([2, expect.stringMatching(/^closed\n{[^\n]*"event":"serve_failed"[^\n]*}\n$/)])
   })
 
   test('runs for a version that is loaded but not served', async () => {

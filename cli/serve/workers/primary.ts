@@ -6,8 +6,9 @@ import { type CliContext, requireSpec } from '../../context.js'
 import { createWorkerPool, type WorkerPool } from './worker-pool.js'
 import { openProjectDatabase } from '../../database/database.js'
 import { sayEnvFile } from '../../env-file.js'
-import { type ExitCode, Failure, Finished } from '../../failure.js'
+import { type ExitCode, Failure } from '../../failure.js'
 import { createLog, type Log } from '../log/log.js'
+import { loggingFailure, reasonOf } from '../log/failure-entry.js'
 import { reportDroppedLines } from '../log/dropped-lines.js'
 import type { Output } from '../../output.js'
 import { prepareDatabase, prepareReached, untilReachable } from '../schema.js'
@@ -27,8 +28,16 @@ interface WorkersRun {
 }
 
 /** Serves from worker processes that share one port. This process supervises the workers and checks the schema; it serves no requests. */
-export async function serveByWorkers(context: CliContext, options: ServeOptions, amount: number): Promise<ExitCode> {
+export function serveByWorkers(context: CliContext, options: ServeOptions, amount: number): Promise<ExitCode> {
   const log = createLog(context, { ...options, about: { pid: process.pid } })
+  return loggingFailure(context, options, { log, work: () => supervise(context, options, { amount, log }) })
+}
+
+async function supervise(
+  context: CliContext,
+  options: ServeOptions,
+  { amount, log }: Pick<WorkersRun, 'amount' | 'log'>,
+): Promise<ExitCode> {
   sayEnvFile(context.envFile, log)
   const reportTotal = reportDroppedLines(context, log)
   const run = { context, options, amount, log, stop: listenForStop(context, options, log) }
@@ -146,7 +155,7 @@ function listenForReplace(run: WorkersRun): (pool: WorkerPool) => void {
       .then(
         () => log.info({ event: 'replaced', msg: 'replaced all workers' }),
         (error: unknown) =>
-          log.error({ event: 'not_replaced', msg: `could not replace the workers: ${reasonOf(error)}` }),
+          log.error({ event: 'not_replaced', msg: `could not replace the workers: ${reasonOf(error, context)?.msg}` }),
       )
       .finally(() => (state = 'idle'))
   }
@@ -167,14 +176,9 @@ function listenForReplace(run: WorkersRun): (pool: WorkerPool) => void {
   }
 }
 
-function reasonOf(error: unknown): string {
-  if (error instanceof Finished) return 'the configuration has errors'
-  return error instanceof Error ? error.message : String(error)
-}
-
 async function replaceAll(run: WorkersRun, pool: WorkerPool): Promise<void> {
   const { state } = await prepare(run)
-  if (state === 'away') throw new Error('the database is unavailable')
+  if (state === 'away') throw new Failure(1, 'the database is unavailable')
   await pool.replaceAll()
 }
 

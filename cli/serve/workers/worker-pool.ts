@@ -143,7 +143,7 @@ export function createWorkerPool({ poolSizes, port, prepared, log, watch, drainD
     if (!listens) worker.kill()
     const listening = listens ? await worker.listening : undefined
     if (listening === undefined)
-      throw new Error(listens ? 'a new worker ended before it listened' : 'a new worker did not listen in time')
+      throw new Failure(1, listens ? 'a new worker ended before it listened' : 'a new worker did not listen in time')
     const files = worker.servedFiles()
     const old = slot.worker
     assign(slot, worker)
@@ -157,17 +157,17 @@ export function createWorkerPool({ poolSizes, port, prepared, log, watch, drainD
     const isLatest = (slot: Slot) => replaced.has(slot) && slot.worker?.servedFiles() === latest
     try {
       for (const slot of [...slots, ...slots]) {
-        if (over.signal.aborted) throw new Error('the server stops')
+        if (over.signal.aborted) throw new Failure(1, 'the server stops')
         if (isLatest(slot)) continue
         latest = await replace(slot)
         replaced.add(slot)
       }
-      if (!slots.every(isLatest)) throw new Error('the files changed again meanwhile')
+      if (!slots.every(isLatest)) throw new Failure(1, 'the files changed again meanwhile')
     } catch (cause) {
       const versions = servedFiles().length
       const mixed = versions > 1 ? `, so ${versions} versions of the files are served until the next SIGUSR2` : ''
       const told = `replaced ${replaced.size} of ${count(slots.length, 'worker')}${mixed}`
-      throw new Error(`${(cause as Error).message}; ${told}`, { cause })
+      throw new Failure(1, `${(cause as Error).message}; ${told}`, [], cause)
     }
   }
 

@@ -61,7 +61,7 @@ afterAll(() => project.remove())
 describe('serve --workers rejects', () => {
   test('the embedded database, which only one process can use', async () => {
     const { code, stdout, stderr } = await runCli(['serve', '--workers', '1'], { cwd: project.folder })
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect([code, stdout]).toEqual([2, expect.stringMatching(/^{.*"event":"serve_failed".*}\n$/)])
     expect(stderr).toMatch(
       /^error: --workers needs a PostgreSQL server: only one process can open the embedded database\n/,
     )
@@ -237,6 +237,11 @@ onServer('serve --workers', () => {
     await project.write('plugin.mjs', 'throw new Error("not today")')
     server.child.kill('SIGUSR2')
     expect(await server.logged('not_replaced')).toMatchObject({ level: 'error' })
+    expect(await server.logged('serve_failed')).toMatchObject({
+      level: 'error',
+      worker: expect.any(Number),
+      msg: expect.stringMatching(/^resources\.yaml:\d+:\d+: error\[SC353\] plugin\.mjs:1:7: .*not today$/),
+    })
     await project.write('plugin.mjs', PLUGIN)
     expect(new Set((await openOnBoth(server)).pids)).toEqual(before)
     expect(server.output.stderr).toContain('not today')

@@ -14,7 +14,6 @@ import {
   spawnServe,
   startServe,
 } from '../../support/cli.js'
-import { openTestDatabase, testDatabaseKind } from '../../support/database.js'
 import { untilPrinted } from '../../support/until-printed.js'
 
 // The first start of an embedded database takes seconds, and many on a busy machine.
@@ -30,6 +29,13 @@ export default (app) => {
   app.route('GET', '/stuck/', 'stuck', () => {
     say('stuck')
     return new Promise(() => {})
+  })
+  app.route('GET', '/late/', 'late', () => {
+    say('late')
+    return new Promise((answer) => process.once('SIGTERM', () => {
+      setTimeout(() => { throw new Error('nobody caught this late') })
+      setTimeout(() => answer({ status: 204 }), 200)
+    }))
   })
   app.route('GET', '/broken/', 'broken', () => {
     setImmediate(() => { throw new Error('nobody caught this') })
@@ -132,6 +138,15 @@ describe('serve on the embedded database', () => {
     expect(code).toBe(1)
     expect(stdout.match(/"crash"/g)).toHaveLength(1)
     expect(stdout).toContain('nobody caught this')
+  })
+
+  test('logs an uncaught error while it stops, and finishes the requests in progress', async () => {
+    const server = await serve()
+    const answer = fetch(`${server.url}/api/late/`)
+    await server.logged('late')
+    const ended = server.stop()
+    expect((await answer).status).toBe(204)
+    expect(await ended).toMatchObject({ code: 0, stdout: expect.stringContaining('nobody caught this late') })
   })
 
   test('warns about an address that others can reach', async () => {
@@ -248,36 +263,6 @@ describe('serve without its database', () => {
     const outcome = await serving.stop()
     expect(outcome).toMatchObject({ code: 0, stderr: '' })
     expect(outcome.stdout).not.toContain('hunter2')
-  })
-})
-
-const onServer = testDatabaseKind() === 'postgres' ? describe : describe.skip
-
-onServer('serve on PostgreSQL', () => {
-  test('rejects pending migrations, and applies them with --migrate', async () => {
-    const database = await openTestDatabase()
-    const env = { DATABASE_URL: database.url ?? '' }
-    const rejected = await runCli(['serve', '--port', '0'], { cwd: project.folder, env })
-    expect(rejected.code).toBe(2)
-    expect(rejected.stderr).toContain('error: 1 migration is pending: 0001_create_books\n  = help: ')
-    expect(rejected.stderr).toContain('--migrate')
-    serving = await startServe(['--migrate'], { cwd: project.folder, env })
-    expect((await post(serving.url)).status).toBe(201)
-    expect(await serving.stop()).toMatchObject({ code: 0 })
-    await database.close()
-  })
-
-  test('rejects a database that does not exist', async () => {
-    const database = await openTestDatabase()
-    const url = new URL(database.url ?? '')
-    url.pathname = '/there_is_none'
-    const { code, stderr } = await runCli(['serve', '--port', '0'], {
-      cwd: project.folder,
-      env: { DATABASE_URL: url.href },
-    })
-    await database.close()
-    expect(code).toBe(2)
-    expect(stderr).toMatch(/^error: .*there_is_none/)
   })
 })
 

@@ -1,4 +1,4 @@
-import { Failure } from './failure.js'
+import { Failure } from '../failure.js'
 
 interface Address {
   readonly port: number
