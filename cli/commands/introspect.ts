@@ -18,7 +18,7 @@ import { alignColumns, count } from '../output.js'
 import { readConfigText } from '../project/config-text.js'
 import { createStages } from '../progress.js'
 import { openScratchOf, scratchOption, type ScratchOptions } from '../migrate/scratch.js'
-import { MIGRATION_HELP, withLostConnectionHelp } from '../lost-connection.js'
+import { MIGRATION_HELP, READING_HELP, withLostConnectionHelp } from '../lost-connection.js'
 
 interface IntrospectOptions extends CommonOptions, ScratchOptions {
   readonly schema?: readonly string[]
@@ -44,7 +44,7 @@ Examples:
 
 /** `introspect`: writes models and resources for an existing database. */
 export function addIntrospect(program: Command, context: CliContext): void {
-  withLostConnectionHelp(program.command('introspect'), MIGRATION_HELP)
+  withLostConnectionHelp(program.command('introspect'), ({ manage }) => (manage ? MIGRATION_HELP : READING_HELP))
     .description('write models and resources for existing tables and views')
     .option(
       '--schema <names>',

@@ -69,7 +69,7 @@ async function create(context: CliContext, options: CreateOptions): Promise<Exit
   const stored = await onKeys(context, spec, (keys, auth) =>
     keys.add({ ...made, ...readCaller(auth, options) }, seconds),
   )
-  if (options.json) context.out.data(JSON.stringify({ key, ...shown(stored) }))
+  if (options.json) context.out.data(JSON.stringify({ schemaVersion: 1, key, ...shown(stored) }))
   else {
     context.err.line(
       `key ${stored.id} for \`${toVisible(stored.subject)}\`, ${whenOver(stored)}; it is shown only now:`,
@@ -82,7 +82,7 @@ async function create(context: CliContext, options: CreateOptions): Promise<Exit
 async function list(context: CliContext, options: KeysOptions): Promise<ExitCode> {
   const spec = await requireSpec(context, options)
   const all = await onKeys(context, spec, (keys) => keys.list())
-  if (options.json) context.out.data(JSON.stringify({ keys: all.map(shown) }))
+  if (options.json) context.out.data(JSON.stringify({ schemaVersion: 1, keys: all.map(shown) }))
   else if (all.length === 0) context.err.line('there are no keys')
   else {
     const rows = all.map((key) => [
@@ -104,7 +104,7 @@ async function revoke(context: CliContext, given: string, options: KeysOptions):
     throw new Failure(1, `there is no key \`${keyId(given)}\``, [
       'snippetctl keys list: the keys and their identifiers',
     ])
-  if (options.json) context.out.data(JSON.stringify(shown(revoked)))
+  if (options.json) context.out.data(JSON.stringify({ schemaVersion: 1, ...shown(revoked) }))
   else context.out.line(`key ${revoked.id} for \`${toVisible(revoked.subject)}\` is revoked`)
   return 0
 }

@@ -158,8 +158,13 @@ describe('`keys`', () => {
     expect(listed.stdout).toMatch(new RegExp(`${id}  meter-7  meter  +\\d{4}-\\d\\d-\\d\\d  expires \\d{4}`))
     expect(listed.stdout).not.toContain(made.stdout.slice(21).trim())
     expect(JSON.parse((await run('keys', 'list', '--json')).stdout)).toMatchObject({
+      schemaVersion: 1,
       keys: [{ id, subject: 'meter-7', roles: ['meter'], claims: { site: 3 }, revokedAt: null }],
     })
+    const other = JSON.parse((await run('keys', 'create', '--subject', 'meter-8', '--json')).stdout)
+    expect(other).toMatchObject({ schemaVersion: 1, key: expect.stringMatching(/^snk_/), subject: 'meter-8' })
+    const { stdout } = await run('keys', 'revoke', other.id, '--json')
+    expect(JSON.parse(stdout)).toMatchObject({ schemaVersion: 1, id: other.id, revokedAt: expect.any(String) })
     expect(await run('keys', 'revoke', id)).toMatchObject({ code: 0, stdout: `key ${id} for \`meter-7\` is revoked\n` })
     expect((await run('keys', 'list')).stdout).toContain('  revoked 2')
   })

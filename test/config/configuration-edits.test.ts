@@ -383,6 +383,22 @@ describe('a former name', () => {
     expect(declareRename(file(models), FILE, rename)).toEqual({ message, help: [help] })
   })
 
+  test.each([
+    {
+      rename: 'books.size:pages',
+      message: '`models.book.dropped` lists `size`, and a rename keeps its values',
+      help: 'to rename it, remove `size` from `dropped`',
+    },
+    {
+      rename: 'tomes:books',
+      message: '`dropped` lists `tomes`, and a rename keeps its rows',
+      help: 'to rename it, remove `tomes` from `dropped`',
+    },
+  ])('is rejected while `dropped` says the opposite: $rename', ({ rename, message, help }) => {
+    const given = `  book:\n    table: books\n    dropped: [size]\n    fields:\n${KEY}      pages: { type: date }\n`
+    expect(declareRename(`dropped: [tomes]\n${file(given)}`, FILE, rename)).toEqual({ message, help: [help] })
+  })
+
   test('is rejected if the file is invalid', () => {
     expect(declareRename('models: [', FILE, 'a:b')).toEqual({
       message: 'resources.yaml cannot be read',

@@ -93,9 +93,17 @@ function placeOfField(
 }
 
 function freeOf(document: ConfigDocument, place: RenamePlace): RenamePlace | RenameRejection {
-  const known = findValue(document.value, [...place.mapping, 'renamed_from'])
-  if (known === undefined) return place
-  return { message: `${place.mapping.join('.')} has \`renamed_from\` already`, help: ['change it there'] }
+  const { mapping, from } = place
+  const known = findValue(document.value, [...mapping, 'renamed_from'])
+  if (known !== undefined) {
+    return { message: `${mapping.join('.')} has \`renamed_from\` already`, help: ['change it there'] }
+  }
+  const isField = mapping.length > 2
+  const owner = isField ? mapping.slice(0, 2) : []
+  const dropped = findValue(document.value, [...owner, 'dropped'])
+  if (!Array.isArray(dropped) || !dropped.includes(from)) return place
+  const message = `\`${[...owner, 'dropped'].join('.')}\` lists ${show(from)}, and a rename keeps its ${isField ? 'values' : 'rows'}`
+  return { message, help: [`to rename it, remove ${show(from)} from \`dropped\``] }
 }
 
 /** Before the anchor, where no comment can be in the way; on its line within braces, else on a line of its own. */

@@ -55,6 +55,12 @@ const OF_MIGRATIONS = 'see which migrations were applied: snippetctl migrate sta
 
 onServer.each([
   { command: ['dump', 'note'], marker: 'notes', moment: 'before reply', help: 'run it again: it does not change' },
+  {
+    command: ['introspect', '--print'],
+    marker: 'pg_attribute',
+    moment: 'before reply',
+    help: 'run it again: it does not change',
+  },
   { command: ['seed', 'note.csv'], marker: 'commit', moment: 'before reply', help: 'run it again: it loads the whole' },
   { command: ['keys', 'create', '--subject', 'a'], marker: 'insert into', moment: 'before reply', help: 'revoke it' },
   { command: ['migrate', 'up'], marker: 'snippetctl_migrations', moment: 'before reply', help: OF_MIGRATIONS },
