@@ -1,4 +1,4 @@
-import { type FSWatcher, statSync, watch } from 'node:fs'
+import { type FSWatcher, lstatSync, realpathSync, statSync, watch } from 'node:fs'
 import { basename, dirname } from 'node:path'
 
 /** Watches files, even if an editor replaces them. */
@@ -59,8 +59,9 @@ export function createFileWatcher({ concerns, changed, failed }: FileWatcherOpti
   }
 
   return {
-    watch: (paths) => {
+    watch: (given) => {
       if (closed) return
+      const paths = [...given, ...given.flatMap(targetOf)]
       files = new Set(paths)
       folders = new Set([...paths.map((path) => dirname(path)), ...paths.filter(isFolder)])
       const wanted = new Set([...folders].map(nearest))
@@ -74,6 +75,16 @@ export function createFileWatcher({ concerns, changed, failed }: FileWatcherOpti
       clearTimeout(timer)
       for (const folder of [...watchers.keys()]) forget(folder)
     },
+  }
+}
+
+/** The file to which a link leads: a save of that file changes nothing in the folder of the link. */
+function targetOf(path: string): readonly string[] {
+  try {
+    return lstatSync(path).isSymbolicLink() ? [realpathSync(path)] : []
+  } catch {
+    // A missing file, or a link without a target, is an error of the reload.
+    return []
   }
 }
 
