@@ -1,5 +1,6 @@
+import { resolve } from 'node:path'
 import type { Command, Option } from 'commander'
-import { DIAGNOSTICS } from '../src/internal.js'
+import { DIAGNOSTICS, loadSpec } from '../src/internal.js'
 import { type CliContext, loadConfig } from './context.js'
 import { topicNames } from './project/topics.js'
 
@@ -32,9 +33,31 @@ const codes: Values = async () => Object.entries(DIAGNOSTICS).map(([value, { tit
 
 const topics: Values = async () => topicNames().map((value) => ({ value, about: 'a key of the configuration' }))
 
+const records: Values = async (context, { config }) => {
+  const loaded = await loadSpec(resolve(context.cwd, config))
+  if (!loaded.ok) return []
+  const { resources, models, internal } = loaded.spec
+  const own = models.filter((model) => !internal.includes(model))
+  const names = new Map<string, string>([
+    ...own.map(({ name }) => [name, 'a model'] as const),
+    ...resources.map(({ name }) => [name, 'a resource'] as const),
+  ])
+  return [...names].map(([value, about]) => ({ value, about }))
+}
+
+const roles: Values = async (context, { config }) => {
+  const loaded = await loadSpec(resolve(context.cwd, config))
+  const names = loaded.ok ? (loaded.spec.auth?.roles ?? []) : []
+  return names.map((value) => ({ value, about: 'a role' }))
+}
+
+/** Candidates for the values of options that depend on the configuration. */
+const OPTION_VALUES: Readonly<Record<string, Values>> = { '--resource': records, '--role': roles }
+
 /** Candidates for the first argument of commands, where they depend on the configuration. */
 const FIRST_ARGUMENTS: Readonly<Record<string, readonly Values[]>> = {
   url: [routes],
+  dump: [records],
   explain: [routes, codes, topics],
 }
 
@@ -45,13 +68,14 @@ export async function complete(
   words: readonly string[],
 ): Promise<readonly Candidate[]> {
   const current = words.at(-1) ?? ''
-  const place = walk(program, words.slice(0, -1))
+  const place = walk(context, program, words.slice(0, -1))
   const all = await candidatesAt(context, place, current)
   return all.filter(({ value }) => value.startsWith(current))
 }
 
-function walk(program: Command, words: readonly string[]): CursorPosition {
-  let place: CursorPosition = { command: program, config: 'resources.yaml', given: 0, awaiting: undefined }
+function walk({ env }: CliContext, program: Command, words: readonly string[]): CursorPosition {
+  const config = env['SNIPPETCTL_CONFIG'] || 'resources.yaml'
+  let place: CursorPosition = { command: program, config, given: 0, awaiting: undefined }
   for (const word of words) place = step(place, word)
   return place
 }
@@ -61,12 +85,16 @@ function step({ command, config, given, awaiting }: CursorPosition, word: string
     return { command, config: awaiting.long === '--config' ? word : config, given, awaiting: undefined }
   }
   const [flag = '', value] = word.split('=')
-  const option = command.options.find(({ short, long }) => flag !== '' && (flag === short || flag === long))
+  const option = findOption(command, flag)
   if (option?.long === '--config' && value !== undefined) return { command, config: value, given, awaiting }
   if (option?.required && value === undefined) return { command, config, given, awaiting: option }
   if (word.startsWith('-')) return { command, config, given, awaiting }
   const child = command.commands.find((each) => each.name() === word)
   return child ? { command: child, config, given: 0, awaiting } : { command, config, given: given + 1, awaiting }
+}
+
+function findOption({ options }: Command, flag: string): Option | undefined {
+  return options.find(({ short, long }) => flag !== '' && (flag === short || flag === long))
 }
 
 async function candidatesAt(
@@ -75,7 +103,13 @@ async function candidatesAt(
   current: string,
 ): Promise<readonly Candidate[]> {
   const { command, given, awaiting } = place
-  if (awaiting) return (awaiting.argChoices ?? []).map((value) => ({ value, about: awaiting.description }))
+  if (awaiting) return valuesOf(context, place, awaiting)
+  const [flag = '', value] = current.split('=')
+  const option = value === undefined ? undefined : findOption(command, flag)
+  if (option) {
+    const values = await valuesOf(context, place, option)
+    return values.map(({ value, about }) => ({ value: `${flag}=${value}`, about }))
+  }
   const help = command.createHelp()
   if (current.startsWith('-')) {
     return help.visibleOptions(command).map(({ long, short, description }) => ({
@@ -89,7 +123,17 @@ async function candidatesAt(
   }
   const { argChoices = [] } = command.registeredArguments[given] ?? {}
   const sources = given === 0 ? (FIRST_ARGUMENTS[command.name()] ?? []) : []
-  // Completion prints no messages, so an invalid configuration has no candidates.
-  const known = await Promise.all(sources.map((source) => source(context, place).catch(() => [])))
+  const known = await Promise.all(sources.map((source) => candidatesOf(source, context, place)))
   return [...argChoices.map((value) => ({ value, about: '' })), ...known.flat()]
+}
+
+async function valuesOf(context: CliContext, place: CursorPosition, option: Option): Promise<readonly Candidate[]> {
+  const source = OPTION_VALUES[option.long ?? '']
+  if (source) return candidatesOf(source, context, place)
+  return (option.argChoices ?? []).map((value) => ({ value, about: option.description }))
+}
+
+/** Completion prints no messages, so an invalid configuration has no candidates. */
+function candidatesOf(source: Values, context: CliContext, place: CursorPosition): Promise<readonly Candidate[]> {
+  return source(context, place).catch(() => [])
 }

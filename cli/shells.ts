@@ -2,11 +2,26 @@
 export const SHELLS: Readonly<Record<string, string>> = {
   bash: `# bash completion for snippetctl
 _snippetctl() {
-  local line
+  local line word last start
+  local -a words
   COMPREPLY=()
+  words=()
+  # Bash splits words at = and :, and replaces only the last part.
+  for word in "\${COMP_WORDS[@]:1:COMP_CWORD}"; do
+    last=$((\${#words[@]} - 1))
+    if (( last >= 0 )) && [[ $word == [=:]* || \${words[last]} == *[=:] ]]; then
+      words[last]+=$word
+    else
+      words+=("$word")
+    fi
+  done
+  [[ $word == [=:] ]] && word=''
+  last=$((\${#words[@]} - 1))
+  start=\${words[last]%"$word"}
   while IFS= read -r line; do
-    COMPREPLY+=("\${line%%$'\\t'*}")
-  done < <("\${COMP_WORDS[0]}" __complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+    line=\${line%%$'\\t'*}
+    COMPREPLY+=("\${line#"$start"}")
+  done < <("\${COMP_WORDS[0]}" __complete -- "\${words[@]}" 2>/dev/null)
 }
 complete -o default -F _snippetctl snippetctl`,
 

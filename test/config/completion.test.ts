@@ -7,7 +7,13 @@ import { BOOKS, makeProject, type Project, runInHost } from '../support/cli.js'
 let project: Project
 
 beforeAll(async () => {
-  project = await makeProject({ 'resources.yaml': BOOKS, 'other.yaml': BOOKS.replaceAll('book', 'author') })
+  project = await makeProject({
+    'resources.yaml': BOOKS,
+    'other.yaml': `${BOOKS.replaceAll('book', 'author')}auth: { keys: true, roles: { names: [editor, reader] } }
+mounts:
+  - { path: /shop, dialect: simple-rest }
+`,
+  })
   const launcher = join(project.folder, 'snippetctl')
   await writeFile(launcher, `#!/bin/sh\nexec '${process.execPath}' '${resolve('bin', 'snippetctl.js')}' "$@"\n`)
   await chmod(launcher, 0o755)
@@ -83,15 +89,24 @@ test('bash completes files where the program has no suggestions', () => {
   )
 })
 
+test.each([
+  { words: ['check', '--format', '='], offered: ['text', 'json', 'github'] },
+  { words: ['check', '--format', '=', 'g'], offered: ['github'] },
+  { words: ['url', '--config', '=', 'other.yaml', 'shop', ':', 'author-l'], offered: ['author-list'] },
+])('bash completes the last part of a word that it has split: $words', ({ words, offered }) => {
+  expect(SHELLS['bash']?.(words).trim().split('\n')).toEqual(offered)
+})
+
 describe('the suggestions', () => {
-  const offered = async (...words: readonly string[]) => {
-    const { code, stdout, stderr } = await runInHost(['__complete', '--', ...words], { cwd: project.folder })
+  const offeredIn = async (env: Readonly<Record<string, string>>, ...words: readonly string[]) => {
+    const { code, stdout, stderr } = await runInHost(['__complete', '--', ...words], { cwd: project.folder, env })
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     return stdout
       .split('\n')
       .filter((line) => line !== '')
       .map((line) => line.split('\t')[0])
   }
+  const offered = (...words: readonly string[]) => offeredIn({}, ...words)
 
   test.each([
     [
@@ -111,6 +126,15 @@ describe('the suggestions', () => {
       ['author-list', 'author-detail'],
     ],
     [['url', '--config', 'missing.yaml', ''], []],
+    [['check', '--format=g'], ['--format=github']],
+    [['dump', ''], ['book']],
+    [['dump', '--config=other.yaml', ''], ['author']],
+    [['seed', '--resource', ''], ['book']],
+    [
+      ['keys', 'create', '--config', 'other.yaml', '--role', ''],
+      ['editor', 'reader'],
+    ],
+    [['keys', 'create', '--role', ''], []],
     [
       ['completion', ''],
       ['bash', 'zsh', 'fish'],
@@ -118,5 +142,11 @@ describe('the suggestions', () => {
     [['nowhere', ''], []],
   ])('after %j, the suggestions are %j', async (words, expected) => {
     expect((await offered(...words)).sort()).toEqual([...expected].sort())
+  })
+
+  test('are those of the configuration that the environment names', async () => {
+    const env = { SNIPPETCTL_CONFIG: 'other.yaml' }
+    expect(await offeredIn(env, 'dump', '')).toEqual(['author'])
+    expect(await offeredIn(env, 'dump', '--config', 'resources.yaml', '')).toEqual(['book'])
   })
 })
