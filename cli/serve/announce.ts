@@ -17,12 +17,12 @@ interface Announcement {
 
 /** Summarises a listening application for the banner and the log. */
 export function describeListening(url: string, { app, spec }: Pick<Application, 'app' | 'spec'>): Listening {
-  const { resources, routes, pages, access } = app
+  const { routes, pages, access } = app
   const all = [...routes]
   const example = all.find(({ method, path }) => method === 'GET' && !path.includes('{'))?.path
   return {
     url,
-    resources: resources.length,
+    resources: spec.resources.length,
     routes: all.length,
     example,
     explore: pages !== undefined,

@@ -89,14 +89,15 @@ async function add(context: CliContext, { spec, before, database, log }: Fit, la
     },
   )
   const { text, steps, rejections, unmet } = plan
+  const left = leftWords(plan, shownPath(context, spec.file))
   if (lacks.length > 0 && text === undefined) throw notAdditions(plan, lacks)
-  if (text === undefined) return { ...NOTHING, left: leftWords(plan), unmade: [...rejections.map(firstLine), ...unmet] }
+  if (text === undefined) return { ...NOTHING, left, unmade: [...rejections.map(firstLine), ...unmet] }
   const added = steps.map(({ subject, detail }) => `+ ${subject} ${detail}`)
   if (open && growth) {
     await growOpen(spec.file, open, growth, () => applyGrowth(database, known, growth))
     return {
       changes: [...added, `rewrote ${shownPath(context, open.file)}`],
-      left: leftWords(plan),
+      left,
       unmade: [],
       files: [open.file],
     }
@@ -111,7 +112,7 @@ async function add(context: CliContext, { spec, before, database, log }: Fit, la
   const last = (await readMigrations(migrations)).at(-1)
   if (last) await markOpen(spec.file, last)
   const written = files.map((file) => `wrote ${shownPath(context, file)}`)
-  return { changes: [...added, ...written], left: leftWords(plan), unmade: [], files }
+  return { changes: [...added, ...written], left, unmade: [], files }
 }
 
 /** Only a command can ask for consent, and it cannot open the embedded database while this process has it. */
@@ -126,10 +127,10 @@ const PLAN = 'look at it, and write the migration: snippetctl migrate plan --wri
 
 type Plan = Awaited<ReturnType<typeof planAdditions>>
 
-function leftWords({ left, orphans }: Plan): readonly string[] {
+function leftWords({ left, orphans }: Plan, file: string): readonly string[] {
   return [
     ...left.map(({ change, subject }) => `${change} ${subject}`),
-    ...orphans.map((table) => `drop ${table} (which takes \`dropped: [${table}]\` at the top of resources.yaml)`),
+    ...orphans.map((table) => `drop ${table} (which takes \`dropped: [${table}]\` at the top of ${file})`),
   ]
 }
 

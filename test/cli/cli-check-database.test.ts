@@ -259,6 +259,8 @@ describe('check --database', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toMatch(/^warning\[SC403\]: the database has no index `\(title, id\)` of the table `books`\n/)
     expect(stdout).toMatch(/\nresources\.yaml: ok, 1 resource, 6 routes, 1 warning\ndatabase: 4 indexes compared\n$/)
+    await project.write('resources.yaml', YAML.replace('models:', 'database: { managed: false }\nmodels:'))
+    expect((await run('check', '--database')).stdout).toMatch(/\ndatabase: 4 indexes compared\n$/)
   })
 
   test('creates no embedded database', async () => {

@@ -86,7 +86,7 @@ describe('migrate', () => {
     expect(await migrate('adopt', 'books.title')).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(
-        /^error: resources\.yaml does not describe books\.title .*\n {2}= help: In models\.book\.fields\.title, write `default: none`; then adopt it again\n/,
+        /^error: the configuration does not describe books\.title .*\n {2}= help: In models\.book\.fields\.title, write `default: none`; then adopt it again\n/,
       ),
     })
     await project.write('resources.yaml', BOOKS.replace('max: 100 }', 'max: 100, default: "none" }'))

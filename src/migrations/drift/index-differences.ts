@@ -38,7 +38,7 @@ export async function indexDifferences(spec: AppSpec, database: Connection): Pro
       ...found.flatMap((index) => notNeeded({ model, index, found, own, used })),
     ]
   })
-  const counts = models.map(({ table }) => live.get(table)?.indexes.length ?? 0)
+  const counts = spec.models.map(({ table }) => live.get(table)?.indexes.length ?? 0)
   return { indexes: counts.reduce((sum, each) => sum + each, 0), rejections }
 }
 

@@ -53,7 +53,7 @@ export async function rejectIfUndone(adoption: Adoption): Promise<void> {
   if (undoing.length === 0) return
   throw new MigrationError(
     [
-      `resources.yaml does not describe ${object} as the database has it, so the next plan would undo it: ${undoing.join('; ')}`,
+      `the configuration does not describe ${object} as the database has it, so the next plan would undo it: ${undoing.join('; ')}`,
     ],
     [...help, `Or put it back as the files have it: ${adoption.down.join('; ')}`],
   )

@@ -261,7 +261,7 @@ export async function writeMigration(
   if (plan.rejections.length > 0) throw new MigrationError(plan.rejections)
   if (plan.text === undefined)
     throw new MigrationError([
-      'the migration files already create the schema of resources.yaml; there is nothing to write',
+      'the migration files already create the schema of the configuration; there is nothing to write',
     ])
   const { length } = await readMigrations(directory)
   if (length !== plan.files)

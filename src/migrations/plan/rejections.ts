@@ -19,7 +19,7 @@ export function rejectionsOf(pair: Pair): readonly string[] {
 function takenNames(pair: Pair): readonly string[] {
   const { wanted, from, to } = pair
   const reject = (kind: string, name: string, definition: string) =>
-    `${kind} ${name} of ${wanted.name} was created by hand, as ${definition}, and resources.yaml needs the name for a different one: ` +
+    `${kind} ${name} of ${wanted.name} was created by hand, as ${definition}, and the configuration needs the name for a different one: ` +
     'write a migration by hand that renames or drops it'
   const constraints = both(from.constraints, to.constraints).filter(
     ([old, now]) =>
@@ -74,7 +74,7 @@ function unclear({ name, model }: WantedTable, old: string, heir: WantedColumn):
     [`dropped: [${formatValue(old)}]`, `in the model \`${model}\`: the values are lost`],
   ]
   return lines(
-    `column ${name}.${old} is not in resources.yaml and ${name}.${heir.name} is new: a rename is never guessed, so one of these lines settles it`,
+    `column ${name}.${old} is not in the configuration and ${name}.${heir.name} is new: a rename is never guessed, so one of these lines settles it`,
     repairs,
   )
 }
@@ -94,11 +94,11 @@ export function strandedTables(
     .flatMap((old) => {
       const heir = created.find((table) => isAlike(old, table))
       if (!heir) return []
-      const first = `table ${old.name} is not in resources.yaml and ${heir.name} is new, with columns of the same names: one of these lines settles it`
+      const first = `table ${old.name} is not in the configuration and ${heir.name} is new, with columns of the same names: one of these lines settles it`
       return [
         lines(first, [
           [`renamed_from: ${old.name}`, `in the model \`${heir.model}\`: the rows stay, under the new name`],
-          [`dropped: [${old.name}]`, 'at the top of resources.yaml: the rows are lost'],
+          [`dropped: [${old.name}]`, 'at the top of the configuration: the rows are lost'],
         ]),
       ]
     })
@@ -154,7 +154,9 @@ export function notesOf(pair: Pair): readonly string[] {
   const columns = extra(from.columns, to.columns).filter((column) => column.generated)
   return [
     ...columns.map(({ name }) => `column ${wanted.name}.${name} is computed and is left alone`),
-    ...constraints.map(({ name }) => `constraint ${name} of ${wanted.name} is not in resources.yaml and is left alone`),
-    ...indexes.map(({ name }) => `index ${name} of ${wanted.name} is not in resources.yaml and is left alone`),
+    ...constraints.map(
+      ({ name }) => `constraint ${name} of ${wanted.name} is not in the configuration and is left alone`,
+    ),
+    ...indexes.map(({ name }) => `index ${name} of ${wanted.name} is not in the configuration and is left alone`),
   ]
 }

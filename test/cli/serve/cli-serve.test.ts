@@ -50,7 +50,7 @@ let serving: Serving | undefined
 
 beforeAll(async () => {
   project = await makeProject({
-    'resources.yaml': `${BOOKS}plugins:\n  - ./plugin.js\n`,
+    'resources.yaml': `${BOOKS}mounts: [{ path: /again }]\nplugins:\n  - ./plugin.js\n`,
     'plugin.js': PLUGIN,
     'package.json': '{"type":"module"}',
     [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION,
@@ -77,7 +77,7 @@ describe('serve on the embedded database', () => {
     expect(await (await fetch(`${server.url}/api/books/`)).json()).toEqual([{ id, title: 'Dune' }])
     expect(await server.logged('database')).toMatchObject({ msg: expect.stringContaining(' in .snippetctl/pg (') })
     expect(await server.logged('migrated')).toMatchObject({ level: 'info', migration: '0001_create_books' })
-    expect(await server.logged('listening')).toMatchObject({ level: 'info', url: server.url, resources: 1, routes: 9 })
+    expect(await server.logged('listening')).toMatchObject({ level: 'info', url: server.url, resources: 1, routes: 16 })
     expect(await server.stop()).toMatchObject({ code: 0, stderr: '' })
   })
 

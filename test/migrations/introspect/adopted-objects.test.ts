@@ -273,7 +273,7 @@ describe('an object that resources.yaml would drop is adopted only once the file
       adoptDrift(database, folder.path, { spec: specOf(PAGES(settings)), object: 'books.pages', scratch })
     const error = await adoptAs(before).catch((thrown: unknown) => thrown)
     expect(error).toMatchObject({
-      errors: [expect.stringMatching(/^resources\.yaml does not describe books\.pages as the database has it, /)],
+      errors: [expect.stringMatching(/^the configuration does not describe books\.pages as the database has it, /)],
       help: [
         `In models.book.fields.pages, ${help}; then adopt it again`,
         expect.stringMatching(/^Or put it back as the files have it: .*alter table "books" alter column "pages" /s),
@@ -312,7 +312,7 @@ describe('an object that resources.yaml would drop is adopted only once the file
     expect((await planMigration(wanted, folder.path, scratch)).steps).toEqual([])
     await make(made)
     const adopted = adoptDrift(database, folder.path, { spec: wanted, object, scratch })
-    await expect(adopted).rejects.toThrow(`resources.yaml does not describe ${object} as the database has it`)
+    await expect(adopted).rejects.toThrow(`the configuration does not describe ${object} as the database has it`)
   })
 
   describe('even if the next plan changes the object anyway', () => {

@@ -79,7 +79,7 @@ describe('hand-made constraints and indexes are not touched, whatever their name
     const { steps, rejections, notes } = await plan(BOOKS)
     expect({ steps, rejections }).toEqual({ steps: [], rejections: [] })
     for (const name of NOTES)
-      expect(notes.join('\n')).toContain(`${name} of books is not in resources.yaml and is left alone`)
+      expect(notes.join('\n')).toContain(`${name} of books is not in the configuration and is left alone`)
   })
 
   test('after introspection', async () => {
@@ -219,7 +219,7 @@ test.each([
   expect(steps).toEqual([])
   expect(rejections).toEqual([
     expect.stringMatching(
-      /^constraint books_title_length of books was created by hand, as CHECK .*, and resources\.yaml needs the name for a different one/,
+      /^constraint books_title_length of books was created by hand, as CHECK .*, and the configuration needs the name for a different one/,
     ),
   ])
 })

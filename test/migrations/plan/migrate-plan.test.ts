@@ -454,11 +454,11 @@ create index books_lower on books (lower(title));
       steps: [],
       rejections: [],
       notes: [
-        'table audit is not in resources.yaml and is left alone; `dropped: [audit]` at its top drops it',
+        'table audit is not in the configuration and is left alone; `dropped: [audit]` at its top drops it',
         'column books.upper is computed and is left alone',
-        'constraint books_title_check of books is not in resources.yaml and is left alone',
-        'constraint no_dots of books is not in resources.yaml and is left alone',
-        'index books_lower of books is not in resources.yaml and is left alone',
+        'constraint books_title_check of books is not in the configuration and is left alone',
+        'constraint no_dots of books is not in the configuration and is left alone',
+        'index books_lower of books is not in the configuration and is left alone',
       ],
     })
   })

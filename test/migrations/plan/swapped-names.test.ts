@@ -123,19 +123,19 @@ describe('a swap is rejected if', () => {
     [
       'a column does not exist before',
       { table: 'books', one: 'title', other: 'pages' },
-      '--swap books.title:pages: there is no column pages in the migrations (id, label, title)\n' +
-        '--swap books.title:pages: there is no column pages in resources.yaml (id, title, label)',
+      '--swap books.title:pages: the column pages is missing in the migrations (id, label, title)\n' +
+        '--swap books.title:pages: the column pages is missing in the configuration (id, title, label)',
     ],
     [
       'there is no such table',
       { table: undefined, one: 'books', other: 'authors' },
-      '--swap books:authors: there is no table authors in the migrations (books)\n' +
-        '--swap books:authors: there is no table authors in resources.yaml (books)',
+      '--swap books:authors: the table authors is missing in the migrations (books)\n' +
+        '--swap books:authors: the table authors is missing in the configuration (books)',
     ],
     [
       'its table does not exist',
       { table: 'authors', one: 'a', other: 'b' },
-      '--swap authors.a:b: resources.yaml has no table authors',
+      '--swap authors.a:b: the configuration has no table authors',
     ],
     [
       'the names are equal',

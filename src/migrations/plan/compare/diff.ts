@@ -87,7 +87,7 @@ function unknownTables({ from, to, dropped, partitions }: Sides): readonly strin
     .filter(({ name }) => !dropped.includes(name) && !partitions.includes(name))
     .map(
       ({ name }) =>
-        `table ${name} is not in resources.yaml and is left alone; \`dropped: [${name}]\` at its top drops it`,
+        `table ${name} is not in the configuration and is left alone; \`dropped: [${name}]\` at its top drops it`,
     )
 }
 

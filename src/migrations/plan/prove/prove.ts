@@ -135,7 +135,7 @@ async function goRound(session: Connection, claim: Claim, migrations: readonly M
   }
   const up = await readSchema()
   if (!(await isWanted(up.tables)))
-    throw new MigrationError(['the planned migration does not lead to the schema of resources.yaml'])
+    throw new MigrationError(['the planned migration does not lead to the schema of the configuration'])
   const bared = before.views.find((view) => !keepsParts(view, find(up.views, view.name)))
   if (bared)
     throw new MigrationError([

@@ -29,16 +29,16 @@ function errorsOf({ table, one, other }: Swap, wanted: readonly WantedTable[], f
       [one, other],
       [
         ['the migrations', from],
-        ['resources.yaml', wanted],
+        ['the configuration', wanted],
       ],
       'table',
     )
   const asked = find(wanted, table)
-  if (!asked) return [`${text}: resources.yaml has no table ${table}`]
+  if (!asked) return [`${text}: the configuration has no table ${table}`]
   const made = find(from, table) ?? find(from, asked.formerly ?? table)
   const sides = [
     ['the migrations', made?.columns ?? []],
-    ['resources.yaml', asked.columns],
+    ['the configuration', asked.columns],
   ] as const
   return missing(text, [one, other], sides, 'column')
 }
@@ -53,6 +53,8 @@ function missing(
   return sides.flatMap(([side, known]) =>
     names
       .filter((name) => !has(known, name))
-      .map((name) => `${text}: there is no ${noun} ${name} in ${side} (${known.map((each) => each.name).join(', ')})`),
+      .map(
+        (name) => `${text}: the ${noun} ${name} is missing in ${side} (${known.map((each) => each.name).join(', ')})`,
+      ),
   )
 }
