@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { finishRestore } from '../../src/internal.js'
 import { type CliContext, type CommonOptions, projectFolders, requireSpec, shownPath } from '../context.js'
 import { Failure } from '../failure.js'
 
@@ -17,8 +18,9 @@ export function embeddedOf(context: CliContext, config: string): Embedded {
   return { config, path: embedded, shown: shownPath(context, embedded) }
 }
 
-/** Whether the folder has a database. */
+/** Whether the folder has a database, after the end of a restore that was killed. */
 export function exists({ path }: Embedded): boolean {
+  finishRestore(path)
   return existsSync(join(path, 'PG_VERSION'))
 }
 
@@ -33,7 +35,9 @@ export async function requireEmbedded(context: CliContext, options: CommonOption
       `for a PostgreSQL server, use ${instead}`,
     ])
   const { file } = await requireSpec(context, options)
-  return embeddedOf(context, file)
+  const embedded = embeddedOf(context, file)
+  finishRestore(embedded.path)
+  return embedded
 }
 
 /** @throws Failure 2 if the database does not exist */

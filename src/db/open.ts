@@ -4,7 +4,7 @@ import { type Database, DatabaseRejected } from './database.js'
 import { freeName } from './embedded/backup.js'
 import { layOutDirectory, openMemory, openPglite } from './embedded/pglite.js'
 import { lockDirectory } from './embedded/lock.js'
-import { makeTemporary } from './embedded/temporary.js'
+import { makeTemporary, settleRestores } from './embedded/temporary.js'
 import { openPostgres } from './pool/postgres.js'
 import { withReplica } from './pool/replica.js'
 import { withParts } from './wrap.js'
@@ -122,6 +122,8 @@ async function openTemporary(description: string, fill: (folder: string) => Prom
 export async function moveAside(directory: string): Promise<string> {
   const unlock = lockDirectory(resolve(directory))
   try {
+    // Otherwise the next command would put the backup of a killed restore in its place.
+    await settleRestores(directory)
     const aside = freeName(directory, 'before-reset')
     await rename(directory, aside)
     return aside

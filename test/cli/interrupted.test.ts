@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, readdir, rm, utimes } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, rename, rm, utimes } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from '@jest/globals'
@@ -75,6 +75,44 @@ test.each(['snippetctl-restoring', 'before-restore'])(
     }
   },
 )
+
+test.each([
+  { when: 'after it moved the database aside', moved: true },
+  { when: 'before', moved: false },
+])('a `db restore` that was killed $when leaves one whole database', async ({ moved }) => {
+  const project = await makeProject({ 'resources.yaml': BOOKS, [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION })
+  try {
+    const folder = join(project.folder, '.snippetctl')
+    const run = (...args: readonly string[]) => runInHost(args, { cwd: project.folder })
+    const dumped = async () => (await run('dump', 'book')).stdout
+    expect(await run('migrate', 'up')).toMatchObject({ code: 0 })
+    await project.write('book.csv', 'id,title\n1,Kept\n')
+    expect(await run('seed', 'book.csv')).toMatchObject({ code: 0 })
+    const before = await dumped()
+    if (moved) await rename(join(folder, 'pg'), join(folder, 'pg.snippetctl-restored'))
+    else await project.write('.snippetctl/pg.snippetctl-restored/base', '')
+    expect(before).toContain('Kept')
+    expect(await dumped()).toBe(before)
+    expect((await readdir(folder)).filter((name) => name.startsWith('pg'))).toEqual(['pg'])
+  } finally {
+    await project.remove()
+  }
+})
+
+test('after a `db restore` that was killed before it moved the database aside, `db reset` leaves none', async () => {
+  const project = await makeProject({ 'resources.yaml': BOOKS, [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION })
+  try {
+    const folder = join(project.folder, '.snippetctl')
+    const run = (...args: readonly string[]) => runInHost(args, { cwd: project.folder })
+    expect(await run('migrate', 'up')).toMatchObject({ code: 0 })
+    await cp(join(folder, 'pg'), join(folder, 'pg.snippetctl-restored'), { recursive: true })
+    expect(await run('db', 'reset', '--name', '.snippetctl/pg')).toMatchObject({ code: 0 })
+    expect(await run('dump', 'book')).toMatchObject({ code: 2 })
+    expect((await readdir(folder)).filter((name) => name.startsWith('pg'))).toEqual(['pg.before-reset-1'])
+  } finally {
+    await project.remove()
+  }
+})
 
 test('Ctrl-C in `db backup` leaves no copy of the database', async () => {
   const project = await makeProject({ 'resources.yaml': BOOKS, [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION })

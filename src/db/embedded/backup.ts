@@ -1,4 +1,4 @@
-import { existsSync, renameSync } from 'node:fs'
+import { renameSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { types } from 'node:util'
@@ -7,7 +7,7 @@ import { removeAtExit } from '../../foundation/remove-at-exit.js'
 import { DatabaseRejected } from '../database.js'
 import { EMBEDDED_MAJOR, startPglite } from './pglite.js'
 import { lockDirectory } from './lock.js'
-import { removeUnpacked, unpackingFolder } from './temporary.js'
+import { endRestore, isThere, restoredFolder, settleRestores, unpackingFolder } from './temporary.js'
 
 /** The number of stages of a restore. */
 export const RESTORE_STAGES = 3
@@ -29,15 +29,16 @@ export async function restoreEmbedded(
   const fresh = unpackingFolder(directory)
   const removeFresh = removeAtExit(fresh)
   try {
-    await removeUnpacked(directory)
+    await settleRestores(directory)
     await unpack(file, fresh, onStage)
-    const aside = existsSync(directory) ? freeName(directory, 'before-restore') : undefined
-    // Both in one turn: a signal between them would leave no database.
+    const aside = isThere(directory) ? freeName(directory, 'before-restore') : undefined
+    // In one turn with the end of the restore, so that a signal comes before or after all of it. After a kill, the next command ends it.
+    renameSync(fresh, restoredFolder(directory))
     if (aside !== undefined) renameSync(directory, aside)
-    renameSync(fresh, directory)
     return aside
   } finally {
     removeFresh()
+    endRestore(directory)
     unlock()
   }
 }
@@ -85,6 +86,6 @@ function readMember(archive: Buffer, wanted: string): string | undefined {
 export function freeName(directory: string, suffix: string): string {
   for (let number = 1; ; number++) {
     const name = `${directory}.${suffix}-${number}`
-    if (!existsSync(name)) return name
+    if (!isThere(name)) return name
   }
 }

@@ -6,7 +6,7 @@ import type { PGlite } from '@electric-sql/pglite'
 import { type Database, DatabaseRejected } from '../database.js'
 import { loadExtensions, loadInstalled } from './extensions.js'
 import { lockDirectory } from './lock.js'
-import { removeUnpacked } from './temporary.js'
+import { settleRestores } from './temporary.js'
 import { PgliteStream } from './stream.js'
 import { layOut } from './template.js'
 import { poolDatabase } from '../pool/pooled-database.js'
@@ -25,8 +25,8 @@ export async function openPglite(given: string): Promise<Database> {
   const directory = resolve(given)
   const unlock = lockDirectory(directory)
   try {
+    await settleRestores(directory)
     rejectOtherVersion(directory)
-    await removeUnpacked(directory)
     if (!existsSync(directory)) await layOutDirectory(directory)
     const pglite = await startPglite({ dataDir: directory })
     await loadInstalled(pglite)

@@ -1,7 +1,7 @@
-import { lstatSync, mkdtempSync, readdirSync } from 'node:fs'
+import { lstatSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { basename, dirname, join } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { removeAtExit } from '../../foundation/remove-at-exit.js'
 import { isAbandoned, lockDirectory } from './lock.js'
 
@@ -66,13 +66,48 @@ export function unpackingFolder(directory: string): string {
   return `${directory}.${RESTORING}-${process.pid}`
 }
 
+/** Returns the folder of a backup that is complete, and may take the place of the database. */
+export function restoredFolder(directory: string): string {
+  return `${directory}.snippetctl-restored`
+}
+
+/** Ends a restore that was killed after it had moved the database aside. @throws DatabaseRejected if it still runs */
+export function finishRestore(given: string): void {
+  const directory = resolve(given)
+  if (isThere(directory) || !isThere(restoredFolder(directory))) return
+  const unlock = lockDirectory(directory)
+  try {
+    endRestore(directory)
+  } finally {
+    unlock()
+  }
+}
+
+/** Puts the backup of a restore in the place of a database that was moved aside; removes it if that did not happen. Only for the holder of the lock. */
+export function endRestore(directory: string): void {
+  const restored = restoredFolder(directory)
+  if (isThere(directory)) rmSync(restored, { recursive: true, force: true })
+  else if (isThere(restored)) renameSync(restored, directory)
+}
+
+/** Whether there is anything at a path, such as a link to a folder that does not exist; false also if one of its folders is a file. */
+export function isThere(path: string): boolean {
+  try {
+    lstatSync(path)
+    return true
+  } catch {
+    return false
+  }
+}
+
 /**
- * Removes the backups that a killed restore has unpacked next to a database, if the database itself is there. Only for the holder of its lock, because a
- * restore holds it.
+ * Ends a restore that was killed after it had moved the database aside, and removes what earlier ones have unpacked, if the database itself is there. Only
+ * for the holder of its lock, because a restore holds it.
  */
-export async function removeUnpacked(directory: string): Promise<void> {
+export async function settleRestores(directory: string): Promise<void> {
+  endRestore(directory)
+  if (!isThere(directory)) return
   const [parent, name] = [dirname(directory), basename(directory)]
-  if (lstatSync(directory, { throwIfNoEntry: false }) === undefined) return
   const left = listFolder(parent).filter((each) => each.startsWith(name) && UNPACKED.test(each.slice(name.length)))
   for (const each of left) await rm(join(parent, each), { recursive: true, force: true }).catch(() => {})
 }

@@ -228,3 +228,16 @@ onServer.each([
     await database?.query({ text: DROP_ROLE, values: [] })
   }
 })
+
+test('a project with DATABASE_URL needs no folder for an embedded database', async () => {
+  const project = await makeProject({ 'resources.yaml': YAML, '.snippetctl': 'a file' })
+  try {
+    const env = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nowhere' }
+    expect(await runInHost(['migrate', 'status'], { cwd: project.folder, env })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('ECONNREFUSED'),
+    })
+  } finally {
+    await project.remove()
+  }
+})

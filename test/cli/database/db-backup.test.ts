@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { readdir, writeFile } from 'node:fs/promises'
+import { readdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
@@ -157,6 +157,21 @@ describe('db backup and db restore', () => {
         'error: cannot read `migrations`: it is a folder\n  = help: name a file that `snippetctl db backup` has written\n',
     })
     expect(await dumpedIds()).toEqual([1])
+  })
+
+  test('restore moves aside a link to a folder that does not exist', async () => {
+    expect(await run('migrate', 'up')).toMatchObject({ code: 0 })
+    expect(await run('db', 'backup', 'one.tar.gz')).toMatchObject({ code: 0 })
+    const database = join(project.folder, NAME)
+    for (const number of [1, 2]) {
+      await rm(database, { recursive: true })
+      await symlink('not-mounted', database)
+      expect(await run('db', 'restore', 'one.tar.gz')).toMatchObject({
+        code: 0,
+        stderr: expect.stringContaining(`the old database is in ${NAME}.before-restore-${number};`),
+      })
+      expect(await dumpedIds()).toEqual([])
+    }
   })
 
   test('and resetting, in another folder, are confirmed by a command for the shell', async () => {
