@@ -98,8 +98,8 @@ export const BUGS: readonly PlantedBug[] = [
   {
     name: 'two processes may open one embedded database',
     file: 'src/db/embedded/lock.ts',
-    search: '  takeLock(path, directory)\n  let held = true',
-    replace: '  void takeLock\n  let held = true',
+    search: '    takeLock(path, { directory, pipe: pipe ? basename(pipe.path) : null })',
+    replace: '    void takeLock',
     caughtBy: { file: 'test/db/embedded/database-lock', test: 'only one process at a time', database: 'embedded' },
   },
   {

@@ -1,14 +1,19 @@
-import { closeSync, mkdirSync, openSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import { closeSync, mkdirSync, openSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { dirname } from 'node:path'
-import { types } from 'node:util'
+import { basename, dirname, join } from 'node:path'
 import { DatabaseInUse, DatabaseRejected } from '../database.js'
+import { holdPipe, isHeld, isSystemError, removeFile } from './held-pipe.js'
 
 /** The process that holds a lock. Pids are reused, so its start time is kept as well. */
 interface Holder {
   readonly pid: number
   readonly started: string | null
   readonly host: string
+  /** The namespace that the pid belongs to: each container has its own. */
+  readonly space?: string | null
+  /** The name of the pipe next to the lock that the process reads while it holds the lock. */
+  readonly pipe?: string | null
 }
 
 /**
@@ -19,35 +24,59 @@ interface Holder {
  */
 export function lockDirectory(directory: string): () => void {
   const path = `${directory}.lock`
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  takeLock(path, directory)
+  const folder = dirname(path)
+  mkdirSync(dirname(folder), { recursive: true })
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  // Before the lock, which names it.
+  const pipe = holdPipe(`${path}.${randomUUID()}`)
+  try {
+    takeLock(path, { directory, pipe: pipe ? basename(pipe.path) : null })
+  } catch (error) {
+    pipe?.release()
+    throw error
+  }
   let held = true
   const release = () => {
     process.removeListener('exit', release)
     // A second call must not remove the lock of its next holder.
-    if (held) remove(path)
+    if (!held) return
     held = false
+    removeFile(path)
+    pipe?.release()
   }
   process.once('exit', release)
   return release
 }
 
-function takeLock(path: string, directory: string): void {
-  if (create(path)) return
-  const takeover = `${path}.takeover`
-  if (!isLeftBehind(path, directory)) return takeLock(path, directory)
-  // Only one process at a time may take over a lock. Otherwise a slow one would remove the lock that a fast one has just taken.
-  takeLock(takeover, directory)
-  try {
-    if (isLeftBehind(path, directory)) remove(path)
-  } finally {
-    remove(takeover)
-  }
-  takeLock(path, directory)
+interface Taking {
+  readonly directory: string
+  readonly pipe: string | null
 }
 
-function create(path: string): boolean {
-  const holder: Holder = { pid: process.pid, started: startOf(process.pid), host: hostname() }
+function takeLock(path: string, taking: Taking): void {
+  if (create(path, taking)) return
+  const takeover = `${path}.takeover`
+  if (findLeftBehind(path, taking) === undefined) return takeLock(path, taking)
+  // Only one process at a time may take over a lock. Otherwise a slow one would remove the lock that a fast one has just taken.
+  takeLock(takeover, taking)
+  try {
+    const left = findLeftBehind(path, taking)
+    if (left !== undefined) removeFile(path)
+    if (left?.pipe != null) removeFile(pipeOf(path, left.pipe))
+  } finally {
+    removeFile(takeover)
+  }
+  takeLock(path, taking)
+}
+
+function create(path: string, { pipe }: Taking): boolean {
+  const holder: Holder = {
+    pid: process.pid,
+    started: startOf(process.pid),
+    host: hostname(),
+    space: ownSpace(),
+    pipe,
+  }
   const file = open(path)
   if (file === undefined) return false
   try {
@@ -55,7 +84,7 @@ function create(path: string): boolean {
     return true
   } catch (error) {
     // Nobody could tell whose lock an empty file is.
-    remove(path)
+    removeFile(path)
     throw error
   } finally {
     closeSync(file)
@@ -73,37 +102,71 @@ function open(path: string): number | undefined {
 }
 
 /**
- * Whether the lock's process has ended; false if the lock is gone.
+ * Returns the holder of a lock if its process has ended; undefined if the lock is gone.
  * @throws DatabaseRejected if the lock is in use
  */
-function isLeftBehind(path: string, directory: string): boolean {
+function findLeftBehind(path: string, { directory }: Taking): Holder | undefined {
   const text = read(path)
-  if (text === undefined) return false
+  if (text === undefined) return undefined
   const holder = parse(text)
-  if (holder === undefined || holder.host !== hostname()) throw uncheckable(path, directory, holder)
-  if (isAlive(holder)) throw inUse(directory, holder)
-  return true
+  if (holder === undefined) throw uncheckable(path, directory, 'an unknown process')
+  const running = isRunning(path, holder)
+  if (running === undefined) throw uncheckable(path, directory, `process ${holder.pid} on ${holder.host}`)
+  if (running) throw inUse(directory, holder)
+  return holder
 }
 
 /** Whether a lock exists whose process has ended; false if that cannot be checked from here. */
 export function isAbandoned(directory: string): boolean {
-  const holder = parse(read(`${directory}.lock`) ?? '')
-  return holder !== undefined && holder.host === hostname() && !isAlive(holder)
+  const path = `${directory}.lock`
+  const holder = parse(read(path) ?? '')
+  return holder !== undefined && isRunning(path, holder) === false
 }
 
-function uncheckable(path: string, directory: string, holder: Holder | undefined): DatabaseRejected {
-  const who = holder ? `process ${holder.pid} on ${holder.host}` : 'an unknown process'
+function uncheckable(path: string, directory: string, who: string): DatabaseRejected {
   return new DatabaseRejected(`${directory} is in use by ${who}, which cannot be checked from here`, [
     `If no process uses the embedded database any more, remove ${path}`,
   ])
 }
 
-function inUse(directory: string, { pid }: Holder): DatabaseInUse {
-  return new DatabaseInUse(`${directory} is in use by process ${pid}, and only one process can open it`, [
-    `stop it, and try again: kill ${pid}`,
+function inUse(directory: string, holder: Holder): DatabaseInUse {
+  const { pid, host } = holder
+  const [who, stop] = isSeen(holder)
+    ? [`process ${pid}`, `stop it, and try again: kill ${pid}`]
+    : [`process ${pid} of another container (host name ${host})`, 'stop that container, and try again']
+  return new DatabaseInUse(`${directory} is in use by ${who}, and only one process can open it`, [
+    stop,
     'or keep it running if it is `snippetctl serve`: it applies additions to resources.yaml and new files in migrations/ (snippetctl migrate plan --write NAME) that destroy no data; snippetctl db backup works while it runs',
     'or use a server, which several processes can use at the same time: DATABASE_URL=postgres://…',
   ])
+}
+
+/** Whether the process of a lock still runs; undefined if that cannot be checked from here. */
+function isRunning(path: string, holder: Holder): boolean | undefined {
+  const held = holder.pipe == null ? undefined : isHeld(pipeOf(path, holder.pipe))
+  if (held === true) return true
+  // A process of another machine does not keep the pipe of a shared folder open here.
+  if (holder.host !== hostname()) return undefined
+  if (held === false) return false
+  return isSeen(holder) ? isAlive(holder) : undefined
+}
+
+function pipeOf(path: string, name: string): string {
+  return join(dirname(path), basename(name))
+}
+
+/** Whether the pid of a holder means the same process here. */
+function isSeen({ host, space = null }: Holder): boolean {
+  return host === hostname() && (space === null || space === ownSpace())
+}
+
+/** Returns the namespace of the pids of this process; null if the system has none. */
+function ownSpace(): string | null {
+  try {
+    return readlinkSync('/proc/self/ns/pid')
+  } catch {
+    return null
+  }
 }
 
 function isAlive({ pid, started }: Holder): boolean {
@@ -144,16 +207,4 @@ function read(path: string): string | undefined {
     if (isSystemError(error, 'ENOENT') || isSystemError(error, 'ESRCH')) return undefined
     throw error
   }
-}
-
-function remove(path: string): void {
-  try {
-    unlinkSync(path)
-  } catch (error) {
-    if (!isSystemError(error, 'ENOENT')) throw error
-  }
-}
-
-function isSystemError(error: unknown, code: string): boolean {
-  return types.isNativeError(error) && 'code' in error && error.code === code
 }

@@ -17,6 +17,8 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(root, { recursive: true, force: true }))
 
+const hasPipes = existsSync('/proc/self/ns/pid')
+const onLinux = hasPipes ? describe : describe.skip
 const lockFile = () => `${directory}.lock`
 const writeLock = (content: object | string) => {
   mkdirSync(join(root, '.snippetctl'))
@@ -38,6 +40,12 @@ test('the folders of a database are readable by their owner alone', async () => 
   await database.close()
   const modes = [join(root, '.snippetctl'), directory].map((folder) => (fs.statSync(folder).mode & 0o777).toString(8))
   expect(modes).toEqual(['700', '700'])
+})
+
+test('a folder around them stays open to other users', async () => {
+  const around = join(root, 'srv', 'app')
+  lockDirectory(join(around, '.snippetctl', 'pg'))()
+  expect(fs.statSync(around).mode & 0o777).toBe(0o777 & ~process.umask())
 })
 
 describe('the lock', () => {
@@ -88,6 +96,48 @@ describe('the lock', () => {
     writeLock(content)
     expect(rejection(() => lockDirectory(directory))).toContain('is in use by')
     expect(existsSync(lockFile())).toBe(true)
+  })
+
+  // As containers see each other that share a folder and have one host name.
+  onLinux('of another pid namespace', () => {
+    const elsewhere = { pid: endedPid(), started: '1', host: hostname(), space: 'pid:[1]' }
+
+    test('is in use while its process runs', () => {
+      const release = lockDirectory(directory)
+      const { pipe } = JSON.parse(readFileSync(lockFile(), 'utf8'))
+      writeFileSync(lockFile(), JSON.stringify({ ...elsewhere, pipe }))
+      const text = rejection(() => lockDirectory(directory))
+      expect(text).toContain(`in use by process ${elsewhere.pid} of another container (host name ${hostname()}), and`)
+      expect(text).not.toContain('kill')
+      expect(readdirSync(join(root, '.snippetctl'))).toEqual(['pg.lock', pipe])
+      release()
+    })
+
+    test('is taken over when its process has been killed', () => {
+      writeLock({ ...elsewhere, pipe: 'pg.lock.left' })
+      spawnSync('mkfifo', [`${lockFile()}.left`])
+      lockDirectory(directory)()
+      expect(readdirSync(join(root, '.snippetctl'))).toEqual([])
+    })
+
+    test.each([
+      { title: 'without a pipe', pipe: null },
+      { title: 'whose pipe is missing', pipe: 'pg.lock.gone' },
+    ])('$title is never taken over', ({ pipe }) => {
+      writeLock({ ...elsewhere, pipe })
+      expect(rejection(() => lockDirectory(directory))).toBe(
+        `${directory} is in use by process ${elsewhere.pid} on ${hostname()}, which cannot be checked from here\n` +
+          `If no process uses the embedded database any more, remove ${lockFile()}`,
+      )
+      expect(readdirSync(join(root, '.snippetctl'))).toEqual(['pg.lock'])
+    })
+  })
+
+  test('of a machine whose processes cannot be seen is not taken over by its pipe', () => {
+    if (!hasPipes) return
+    writeLock({ pid: endedPid(), started: '1', host: 'elsewhere', pipe: 'pg.lock.left' })
+    spawnSync('mkfifo', [`${lockFile()}.left`])
+    expect(rejection(() => lockDirectory(directory))).toContain('on elsewhere, which cannot be checked from here')
   })
 
   test('is not left behind by a full disk', () => {
