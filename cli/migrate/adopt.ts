@@ -11,10 +11,15 @@ export interface AdoptOptions extends CommonOptions, ScratchOptions {}
 export async function adopt(context: CliContext, object: string, options: AdoptOptions): Promise<ExitCode> {
   const spec = await requireSpec(context, options)
   return onDatabase<ExitCode>(context, spec, async (database, folder) => {
-    const { file, column, known } = await withScratch(context, options, (scratch) =>
+    const { file, column, known, resumed } = await withScratch(context, options, (scratch) =>
       adoptDrift(database, folder, { spec, object, scratch }),
     )
-    context.err.line(`wrote ${shownPath(context, file)} and recorded it as applied: ${object} exists already`)
+    const migration = shownPath(context, file)
+    context.err.line(
+      resumed
+        ? `${migration}, which an earlier \`migrate adopt\` wrote, is recorded as applied: ${object} exists already`
+        : `wrote ${migration} and recorded it as applied: ${object} exists already`,
+    )
     if (known !== undefined) {
       context.err.line(`  ! the migration creates nothing, because an empty database cannot create ${object}: ${known}`)
       context.err.line('    status and plan ignore it from now on, and no migration drops it')

@@ -1,6 +1,18 @@
 import { randomUUID } from 'node:crypto'
 import type { Stats } from 'node:fs'
-import { constants, copyFile, link, open, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
+import {
+  constants,
+  copyFile,
+  link,
+  lstat,
+  open,
+  readdir,
+  realpath,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 
 /**
@@ -76,7 +88,9 @@ async function withDraft(
   { mode, old }: DraftOptions,
   place: (draft: string) => Promise<void>,
 ): Promise<void> {
-  const draft = join(dirname(file), `.${basename(file)}.${randomUUID()}`)
+  const folder = dirname(file)
+  await removeAbandoned(folder)
+  const draft = join(folder, `.${basename(file)}.snippetctl-${randomUUID()}`)
   try {
     const handle = await open(draft, 'wx', mode)
     try {
@@ -93,6 +107,21 @@ async function withDraft(
     await place(draft)
   } finally {
     await rm(draft, { force: true })
+  }
+}
+
+const DRAFT = /^\..+\.snippetctl-[0-9a-f-]{36}$/
+/** A process that writes a draft has placed or removed it long before. */
+const ABANDONED_AFTER_MS = 60_000
+
+/** Removes the drafts of killed processes from a folder. */
+async function removeAbandoned(folder: string): Promise<void> {
+  for (const name of await readdir(folder).catch(() => [])) {
+    if (!DRAFT.test(name)) continue
+    const path = join(folder, name)
+    const found = await lstat(path).catch(() => undefined)
+    if (found?.isFile() === true && Date.now() - found.mtimeMs > ABANDONED_AFTER_MS)
+      await rm(path, { force: true }).catch(() => {})
   }
 }
 

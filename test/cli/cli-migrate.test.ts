@@ -112,6 +112,21 @@ describe('migrate', () => {
     expect((await migrate('plan')).stdout).toContain(`  - drop  books.${name}  `)
   })
 
+  test('writes the missing field of a column that is adopted already', async () => {
+    await project.write(BOOKS_MIGRATION_FILE, BOOKS_MIGRATION)
+    await migrate('up')
+    await project.onDatabase((own) => own.query({ text: 'alter table books add tmp integer', values: [] }))
+    await migrate('adopt', 'books.tmp')
+    await project.write('resources.yaml', BOOKS)
+    expect(await migrate('adopt', 'books.tmp')).toMatchObject({
+      code: 0,
+      stderr:
+        'migrations/0002_adopt_books_tmp.sql, which an earlier `migrate adopt` wrote, is recorded as applied: books.tmp exists already\n' +
+        'wrote a field for books.tmp into resources.yaml, private for now\n',
+    })
+    expect(await migrate('plan', '--exit-code')).toMatchObject({ code: 0 })
+  })
+
   test('names a migration whose file was changed, and does not continue from it', async () => {
     await project.write(BOOKS_MIGRATION_FILE, BOOKS_MIGRATION)
     await migrate('up')

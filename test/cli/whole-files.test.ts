@@ -12,6 +12,7 @@ import {
   rename,
   stat,
   symlink,
+  utimes,
   writeFile,
 } from 'node:fs/promises'
 import { basename, join } from 'node:path'
@@ -97,6 +98,18 @@ describe('on a full disk', () => {
     expect((await readdir(join(project.folder, cut, '..'))).filter((name) => name.includes(basename(cut)))).toEqual([])
     expect(await read('cut/resources.yaml')).toContain('version: 1')
   })
+})
+
+test('plan --write removes what a killed one has left, and nothing else', async () => {
+  await project.write('resources.yaml', BOOKS)
+  const draft = (id: string) => `.0001_books.sql.snippetctl-00000000-0000-4000-8000-${id.padStart(12, '0')}`
+  for (const name of [draft('1'), draft('2'), '.0001_books.sql.swp']) {
+    await project.write(`migrations/${name}`, '-- up\n')
+    const age = name === draft('2') ? 0 : 3600
+    await utimes(join(project.folder, 'migrations', name), new Date(), new Date(Date.now() - age * 1000))
+  }
+  expect(await runInHost(['migrate', 'plan', '--write', 'books'], { cwd: project.folder })).toMatchObject({ code: 0 })
+  expect((await list('migrations')).sort()).toEqual(['.0001_books.sql.swp', draft('2'), '0001_books.sql'].sort())
 })
 
 test('dump writes its file although a killed one with the same process id left an incomplete file', async () => {

@@ -26,6 +26,7 @@ import { catalogOf, FROM, onReplayed } from '../run/scratch.js'
 import { runStatements, sqlState } from '../run/session.js'
 import { addConstraint } from '../plan/sql.js'
 import { isRepresentable } from './catalog/representable.js'
+import { adoptionWithoutField, filesBefore, hasText, splitObject } from './interrupted-adoption.js'
 import { rejectIfUndone } from './undone.js'
 
 /** The result of an adoption. */
@@ -36,6 +37,8 @@ export interface Adopted {
   readonly column: (CatalogColumn & { readonly table: string }) | undefined
   /** The reason why the migration only names the object as known; undefined if it creates the object. */
   readonly known: string | undefined
+  /** Whether an earlier adoption, which was killed, had written the migration already. */
+  readonly resumed: boolean
 }
 
 /** The request to adopt an object. */
@@ -78,12 +81,17 @@ async function adopt(
   directory: MigrationFolder,
   { spec, object, scratch }: AdoptionRequest & { readonly scratch: Database },
 ): Promise<Adopted> {
-  const files = await readMigrations(directory)
-  await rejectUnlessAllApplied(database, files)
+  const all = await readMigrations(directory)
+  const { files, unrecorded } = await filesBefore(database, all, object)
   const sides = await readBoth(database, files, scratch)
   const drift = findDrift(sides).find((each) => each.object === object)
-  if (!drift || !('adopt' in drift.repair) || /[\r\n]/.test(object))
+  if (!drift || !('adopt' in drift.repair) || /[\r\n]/.test(object)) {
+    if (unrecorded) await rejectUnlessAllApplied(database, all)
+    const earlier = spec && adoptionWithoutField(files, { spec, object })
+    const column = earlier && describableColumn(sides, object)
+    if (column) return { file: earlier.file, column, known: undefined, resumed: true }
     throw new MigrationError([`${object} does not exist only in the database`], helpFor(sides))
+  }
   const parts = partsOf(sides, object)
   const known = await reasonAgainst({ sides, object, files, scratch, text: textOf(object, parts) })
   const text = known === undefined ? textOf(object, parts) : knownText(object, known, parts)
@@ -92,6 +100,11 @@ async function adopt(
   if (spec && known === undefined && !column)
     await rejectIfUndone({ spec, scratch, files, object, text, down: parts.down, column: changedColumn(sides, object) })
   const name = `adopt_${object.toLowerCase().replaceAll(/[^a-z0-9_]+/g, '_')}`
+  if (unrecorded) {
+    if (!hasText(unrecorded, text)) await rejectUnlessAllApplied(database, all)
+    await recordMigration(database, directory, unrecorded.name)
+    return { file: unrecorded.file, column, known, resumed: true }
+  }
   const file = await writeNext(directory, name, text)
   try {
     await recordMigration(database, directory, `${digitsOf(nextNumber(files))}_${name}`)
@@ -99,7 +112,7 @@ async function adopt(
     await rm(file, { force: true })
     throw error
   }
-  return { file, column, known }
+  return { file, column, known, resumed: false }
 }
 
 function textOf(object: string, { up, down }: Parts): string {
@@ -161,18 +174,23 @@ interface DriftedObject {
 }
 
 function locate({ files, live }: Drifted, object: string): DriftedObject {
-  const table = object.slice(0, object.indexOf('.'))
+  const { table, name } = splitObject(object)
   const [made, there] = [find(files, table), find(live, table)]
   if (!made || !there) throw new Error(`a drift without its table: ${object}`)
-  return { made, there, name: object.slice(table.length + 1) }
+  return { made, there, name }
 }
 
 /** The column, if it is new and plans expect a field for it. They leave columns alone that no field can describe. */
 function newColumn(sides: Drifted, object: string): Adopted['column'] {
-  const { made, there, name } = locate(sides, object)
-  const column = find(there.columns, name)
-  const isNew = column !== undefined && !find(made.columns, name)
-  return isNew && isRepresentable(column) && column.identity === null ? { ...column, table: made.name } : undefined
+  const { made, name } = locate(sides, object)
+  return find(made.columns, name) ? undefined : describableColumn(sides, object)
+}
+
+/** The column, if a field can describe it. */
+function describableColumn(sides: Drifted, object: string): Adopted['column'] {
+  const { table, name } = splitObject(object)
+  const column = find(find(sides.live, table)?.columns ?? [], name)
+  return column && isRepresentable(column) && column.identity === null ? { ...column, table } : undefined
 }
 
 function changedColumn(sides: Drifted, object: string) {

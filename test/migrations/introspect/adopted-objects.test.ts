@@ -186,6 +186,49 @@ describe('an adopted object blocks no later command', () => {
   })
 })
 
+describe('an adoption that was killed is completed by the next one', () => {
+  const forget = () => run(`delete from snippetctl_migrations where name like '0002%'`)
+
+  test.each([
+    { what: 'a column', made: 'alter table books add extra integer', object: 'books.extra' },
+    { what: 'an index', made: 'create index by_title on books (lower(title))', object: 'books.by_title' },
+    {
+      what: 'an object that a migration cannot create',
+      made: 'create domain isbn as text; alter table books add isbn isbn',
+      object: 'books.isbn',
+    },
+  ])('before $what is recorded as applied', async ({ made, object }) => {
+    await make(made)
+    const first = await adopt(object)
+    const files = await folder.names()
+    await forget()
+    expect(await adopt(object)).toEqual({ ...first, resumed: true })
+    expect(await folder.names()).toEqual(files)
+    expect(await readDrift(database, folder.path, scratch)).toEqual([])
+    expect(await migrateUp(database, folder.path)).toEqual([])
+  })
+
+  test('before a column gets its field', async () => {
+    await make('alter table books add extra integer')
+    const first = await adopt('books.extra')
+    expect(first.column).toMatchObject({ table: 'books', name: 'extra' })
+    expect(await adopt('books.extra')).toEqual({ ...first, resumed: true })
+    const declared = specOf(
+      BOOKS.replace('max: 100 }\n', 'max: 100 }\n      extra: { type: integer, nullable: true }\n'),
+    )
+    const again = adoptDrift(database, folder.path, { spec: declared, object: 'books.extra', scratch })
+    expect(await failureOf(again)).toBe('books.extra does not exist only in the database')
+  })
+
+  test('but a pending file with another text is not recorded', async () => {
+    await make('alter table books add extra integer')
+    const { file } = await adopt('books.extra')
+    await forget()
+    await folder.write(file.replace(/.*\//, ''), (await readFile(file, 'utf8')).replace('integer', 'bigint'))
+    expect(await failureOf(adopt('books.extra'))).toBe('0002_adopt_books_extra must be applied first')
+  })
+})
+
 describe('an object that resources.yaml would drop is adopted only once the file declares it', () => {
   const PAGES = (settings: string) => BOOKS.replace('max: 100 }\n', `max: 100 }\n      pages: { ${settings} }\n`)
   const COLUMN = 'alter table books add pages'
