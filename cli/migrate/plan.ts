@@ -94,7 +94,8 @@ async function inspectDatabase(
   try {
     const statuses = await migrationStatus(database, projectFolders(file).migrations)
     const isCurrent = statuses.length > 0 && statuses.every(({ state }) => state === 'applied')
-    const counted = counts ? await countRows(planned, database) : planned
+    const isPending = statuses.some(({ state }) => state === 'pending' || state === 'partial')
+    const counted = counts ? await countRows(planned, database, isPending) : planned
     return { planned: isCurrent ? await rejectObstacles(counted, database) : counted, newer: newerIn(statuses) }
   } finally {
     await database.close()

@@ -8,7 +8,7 @@ import {
   resolveJournal,
 } from '../../src/internal.js'
 import { type CliContext, type CommonOptions, requireSpec } from '../context.js'
-import { onDatabase } from '../database/database.js'
+import { inServer, onDatabase } from '../database/database.js'
 import { type ExitCode, Failure } from '../failure.js'
 import { type ScratchOptions, withScratch } from './scratch.js'
 
@@ -29,6 +29,7 @@ export async function resolve(context: CliContext, options: ResolveOptions): Pro
       return print(
         context,
         await withScratch(context, options, (scratch) => diagnoseJournal(database, folder, scratch)),
+        inServer(database),
       )
     const names = applied === true ? await pendingOf(database, folder) : applied
     if (applied === true && names.length === 0) throw new Failure(1, 'no migration is pending; nothing was recorded')
@@ -37,6 +38,8 @@ export async function resolve(context: CliContext, options: ResolveOptions): Pro
       resolveJournal(database, folder, { ...resolution, certain: yes, scratch }),
     )
     for (const [verb, list] of done(resolution)) for (const name of list) context.err.line(`${verb} ${name}`)
+    const where = inServer(database)
+    if (where !== '') context.err.line(`the journal is corrected${where}`)
     for (const note of notes) context.err.line(`  ! ${note}`)
     context.err.line('  next   compare the database with the files: snippetctl migrate status')
     return 0
@@ -55,9 +58,9 @@ function done({ applied, notApplied, edited }: Resolution) {
   ] as const
 }
 
-function print({ out, err }: CliContext, { findings, resolution, contradictions }: Diagnosis): ExitCode {
+function print({ out, err }: CliContext, { findings, resolution, contradictions }: Diagnosis, where: string): ExitCode {
   if (findings.length === 0) {
-    err.line('the journal and the files agree: there is nothing to resolve')
+    err.line(`the journal and the files agree: there is nothing to resolve${where}`)
     return 0
   }
   for (const finding of findings) out.line(finding)

@@ -34,6 +34,19 @@ test('`migrate up` prints the privileges that default privileges give again to a
   ])
 })
 
+test('`migrate up` prints no privileges that the file revokes again, nor those of the former owner, and one statement for each role', async () => {
+  await project.sql(`revoke all on titles from pg_monitor; grant create on schema public to pg_read_all_stats; alter view titles owner to pg_read_all_stats;
+    alter default privileges grant select, insert, update on tables to pg_monitor, pg_read_all_stats, pg_read_all_settings`)
+  await project.write(
+    'migrations/0002_again.sql',
+    `-- up\ndrop view titles;\n${VIEW}\nrevoke insert on titles from pg_monitor;\nrevoke all on titles from pg_read_all_settings;\n`,
+  )
+  const { stderr } = await project.run('migrate', 'up')
+  expect(stderr.match(/^ {2}! .*again, by default.*$/gm)).toEqual([
+    '  ! the view titles has the grant of select, update to pg_monitor again, by default privileges; to revoke it: revoke select, update on "titles" from pg_monitor',
+  ])
+})
+
 test('`serve --migrate` logs a warning of its own for it', async () => {
   const serving = await startServe(['--migrate'], await project.release())
   try {

@@ -22,6 +22,7 @@ interface View extends Pick<ViewState, 'columns' | 'parts' | 'updatable'> {
   /** The privileges that others than the owner have for it, including those by default. */
   readonly held: readonly string[]
   readonly heldByDefault: readonly string[]
+  readonly owner: string
 }
 
 const OPTION = 'option '
@@ -42,6 +43,7 @@ const PARTS = `
     'parts', ${VIEW_PARTS} || ${OPTIONS},
     'held', ${HELD},
     'heldByDefault', ${HELD_BY_DEFAULT},
+    'owner', quote_ident(pg_get_userbyid(c.relowner)),
     'updatable', ${IS_UPDATABLE}
   ) order by c.relname), '[]')::text
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -111,16 +113,24 @@ function hasPart({ parts, held }: View, { sql, privileges }: ViewPart): boolean 
   return privileges.every((each) => held.includes(each))
 }
 
-/** The privileges that the former view did not have, perhaps because they were revoked, and that default privileges give to the new one. */
+/**
+ * The privileges that the former view did not have, perhaps because they were revoked, and that the new one has by default privileges. The former owner
+ * is left out: it had all of them.
+ */
 function addedPrivileges(former: View, view: View): readonly LostViewPart[] {
-  const had = former.held.map((each) => each.replace(/ with grant option$/, ''))
-  return view.heldByDefault
-    .filter((each) => !had.includes(each))
-    .map((each) => {
-      const sql = `revoke ${each.replace(' to ', ` on ${tableSql(view.name)} from `)}`
-      const message = `the view ${view.name} has the grant of ${each} again, by default privileges; to revoke it: ${sql}`
-      return { view: view.name, sql, message }
-    })
+  const [had, has] = [former, view].map(({ held }) => held.map((each) => each.replace(/ with grant option$/, '')))
+  const byRole = new Map<string, readonly string[]>()
+  for (const each of view.heldByDefault) {
+    if (had?.includes(each) || !has?.includes(each)) continue
+    const [privilege, role] = [each.slice(0, each.indexOf(' to ')), each.slice(each.indexOf(' to ') + ' to '.length)]
+    if (role !== former.owner) byRole.set(role, [...(byRole.get(role) ?? []), privilege])
+  }
+  return [...byRole].map(([role, privileges]) => {
+    const added = privileges.join(', ')
+    const sql = `revoke ${added} on ${tableSql(view.name)} from ${role}`
+    const message = `the view ${view.name} has the grant of ${added} to ${role} again, by default privileges; to revoke it: ${sql}`
+    return { view: view.name, sql, message }
+  })
 }
 
 /** The owner is restored first, because the others act with the rights of the owner; then the options, before grants let others in. */

@@ -72,7 +72,7 @@ export async function diagnoseJournal(
   const marked = [...renamed, ...partial.map(({ name }) => name)]
   const rest: Resolution = { applied: marked, notApplied: missing, edited: changed }
   const verify = createVerify(database, state, scratch)
-  const unrecorded = await recordable(state, rest, verify)
+  const unrecorded = await recordable(state, rest, { renamed, verify })
   const resolution = { ...rest, applied: unrecorded.length > marked.length ? unrecorded : marked }
   const findings = [
     ...changed.map((name) => `${name} was changed on disk since it was applied`),
@@ -99,7 +99,9 @@ function named({ applied, notApplied, edited }: Resolution): Resolution {
   }
 }
 
-function rejectUnknown({ statuses, entries }: JournalState, { applied, notApplied, edited }: Resolution): void {
+function rejectUnknown(state: JournalState, { applied, notApplied, edited }: Resolution): void {
+  const { statuses, entries } = state
+  const renamed = notApplied.flatMap((name) => renamedTo(entries.get(name), state))
   const stateOf = (name: string) => statuses.find((status) => status.name === name)?.state
   const errors = [
     ...applied
@@ -110,6 +112,8 @@ function rejectUnknown({ statuses, entries }: JournalState, { applied, notApplie
       .filter((name) => stateOf(name) !== 'changed')
       .map((name) => `${name} was not changed since it was applied`),
     ...applied.flatMap((name) => {
+      // A renamed file stays applied, as after `migrate renumber --journal`.
+      if (renamed.includes(name)) return []
       const earlier = statuses.find(
         (other) => other.state === 'pending' && other.name < name && !applied.includes(other.name),
       )
@@ -153,13 +157,17 @@ function renamedTo(entry: Entry | undefined, { files, statuses }: JournalState):
   return pending.filter(({ checksum }) => checksum === entry?.checksum).map(({ name }) => name)
 }
 
-/** The pending and partial files whose tables, columns and rules the database already has, from the first of them on. */
-async function recordable({ statuses }: JournalState, rest: Resolution, verify: Verify): Promise<readonly string[]> {
+/** The renamed files, with the other pending and partial files whose tables, columns and rules the database already has, from the first of them on. */
+async function recordable(
+  { statuses }: JournalState,
+  rest: Resolution,
+  { renamed, verify }: { readonly renamed: readonly string[]; readonly verify: Verify },
+): Promise<readonly string[]> {
   const pending = statuses
-    .filter((status) => status.state === 'pending' || status.state === 'partial')
+    .filter(({ name, state }) => ['pending', 'partial'].includes(state) && !renamed.includes(name))
     .map(({ name }) => name)
   for (let count = pending.length; count > 0; count--) {
-    const resolution = { ...rest, applied: pending.slice(0, count) }
+    const resolution = { ...rest, applied: [...renamed, ...pending.slice(0, count)].toSorted() }
     const { contradictions, unverified } = await verify(resolution)
     if (contradictions.length === 0 && !unverified.includes(pending[count - 1] ?? '')) return resolution.applied
   }

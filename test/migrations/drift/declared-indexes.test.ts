@@ -84,6 +84,19 @@ test('a plan counts the rows that a unique index would reject', async () => {
   )
 })
 
+test('a plan with a migration that changes such rows, and is not applied, is not rejected', async () => {
+  await apply(config(''))
+  await make(`insert into people (name, status, tags) values ('Ada', 'open', '{}'), ('ada', 'open', '{}')`)
+  await project.write('migrations/0002_merge.sql', `-- up\n\nupdate people set name = 'Eve' where id > 1;\n`)
+  await project.write('resources.yaml', config(INDEXES))
+  const planned = await run('migrate', 'plan', '--write')
+  expect(planned).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/2 of 2 rows have the same value as another/),
+  })
+  expect(await run('migrate', 'up')).toMatchObject({ code: 0 })
+})
+
 test.each([
   { of: 'a table', name: 'name', renamed: '' },
   { of: 'a table with a renamed column', name: 'label', renamed: ', renamed_from: name' },

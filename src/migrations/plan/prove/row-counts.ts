@@ -37,8 +37,9 @@ export function wantsRows({ steps }: Plan): boolean {
 /**
  * Counts the rows that each step of a plan affects, in a read-only transaction. A step that is certain to fail because of them becomes an
  * error.
+ * @param isPending whether files are not applied yet, which may change the rows: then no step is certain to fail
  */
-export async function countRows(plan: Plan, database: Database): Promise<CountedPlan> {
+export async function countRows(plan: Plan, database: Database, isPending = false): Promise<CountedPlan> {
   const steps = await inDiscardedTransaction(database, async (session) => {
     await session.query({ text: 'set transaction read only', values: [] })
     await session.query({ text: `set local statement_timeout = '${STATEMENT_TIMEOUT}'`, values: [] })
@@ -54,7 +55,7 @@ export async function countRows(plan: Plan, database: Database): Promise<Counted
       ? []
       : [`${subject} cannot ${count.decides.cannot}, because ${count.says}: ${count.decides.help}`],
   )
-  if (hopeless.length === 0) return { ...plan, steps }
+  if (isPending || hopeless.length === 0) return { ...plan, steps }
   return { ...plan, steps, rejections: [...plan.rejections, ...hopeless], text: undefined, proof: undefined }
 }
 
