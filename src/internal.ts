@@ -117,6 +117,8 @@ export {
 export { MigrationError } from './migrations/files/error.js'
 export { type CountedPlan, type CountedStep, countRows, wantsRows } from './migrations/plan/prove/row-counts.js'
 export { rejectObstacles } from './migrations/plan/prove/live-obstacles.js'
+export { noteStorage } from './migrations/plan/lost-storage.js'
+export { noteFunctions } from './migrations/plan/stale-functions.js'
 export type { Swap } from './migrations/plan/steps/swaps.js'
 export type { GivenConversion } from './migrations/plan/steps/type-change.js'
 export { openResultStore } from './migrations/run/result-store.js'

@@ -6,6 +6,8 @@ import {
   countRows,
   DatabaseRejected,
   declareRename,
+  noteFunctions,
+  noteStorage,
   rejectObstacles,
   type MigrationFolder,
   type MigrationPlan,
@@ -96,7 +98,8 @@ async function inspectDatabase(
     const isCurrent = statuses.length > 0 && statuses.every(({ state }) => state === 'applied')
     const isPending = statuses.some(({ state }) => state === 'pending' || state === 'partial')
     const counted = counts ? await countRows(planned, database, isPending) : planned
-    return { planned: isCurrent ? await rejectObstacles(counted, database) : counted, newer: newerIn(statuses) }
+    const noted = await noteStorage(await noteFunctions(counted, database), database)
+    return { planned: isCurrent ? await rejectObstacles(noted, database) : noted, newer: newerIn(statuses) }
   } finally {
     await database.close()
   }

@@ -18,7 +18,9 @@ import { planName, render } from '../files/render.js'
 import { FROM, inScratch, ownershipOf, replayWhenUsed } from '../run/scratch.js'
 import { rolledBack } from '../run/session.js'
 import type { Step } from '../files/steps.js'
+import { noteStorage } from './lost-storage.js'
 import { nameClashes } from './name-clashes.js'
+import { noteFunctions } from './stale-functions.js'
 import { wantedTables } from './sql.js'
 import { checkSwaps, type Swap } from './steps/swaps.js'
 import type { GivenConversion } from './steps/type-change.js'
@@ -113,7 +115,8 @@ function compare(
         return isEmpty(await differ(session, { ...after(compared, difference.steps), from: catalog }))
       },
     })
-    return sides.isSketch && plan.rejections.length > 0 ? undefined : plan
+    if (sides.isSketch && plan.rejections.length > 0) return undefined
+    return noteStorage(await noteFunctions(plan, session), session)
   })
 }
 

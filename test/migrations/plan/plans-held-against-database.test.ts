@@ -49,6 +49,32 @@ describe('a nullable field that becomes required', () => {
   })
 })
 
+test('a plan notes that a change of type resets the storage of a column', async () => {
+  await sql('alter table books alter title set storage external, alter title set compression pglz')
+  await project.write('resources.yaml', withField('pages: { type: integer, nullable: true }').replace('100', '200'))
+  const { code, stdout } = await migrate('plan', '--json')
+  expect(code).toBe(0)
+  expect(JSON.parse(stdout)).toMatchObject({
+    notes: [
+      'books.title has storage external and compression pglz, which the change of its type resets: to keep it, add this to the migration: ' +
+        'alter table "books" alter column "title" set storage external, alter column "title" set compression pglz',
+    ],
+  })
+})
+
+test('a plan notes no storage that the new type cannot have', async () => {
+  await sql('alter table books alter title set storage external')
+  const number = withField('pages: { type: integer, nullable: true }').replace(
+    'type: string, min: 1, max: 100',
+    'type: integer',
+  )
+  await project.write('resources.yaml', number)
+  const { code, stdout } = await migrate('plan', '--json', '--using', 'books.title=title::integer')
+  expect(code).toBe(0)
+  expect(stdout).toContain('books.title')
+  expect(stdout).not.toContain('set storage')
+})
+
 describe('a plan is rejected with a way out', () => {
   test('if a view of this database reads the column', async () => {
     await sql('create view long_books as select title from books where pages > 100')
@@ -61,6 +87,58 @@ describe('a plan is rejected with a way out', () => {
     await sql('drop view long_books')
     expect(await migrate('plan', '--write', 'long_pages')).toMatchObject({ code: 0 })
     expect(await migrate('up')).toMatchObject({ code: 0 })
+  })
+
+  test.each([
+    {
+      what: 'a policy',
+      kind: 'policy',
+      sql: 'create policy few on books using (pages < 9)',
+      drop: 'drop policy few on books',
+    },
+    {
+      what: 'a policy of another table',
+      kind: 'policy',
+      sql: 'create table logs (); create policy few on logs using (exists (select from books where pages < 9))',
+      drop: 'drop table logs',
+    },
+    {
+      what: 'a trigger',
+      kind: 'trigger',
+      sql: 'create trigger few before update of pages on books for each row execute function suppress_redundant_updates_trigger()',
+      drop: 'drop trigger few on books',
+    },
+    {
+      what: 'a rule',
+      kind: 'rule',
+      sql: 'create rule few as on delete to books where old.pages < 9 do instead nothing',
+      drop: 'drop rule few on books',
+    },
+    {
+      what: 'a rule of another table',
+      kind: 'rule',
+      sql: 'create table logs (n integer); create rule few as on delete to logs do also select pages from books',
+      drop: 'drop table logs',
+    },
+  ])('if $what of this database reads the column', async ({ kind, sql: create, drop }) => {
+    await sql(create)
+    await project.write('resources.yaml', withField('pages: { type: bigint, nullable: true }'))
+    const rejected = await migrate('plan', '--write')
+    expect(rejected).toMatchObject({ code: 1 })
+    expect(rejected.stdout).toContain(
+      `books.pages cannot be changed, because the ${kind} few of this database reads it: drop the ${kind}, apply the migration, and create the ${kind} again: select `,
+    )
+    await sql(drop)
+    expect(await migrate('plan', '--write', 'long_pages')).toMatchObject({ code: 0 })
+    expect(await migrate('up')).toMatchObject({ code: 0 })
+  })
+
+  test('but not if its table is dropped, too', async () => {
+    await sql('create policy few on books using (pages < 9)')
+    await project.write('resources.yaml', 'version: 1\ndropped: [books]\n')
+    const planned = await migrate('plan')
+    expect(planned.stdout).not.toContain('cannot be dropped')
+    expect(planned).toMatchObject({ code: 0 })
   })
 
   test('but not if the view is one of the configuration, whatever its name', async () => {

@@ -4,6 +4,7 @@ import { shellWord } from '../../../foundation/shell-word.js'
 import { partsOf, type Step } from '../../files/steps.js'
 import type { FormerNames } from '../compare/pair.js'
 import type { Plan } from '../generate.js'
+import { retypes } from '../lost-storage.js'
 
 const NAMES = `
   with here as (select c.oid, c.relkind, ${formattedTable('c', 'n')} as name from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = current_schema())
@@ -15,25 +16,37 @@ const NAMES = `
   union all
   select name, x.relname from here join pg_index on indrelid = here.oid join pg_class x on x.oid = indexrelid`
 
-const READERS = `
-  select distinct ${formattedTable('t', 'n')}, a.attname, v.oid::regclass::text, case when v.relnamespace = n.oid then ${formattedTable('v', 'n')} end
-  from pg_depend d
-  join pg_rewrite r on r.oid = d.objid
-  join pg_class v on v.oid = r.ev_class
+/** The views, rules, policies and triggers that use a column, each with the view or table that it belongs to, and a query of its definition. */
+const USERS = `
+  select distinct ${formattedTable('t', 'n')}, a.attname, u.kind, u.name, case when o.relnamespace = n.oid then ${formattedTable('o', 'm')} end, u.definition
+  from (
+    select 'pg_rewrite'::regclass as class, oid, ev_class as owner, 'view' as kind, ev_class::regclass::text as name,
+      format('select pg_get_viewdef(%L)', ev_class::regclass) as definition
+    from pg_rewrite where rulename = '_RETURN'
+    union all select 'pg_rewrite'::regclass, oid, ev_class, 'rule', quote_ident(rulename), format('select pg_get_ruledef(oid) from pg_rewrite where rulename = %L', rulename)
+    from pg_rewrite where rulename <> '_RETURN'
+    union all select 'pg_policy'::regclass, oid, polrelid, 'policy', quote_ident(polname), format('select * from pg_policies where policyname = %L', polname)
+    from pg_policy
+    union all select 'pg_trigger'::regclass, oid, tgrelid, 'trigger', quote_ident(tgname), format('select pg_get_triggerdef(oid) from pg_trigger where tgname = %L', tgname)
+    from pg_trigger where not tgisinternal
+  ) u
+  join pg_class o on o.oid = u.owner
+  join pg_namespace m on m.oid = o.relnamespace
+  join pg_depend d on d.classid = u.class and d.objid = u.oid and d.refclassid = 'pg_class'::regclass
   join pg_class t on t.oid = d.refobjid
   join pg_namespace n on n.oid = t.relnamespace
   join pg_attribute a on a.attrelid = t.oid and a.attnum = d.refobjsubid
-  where d.classid = 'pg_rewrite'::regclass and d.refclassid = 'pg_class'::regclass and v.oid <> t.oid
-    and n.nspname = current_schema()`
+  where (u.kind <> 'view' or t.oid <> o.oid) and n.nspname = current_schema()`
 
 /**
- * Rejects steps that the migration files allow and the database does not: a view that no migration made reads the column, or the name is taken.
+ * Rejects steps that the migration files allow and the database does not: a view, a rule, a policy or a trigger
+ * that no migration made uses the column, or the name is taken.
  * @param database one that has applied every file
  */
 export async function rejectObstacles<Planned extends Plan>(planned: Planned, database: Connection): Promise<Planned> {
   const names = await database.query({ text: NAMES, values: [] })
   const taken = new Set(names.rows.map(([table, part]) => (part === null ? table : `${table}.${part}`)))
-  const readers = (await database.query({ text: READERS, values: [] })).rows
+  const users = (await database.query({ text: USERS, values: [] })).rows
   const was = formerSubject(planned.former)
   const gone = new Set(
     planned.steps
@@ -44,16 +57,16 @@ export async function rejectObstacles<Planned extends Plan>(planned: Planned, da
   const rejections = planned.steps.flatMap((step) => {
     const subject = was(step.subject)
     const isTaken = step.change === 'add' && taken.has(subject) && !gone.has(subject)
-    const blocking = readers.filter(
-      ([table, column, , name]) =>
-        dropsOrRetypes({ ...step, subject }, `${table}.${column}`) && !changed.has(name ?? ''),
+    const blocking = users.filter(
+      ([table, column, , , owner]) =>
+        dropsOrRetypes({ ...step, subject }, `${table}.${column}`) && !changed.has(owner ?? ''),
     )
     return [
       ...(isTaken ? [takenName(subject)] : []),
       ...blocking.map(
-        ([, , view]) =>
-          `${step.subject} cannot be ${step.change === 'drop' ? 'dropped' : 'changed'}, because the view ${view} of this database reads it: ` +
-          `drop the view, apply the migration, and create the view again: select pg_get_viewdef('${view}')`,
+        ([, , kind, name, , definition]) =>
+          `${step.subject} cannot be ${step.change === 'drop' ? 'dropped' : 'changed'}, because the ${kind} ${name} of this database reads it: ` +
+          `drop the ${kind}, apply the migration, and create the ${kind} again: ${definition}`,
       ),
     ]
   })
@@ -71,9 +84,10 @@ function formerSubject(former: FormerNames): (subject: string) => string {
 }
 
 /** Whether a step drops a column or its table, or gives the column another type. */
-function dropsOrRetypes({ change, subject, up }: Step, column: string): boolean {
+function dropsOrRetypes(step: Step, column: string): boolean {
+  const { change, subject } = step
   if (change === 'drop') return column === subject || partsOf(column)[0] === subject
-  return change === 'change' && column === subject && up.some((sql) => / alter column .* type /.test(sql))
+  return column === subject && retypes(step)
 }
 
 function takenName(subject: string): string {
