@@ -3,6 +3,7 @@ import type { AuthSpec } from '../config/spec.js'
 import type { StoredKey, StoredKeys } from '../db/records/stored-keys.js'
 import type { Identity } from '../resource/identity.js'
 import { typedClaims } from './claims.js'
+import { ageOf, thisMoment } from './age.js'
 import { createIdentities } from './identities.js'
 import { unauthorized } from './unauthorized.js'
 
@@ -35,14 +36,14 @@ export function compileKeys(auth: AuthSpec, find: StoredKeys['find']): (key: str
   const identities = createIdentities(MAX_AGE)
   const asking = new Map<string, Promise<Identity>>()
   const verify = async (key: string, id: string): Promise<Identity> => {
-    const asked = Date.now()
+    const asked = thisMoment()
     const stored = await find(id)
     if (!stored || !isSame(stored.digest, digestOf(key))) throw unauthorized(auth, 'the API key is not valid here')
     if (stored.revokedAt) throw unauthorized(auth, 'the API key was revoked')
-    const until = stored.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY
-    if (until <= Date.now()) throw unauthorized(auth, 'the API key has expired')
+    const expires = stored.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY
+    if (expires <= Date.now()) throw unauthorized(auth, 'the API key has expired')
     const identity = identityOf(stored, auth)
-    identities.keep(key, identity, Math.min(until, asked + MAX_AGE), identities.generation())
+    identities.keep(key, identity, { expires, freshFor: MAX_AGE - ageOf(asked) }, identities.generation())
     return identity
   }
   const verified = async (key: string): Promise<Identity> => {

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Identity } from '../resource/identity.js'
+import { ageOf, type Moment, thisMoment } from './age.js'
 
 /** Identities of verified tokens, for a while: verifying one takes longer than a short request. */
 export interface Identities {
@@ -8,11 +9,24 @@ export interface Identities {
   /** Changes with `clear`. */
   readonly generation: () => number
   /**
-   * @param until when the identity must be verified again, in ms since 1970
    * @param generation the one before the token was verified; an identity of an older one is not kept
    */
-  keep(token: string, identity: Identity, until: number, generation: number): void
+  keep(token: string, identity: Identity, until: Until, generation: number): void
   clear(): void
+}
+
+interface Until {
+  /** When the credential expires, in ms since 1970. */
+  readonly expires: number
+  /** How long it need not be verified again, in ms. */
+  readonly freshFor: number
+}
+
+interface Known {
+  readonly identity: Identity
+  readonly expires: number
+  readonly at: Moment
+  readonly maxAge: number
 }
 
 const MAX_IDENTITIES = 10_000
@@ -24,7 +38,7 @@ const MAX_AGE = 5 * 60_000
  */
 export function createIdentities(maxAge = MAX_AGE): Identities {
   let generation = 0
-  const known = new Map<string, { readonly identity: Identity; readonly until: number }>()
+  const known = new Map<string, Known>()
   const keyOf = (token: string): string => hash('sha256', token, 'base64url')
   const lastOf = new WeakMap<object, { readonly token: string; readonly key: string }>()
   const keyOn = (connection: object, token: string): string => {
@@ -38,15 +52,15 @@ export function createIdentities(maxAge = MAX_AGE): Identities {
     find(token, connection) {
       const key = connection ? keyOn(connection, token) : keyOf(token)
       const found = known.get(key)
-      if (found && found.until > Date.now()) return found.identity
+      if (found && found.expires > Date.now() && ageOf(found.at) < found.maxAge) return found.identity
       if (found) known.delete(key)
       return undefined
     },
     generation: () => generation,
-    keep(token, identity, until, from) {
+    keep(token, identity, { expires, freshFor }, from) {
       if (from !== generation) return
       if (known.size >= MAX_IDENTITIES) known.delete(known.keys().next().value ?? '')
-      known.set(keyOf(token), { identity, until: Math.min(until, Date.now() + maxAge) })
+      known.set(keyOf(token), { identity, expires, at: thisMoment(), maxAge: Math.min(freshFor, maxAge) })
     },
     clear() {
       generation += 1

@@ -31,8 +31,9 @@ export function compileJwt(
     const generation = identities.generation()
     const payload = await verify(token, { auth, jwt, keys })
     const identity = identityOf(payload, auth)
+    const until = { expires: Number(payload.exp) * 1000, freshFor: keys.freshFor() }
     // A key that its issuer has withdrawn must not stay valid through a cached identity.
-    identities.keep(token, identity, Math.min(Number(payload.exp) * 1000, keys.freshUntil()), generation)
+    identities.keep(token, identity, until, generation)
     return identity
   }
   return (token, { socket }) =>
@@ -145,6 +146,6 @@ function fixedKeys(keys: JSONWebKeySet): KeySource {
   return {
     current: () => Promise.resolve(keys),
     newer: () => Promise.resolve(undefined),
-    freshUntil: () => Number.POSITIVE_INFINITY,
+    freshFor: () => Number.POSITIVE_INFINITY,
   }
 }

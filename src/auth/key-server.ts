@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import type { JSONWebKeySet } from 'jose'
 import { Problem } from '../foundation/problem.js'
+import { ageOf, type Moment, thisMoment } from './age.js'
 
 /** The public keys that verify tokens. */
 export interface KeySource {
@@ -14,8 +15,8 @@ export interface KeySource {
    * @throws Problem `unavailable` if they cannot be fetched
    */
   newer(): Promise<JSONWebKeySet | undefined>
-  /** When the current keys must be fetched again, in ms since 1970. */
-  freshUntil(): number
+  /** How long the current keys need not be fetched again, in ms. */
+  freshFor(): number
 }
 
 const MAX_AGE = 10 * 60_000
@@ -38,36 +39,37 @@ export interface KeyAddress {
 
 /** Fetches keys on demand, and keeps them. `onChange` is called when they differ from the ones before. */
 export function createKeyServer(address: KeyAddress, onChange: () => void): KeySource {
-  let kept: { readonly keys: JSONWebKeySet; readonly text: string; readonly at: number } | undefined
-  let asked = Number.NEGATIVE_INFINITY
+  let kept: { readonly keys: JSONWebKeySet; readonly text: string; readonly at: Moment } | undefined
+  let asked: Moment | undefined
   let failure: unknown
   let fetching: Promise<void> | undefined
   const refresh = async (): Promise<void> => {
-    asked = Date.now()
+    const at = thisMoment()
+    asked = at
     try {
       const text = await fetchKeys(address)
       const keys = JSON.parse(text) as JSONWebKeySet
       if (!isKeySet(keys)) throw new Error('the answer is not a key set')
       if (kept && kept.text !== text) onChange()
-      kept = { keys, text, at: asked }
+      kept = { keys, text, at }
       failure = undefined
     } catch (cause) {
       failure = cause
     }
   }
   const fetchOnce = (): Promise<void> => (fetching ??= refresh().finally(() => (fetching = undefined)))
-  const mayAsk = () => Date.now() - asked >= COOLDOWN
+  const mayAsk = () => asked === undefined || ageOf(asked) >= COOLDOWN
   return {
     async current() {
-      const age = kept === undefined ? Number.POSITIVE_INFINITY : Date.now() - kept.at
+      const age = kept === undefined ? Number.POSITIVE_INFINITY : ageOf(kept.at)
       if (age >= REFRESH_AGE && mayAsk()) void fetchOnce()
       if (kept === undefined) await fetching
       // After a failure, requests do not wait for a server that may be away.
       else if (age >= MAX_AGE && failure === undefined && fetching) await Promise.race([fetching, setTimeout(PATIENCE)])
-      if (kept === undefined || Date.now() - kept.at >= LAST_GOOD) throw unavailable(failure)
+      if (kept === undefined || ageOf(kept.at) >= LAST_GOOD) throw unavailable(failure)
       return kept.keys
     },
-    freshUntil: () => (kept === undefined ? 0 : kept.at + MAX_AGE),
+    freshFor: () => (kept === undefined ? 0 : MAX_AGE - ageOf(kept.at)),
     async newer() {
       if (!mayAsk() && !fetching) {
         if (failure !== undefined) throw unavailable(failure)

@@ -101,6 +101,17 @@ describe('a request with an API key', () => {
     expect(await problemOf(await get(key))).toEqual([401, 'the API key was revoked'])
   })
 
+  test('23: revoked is 401 after ten seconds, also if the clock was set back by a day', async () => {
+    const key = await add({ roles: ['dashboard'] })
+    expect((await get(key)).status).toBe(200)
+    await stored.revoke(key.split('_')[1] ?? '')
+    later(-86_400)
+    const now = performance.now.bind(performance)
+    expect((await get(key)).status).toBe(200)
+    jest.spyOn(performance, 'now').mockImplementation(() => now() + 10_000)
+    expect(await problemOf(await get(key))).toEqual([401, 'the API key was revoked'])
+  })
+
   test('23: expired is 401, also while it is believed', async () => {
     const key = await add({ roles: ['dashboard'] }, 5)
     expect((await get(key)).status).toBe(200)

@@ -165,6 +165,19 @@ test('16: a token that expires while its identity is kept is 401 at once', async
   expect(await ask(token)).toBe(401)
 })
 
+test('a key that the issuer has replaced ends as soon if the clock was set back by a day', async () => {
+  const old = await one.sign(issuer, HOUR)
+  expect(await ask(old)).toBe(200)
+  issuer.keys = [two.jwk]
+  later(-24 * 60)
+  expect(await ask(old)).toBe(200)
+  const now = performance.now.bind(performance)
+  const running = jest.spyOn(performance, 'now').mockImplementation(() => now() + 30_000)
+  expect(await ask(await two.sign(issuer, HOUR))).toBe(200)
+  expect(await ask(old)).toBe(401)
+  running.mockRestore()
+})
+
 describe('18: keys that change under load', () => {
   test('reject no valid token', async () => {
     const send = (signer: Signer, count: number) =>
