@@ -2,8 +2,8 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { AuthSpec } from '../config/spec.js'
 import type { StoredKey, StoredKeys } from '../db/records/stored-keys.js'
 import type { Identity } from '../resource/identity.js'
-import { typedClaims } from './claims.js'
 import { ageOf, thisMoment } from './age.js'
+import { frozenIdentity, typedClaims } from './claims.js'
 import { createIdentities } from './identities.js'
 import { unauthorized } from './unauthorized.js'
 
@@ -58,7 +58,7 @@ export function compileKeys(auth: AuthSpec, find: StoredKeys['find']): (key: str
 }
 
 function identityOf({ subject, roles, claims }: StoredKey, auth: AuthSpec): Identity {
-  return Object.freeze({
+  return frozenIdentity({
     subject,
     roles: auth.roles.filter((role) => roles.includes(role)),
     claims: typedClaims(auth, ({ name }) => (Object.hasOwn(claims, name) ? claims[name] : undefined)),

@@ -5,7 +5,7 @@ import type { StoredKeys } from '../db/records/stored-keys.js'
 import { Problem } from '../foundation/problem.js'
 import type { Identity } from '../resource/identity.js'
 import { compileKeys, KEY_PREFIX } from './api-keys.js'
-import { typedClaims } from './claims.js'
+import { frozenIdentity, typedClaims } from './claims.js'
 import { compileJwt } from './jwt.js'
 import { askPlugins, type Authenticator } from './plugin-identities.js'
 import { compileProxy } from './proxy.js'
@@ -102,10 +102,12 @@ function compileAuthorization(
 
 /** `Authorization: Dev ann`, for callers on the same machine. */
 function developmentIdentities(auth: AuthSpec): Verify {
-  const identities = auth.development.map((each) => ({
-    ...each,
-    claims: typedClaims(auth, ({ name }) => (Object.hasOwn(each.claims, name) ? each.claims[name] : undefined)),
-  }))
+  const identities = auth.development.map((each) =>
+    frozenIdentity({
+      ...each,
+      claims: typedClaims(auth, ({ name }) => (Object.hasOwn(each.claims, name) ? each.claims[name] : undefined)),
+    }),
+  )
   return (name, { socket, headers }) =>
     isLoopback(socket.remoteAddress) && !isForwarded(headers)
       ? identities.find(({ subject }) => subject === name)

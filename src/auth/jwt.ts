@@ -5,7 +5,7 @@ import type { Json } from '../foundation/json.js'
 import { Problem } from '../foundation/problem.js'
 import { remember } from '../foundation/remember.js'
 import type { Identity } from '../resource/identity.js'
-import { typedClaims, isSubject } from './claims.js'
+import { frozenIdentity, isSubject, typedClaims } from './claims.js'
 import { createIdentities } from './identities.js'
 import { readKeyFile } from './key-file.js'
 import { createKeyServer, type KeySource } from './key-server.js'
@@ -106,7 +106,7 @@ async function verify(token: string, { auth, jwt, keys }: Verifying): Promise<JW
 function identityOf(payload: JWTPayload, auth: AuthSpec): Identity {
   const { sub } = payload
   if (!isSubject(sub)) throw unauthorized(auth, 'the token has no usable subject')
-  return Object.freeze({
+  return frozenIdentity({
     subject: sub,
     roles: auth.rolesFrom === undefined ? [] : rolesIn(valueAt(payload, auth.rolesFrom), auth.roles),
     claims: typedClaims(auth, ({ from }) => valueAt(payload, from)),

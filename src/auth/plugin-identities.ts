@@ -3,7 +3,7 @@ import { inspect } from 'node:util'
 import type { AuthSpec } from '../config/spec.js'
 import type { Json } from '../foundation/json.js'
 import type { Identity } from '../resource/identity.js'
-import { typedClaims, isSubject } from './claims.js'
+import { frozenIdentity, isSubject, typedClaims } from './claims.js'
 
 /** The head of a request, by which a plugin finds out who sent it. */
 export interface RequestHead {
@@ -55,7 +55,7 @@ export function askPlugins(
         throw invalid('an invalid subject; it must have 1 to 255 characters that PostgreSQL can store')
       if (!Array.isArray(roles)) throw invalid('roles that are not a list')
       if (typeof claims !== 'object' || claims === null) throw invalid('claims that are not an object')
-      return Object.freeze({
+      return frozenIdentity({
         subject,
         roles: auth.roles.filter((role) => roles.includes(role)),
         claims: typedClaims(auth, (claim) => (Object.hasOwn(claims, claim.name) ? claims[claim.name] : undefined)),

@@ -3,7 +3,7 @@ import { compileRanges } from '../config/address-ranges.js'
 import type { AuthSpec, ProxySpec } from '../config/spec.js'
 import { Problem } from '../foundation/problem.js'
 import type { Identity } from '../resource/identity.js'
-import { isSubject } from './claims.js'
+import { frozenIdentity, isSubject } from './claims.js'
 import { unauthorized } from './unauthorized.js'
 
 /**
@@ -23,7 +23,7 @@ export function compileProxy(auth: AuthSpec, proxy: ProxySpec): (request: Incomi
     if (subject === '') return undefined
     if (!isSubject(subject)) throw unauthorized(auth, 'the proxy has sent no usable subject')
     const named = (roles[0] ?? '').split(/[ ,]/)
-    return Object.freeze({
+    return frozenIdentity({
       subject,
       roles: auth.roles.filter((role) => named.includes(role)),
       claims: {},
