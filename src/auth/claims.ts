@@ -1,5 +1,6 @@
 import type { AuthSpec } from '../config/spec.js'
 import type { Json } from '../foundation/json.js'
+import { isClaimValue } from '../resource/access.js'
 import { isStorable } from '../fields/spelling/formats.js'
 import type { Identity } from '../resource/identity.js'
 
@@ -8,15 +9,9 @@ export function typedClaims({ claims }: AuthSpec, given: (claim: AuthSpec['claim
   const found = claims.flatMap((claim): readonly (readonly [string, Json])[] => {
     const value = given(claim)
     const items: readonly unknown[] = Array.isArray(value) ? value : [value]
-    return value !== undefined && items.every((item) => isOfType(item, claim.type)) ? [[claim.name, value]] : []
+    return value !== undefined && items.every((item) => isClaimValue(claim, item)) ? [[claim.name, value]] : []
   })
   return Object.fromEntries(found)
-}
-
-/** All claims that are numbers are whole ones: `integer` or `bigint`. JavaScript has rounded larger ones than the safe ones to another's number. */
-function isOfType(value: unknown, type: AuthSpec['claims'][number]['type']): boolean {
-  if (typeof value === 'string') return type === 'string' && isStorable(value)
-  return typeof value === type && (type !== 'number' || Number.isSafeInteger(value))
 }
 
 const MAX_SUBJECT = 255

@@ -1,4 +1,5 @@
 import type { Json } from '../foundation/json.js'
+import type { FieldType } from '../fields/field-type.js'
 import type { FeatureSpecs } from '../features/index.js'
 import type { ApiSpec } from './api-spec.js'
 import type { CoreSpec } from './core-spec.js'
@@ -65,6 +66,8 @@ interface ClaimSpec {
   readonly from: readonly string[]
   /** The JSON type of the values, or of the items of a list. Values of another type are ignored. */
   readonly type: 'string' | 'number' | 'boolean'
+  /** The declared type, which may take fewer values than the JSON type. */
+  readonly declared: FieldType
 }
 
 /** Tokens of one issuer (RFC 7519). */

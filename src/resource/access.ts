@@ -1,4 +1,5 @@
 import type {
+  AuthSpec,
   FieldSpec,
   GrantSpec,
   ModelRelation,
@@ -150,6 +151,12 @@ function isUsable(value: Json): boolean {
   if (typeof value === 'string') return isStorable(value)
   if (typeof value === 'number') return !Number.isInteger(value) || Number.isSafeInteger(value)
   return typeof value === 'boolean'
+}
+
+/** Whether a value, or an item of a list, is of the declared type of a claim. */
+export function isClaimValue({ type, declared }: AuthSpec['claims'][number], value: unknown): boolean {
+  if (typeof value !== type || !isUsable(value as Json)) return false
+  return typeof value === 'boolean' || declared.parse(String(value), {}) !== undefined
 }
 
 /** A value that statements look up: the key of the caller's record. */

@@ -8,6 +8,7 @@ import {
   SIGNED_IN,
 } from '../../config/spec.js'
 import type { Json } from '../../foundation/json.js'
+import { isClaimValue } from '../../resource/access.js'
 import type { Lookup } from '../../lookups/lookup.js'
 import type { StoredText, Verdict } from './compare.js'
 import { evaluateRule, type Known, type StoredRecord } from './evaluate.js'
@@ -65,10 +66,11 @@ export interface Situation {
 
 /** The caller and the records, for the evaluation of rules. Claims that do not have their declared type are left out. */
 export function knownBy({ auth }: AppSpec, caller: Caller | undefined, records: Known['records']): Known {
-  const claims = (auth?.claims ?? []).flatMap(({ name, type }): readonly (readonly [string, Json])[] => {
+  const claims = (auth?.claims ?? []).flatMap((claim): readonly (readonly [string, Json])[] => {
+    const { name } = claim
     const value = caller && Object.hasOwn(caller.claims, name) ? caller.claims[name] : undefined
     const items = Array.isArray(value) ? (value as readonly Json[]) : [value]
-    return value !== undefined && items.every((item) => typeof item === type) ? [[name, value]] : []
+    return value !== undefined && items.every((item) => isClaimValue(claim, item)) ? [[name, value]] : []
   })
   return { subject: caller?.subject, claims: Object.fromEntries(claims), records }
 }

@@ -1,4 +1,6 @@
 import { dirname, resolve } from 'node:path'
+import { fieldType } from '../../../fields/index.js'
+import { fail } from '../../../foundation/fail.js'
 import type { AuthYaml } from '../../schema/yaml-shape.js'
 import type { AuthSpec } from '../../spec.js'
 
@@ -21,6 +23,7 @@ export function buildAuth(
       name,
       from: [...from],
       type: JSON_TYPES[type] ?? 'string',
+      declared: fieldType(type) ?? fail(`a claim of a type that was never checked: ${type}`),
     })),
     jwt: jwt && {
       issuer: jwt.issuer,
