@@ -152,7 +152,8 @@ export async function bundle(entry: string, folder: string, inputs: Inputs): Pro
   building += 1
   try {
     const { outputFiles } = await build({
-      entryPoints: [entry],
+      // A path with `*` would be a pattern.
+      entryPoints: [`./${relative(folder, entry)}`],
       absWorkingDir: folder,
       outfile: resolve(folder, '.snippetctl/plugins/plugin.mjs'),
       bundle: true,

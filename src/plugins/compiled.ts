@@ -1,5 +1,5 @@
 import { mkdir, readFile, rm } from 'node:fs/promises'
-import { basename, join, relative, resolve } from 'node:path'
+import { basename, join, relative, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { writeWhole } from '../foundation/write-whole.js'
 import { bundle, FRAMEWORK, hashOf, type Inputs } from './bundle.js'
@@ -21,6 +21,11 @@ const FORMAT = 4
  * @throws Unloadable, and what the module throws while it is imported
  */
 export async function importCompiled(file: string, folder: string): Promise<unknown> {
+  // Node.js imports no URL with an encoded backslash.
+  if (sep !== '\\' && folder.includes('\\'))
+    throw unloadable(`no module can be loaded below the folder ${folder}, because its path has a \\`, [
+      'rename the folder',
+    ])
   const compiled = await compiledPlugin(file, folder)
   // From here on, stacks name lines of the source files.
   process.setSourceMapsEnabled(true)

@@ -55,6 +55,26 @@ describe('loading a plugin', () => {
     },
   )
 
+  test.each([{ name: 'a*[b]{c}?' }, { name: 'per%2fcent #1' }])(
+    'loads it from a folder named $name',
+    async ({ name }) => {
+      await write({ [`${name}/plugin.ts`]: "import { word } from './word.js'\nexport default () => word" })
+      await write({ [`${name}/word.ts`]: "export const word: string = 'odd'" })
+      folder = join(folder, name)
+      expect(await run('./plugin.ts')).toBe('odd')
+      folder = dirname(folder)
+    },
+  )
+
+  test('names the folder if Node.js cannot import from it', async () => {
+    await write({ 'back\\slash/plugin.ts': 'export default () => 1' })
+    folder = join(folder, 'back\\slash')
+    expect(await rejectionOf('./plugin.ts')).toBe(
+      `no module can be loaded below the folder ${folder}, because its path has a \\`,
+    )
+    folder = dirname(folder)
+  })
+
   test('loads several, in the order of the configuration', async () => {
     await write({ 'b.ts': 'export default () => "b"', 'a.ts': 'export default () => "a"' })
     const { plugins } = await load(['./b.ts', 'a.ts'])
