@@ -27,7 +27,7 @@ export type { Widened } from './access/widened.js'
 export { keyId, makeKey } from './auth/api-keys.js'
 export { typedClaims } from './auth/claims.js'
 export { MAX_TOKEN_LENGTH, verifyToken } from './auth/jwt.js'
-export { readKeyFile } from './auth/key-file.js'
+export { fileKeysOf, readKeyFile } from './auth/key-file.js'
 export {
   isSigningKey,
   keysOf,

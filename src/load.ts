@@ -48,6 +48,8 @@ interface Loaded extends Closable {
   readonly app: App
   readonly spec: AppSpec
   readonly source: string
+  /** The names of the compiled plugins, which depend on their text. */
+  readonly compiled: readonly string[]
   /** Warnings for a valid configuration, plus any passed in `more`. */
   warnings(more?: readonly Rejection[]): readonly Diagnostic[]
 }
@@ -77,15 +79,15 @@ export async function loadApplication({
   const read = await readSpec(file)
   if (!('spec' in read)) return { ...read, close: closeOnce([]) }
   const { spec, document, source, reject } = read
-  const { plugins, rejections: unloaded } = await loadPlugins(spec, importModule)
+  const { plugins, compiled, rejections: unloaded } = await loadPlugins(spec, importModule)
   const rejections = [...checkKeyFile(spec), ...unloaded]
   if (rejections.length > 0) return { ...reject(locate(document, rejections)), close: closeOnce([]) }
-  const compiled = compileApp(spec, plugins, { env, checkDefaults })
-  if ('rejections' in compiled) {
-    const { rejections, close } = compiled
+  const application = compileApp(spec, plugins, { env, checkDefaults })
+  if ('rejections' in application) {
+    const { rejections, close } = application
     return { ...reject(locate(document, rejections)), close }
   }
-  const { app } = compiled
+  const { app } = application
   const warnings = (more: readonly Rejection[] = []) =>
     locate(
       document,
@@ -98,7 +100,7 @@ export async function loadApplication({
       ],
       'warning',
     )
-  return { ok: true, app, spec, source, warnings, close: app.close }
+  return { ok: true, app, spec, source, compiled, warnings, close: app.close }
 }
 
 async function readSpec(file: string) {

@@ -7,7 +7,7 @@ import { remember } from '../foundation/remember.js'
 import type { Identity } from '../resource/identity.js'
 import { frozenIdentity, isSubject, typedClaims } from './claims.js'
 import { createIdentities } from './identities.js'
-import { readKeyFile } from './key-file.js'
+import { fileKeysOf } from './key-file.js'
 import { createKeyServer, type KeySource } from './key-server.js'
 import { unauthorized } from './unauthorized.js'
 
@@ -25,7 +25,8 @@ export function compileJwt(
   jwt: JwtSpec,
 ): (token: string, request: Pick<IncomingMessage, 'socket'>) => Identity | Promise<Identity> {
   const identities = createIdentities()
-  const keys = jwt.keys === undefined ? createKeyServer(jwt, identities.clear) : fixedKeys(readKeyFile(jwt.keys))
+  const given = fileKeysOf(jwt)
+  const keys = given ? fixedKeys(given) : createKeyServer(jwt, identities.clear)
   const verified = async (token: string): Promise<Identity> => {
     if (token.length > MAX_TOKEN_LENGTH) throw unauthorized(auth, 'the token is too long')
     const generation = identities.generation()

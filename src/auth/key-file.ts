@@ -3,10 +3,11 @@ import { readFileSync } from 'node:fs'
 import { dirname, relative } from 'node:path'
 import type { JSONWebKeySet, JWK } from 'jose'
 import type { Rejection } from '../config/parse/rejection.js'
-import type { AppSpec } from '../config/spec.js'
+import type { AppSpec, JwtSpec } from '../config/spec.js'
 import { show } from '../config/words.js'
 import { findValue } from '../config/yaml/located.js'
 import type { Json } from '../foundation/json.js'
+import { remember } from '../foundation/remember.js'
 
 /**
  * Reads public keys: a key set (RFC 7517), or public keys and certificates in PEM (RFC 7468).
@@ -18,6 +19,12 @@ export function readKeyFile(file: string): JSONWebKeySet {
   if (keys.length === 0) throw new Error('it has no keys')
   return { keys }
 }
+
+/**
+ * The keys in the file of `auth.jwt.keys`; undefined without one. They are read once for each configuration: the file may change before the service
+ * begins, which verifies by the keys that were checked, and that its workers compare.
+ */
+export const fileKeysOf = remember(({ keys }: JwtSpec) => (keys === undefined ? undefined : readKeyFile(keys)))
 
 const PEM = /-----BEGIN ([A-Z0-9 ]+)-----[^-]+-----END \1-----/g
 const CERTIFICATE = 'CERTIFICATE'
@@ -44,10 +51,11 @@ function keysInSet(text: string): JWK[] {
 
 /** Finds out whether the keys of `auth.jwt.keys` can be read, before the first token needs them. */
 export function checkKeyFile({ file, auth }: AppSpec): readonly Rejection[] {
-  const keys = auth?.jwt?.keys
-  if (keys === undefined) return []
+  const jwt = auth?.jwt
+  if (jwt?.keys === undefined) return []
+  const { keys } = jwt
   try {
-    readKeyFile(keys)
+    fileKeysOf(jwt)
     return []
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException

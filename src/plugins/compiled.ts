@@ -17,16 +17,21 @@ interface Note {
 const FORMAT = 4
 
 /**
- * Imports the compiled form of a file in or below `folder`.
+ * Imports the compiled form of a file in or below `folder`. `onCompiled` is called before with its name, which depends on its text.
  * @throws Unloadable, and what the module throws while it is imported
  */
-export async function importCompiled(file: string, folder: string): Promise<unknown> {
+export async function importCompiled(
+  file: string,
+  folder: string,
+  onCompiled = (_name: string): void => {},
+): Promise<unknown> {
   // Node.js imports no URL with an encoded backslash.
   if (sep !== '\\' && folder.includes('\\'))
     throw unloadable(`no module can be loaded below the folder ${folder}, because its path has a \\`, [
       'rename the folder',
     ])
   const compiled = await compiledPlugin(file, folder)
+  onCompiled(basename(compiled))
   // From here on, stacks name lines of the source files.
   process.setSourceMapsEnabled(true)
   return await import(pathToFileURL(compiled).href)

@@ -18,12 +18,14 @@ export interface LoadedPlugin {
 
 export interface LoadedPlugins {
   readonly plugins: readonly LoadedPlugin[]
+  /** The names of their compiled forms, which depend on the text. */
+  readonly compiled: readonly string[]
   /** Every plugin that cannot be loaded; the application is complete only if there is none. */
   readonly rejections: readonly Rejection[]
 }
 
-/** Imports the plugin in `file`, which exists in or below `folder`. */
-export type ImportModule = (file: string, folder: string) => Promise<unknown>
+/** Imports the plugin in `file`, which exists in or below `folder`. If it is compiled, `onCompiled` gets the name of the compiled form. */
+export type ImportModule = (file: string, folder: string, onCompiled: (name: string) => void) => Promise<unknown>
 
 const EXTENSIONS = ['.ts', '.mts', '.js', '.mjs']
 const MODULE_NOT_FOUND: ReadonlySet<unknown> = new Set(['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND'])
@@ -41,11 +43,13 @@ export async function loadPlugins(
 ): Promise<LoadedPlugins> {
   const folder = dirname(spec.file)
   const plugins: LoadedPlugin[] = []
+  const compiled: string[] = []
   const rejections: Rejection[] = []
   for (const [index, path] of spec.plugins.entries()) {
     try {
       const file = await findFile(path, folder)
-      const module = await within(timeout, path, importModule(file, folder))
+      const imported = importModule(file, folder, (name) => void compiled.push(name))
+      const module = await within(timeout, path, imported)
       plugins.push({ path, register: registerOf(module, path) })
     } catch (error) {
       const { mistakes } = error instanceof Unloadable ? error : failedImport(error, path, folder)
@@ -54,7 +58,7 @@ export async function loadPlugins(
       )
     }
   }
-  return { plugins, rejections }
+  return { plugins, compiled, rejections }
 }
 
 /** The known files of the plugins of a spec, including the files that they import, as they were last compiled. */

@@ -1,4 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { SignJWT } from 'jose'
@@ -61,6 +62,19 @@ describe('`auth.jwt.keys` verifies tokens by', () => {
       expect(await statusOf(tokenBy(ec, 'ES256', kid))).toBe(200)
       expect(await statusOf(tokenBy(intruder, 'RS256', kid))).toBe(401)
     }
+  })
+
+  test('the keys that were checked, although the file changes before the service begins', async () => {
+    const keys = join(project.folder, 'keys')
+    await project.write('keys', pem(rsa))
+    await project.write('replacing.yaml', `${YAML}plugins: [./plugin.mjs]\n`)
+    await project.write('plugin.mjs', '')
+    api = await startApi(join(project.folder, 'replacing.yaml'), {
+      checkResponses: false,
+      plugin: () => writeFileSync(keys, pem(stranger)),
+    })
+    const headers = { authorization: `Bearer ${await tokenBy(rsa, 'RS256')}` }
+    expect((await api.fetch('/api/notes/', { headers })).status).toBe(200)
   })
 
   test('the key that a token names, if the keys have ids', async () => {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { type ImportModule, loadPlugins } from '../../src/plugins/load.js'
+import { waitUntil } from '../support/wait-until.js'
 
 let folder: string
 
@@ -89,6 +90,23 @@ describe('loading a plugin', () => {
     )
     for (const { plugins, rejections } of await Promise.all(loads))
       expect({ loaded: plugins.length, rejections }).toEqual({ loaded: 1, rejections: [] })
+  })
+
+  test('names the compiled form that it imported, also if another process compiled a changed file meanwhile', async () => {
+    const waiting = `import { existsSync } from 'node:fs'
+      while (!existsSync(${JSON.stringify(join(folder, 'go'))})) await new Promise((resume) => setTimeout(resume, 10))`
+    await write({ 'plugin.ts': `${waiting}\nexport default () => 'old'` })
+    const first = load(['./plugin.ts'])
+    await waitUntil(
+      () => compiled().catch(() => []),
+      (names) => names.some((name) => name.endsWith('.json')),
+    )
+    await write({ 'plugin.ts': "export default () => 'new'" })
+    const second = await load(['./plugin.ts'])
+    await write({ go: '' })
+    const names = [...(await first).compiled, ...second.compiled]
+    const texts = names.map((name) => readFile(join(folder, '.snippetctl', 'plugins', name), 'utf8'))
+    expect(await Promise.all(texts)).toEqual([expect.stringContaining('"old"'), expect.stringContaining('"new"')])
   })
 
   test('gives it the running instance of the framework', async () => {

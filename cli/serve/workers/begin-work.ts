@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
-import { pluginFiles } from '../../../src/internal.js'
+import { fileKeysOf } from '../../../src/internal.js'
 import type { Application } from '../../context.js'
 import { Finished } from '../../failure.js'
 import type { Log } from '../log/log.js'
@@ -17,7 +16,7 @@ export interface WorkerRun extends WorkerOptions {
  * @throws Finished 2 if the other workers serve other files; the log says so
  */
 export async function beginWork(parent: Parent, application: Application, log: Log): Promise<WorkerRun> {
-  const files = await digestFiles(application)
+  const files = digestFiles(application)
   const options = await parent.begin()
   const { served, started } = options
   if (served.length === 0 || served.includes(files)) {
@@ -31,10 +30,9 @@ export async function beginWork(parent: Parent, application: Application, log: L
   throw new Finished(2)
 }
 
-/** The files are the configuration, its plugins with the files that they import, and the file of its keys. */
-async function digestFiles({ source, spec }: Application): Promise<string> {
-  const keys = spec.auth?.jwt?.keys
-  const plugins = [...(await pluginFiles(spec))].sort(([one], [other]) => (one < other ? -1 : 1))
-  const parts = [source, plugins, keys && (await readFile(keys, 'utf8'))]
+/** The files are the configuration, its plugins as they were imported, and its keys as they were read. */
+function digestFiles({ source, compiled, spec }: Application): string {
+  const jwt = spec.auth?.jwt
+  const parts = [source, compiled, jwt && fileKeysOf(jwt)]
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
 }
