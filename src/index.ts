@@ -244,6 +244,13 @@ export type { ValueDescription } from './http/operation-description.js'
 export type { Connection } from './db/database.js'
 
 /**
+ * The caller of a request that a mounted router receives, as `context.identity` has it; undefined without a credential.
+ * @example
+ * const ownerOf = (request: Parameters<typeof callerOf>[0]): string => callerOf(request)?.subject ?? 'nobody'
+ */
+export { callerOf } from './http/registrations/caller-of.js'
+
+/**
  * The types of one application. `snippetctl types` writes a file that adds them to this interface.
  * @example
  * type IsTyped = Application extends { readonly resources: unknown } ? true : false

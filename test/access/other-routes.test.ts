@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import type { Plugin } from '../../src/index.js'
+import express from 'express'
+import { callerOf, type Plugin } from '../../src/index.js'
 import { talk } from '../support/wire.js'
 import { startTasks, type Tasks, TASKS_YAML } from '../support/tasks.js'
 
@@ -56,6 +57,11 @@ const plugin: Plugin = (app) => {
   app.mount('/files/', (request, response) => void response.end(`mounted ${request.url}`))
   app.mount('/open/', (_request, response) => void response.end('open'))
   app.mount('/open/staff/', (_request, response) => void response.end('staff'))
+  app.mount('/who/', (request, response) => void response.end(JSON.stringify(callerOf(request)?.subject ?? null)))
+  app.mount(
+    '/express/',
+    express.Router().get('/who', (request, response) => void response.json(callerOf(request) ?? null)),
+  )
   app.mount('/admin/', (_request, response) => void response.end('admin'))
   app.mount('/admin/login/', (_request, response) => void response.end('login'))
   app.mount('/secret/', (_request, response) => void response.end('secret'))
@@ -69,7 +75,7 @@ const plugin: Plugin = (app) => {
 const YAML = TASKS_YAML.replace('version: 1', 'version: 1\nplugins: [./plugin.mjs]')
   .replace(
     'explore: anyone }',
-    'explore: anyone, titles: [member, admin], found: [member, admin], found-one: member, service: signed_in, knex: anyone, models: anyone, all: admin, /files/: member, /open/: anyone, /open/staff/: admin, /admin/: admin, /admin/login/: anyone }',
+    'explore: anyone, titles: [member, admin], found: [member, admin], found-one: member, service: signed_in, knex: anyone, models: anyone, all: admin, /files/: member, /who/: anyone, /express/: anyone, /open/: anyone, /open/staff/: admin, /admin/: admin, /admin/login/: anyone }',
   )
   .replace('may: change\n', 'may: [change, finish, nudge, peek]\n')
   .replace('status: [exact, in] }', 'status: [exact, in], next.title: [exact], next.cost: [exact] }')
@@ -215,6 +221,15 @@ describe('hooks of changes that no grant covers', () => {
 })
 
 describe('mounted routers', () => {
+  test.each([
+    { name: 'ann', who: 'ann' },
+    { name: undefined, who: null },
+  ])('know their caller: $name', async ({ name, who }) => {
+    expect((await tasks.as(name, 'GET', '/who/')).json).toBe(who)
+    const { json } = await tasks.as(name, 'GET', '/express/who')
+    expect(json).toEqual(who === null ? null : expect.objectContaining({ subject: who, roles: ['member'] }))
+  })
+
   test('need a grant by their path', async () => {
     expect((await tasks.api.fetch('/files/x', { headers: { authorization: 'Dev ann' } })).status).toBe(200)
     expect((await tasks.api.fetch('/files/x')).status).toBe(401)

@@ -36,7 +36,7 @@ describe('the plugin API', () => {
 
   test('runs on the framework instance of the command', async () => {
     const [face, inner] = await Promise.all([import('../../src/index.js'), import('../../src/internal.js')])
-    expect(Object.keys(face).sort()).toEqual(['JsonText', 'Problem'])
+    expect(Object.keys(face).sort()).toEqual(['JsonText', 'Problem', 'callerOf'])
     expect(face.Problem).toBe(inner.Problem)
   })
 })

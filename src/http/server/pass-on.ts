@@ -1,5 +1,6 @@
 import { Problem } from '../../foundation/problem.js'
 import type { OriginCheck } from '../headers/origin-check.js'
+import { setCaller } from '../registrations/caller-of.js'
 import type { Next } from '../registrations/plugin.js'
 import { METHODS } from '../route.js'
 import type { Match, RouteTable } from '../route-table.js'
@@ -60,12 +61,16 @@ export function createPassOn(
       if (page) return serve(exchange, page)
       return next ? next() : nowhere()
     }
+    setCaller(request, undefined)
     const pass = (rejects?: (path: string) => Problem | undefined) =>
       fallback(request, response, { take: () => askForBody(exchange), next: proceed, rejects })
     if (!access) return pass()
     const identified = async () => identify(exchange, access.authenticate)
     identified().then(
-      () => pass((mount) => whyNotMounted(access, exchange.identity, mount)),
+      () => {
+        setCaller(request, exchange.identity)
+        pass((mount) => whyNotMounted(access, exchange.identity, mount))
+      },
       (error: unknown) => fail(exchange, error),
     )
   }
