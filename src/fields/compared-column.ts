@@ -3,6 +3,7 @@ import type { Typed } from './field-type.js'
 import { identifier } from './sql-literal.js'
 
 const AN_ENUM: ExistingColumn = { type: '', collation: null, labels: [] }
+const A_CITEXT: ExistingColumn = { type: 'citext', collation: null, labels: null }
 
 /**
  * The SQL of a stored value in comparisons. In a table of another program, a field can serve a domain over an enum. PostgreSQL has no operators for such a
@@ -16,4 +17,21 @@ export function compared({ managed, type, options }: Typed, sql: string): string
 export function comparedColumn(field: Typed & { readonly column: string }, owner?: string): string {
   const column = identifier(field.column)
   return compared(field, owner === undefined ? column : `${owner}.${column}`)
+}
+
+/**
+ * The further condition under which a stored text that equals a given one is the same text, or a stored list has the same item; empty if it always does.
+ * Texts that differ in case are equal by some collations and by the type `citext`.
+ * @param column the SQL of the stored value, which is compared with the value at `place`: a list of one item for a list
+ */
+export function sameText({ managed, ...field }: Typed, column: string, place: string): string {
+  // The column of a relation has the collation of the key that it refers to.
+  const items = field.type.items?.(field.options)
+  const { type, options } = items ?? ('key' in field.options ? (field.options.key as Typed) : field)
+  const hasCollation = 'collation' in options && options.collation !== undefined
+  const isFolding = hasCollation || (managed === false && type.serves?.(A_CITEXT, options) === true)
+  if (!isFolding) return ''
+  return items
+    ? ` and ${column}::text[] collate "C" operator(pg_catalog.@>) ${place}::text[]`
+    : ` and ${column}::text collate "C" = ${place}::text`
 }

@@ -1,3 +1,4 @@
+import { has } from './has.js'
 import type { Lookup } from './lookup.js'
 import { MAX_VALUES, ofItems, VALUES } from './operands.js'
 import { itemsLiteral } from './sql.js'
@@ -7,6 +8,7 @@ export const containsItems: Lookup<readonly unknown[]> = {
   name: 'contains',
   isOffered: ({ comparisons }) => comparisons.includes('items'),
   operand: ofItems(VALUES),
+  forOne: has,
   sql: (column, { bind, field }) => `${column} operator(pg_catalog.@>) ${bind((items) => itemsLiteral(field, items))}`,
   holds: 'unknown',
   index: () => 'gin',

@@ -1,4 +1,5 @@
 import { arrayLiteral } from '../fields/cell.js'
+import { exact } from './exact.js'
 import type { Lookup } from './lookup.js'
 import { MAX_VALUES, VALUES } from './operands.js'
 import { helpForValues } from './sql.js'
@@ -7,6 +8,7 @@ export const isIn: Lookup<readonly unknown[]> = {
   name: 'in',
   isOffered: ({ comparisons }) => comparisons.includes('membership'),
   operand: VALUES,
+  forOne: exact,
   sql: (column, { bind, field: { type, options } }) =>
     `${column} = any(${bind((values) => arrayLiteral(values.map((value) => type.write(value, options))))})`,
   holds: (stored, wanted, order) => stored !== null && wanted.some((each) => order(stored, each) === 0),

@@ -28,6 +28,8 @@ export interface Lookup<Value = unknown> {
   readonly operand: Operand<Value>
   /** The condition on a column (already quoted). */
   sql(column: string, operand: Bound<Value>): string
+  /** The lookup that compares with one value as this one does with several. */
+  readonly forOne?: Lookup
   /** Whether both records with a value and records without one can match it in the same list. */
   readonly mixesNulls?: true
   /**

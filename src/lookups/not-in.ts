@@ -1,4 +1,5 @@
 import { arrayLiteral } from '../fields/cell.js'
+import { ne } from './ne.js'
 import type { Lookup } from './lookup.js'
 import { MAX_VALUES, VALUES } from './operands.js'
 
@@ -7,6 +8,7 @@ export const notIn: Lookup<readonly unknown[]> = {
   name: 'not_in',
   isOffered: ({ comparisons }) => comparisons.includes('membership'),
   operand: VALUES,
+  forOne: ne,
   sql: (column, { bind, field: { type, options } }) =>
     `(${column} <> all(${bind((values) => arrayLiteral(values.map((value) => type.write(value, options))))})) is not false`,
   mixesNulls: true,

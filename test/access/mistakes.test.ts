@@ -57,6 +57,7 @@ describe('a mistake in a grant is reported with the file', () => {
     ['{ to: member, may: list, rows: { owner: null } }', 'SC331: `owner` cannot be compared with null'],
     ['{ to: member, may: create, set: { level: high } }', 'SC331: `level` cannot be set to the text `high`'],
     ['{ to: member, may: create, set: { secret: null } }', 'SC331: `secret` cannot be set to null'],
+    ['{ to: member, may: create, set: { tags: $sub } }', 'SC331: `tags` is a list, and `$sub` is one value'],
     ['{ to: member, may: list, rows: { done__gt: true } }', 'SC312: the type `boolean` of `done` has no lookup `gt`'],
     [
       '{ to: member, may: list, rows: { owner.name: x } }',
@@ -72,6 +73,31 @@ describe('a mistake in a grant is reported with the file', () => {
     ['{ to: member, may: list, set: { owner: $sub } }', 'SC332: `set` is for grants that allow `create` or `change`'],
   ])('%s', (text, message) => {
     expect(grant(text)).toEqual([message])
+  })
+
+  test.each([
+    { rows: '{ owner__in: $sub }', lookup: 'in', help: 'owner: $sub' },
+    { rows: '{ owner__not_in: $sub }', lookup: 'not_in', help: 'owner__ne: $sub' },
+    { rows: '{ tags__overlaps: $sub }', lookup: 'overlaps', help: 'tags__has: $sub' },
+    { rows: '{ tags__contains: $sub }', lookup: 'contains', help: 'tags__has: $sub' },
+  ])('a lookup of lists does not take the subject: $rows', ({ rows, lookup, help }) => {
+    expect(mistakesIn(AUTH, `{ to: member, may: list, rows: ${rows} }`)).toMatchObject([
+      { message: `\`$sub\` is one value, and the lookup \`${lookup}\` takes a list`, help: [`write \`${help}\``] },
+    ])
+  })
+
+  test.each([
+    { grant: 'may: list, rows: { owner__in: [ann, $sub] }', text: '$sub' },
+    { grant: 'may: list, rows: { tags__overlaps: [$tenant] }', text: '$tenant' },
+    { grant: 'may: create, set: { tags: [$5] }', text: '$5' },
+  ])('an item of a list is not a variable: $grant', ({ grant, text }) => {
+    expect(mistakesIn(AUTH, `{ to: member, ${grant} }`)).toMatchObject([
+      {
+        code: 'SC331',
+        message: `an item of a list cannot be a variable, and \`${text}\` begins with one \`$\``,
+        help: [`write \`$${text}\` for the text \`${text}\``, 'a variable is the whole value, without a list'],
+      },
+    ])
   })
 
   test('a preset that is rejected comes with what it can be', () => {

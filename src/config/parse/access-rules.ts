@@ -118,6 +118,16 @@ export function readValue(given: Json, place: ValuePlace, scope: RuleScope): Val
   if (typeof given === 'string' && given.startsWith('$') && !given.startsWith('$$'))
     return readVariable(given.slice(1), place, scope)
   const { field, typed, lookup, path, brokenRule } = place
+  const item = variableIn(given)
+  if (item !== undefined) {
+    const message = `an item of a list cannot be a variable, and ${show(item)} begins with one \`$\``
+    const help = [
+      `write ${show(`$${item}`)} for the text ${show(item)}`,
+      'a variable is the whole value, without a list',
+    ]
+    scope.report.add({ code: 'SC331', path, message, help })
+    return undefined
+  }
   const isPreset = brokenRule !== undefined
   const literal = plain(given)
   const reject = (help: string) => {
@@ -153,6 +163,12 @@ function literalOf(given: Json, checked: unknown): Literal {
   return { value: items.map(({ value }) => value), source: `[${items.map(({ source }) => source).join()}]` }
 }
 
+/** A text of a list, or of lists within it, that is written as a variable. */
+function variableIn(given: Json): string | undefined {
+  const texts = Array.isArray(given) ? (given as readonly Json[]).flat(Infinity as 1) : []
+  return texts.find((text): text is string => typeof text === 'string' && /^\$(?!\$)/.test(text))
+}
+
 function plain(given: Json): Json {
   if (Array.isArray(given)) return (given as readonly Json[]).map(plain)
   return typeof given === 'string' && given.startsWith('$$') ? given.slice(1) : given
@@ -166,7 +182,7 @@ function kindOf({ type, options }: Typed): string {
 
 function readVariable(
   variable: string,
-  { field, typed, lookup, path }: ValuePlace,
+  { field, typed, lookup, path, brokenRule }: ValuePlace,
   { models, auth, report, inSet = false }: RuleScope,
 ): ValueDraft | undefined {
   const reject = (message: string, ...help: readonly string[]) => {
@@ -178,6 +194,13 @@ function readVariable(
       ? reject(`${show(field.name)} is of the type \`${field.type.name}\`, and ${show(`$${variable}`)} is a ${kind}`)
       : { variable }
   if (lookup.operand.choices !== undefined) return reject(`the lookup \`${lookup.name}\` takes true or false`)
+  if (brokenRule !== undefined && field.type.items && ['sub', 'user'].includes(variable))
+    return reject(`${show(field.name)} is a list, and ${show(`$${variable}`)} is one value`, 'let a hook set the list')
+  if (variable === 'sub' && lookup.operand.list !== undefined)
+    return reject(
+      `\`$sub\` is one value, and the lookup \`${lookup.name}\` takes a list`,
+      `write \`${parameterOf(field.name, lookup.forOne ?? exact)}: $sub\``,
+    )
   if (variable === 'sub') return differ('string')
   if (variable === 'user') {
     if (auth.user === undefined)

@@ -3,7 +3,9 @@ import { writeCell } from '../../../fields/cell.js'
 import { identifier } from '../../../fields/sql-literal.js'
 import { tableSql } from '../../../fields/table-name.js'
 import { type Caller, type CallerKey, operandOf, subjectAs, type Membership } from '../../../resource/access.js'
-import { comparedColumn } from '../../../fields/compared-column.js'
+import { comparedColumn, sameText } from '../../../fields/compared-column.js'
+import { exact } from '../../../lookups/exact.js'
+import { has } from '../../../lookups/has.js'
 import { refersSql } from '../columns.js'
 import { type Parameters, parameters } from '../parameters.js'
 import type { Statement } from '../../database.js'
@@ -53,14 +55,22 @@ function comparisonSql(condition: RuleCondition, column: string, asking: Asking)
   if ('user' in value) return `${column} = ${userSql(value.user, caller, params)}`
   if (!('set' in value)) {
     const operand = operandOf(condition)
-    return lookup.sql(column, {
+    // A subject is another's if it differs in case. Elsewhere, the column decides which texts are equal.
+    const isSame = 'subject' in value && (lookup === exact || lookup === has)
+    const places: string[] = []
+    const text = lookup.sql(column, {
       field,
       get value() {
         params.dependsOnValue()
         return operand(caller)
       },
-      bind: (cell) => params.addGiven(operand, caller, cell),
+      bind(cell) {
+        const place = params.addGiven(operand, caller, cell)
+        places.push(place)
+        return place
+      },
     })
+    return isSame ? `${text}${places.map((place) => sameText(field, column, place)).join('')}` : text
   }
   const { model, field: of, rows } = value.set
   const name = identifier('@set')
@@ -76,7 +86,9 @@ function userSql({ model, key, match }: UserSpec, caller: Caller, params: Parame
   const column = comparedColumn(key)
   // Tables of other programs can have a subject twice: then nobody knows whose record it is.
   const [selected, once] = isOwnTable(model) ? [column, ''] : [`(array_agg(${column}))[1]`, ' having count(*) = 1']
-  return `(select ${selected} from ${tableSql(model.table)} where ${comparedColumn(match)} = ${place}${once})`
+  const matched = comparedColumn(match)
+  const found = `${matched} = ${place}${sameText(match, matched, place)}`
+  return `(select ${selected} from ${tableSql(model.table)} where ${found}${once})`
 }
 
 /** The SQL of a value to write. */
