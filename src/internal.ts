@@ -2,7 +2,7 @@
 export type { App } from './application.js'
 export { textOf } from './access/decide/decide-write.js'
 export { decide } from './access/decide/decide.js'
-export { explainGrants, type EvaluatedGrant } from './access/explain-grants.js'
+export { cannotRetrieve, explainGrants, type EvaluatedGrant } from './access/explain-grants.js'
 export { kindOf } from './access/decide/compare.js'
 export { sourceOfText } from './access/example-values.js'
 export { callerFor, exampleCallers, exampleValues, nearTo, rulesOf, towards } from './access/examples.js'

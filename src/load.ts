@@ -95,7 +95,11 @@ export async function loadApplication({
         ...checkDialectGaps(document, spec),
         ...checkCoverage(document, spec),
         ...checkBodyLimits(spec),
-        ...checkAccessEffects(spec),
+        ...checkAccessEffects(
+          document,
+          spec,
+          [...app.routes].flatMap(({ action }) => action ?? []),
+        ),
         ...more,
       ],
       'warning',

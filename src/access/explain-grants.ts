@@ -51,3 +51,14 @@ export function explainGrants(
     ]
   })
 }
+
+/** Whether no grant lets the caller retrieve the record, so that every change of it, and every action on it, is 404. */
+export function cannotRetrieve(
+  situation: Situation,
+  request: AccessRequest,
+  stored: StoredRecord | undefined,
+): boolean {
+  return explainGrants(situation, { ...request, operation: 'retrieve' }, stored).every(
+    ({ isToCaller, rows }) => !isToCaller || rows.holds === false,
+  )
+}

@@ -221,7 +221,7 @@ export const DIAGNOSTICS = {
   SC332: {
     title: 'Part of a grant without effect',
     explanation:
-      '`becomes` restricts changed records, so it needs `change` in `may`; `set` sets values of new or changed records, so it needs `create` or `change`. Remove the key, or allow the operation.',
+      '`becomes` restricts changed records, so it needs `update` or `partial_update` in `may`, which `change` means; `set` sets values of new or changed records, so it needs `create` or `change`. Remove the key, or allow the operation.',
   },
   SC333: {
     title: 'Unknown role or operation',

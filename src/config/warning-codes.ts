@@ -63,11 +63,21 @@ export const WARNINGS = {
   SC412: {
     title: 'Deletion reaches further than the grant',
     explanation:
-      '`on_delete: cascade` also deletes the records that refer to the deleted record, even if no grant allows the caller to delete them directly.',
+      '`on_delete: cascade` also deletes the records that refer to the deleted record, even if no grant allows the caller to delete them directly. `on_delete: set_null` changes them in the same way.',
   },
   SC413: {
     title: 'Dialect without effect',
     explanation:
       'Clients of dialects identify each record by one value. Records without a primary key keep the dialect `plain` despite `api.dialect`, and a mount with a dialect leaves them out.',
+  },
+  SC414: {
+    title: 'Computed field shows a hidden one',
+    explanation:
+      'A grant takes a field out by `except`, and still shows a computed field with it under `from`. Its value can tell the hidden one. Take out the computed field, too, or list the fields that the grant shows.',
+  },
+  SC415: {
+    title: 'Grant without effect',
+    explanation:
+      'A caller can change or delete a record, or run an action on it, only if it may retrieve it; otherwise it is 404. None of the grants of this resource has `retrieve`.',
   },
 } as const satisfies Readonly<Record<string, CodeEntry>>

@@ -85,14 +85,17 @@ resources:
   task:
     model: task
     path: /tasks/
-    access: [{ to: member, may: [read, finish] }, { to: signed_in, may: read, rows: { person: $user } }]
+    access:
+      - { to: member, may: [read, finish] }
+      - { to: signed_in, may: read, rows: { person: $user } }
+      - { to: signed_in, may: finish, rows: { id: 7 } }
 `,
     'plugin.mjs':
       "export default (app) => app.action('task', 'finish', { summary: 'Finish', input: { days: { type: 'integer' } }, handle() {} })",
     'migrations/0001_tasks.sql': `-- up
 create table people (id bigint generated always as identity primary key, subject text not null);
 create table tasks (id bigint generated always as identity primary key, person_id bigint);
-insert into tasks default values;
+insert into tasks (id) overriding system value values (1), (7);
 `,
   })
   const project = { cwd: other.folder, env: envOf(undefined) }
@@ -101,14 +104,42 @@ insert into tasks default values;
     (await runInHost(['access', '--as', caller, ...request], project)).stdout
   const finish = (id: number) => ['POST', `/api/tasks/${id}/finish/`, '--data', '{"days":1}'] as const
   expect(await explain(ANN, ...finish(1))).toMatch(
-    /\nallowed for records that a grant covers\n {2}line \d+ {2}to member\n$/,
+    /\nallowed for records that a grant covers\n {2}line \d+ {2}to member\n {2}line \d+ {2}to signed_in\n/,
   )
   expect(await explain(ANN, ...finish(1), '--database')).toMatch(/\nallowed\n/)
   expect(await explain(ANN, ...finish(2), '--database')).toMatch(/\ndenied: 404\n/)
+  // The records exist, and the caller cannot see them, although a grant allows the action on one of them.
+  for (const id of [1, 7])
+    expect(await explain('{"sub":"eve"}', ...finish(id), '--database')).toMatch(/\ndenied: 404\n/)
   expect(await explain(ANN, 'GET', '/api/tasks/1/', '--database')).toContain(
     "person: $user  fails: no person has the caller's subject as `subject`",
   )
   await other.remove()
+})
+
+test('a change of records that no grant lets the caller retrieve is explained as not found', async () => {
+  const yaml = TASKS_YAML.replace('version: 1', 'version: 1\nplugins: [./plugin.mjs]').replace(
+    'may: change',
+    'may: [update, finish]',
+  )
+  const blind = await makeProject({
+    'resources.yaml': yaml.replaceAll(/may: (?:read|all|\[read)/g, (may) => may.replace(/read|all/, 'list')),
+    'plugin.mjs': "export default (app) => app.action('task', 'finish', { summary: 'Finish', handle() {} })",
+  })
+  for (const [method, path] of [
+    ['PUT', '/api/tasks/1/'],
+    ['POST', '/api/tasks/1/finish/'],
+  ] as const) {
+    const { code, stdout } = await runInHost(['access', '--as', ANN, method, path], {
+      cwd: blind.folder,
+      env: envOf(undefined),
+    })
+    expect([code, stdout.split('\n').slice(1, 3)]).toEqual([
+      1,
+      ['denied: 404', '  no grant to `retrieve` shows the caller the record'],
+    ])
+  }
+  await blind.remove()
 })
 
 describe('a request', () => {
@@ -191,6 +222,10 @@ resources:
     expect((await run('access', '--as', ANN, 'GET', '/nowhere')).code).toBe(2)
     expect((await run('access', 'GET', '/api/tasks/')).code).toBe(2)
     expect((await run('access', '--as', 'ann', 'GET', '/api/tasks/')).code).toBe(2)
+    expect(await run('access', '--as', '{"sub":"ann","claims":{"tenant":1}}', 'GET', '/api/tasks/')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--as has `claims`, which is neither `sub` nor `roles` nor a claim'),
+    })
   })
 
   test.each([

@@ -1,11 +1,9 @@
 import {
   type AccessRequest,
-  type Caller,
   decide,
+  cannotRetrieve,
   explainGrants,
   findRecord,
-  isRounded,
-  type Json,
   type EvaluatedCondition,
   type EvaluatedGrant,
   type EvaluatedRule,
@@ -16,13 +14,12 @@ import {
   type Situation,
   formatCondition,
   formatName,
-  textOf,
 } from '../../../src/internal.js'
-import { rejectInexact } from './caller.js'
 import type { Application, CliContext } from '../../context.js'
 import { onExistingDatabase } from '../../database/database.js'
 import { type ExitCode, Failure } from '../../failure.js'
 import type { LineOf } from './access-text.js'
+import { parseCaller, readBody } from './request-options.js'
 
 interface Request {
   /** The caller as JSON. */
@@ -41,6 +38,8 @@ interface Explained {
   readonly status: number | undefined
   /** Whether a grant is known to cover the record of an action. */
   readonly isCovered?: boolean
+  /** Whether the request changes a record that the caller cannot retrieve. */
+  readonly isUnseen?: boolean
   readonly grants: readonly EvaluatedGrant[]
   /** Why the query is rejected. */
   readonly rejection?: string | undefined
@@ -49,7 +48,7 @@ interface Explained {
 /** Explains why a request is allowed or denied: each grant of its operation, and each condition. Returns 1 for a denied one. */
 export async function explainRequest(context: CliContext, loaded: Application, request: Request): Promise<ExitCode> {
   const { app, spec } = loaded
-  const caller = parseCaller(request.as)
+  const caller = parseCaller(spec.auth?.claims ?? [], request.as)
   const [path = '', ...more] = request.path.split('?')
   const search = more.join('?')
   const method = request.method.toUpperCase()
@@ -92,10 +91,17 @@ export async function explainRequest(context: CliContext, loaded: Application, r
     const grants = explainGrants(situation, accessRequest, stored)
     const fitting = grants.filter(({ isToCaller }) => isToCaller)
     if (fitting.length === 0) return { operation, status: caller ? 403 : 401, grants }
+    const ofStored = accessRequest.id !== undefined && operation !== 'retrieve' && (!isKnown || stored !== undefined)
+    if (ofStored && cannotRetrieve(situation, accessRequest, stored))
+      return { operation, status: 404, isUnseen: true, grants }
     // The table of the record is left out if a set of it has too many records.
     const isRead = isKnown && (accessRequest.id === undefined || known.records(resource.model.table) !== undefined)
     if (isRead && generated) return { operation, status: decide(situation, accessRequest).status, grants }
     if (isRead && accessRequest.id && stored === undefined) return { operation, status: 404, grants }
+    // An action does not tell that there is a record which the caller cannot retrieve.
+    const ofRecord = isRead && action && accessRequest.id !== undefined
+    const retrieved = ofRecord ? decide(situation, { ...accessRequest, operation: 'retrieve' }).status : undefined
+    if (retrieved !== undefined && retrieved >= 400) return { operation, status: 404, grants }
     const isCovered = isRead && fitting.some(({ rows }) => rows.holds === true)
     if (isCovered) return { operation, status: undefined, isCovered, grants }
     const isPossible = fitting.some(
@@ -141,42 +147,6 @@ function rejectionOf(resource: Resource, operation: string, search: string): str
   } catch (error) {
     if (error instanceof Problem) return error.message
     throw error
-  }
-}
-
-function parseCaller(text: string): Caller | undefined {
-  const given = readObject(text, '--as')
-  rejectInexact('--as', text, Object.values(given))
-  const { sub, roles = [], ...claims } = given
-  if (sub === undefined) return undefined
-  if (typeof sub !== 'string' || !Array.isArray(roles))
-    throw new Failure(2, '--as needs `sub`, a text, and `roles`, a list', ['--as \'{"sub":"ann","roles":["member"]}\''])
-  return { subject: sub, roles: (roles as readonly Json[]).map(String), claims }
-}
-
-function readBody(text: string): NonNullable<AccessRequest['body']> {
-  const given = readObject(text, '--data')
-  if (isRounded(text))
-    throw new Failure(2, '--data has a number that cannot be represented exactly', [
-      'write the number as text, in quotes',
-    ])
-  return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, textOf(value)]))
-}
-
-function readObject(text: string, option: '--as' | '--data'): Readonly<Record<string, Json>> {
-  const value = parseObject(text)
-  if (value === undefined) throw new Failure(2, `${option} needs a JSON object, and got \`${text}\``)
-  return value
-}
-
-function parseObject(text: string): Readonly<Record<string, Json>> | undefined {
-  try {
-    const value = JSON.parse(text) as Json
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Readonly<Record<string, Json>>)
-      : undefined
-  } catch {
-    return undefined
   }
 }
 
@@ -227,10 +197,11 @@ function print(
   { explained, isDenied, place, resource, head }: Printed,
   { lineOf }: Request,
 ): void {
-  const { operation, grants, rejection } = explained
+  const { operation, grants, rejection, isUnseen } = explained
   const line = (text: string, indent: number) => out.line(`${' '.repeat(indent)}${text}`)
   line(`${head}  ${operation} of ${resource}`, 0)
   line(`${verdictOf(explained, isDenied)}${rejection === undefined ? '' : `: ${rejection}`}`, 0)
+  if (isUnseen) line('no grant to `retrieve` shows the caller the record', 2)
   if (grants.length === 0) line(`no grant allows ${operation}`, 2)
   for (const grant of grants) {
     const { to } = grant.grant

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { Json } from '../../foundation/json.js'
 import { isIn } from '../../lookups/in.js'
 import { exact } from '../../lookups/exact.js'
 import type { Lookup } from '../../lookups/lookup.js'
@@ -13,15 +14,98 @@ import {
   type RuleCondition,
   SIGNED_IN,
 } from '../spec.js'
+import { itemsOf } from '../schema/yaml-shape.js'
 import { show } from '../words.js'
+import type { ConfigDocument } from '../yaml/document.js'
+import { findValue } from '../yaml/located.js'
 import type { Rejection } from './rejection.js'
 
-/** Warnings about what grants let callers learn or destroy beyond their records. */
-export function checkAccessEffects(spec: AppSpec): readonly Rejection[] {
+/** An action of a resource, which a plugin has added. */
+interface GrantedAction {
+  readonly resource: { readonly spec: Pick<ResourceSpec, 'name'> }
+  readonly name: string
+  readonly on: 'record' | 'collection'
+}
+
+/** Warnings about what grants let callers learn or destroy beyond their records, and about grants without effect. */
+export function checkAccessEffects(
+  { value }: ConfigDocument,
+  spec: AppSpec,
+  actions: readonly GrantedAction[],
+): readonly Rejection[] {
+  const onRecords = actions.filter(({ on }) => on === 'record')
+  const actionsOf = ({ name }: ResourceSpec) =>
+    onRecords.filter(({ resource }) => resource.spec.name === name).map((action) => action.name)
   return spec.resources.flatMap((resource) => [
     ...takenValues(resource),
-    ...(resource.access ?? []).flatMap((grant, place) => reachOf(spec, resource, grant, place)),
+    ...unreachable(resource, actionsOf(resource)),
+    ...(resource.access ?? []).flatMap((grant, place) => [
+      ...reachOf(spec, resource, grant, place),
+      ...nulledBy(spec, resource, grant, place),
+      ...shownByComputed(value, resource, grant, place),
+    ]),
   ])
+}
+
+/** A computed field is shown although `except` takes out a field that it is computed from. */
+function shownByComputed(
+  root: Json,
+  { name, computed }: ResourceSpec,
+  { to, may, fields }: GrantSpec,
+  place: number,
+): readonly Rejection[] {
+  const path = ['resources', name, 'access', place, 'fields', 'except']
+  const excepted = itemsOf(findValue(root, path)).map(String)
+  if (may.every((each) => each === 'destroy')) return []
+  return computed.flatMap(({ field, from }): readonly Rejection[] => {
+    const sources = from.filter((each) => excepted.includes(each.name)).map((each) => show(each.name))
+    if (sources.length === 0 || !fields.includes(field.name)) return []
+    const hidden = sources.join(' and ')
+    return [
+      {
+        code: 'SC414',
+        path,
+        part: 'value',
+        message: `the grant to ${show(to)} hides ${hidden}, and shows ${show(field.name)}, which is computed from ${sources.length > 1 ? 'them' : 'it'}`,
+        help: [
+          `hide it, too: \`except: [${[...excepted, field.name].join(', ')}]\``,
+          'or list the fields that the grant shows, if its values may be seen',
+        ],
+      },
+    ]
+  })
+}
+
+const OF_RECORDS: readonly string[] = ['update', 'partial_update', 'destroy']
+
+/**
+ * Callers can only change records that they may retrieve, and run actions on them. Several roles may be needed for it, so one grant to any of them is
+ * enough.
+ */
+function unreachable(
+  { name, operations, access = [] }: ResourceSpec,
+  actions: readonly string[],
+): readonly Rejection[] {
+  if (access.some(({ may }) => may.includes('retrieve'))) return []
+  const isChange = ({ may }: GrantSpec) => may.some((each) => OF_RECORDS.includes(each))
+  const actionIn = ({ may }: GrantSpec) => actions.find((each) => may.includes(each) || may.includes('all'))
+  const place = access.findIndex((each) => isChange(each) || actionIn(each) !== undefined)
+  const grant = access[place]
+  if (grant === undefined) return []
+  const reached = isChange(grant)
+    ? 'that it may change or delete'
+    : `on which it may run the action ${show(actionIn(grant) ?? '')}`
+  return [
+    {
+      code: 'SC415',
+      path: ['resources', name, 'access', place, 'may'],
+      part: 'value',
+      message: `no grant of ${show(name)} has \`retrieve\`, so ${show(grant.to)} gets 404 for each record ${reached}`,
+      help: [
+        `add \`retrieve\`${operations.includes('retrieve') ? '' : ' to `operations` and here'}, with the same \`rows\`, and \`fields\` for what it may see`,
+      ],
+    },
+  ]
 }
 
 const NARROWING: readonly Lookup[] = [exact, isIn]
@@ -84,6 +168,57 @@ function reachOf(spec: AppSpec, { name, model }: ResourceSpec, grant: GrantSpec,
     message: `deleting a ${show(model.name)} record also deletes ${recordsOf(from, through)}, ${isGranted ? 'some of which' : 'which'} ${show(grant.to)} may not delete`,
     help: [`grant it \`destroy\` there, or write \`on_delete: restrict\` in the model ${show(from.name)}`],
   }))
+}
+
+/** Records that `on_delete: set_null` changes although no grant lets the caller change that field of them. */
+function nulledBy(spec: AppSpec, { name, model }: ResourceSpec, grant: GrantSpec, place: number): readonly Rejection[] {
+  if (!grant.may.includes('destroy')) return []
+  const cascaded = ungrantedCascades(spec, model, grant)
+  const gone = new Set(cascaded.map(({ from }) => from))
+  const deleted = [
+    { model, rows: grant.rows, through: [] },
+    ...cascaded.map(({ from, through }) => ({ model: from, rows: undefined, through: [...through, from] })),
+  ]
+  const seen = new Set<ModelRelation>()
+  return deleted.flatMap(({ model: target, rows, through }) =>
+    spec.models.flatMap((from) => {
+      const grants = changesOf(spec, from, grant.to)
+      const relations = from.relations.filter(
+        (relation) =>
+          !gone.has(from) &&
+          !seen.has(relation) &&
+          relation.target.table === target.table &&
+          relation.target.onDelete === 'set_null' &&
+          !grants.some((each) => coversRelation(each, relation) && followsFrom(rows, each.rows, relation)),
+      )
+      for (const relation of relations) seen.add(relation)
+      return relations.map((relation): Rejection => {
+        const isGranted = grants.some((each) => coversRelation(each, relation))
+        return {
+          code: 'SC412',
+          path: ['resources', name, 'access', place],
+          part: 'value',
+          message: `deleting a ${show(model.name)} record also sets ${show(relation.name)} of ${recordsOf(from, through)} to null, ${isGranted ? 'some of which' : 'which'} ${show(grant.to)} may not change`,
+          help: [`grant it \`change\` there, or write \`on_delete: restrict\` in the model ${show(from.name)}`],
+        }
+      })
+    }),
+  )
+}
+
+/** The grants by which callers may change records of a model. */
+function changesOf({ resources }: AppSpec, model: ModelSpec, to: string): readonly GrantSpec[] {
+  return resources
+    .filter((each) => each.model === model)
+    .flatMap(({ access = [] }) =>
+      access.filter(
+        ({ may, to: other }) => (may.includes('update') || may.includes('partial_update')) && isToAll(other, to),
+      ),
+    )
+}
+
+function coversRelation({ fields }: GrantSpec, { parts }: ModelRelation): boolean {
+  return parts.every(({ field }) => fields.includes(field.name))
 }
 
 function recordsOf(from: ModelSpec, through: readonly ModelSpec[]): string {
