@@ -1,79 +1,5 @@
-import { afterEach, describe, expect, test } from '@jest/globals'
-import { makeProject, type Project, runInHost } from '../support/cli.js'
-import { envOf, openOnlyOnServer } from '../support/database.js'
-
-const projects: Project[] = []
-afterEach(() => Promise.all(projects.splice(0).map((project) => project.remove())))
-
-const AUTH = 'auth: { roles: { names: [member] }, claims: { tenant: { type: integer } } }'
-const yamlWith = (access: string, more = '') => `version: 1
-${AUTH}
-${more}
-models:
-  project:
-    table: projects
-    fields: { id: { type: bigint, primary_key: true }, tenant: { type: integer, nullable: true } }
-  task:
-    table: tasks
-    fields:
-      id: { type: bigint, primary_key: true }
-      project: { type: belongs_to, model: project }
-      title: { type: string, max: 20 }
-      status: { type: choice, choices: [open, done], default: open }
-resources:
-  project: { model: project, path: /projects/, access: [{ to: signed_in, may: read, rows: { tenant: $tenant } }] }
-  task:
-    model: task
-    path: /tasks/
-    access:
-      ${access}
-`
-const GRANTS = `- { to: member, may: read, rows: { project.tenant: $tenant } }
-      - { to: member, may: [change, create, destroy], rows: { project.tenant: $tenant, status: open }, becomes: { project.tenant: $tenant } }`
-
-const verify = async (
-  yaml: string,
-  {
-    plugin = '',
-    scratch,
-    files = {},
-  }: { plugin?: string; scratch?: string | undefined; files?: Record<string, string> } = {},
-) => {
-  const project = await makeProject({ 'resources.yaml': yaml, ...files, ...(plugin && { 'plugin.mjs': plugin }) })
-  projects.push(project)
-  const { code, stdout, stderr } = await runInHost(
-    ['access', '--verify', '--json', ...(scratch ? ['--scratch', scratch] : [])],
-    {
-      cwd: project.folder,
-      env: envOf(undefined),
-    },
-  )
-  if (stdout === '') throw new Error(stderr)
-  return { code, ...(JSON.parse(stdout) as Verified) }
-}
-
-interface Verified {
-  readonly requests: number
-  readonly differences: readonly { readonly request: string; readonly expected: string; readonly found: string }[]
-  readonly idle: readonly { readonly line: number; readonly condition: string; readonly reason: string }[]
-  readonly empty: readonly unknown[]
-}
-
-test('a service that does what its rules say has no difference', async () => {
-  const scratch = await openOnlyOnServer()
-  try {
-    const { code, requests, differences, idle, empty } = await verify(yamlWith(GRANTS), { scratch: scratch?.url })
-    expect({ code, differences, idle, empty }).toEqual({ code: 0, differences: [], idle: [], empty: [] })
-    expect(requests).toBeGreaterThan(100)
-    const left = await scratch?.query({
-      text: "select tablename from pg_tables where schemaname = 'public'",
-      values: [],
-    })
-    expect(left?.rows ?? []).toEqual([])
-  } finally {
-    await scratch?.close()
-  }
-})
+import { describe, expect, test } from '@jest/globals'
+import { AUTH, GRANTS, verify, yamlWith } from '../support/verified.js'
 
 test.each([
   ['writes need an entity tag and a key', '    concurrency: required\n    idempotency: required\n', ''],
@@ -88,6 +14,27 @@ test.each([
     const yaml = yamlWith(GRANTS, more).replace('    path: /tasks/\n', `    path: /tasks/\n${resource}`)
     const { code, requests, differences } = await verify(yaml)
     expect({ code, differences }).toEqual({ code: 0, differences: [] })
+    expect(requests).toBeGreaterThan(100)
+  },
+  120_000,
+)
+
+test.each([
+  { tables: 'all tables belong', managed: '' },
+  { tables: 'a table to which others refer belongs', managed: 'managed: true' },
+])(
+  'a service has no difference where $tables to another program',
+  async ({ managed }) => {
+    const yaml = yamlWith(GRANTS, 'database: { managed: false }')
+      .replace('    table: tasks\n', `    table: ${managed === '' ? 'sales.tasks' : 'tasks'}\n    ${managed}\n`)
+      .replace('default: open', managed === '' ? 'default: { function: database }' : 'default: open')
+      .replace(
+        'title: {',
+        `${managed === '' ? 'slug: { type: text, generated: true }\n      mood: { type: text, nullable: true, collation: only_there }\n      ' : ''}title: {`,
+      )
+      .replace('path: /projects/, access: [', 'path: /projects/, access: [{ to: member, may: [read, destroy] }, ')
+    const { code, requests, differences, empty } = await verify(yaml)
+    expect({ code, differences, empty }).toEqual({ code: 0, differences: [], empty: [] })
     expect(requests).toBeGreaterThan(100)
   },
   120_000,
@@ -206,21 +153,6 @@ describe('a field with a collation of its own', () => {
     await expect(verify(yaml)).rejects.toThrow(
       /task\.title has the collation own, which an empty database does not have\n.*Create the collation in a migration/,
     )
-  })
-
-  test('has no difference if a migration creates it', async () => {
-    const scratch = await openOnlyOnServer()
-    try {
-      const files = {
-        'migrations/0001_own.sql': '-- up\ncreate collation own from "C";\n-- down\ndrop collation own;\n',
-      }
-      const { code, differences } = await verify(yaml, { files, scratch: scratch?.url })
-      expect({ code, differences }).toEqual({ code: 0, differences: [] })
-      const left = await scratch?.query({ text: "select from pg_collation where collname = 'own'", values: [] })
-      expect(left?.rows ?? []).toEqual([])
-    } finally {
-      await scratch?.close()
-    }
   })
 })
 

@@ -2,8 +2,10 @@ import {
   type AppSpec,
   callerFor,
   createAll,
+  createSchemas,
   createViews,
   type Database,
+  describedTables,
   exampleValues,
   identifier,
   inDependencyOrder,
@@ -16,7 +18,6 @@ import {
   type StoredRecord,
   tableSql,
   towards,
-  wantedTables,
   wantedViews,
 } from '../../../src/internal.js'
 
@@ -46,8 +47,9 @@ export async function makeExamples(
 ): Promise<ExampleRecords> {
   const run = (text: string) => database.query({ text, values: [] })
   await database.transaction(async (connection) => {
-    await prepareCollations(connection, wantedTables(spec), files)
-    await connection.query({ text: createAll(wantedTables(spec)).join(';\n'), values: [] })
+    const tables = describedTables(spec)
+    await prepareCollations(connection, tables, files)
+    await connection.query({ text: [...createSchemas(tables), ...createAll(tables)].join(';\n'), values: [] })
     await createViews(connection, wantedViews(spec))
   })
   const models = inOrder(spec.models.filter((model) => !spec.internal.includes(model) && model.view === undefined))

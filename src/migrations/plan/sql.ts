@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { inDependencyOrder } from '../../foundation/dependency-order.js'
-import { tableSql } from '../../fields/table-name.js'
-import { columnsOf, isPlain, loneKey } from '../../config/model-spec.js'
+import { partsOf, tableSql } from '../../fields/table-name.js'
+import { columnsOf, isOwnTable, isPlain, isUnmanaged, loneKey } from '../../config/model-spec.js'
 import type { AppSpec, FieldSpec, ModelRelation, ModelSpec } from '../../config/spec.js'
 import { checkName, foreignKeyName, primaryKeyName, uniqueName } from '../../config/parse/constraint-names.js'
 import type { ExistingColumn } from '../../fields/existing-column.js'
@@ -83,6 +83,44 @@ export function usedTables({ models }: Pick<AppSpec, 'models'>): readonly Wanted
       constraints: [],
       indexes: [],
     }))
+}
+
+/**
+ * All tables that the configuration describes, also those of other programs, to make them in an empty database. The tables of other programs have only
+ * their unique indexes, and take null in columns that only the database fills.
+ */
+export function describedTables({ models }: Pick<AppSpec, 'models'>): readonly WantedTable[] {
+  const others = models.filter(isUnmanaged)
+  const names = new Set(others.map(({ name }) => name))
+  const describe = (model: ModelSpec): WantedTable => {
+    const table = wantedTable(model)
+    const relations = model.relations.filter(({ target }) => names.has(target.model))
+    const keys = relations.map((relation) => foreignKey(model.table, relation))
+    return { ...table, constraints: [...table.constraints, ...keys] }
+  }
+  return [
+    ...models.filter(isOwnTable).map(describe),
+    ...others.map((model) => ({
+      ...describe(model),
+      columns: model.fields.map(describedColumn),
+      indexes: wantedIndexes(model).filter(({ unique }) => unique),
+    })),
+  ]
+}
+
+/** The statements that make the schemas of tables, as far as these name one. */
+export function createSchemas(tables: readonly WantedTable[]): readonly string[] {
+  const schemas = new Set(tables.flatMap(({ name }) => partsOf(name).schema ?? []))
+  return [...schemas].map((schema) => `create schema if not exists ${identifier(schema)}`)
+}
+
+/** Without its collation, which only the database of the other program may have. */
+function describedColumn(field: FieldSpec): WantedColumn {
+  const full = wantedColumn(field)
+  const type = full.type.replace(/ collate ".*"$/, '')
+  const column = { ...full, type, definition: full.definition.replace(full.type, type) }
+  const isFilled = field.generated || (field.default !== undefined && 'call' in field.default && !column.filled)
+  return isFilled && !field.primaryKey ? { ...column, definition: column.type } : column
 }
 
 function wantedTable(model: ModelSpec): WantedTable {
@@ -172,7 +210,7 @@ function wantedConstraints(model: ModelSpec): readonly WantedConstraint[] {
       .filter((index) => index.unique && isPlain(index) && !isDeepStrictEqual(index.columns, keyColumns))
       .map((index) => unique(index.columns)),
     ...fields.flatMap((field) => checksOf(table, field)),
-    ...model.relations.flatMap((relation) => foreignKeyOf(table, relation)),
+    ...model.relations.filter(({ target }) => target.managed).map((relation) => foreignKey(table, relation)),
   ]
   // Those of one name with different definitions are clashes.
   return [...new Map(all.map((constraint) => [`${constraint.name} ${constraint.definition}`, constraint])).values()]
@@ -193,15 +231,14 @@ function checksOf(table: string, field: FieldSpec): readonly WantedConstraint[] 
   })
 }
 
-function foreignKeyOf(table: string, relation: ModelRelation): readonly WantedConstraint[] {
+function foreignKey(table: string, relation: ModelRelation): WantedConstraint {
   const { target, parts } = relation
-  if (!target.managed) return []
   const columns = columnsOf(relation)
   const targetColumns = parts.map(({ to }) => to.column)
   const reference = `references ${tableSql(target.table)} (${columnList(targetColumns)})`
   const definition = `foreign key (${columnList(columns)}) ${reference} on delete ${ON_DELETE[target.onDelete]}`
   const points = { target: target.table, targetColumns }
-  return [{ name: foreignKeyName(table, columns), kind: 'foreign_key', columns, definition, ...points }]
+  return { name: foreignKeyName(table, columns), kind: 'foreign_key', columns, definition, ...points }
 }
 
 /**
