@@ -46,7 +46,7 @@ export function restrict(
     create: grantsFor(grants, 'create'),
     change: grantsFor(grants, change),
     destroy: grantsFor(grants, 'destroy'),
-    action: (name) => grantsFor(grants, name),
+    granting: (name) => grantsFor(grants, name),
     retrievable: applicable.retrievable,
     nameable: applicable.nameable,
   }

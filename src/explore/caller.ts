@@ -50,9 +50,9 @@ export async function seenAt(
   const actions = [...explored.routes].flatMap(({ action }) =>
     action?.on === 'record' && action.resource.spec.name === spec.name ? [action.name] : [],
   )
-  const grants = new Set([...CHANGES, ...actions].flatMap(access.action))
+  const grants = new Set([...CHANGES, ...actions].flatMap(access.granting))
   const covering = new Set(await context.documents(given).covering([...grants], id))
-  const coveringFor = (name: string) => access.action(name).filter((grant) => covering.has(grant))
+  const coveringFor = (name: string) => access.granting(name).filter((grant) => covering.has(grant))
   return {
     resource: seen.resource,
     may: (operation) => seen.may(operation) && (!CHANGES.includes(operation) || coveringFor(operation).length > 0),

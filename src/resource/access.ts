@@ -33,8 +33,8 @@ export interface ResourceAccess {
   readonly create: readonly GrantSpec[]
   readonly change: readonly GrantSpec[]
   readonly destroy: readonly GrantSpec[]
-  /** The grants that allow an action. */
-  readonly action: (name: string) => readonly GrantSpec[]
+  /** The grants that allow an operation or an action. */
+  readonly granting: (name: string) => readonly GrantSpec[]
   /** The records of each table that the caller may retrieve, through any resource; undefined for all of them. */
   readonly retrievable: (table: string) => Rule | undefined
   /** The records that the caller may name by a relation; undefined for all of them. */

@@ -1,15 +1,14 @@
 import { loneKey } from '../config/model-spec.js'
-import type { FieldSpec, Operation, ResourceSpec } from '../config/spec.js'
+import type { FieldSpec, ResourceSpec } from '../config/spec.js'
 import { featureFields, featureOptions } from '../features/index.js'
 import type { Json } from '../foundation/json.js'
-import type { ResourceAccess } from './access.js'
 import { describedSchema, usableDefault } from './field-schema.js'
 import type { Resource } from './resource.js'
 
 /** Describes a resource for `OPTIONS`: its operations, its fields with their rules, and the parameters of its lists. */
 export function describeResource({ spec, access, sendable }: Described): Json {
   const { name, model, dialect, shown } = spec
-  const operations = access ? spec.operations.filter((operation) => isGranted(access, operation)) : spec.operations
+  const operations = access ? spec.operations.filter((name) => access.granting(name).length > 0) : spec.operations
   const isKnown = (field: FieldSpec) =>
     sendable === undefined ||
     shown.includes(field) ||
@@ -31,12 +30,6 @@ export function describeResource({ spec, access, sendable }: Described): Json {
 }
 
 type Described = Pick<Resource, 'spec' | 'access' | 'sendable'>
-
-function isGranted(access: ResourceAccess, operation: Operation): boolean {
-  if (operation === 'list' || operation === 'retrieve') return access[operation].parts.length > 0
-  if (operation === 'create' || operation === 'destroy') return access[operation].length > 0
-  return access.change.length > 0
-}
 
 /** The name of the field, or the names of all. */
 function describeKey(names: readonly string[]): Json {

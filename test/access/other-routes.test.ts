@@ -333,6 +333,26 @@ describe('what describes the API', () => {
   })
 })
 
+test.each([
+  { may: 'partial_update', operations: ['partial_update'] },
+  { may: 'update', operations: ['update'] },
+  { may: 'change', operations: ['update', 'partial_update'] },
+])('OPTIONS lists only the changes that a grant allows: $may', async ({ may, operations }) => {
+  const yaml = `version: 1
+auth: { development: { ann: {} } }
+models:
+  note: { table: notes, fields: { id: { type: bigint, primary_key: true }, kind: { type: string, max: 9 } } }
+resources:
+  note: { model: note, path: /notes/, access: [{ to: signed_in, may: ${may} }] }
+`
+  const other = await startTasks({ yaml, checkResponses: false })
+  try {
+    expect((await other.as('ann', 'OPTIONS', '/api/notes/1/')).json).toMatchObject({ operations })
+  } finally {
+    await other.close()
+  }
+})
+
 test('OpenAPI has members that only some records show as optional', async () => {
   const shownTo = async (name: string) => {
     const { components } = (await tasks.as(name, 'GET', '/openapi.json')).json as OpenApi

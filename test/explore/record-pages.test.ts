@@ -27,10 +27,18 @@ models:
       shelf: { type: string, max: 10 }
       place: { type: integer }
       label: { type: string, max: 20, nullable: true }
+  copy:
+    table: copies
+    fields: { id: { type: bigint, primary_key: true }, shelf: { type: belongs_to, model: shelf }, price: { type: integer }, year: { type: integer } }
   tag:
     table: tags
     fields: { id: { type: bigint, primary_key: true }, extra: { type: json } }
 resources:
+  copy:
+    model: copy
+    path: /copies/
+    filterable: { price: [exact, gt], year: [exact] }
+    access: [{ to: reader, may: read, fields: { except: [price] } }, { to: editor, may: all }]
   tag: { model: tag, path: /tags/, sparse_fields: true, access: [{ to: editor, may: all }] }
   book:
     model: book
@@ -143,7 +151,7 @@ test('a record names what refers to it by a relation without a filter (D12)', as
   expect(html).toContain('<pre tabindex="0">filterable: [shelf]</pre>')
   expect(html).not.toContain('/books/?shelf')
   expect(await page('/shelves/1/', ANN)).toContain('North')
-  expect(await page('/shelves/1/', ANN)).not.toContain('by shelf')
+  expect(await page('/shelves/1/', ANN)).not.toMatch(/book(?:<\/a>)? <span class="dim">by shelf/)
 })
 
 test('outside development a record does not say how to add a filter', async () => {
@@ -163,4 +171,14 @@ resources: { shelf: { model: shelf, path: /shelves/ }, book: { model: book, path
   } finally {
     await other.close()
   }
+})
+
+test('only a caller who sees all filters of a resource gets the line that adds one', async () => {
+  await api.database.query({ text: `insert into shelves (name) values ('high')`, values: [] })
+  const line = 'filterable: { price: [exact, gt], year: [exact], shelf: [exact] }'
+  expect(await page('/shelves/1/')).toContain(`<pre tabindex="0">${line}</pre>`)
+  const html = await page('/shelves/1/', ANN)
+  expect(html).toContain('because the list of copy has no filter for shelf')
+  expect(html).not.toContain('filterable')
+  expect(html).not.toContain('price')
 })

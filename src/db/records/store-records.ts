@@ -127,7 +127,7 @@ export function recordsOn<Item, Items>({
 
     async mayRun(bounds, action, id) {
       const granted = bounds?.granted
-      const grants = granted?.access.action(action) ?? []
+      const grants = granted?.access.granting(action) ?? []
       if (!granted || grants.some(({ rows }) => rows === undefined)) return true
       return (await coveringOf(granted, grants, id)).length > 0
     },

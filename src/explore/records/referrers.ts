@@ -18,7 +18,7 @@ export interface Referrer {
   readonly url: string | undefined
   /** How many there are; undefined if the caller may not list them, or if they were not counted. */
   readonly count: string | undefined
-  /** The line of the resource that would add the filter, for developers. */
+  /** The line of the resource that would add the filter, for developers who see all its filters. */
   readonly addition: string | undefined
 }
 
@@ -48,19 +48,21 @@ export async function referrersOf(
       if (query.length < parts.length) return []
       if (!parts.every(({ field }) => shown.includes(field.name))) return []
       const isFiltered = parts.every(({ field }) => filtered.includes(field.name))
-      return { other, name, target, parts, query: isFiltered ? new URLSearchParams(query) : undefined }
+      // The line has all filters, and so the names of fields that this caller may not see.
+      const seesAll = seen.spec.filters.length === other.spec.filters.length
+      return { other, name, target, parts, query: isFiltered ? new URLSearchParams(query) : undefined, seesAll }
     })
   })
   const isWritten = explored.development && spec.mounted === undefined
   return Promise.all(
-    found.map(async ({ other, name, target, parts, query }, index) => ({
+    found.map(async ({ other, name, target, parts, query, seesAll }, index) => ({
       name: other.spec.name,
       relation: name,
       onDelete: target.onDelete,
       url: query && `${other.spec.path}?${query}`,
       count: query && index < MAX_COUNTED ? await countOf(explored, context, other, query) : undefined,
       addition:
-        query || !isWritten
+        query || !isWritten || !seesAll
           ? undefined
           : filterableBy(
               other.spec,
