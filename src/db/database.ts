@@ -66,6 +66,8 @@ export interface Connection {
    * its connection sends nothing more. Undefined outside of transactions.
    */
   readonly savepoint?: <T>(work: (connection: Connection) => Promise<T>) => Promise<T>
+  /** Rolls the transaction back and runs it again, also if its work catches the error that this throws. Undefined outside of transactions. */
+  readonly repeat?: (reason: Error) => never
 }
 
 /** How busy the connections to a database are. */
@@ -119,8 +121,8 @@ export interface Database extends Connection {
   /** For migrations and tests; requests do not use it. */
   readonly knex: Knex
   /**
-   * Commits the changes of `work`, or rolls them back and rethrows its error. After a deadlock or a serialization failure, `work` is run again, up to
-   * three times.
+   * Commits the changes of `work`, or rolls them back and rethrows its error. After a deadlock or a serialization failure, and if it asks for that
+   * by `repeat`, `work` is run again, up to three times.
    * @throws Problem `outcome_unknown` if the connection is lost during the commit
    */
   transaction<T>(work: (connection: Connection) => Promise<T>, options?: InternalTransactionOptions): Promise<T>

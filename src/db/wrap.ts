@@ -29,7 +29,7 @@ export function wrapDatabase(database: Database, around: Around): Database {
 
 /** Returns a connection that calls `before` with each statement. */
 export function observed(connection: Connection, before: (statement: Statement) => void): Connection {
-  const { attempt, savepoint } = connection
+  const { attempt, savepoint, repeat } = connection
   const observing =
     (send: Connection['query']): Connection['query'] =>
     (statement) => {
@@ -40,5 +40,6 @@ export function observed(connection: Connection, before: (statement: Statement) 
     query: observing((statement) => connection.query(statement)),
     ...(attempt && { attempt: observing(attempt) }),
     ...(savepoint && { savepoint: (work) => savepoint((inner) => work(observed(inner, before))) }),
+    ...(repeat && { repeat }),
   }
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import type { Plugin } from '../../src/index.js'
 import { type Api, startApi } from '../support/api.js'
 import { openTestDatabase, type TestDatabase } from '../support/database.js'
 import { runSql } from '../support/existing.js'
@@ -13,6 +14,7 @@ const grants = `access:
 const FIELDS =
   'fields: { id: { type: bigint, primary_key: true, key: client }, owner: { type: text }, size: { type: integer } }'
 const YAML = `version: 1
+plugins: [./plugin.mjs]
 api: { prefix: "" }
 database: { managed: false }
 auth: { roles: { names: [member] }, user: { model: account, match: subject }, development: { ann: { roles: [member] }, bob: { roles: [member] } } }
@@ -30,7 +32,10 @@ resources:
     model: base
     path: /sized/
     operations: [retrieve, destroy]
-    access: [{ to: member, may: read, ${OWN} }, { to: member, may: destroy, rows: { size__lt: 3500 } }]
+    access:
+      - { to: member, may: read, ${OWN} }
+      - { to: member, may: destroy, rows: { size__lt: 3500 } }
+      - { to: member, may: finish, rows: { size__lt: 2000 } }
 ${['base', 'seen']
   .map(
     (name) => `  ${name}:
@@ -69,12 +74,14 @@ const ROWS = `
   insert into kid values (10, 'ann', 2500), (12, 'ann', 4);
 `
 
+const plugin: Plugin = (app) => app.action('sized', 'finish', { summary: 'Finish', handle: () => undefined })
+
 let database: TestDatabase
 let api: Api
 beforeAll(async () => {
   database = await openTestDatabase('')
   await runSql(database, SQL)
-  api = await startApi(YAML, { database, checkResponses: false })
+  api = await startApi(YAML, { database, plugin, checkResponses: false })
 })
 afterAll(async () => {
   await api.close()
@@ -148,6 +155,12 @@ test('a deletion of two records with the same key needs grants that cover both',
   expect(await rowsOf(16000)).toHaveLength(2)
   const taken = await api.fetch('/json-server/sized/16000', { method: 'DELETE', headers: asAnn })
   expect([taken.status, (await rowsOf(16000)).length]).toEqual([403, 2])
+})
+
+test('an action on two records with the same key needs a grant that covers both', async () => {
+  const statusOf = async (id: number) =>
+    (await api.fetch(`/sized/${id}/finish/`, { method: 'POST', headers: asAnn })).status
+  expect([await statusOf(10), await statusOf(12), await statusOf(14)]).toEqual([403, 204, 204])
 })
 
 test('pages far from the first have the records whose key is null', async () => {

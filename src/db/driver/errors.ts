@@ -58,8 +58,8 @@ export function isUnsent(error: unknown): boolean {
   return cause !== undefined && meaningOf(cause)?.unsent === true
 }
 
-/** Whether a value did not fit. A statement that was prepared before a column changed expects values of its old type. */
-export function isDataException(error: unknown): boolean {
+/** Whether a value did not fit. */
+function isDataException(error: unknown): boolean {
   return codeOf(error).startsWith('22')
 }
 
@@ -102,11 +102,6 @@ export function rejectionOf(problem: Problem): Rejection | undefined {
 /** The response to requests for a model whose table is known to differ. */
 export function mismatchProblem(): Problem {
   return new Problem(mismatch.type, mismatch.detail, { headers: RETRY })
-}
-
-/** Whether another record has the values of a unique key, or of one that excludes overlaps. */
-export function isDuplicate(error: unknown): boolean {
-  return ['23505', '23P01'].includes(codeOf(error))
 }
 
 /** Whether the user of the database lacks a privilege, such as the ownership of a table. */

@@ -74,6 +74,7 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   '22021': unknownCharacter,
   '22P02': misfit,
   '22P05': unknownCharacter,
+  '09': rejected,
   P0: rejected,
   '44000': rejected,
   [NOT_NULL]: misfit,

@@ -5,6 +5,7 @@ interface OpenTransaction {
   send(statement: Statement): Promise<StatementResult>
   /** Returns a function that forgets failures since the call, because a savepoint has undone them. */
   rememberFailure(): () => void
+  readonly repeat: NonNullable<Connection['repeat']>
 }
 
 /**
@@ -62,5 +63,6 @@ export function connectionIn(transaction: OpenTransaction, depth = 0, isReleased
         }),
       )
     },
+    repeat: transaction.repeat,
   }
 }

@@ -45,6 +45,7 @@ export function runTransaction<T>(
   let spent = false
   let asking = 0
   let failure: unknown
+  let repeated: Error | undefined
   let ended = new Error('a statement was sent after its transaction had ended')
 
   const isCut = () => phase === 'cut'
@@ -62,6 +63,7 @@ export function runTransaction<T>(
   const sendOpen = async (statement: Statement): Promise<StatementResult> => {
     enforce?.()
     if (phase !== 'open') throw ended
+    if (repeated) throw repeated
     try {
       return await ask(statement)
     } catch (error) {
@@ -78,6 +80,9 @@ export function runTransaction<T>(
         failure = earlier
       }
     },
+    repeat(reason) {
+      throw (repeated ??= reason)
+    },
   })
 
   const commit = async (): Promise<void> => {
@@ -93,13 +98,14 @@ export function runTransaction<T>(
       for (const text of opening) await sendOpen({ text, values: [] })
       const result = await work(connection)
       if (isCut()) throw ended
+      if (repeated) throw repeated
       await commit()
       return result
     } catch (error) {
       const isClosed = phase === 'closing'
       if (!isCut()) phase = 'closing'
       if (!isClosed && !isCut() && !spent) await ask({ text: 'rollback', values: [] }).catch(() => (spent = true))
-      throw error
+      throw repeated ?? error
     }
   }
 

@@ -1,6 +1,7 @@
 import { Problem } from '../../foundation/problem.js'
 import type { Result, Statement } from '../database.js'
-import { isDataException, isLost, isStale, isUnsent, toProblem } from '../driver/errors.js'
+import { isLost, isStale, isUnsent, toProblem } from '../driver/errors.js'
+import { parameterOf } from '../driver/misfits.js'
 import { toOutcome } from '../driver/outcome.js'
 import {
   createLatencyTracker,
@@ -67,9 +68,13 @@ function mayPipeline({ quick }: Statement, latency: Latency, pipelined: Pipeline
   return quick === true ? !isLarge(latency) : isQuick(latency) && pipelined.hasRoom()
 }
 
-/** Returns the statement to retry after an error; undefined if the first try may have had an effect, or if a retry would fail as well. */
+/**
+ * Returns the statement to retry after an error; undefined if the first try may have had an effect, or if a retry would fail as well. A statement that was
+ * prepared before a column changed expects values of its old type. An insert that fails by anything else has already taken a value of its sequence:
+ * another one would tell callers, by their next key, which error it was.
+ */
 function secondTry(statement: Statement, error: unknown): Statement | undefined {
-  const isOutdated = isStale(error) || (statement.name !== undefined && isDataException(error))
+  const isOutdated = isStale(error) || (statement.name !== undefined && parameterOf(error) !== undefined)
   if (isOutdated) return { ...statement, name: undefined }
   if (isUnsent(error) || (statement.retry && isLost(error))) return statement
   if (error instanceof PipelineUnavailable) return statement

@@ -3,6 +3,7 @@ import { remember } from '../../foundation/remember.js'
 import { compileLimitedPlans, type LimitedPlans } from '../../resource/lists/limited-plans.js'
 import type { ListPlan } from '../../resource/plan.js'
 import type { Resource } from '../../resource/resource.js'
+import type { Lockable } from '../driver/lockable.js'
 import type { Connection } from '../database.js'
 import { createEstimates } from '../statements/lists/count.js'
 import type { Projection } from '../statements/projections.js'
@@ -14,7 +15,7 @@ import { type Bounded, type Store, withoutKey } from './store.js'
 import type { SkippedRows } from './skipped-rows.js'
 import { listsOn } from './store-lists.js'
 import { createsOn, recordsOn } from './store-records.js'
-import { type Lockable, senderOn } from './store-sender.js'
+import { senderOn } from './store-sender.js'
 
 /** The parts of the application that the stores of a resource share. */
 export interface StoreParts {
@@ -52,6 +53,7 @@ export function compileStore<Item, Items>(
     const sender = senderOn(connection, {
       model,
       lockable,
+      onUnforeseen: () => skipped.doubt(model),
       constraintErrors,
       // Does not mention rows that the request may not see.
       referrers: (bounds) => (bounds ? referrersOf(spec, model, bounds) : referrers),

@@ -14,8 +14,8 @@ import type { Sender } from './store-sender.js'
 export type Change = 'insert' | 'update' | 'delete'
 
 /**
- * Knows what the triggers and rules of a model's table may do to a change, by its kind. Asks the database once for each model, in a transaction by its
- * connection.
+ * Knows how triggers, rules and constraints of a table may affect each kind of change. It asks the database once for each model, and inside a
+ * transaction on the connection of the transaction.
  */
 export interface SkippedRows {
   /**
@@ -31,16 +31,23 @@ export interface SkippedRows {
   skipsSame(model: ModelSpec, connection: Connection): boolean | Promise<boolean>
   /** The columns that the user of the database may read; undefined for all. */
   readable(model: ModelSpec, connection: Connection): Promise<readonly string[] | undefined>
+  /** The columns by which a new or changed record may collide with another; undefined for any. */
+  uniqueColumns(model: ModelSpec, connection: Connection): Promise<readonly string[] | undefined>
   /** Whether constraints keep two records from having the same key. */
   keepsKeysUnique(model: ModelSpec, connection: Connection): boolean | Promise<boolean>
   /** Notes that the database has not returned a new record of a model. */
   note(model: ModelSpec): void
+  /** Notes that the database has rejected a row of a model for an unknown reason, so that each change of the model may be rejected. */
+  doubt(model: ModelSpec): void
 }
 
 /**
  * Whether a trigger or a rule of a table may skip a row, by kind of change: all may but triggers that only return the row, and set no more than its
  * columns. Those of a view may be those of any table. A function in another language than PL/pgSQL may do anything. The last row is about PostgreSQL's
  * own trigger that skips updates without a change.
+ *
+ * A record may collide with another in a BEFORE trigger that has a statement of SQL or raises errors. Grants have been checked before an AFTER trigger
+ * runs.
  *
  * An AFTER trigger may change the row again if its function has a word for an update or for other code, or the name of a function or of a table that
  * may run more code. Comments and texts count, because they are hard to tell apart; only the names of the operations are common there. A rule may
@@ -88,7 +95,18 @@ function triggersOf(model: ModelSpec): string {
   (select json_agg(a.attname order by a.attnum) from pg_attribute a
     where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and not has_table_privilege(c.oid, 'SELECT')
       and has_column_privilege(c.oid, a.attnum, 'SELECT'))::text,
-  (${model.key.length > 0 ? enforcesKey(model) : 'false'})::text
+  (${model.key.length > 0 ? enforcesKey(model) : 'false'})::text,
+  (select case when c.relkind = 'r' and count(*) filter (where is_open) = 0
+      and not exists (
+        select from triggers where type & 2 > 0
+          and (not known or words ~ ' (raise|assert|select|perform|execute|call|insert|update|delete|merge) '))
+      and not exists (select from pg_rewrite where ev_class in (select id from tables))
+      then coalesce(json_agg(distinct attname) filter (where attname is not null), '[]') end
+    from (
+      select a.attname, indexprs is not null or indpred is not null or a.attgenerated <> '' as is_open
+      from pg_index join tables on indrelid = id
+      left join pg_attribute a on a.attrelid = id and a.attnum = any (indkey)
+      where indisunique or indisexclusion) as kept)::text
   from pg_class c, (values
     (1, '3', 4, '\\mreturn\\M(?!\\s+new\\s*;)|\\mnew\\s*:?='),
     (2, '2', 16, '\\mreturn\\M(?!\\s+(?:new|old)\\s*;)|\\m(?:new|old)\\s*:?='),
@@ -105,21 +123,32 @@ interface Effects {
   readonly rewritten: ReadonlySet<(typeof ORDER)[number]>
   readonly readable: readonly string[] | undefined
   readonly isKeyed: boolean
+  readonly unique: readonly string[] | undefined
 }
 
-const NONE: Effects = { skipped: new Set(), rewritten: new Set(), readable: undefined, isKeyed: false }
+const NONE: Effects = {
+  skipped: new Set(),
+  rewritten: new Set(),
+  readable: undefined,
+  isKeyed: false,
+  unique: undefined,
+}
 
 export function watchSkippedRows(outside: Connection): SkippedRows {
   const known = new Map<ModelSpec, Effects>()
   const ask = async (model: ModelSpec, connection: Connection): Promise<Effects> => {
     const { rows } = await connection.query({ text: triggersOf(model), values: [tableSql(model.table)], retry: true })
     const kinds = (column: number) => new Set(ORDER.filter((_, place) => rows[place]?.[column] === 'true'))
-    const readable = rows[0]?.[2]
+    const names = (column: number) => {
+      const text = rows[0]?.[column]
+      return text == null ? undefined : (JSON.parse(text) as readonly string[])
+    }
     const effects = known.get(model) ?? {
       skipped: kinds(0),
       rewritten: kinds(1),
-      readable: readable == null ? undefined : (JSON.parse(readable) as readonly string[]),
+      readable: names(2),
       isKeyed: rows[0]?.[3] === 'true',
+      unique: names(4),
     }
     known.set(model, effects)
     return effects
@@ -128,6 +157,8 @@ export function watchSkippedRows(outside: Connection): SkippedRows {
     const effects = known.get(model)
     return effects ? answer(effects) : ask(model, connection).then(answer)
   }
+  const learn = (model: ModelSpec, effects: Partial<Effects>) =>
+    void known.set(model, { ...(known.get(model) ?? NONE), ...effects })
   return {
     needsTransaction: (model, change) =>
       about(model, outside, ({ skipped, rewritten }) => skipped.has(change) || rewritten.has(change)),
@@ -135,8 +166,10 @@ export function watchSkippedRows(outside: Connection): SkippedRows {
     mayRewrite: (model, change, connection) => about(model, connection, ({ rewritten }) => rewritten.has(change)),
     skipsSame: (model, connection) => about(model, connection, ({ skipped }) => skipped.has('same')),
     readable: async (model, connection) => about(model, connection, ({ readable }) => readable),
+    uniqueColumns: async (model, connection) => about(model, connection, ({ unique }) => unique),
     keepsKeysUnique: (model, connection) => about(model, connection, ({ isKeyed }) => isKeyed),
-    note: (model) => void known.set(model, { ...(known.get(model) ?? NONE), skipped: new Set(ORDER) }),
+    note: (model) => learn(model, { skipped: new Set(ORDER), unique: undefined }),
+    doubt: (model) => learn(model, { unique: undefined }),
   }
 }
 

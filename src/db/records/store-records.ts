@@ -1,4 +1,4 @@
-import type { GrantSpec, ModelSpec } from '../../config/spec.js'
+import type { FieldSpec, GrantSpec, ModelSpec } from '../../config/spec.js'
 import type { Cell } from '../../fields/cell.js'
 import { recordKey } from '../../resource/keys/record-key.js'
 import type { Id, Row } from '../../resource/plan.js'
@@ -11,6 +11,7 @@ import { type Bounded, splitRows, type Store, type Stored } from './store.js'
 import { skipsOn } from './skipped-rows.js'
 import { type Bound, type Changes, deletionsOn } from './store-deletions.js'
 import { follow } from './store-lists.js'
+import type { Written } from './store-sender.js'
 
 const KEYLESS = 'The database did not return the key of the new record: a trigger has not set it'
 const SKIPPED =
@@ -31,18 +32,35 @@ export function createsOn<Item, Items>({
     skipped.note(model)
     throw new Problem(sender.inTransaction ? 'conflict' : 'outcome_unknown', reason)
   }
+  /** Outside of a transaction, the changes of the trigger stay, whether or not the caller may write the rows. */
+  const rejectSkipped = async (written: Written): Promise<never> => {
+    skipped.note(model)
+    if (sender.inTransaction) await sender.rehearse(written)
+    return reject(SKIPPED)
+  }
   const read = (cells: readonly Cell[]): Stored<Item> =>
     cells.slice(0, model.key.length).includes(null) ? reject(KEYLESS) : readAny(cells)
 
   const key = recordKey(model)
 
-  /** Reads new records again if a trigger may have changed them since; those that the request no longer sees stay as they were. */
+  const collides = collidingOn({ model, sender, skipped, connection })
+  /** New records have a value in each column, but the database assigns free keys. */
+  const mayCollide = (bounds: Bounds | undefined, rows: readonly Row[]) =>
+    collides(bounds, () => {
+      const isNamed = ({ name }: FieldSpec) => rows.some((row) => Object.hasOwn(row, name))
+      const free = model.key.filter((field) => field.assigned && !isNamed(field)).map(({ column }) => column)
+      return (column) => !free.includes(column)
+    })
+
+  /** Whether a trigger may change new records after the insert. It runs before the insert, whose error is explained by what it has read of the table. */
+  const mayRewrite = async () => sender.inTransaction && skipped.mayRewrite(model, 'insert', connection)
+
+  /** Reads new records that a trigger may have changed since; those that the request no longer sees stay as they were. */
   const readAgain = async (
     bounds: Bounds | undefined,
     made: readonly Stored<Item>[],
   ): Promise<readonly Stored<Item>[]> => {
-    if (!sender.inTransaction || model.key.length === 0 || made.length === 0) return made
-    if (!(await skipped.mayRewrite(model, 'insert', connection))) return made
+    if (model.key.length === 0 || made.length === 0) return made
     const ids = made.map(({ id }) => key.write(id))
     const { rows } = await sender.read(follow(statements.retrieveMany(bounds, ids)))
     const stored = new Map(rows.map(read).map((each) => [key.text(each.id), each]))
@@ -52,26 +70,29 @@ export function createsOn<Item, Items>({
   return {
     async create(bounds, given) {
       const row = definedIn(given)
-      const { rows } = await sender.createInTurn(statements.create(bounds, row), {
-        bounds,
-        rows: [row],
-        rehearsals: (limits) => statements.rehearseCreate(limits, [row]),
-      })
-      const [made] = await readAgain(bounds, rows.slice(0, 1).map(read))
-      return made ?? reject(SKIPPED)
+      const isRewritten = await mayRewrite()
+      const rehearsals = (limits: Bounds) => statements.rehearseCreate(limits, [row])
+      const written = { bounds, rows: [row], mayCollide: await mayCollide(bounds, [row]), rehearsals }
+      const { rows } = await sender.createInTurn(statements.create(bounds, row), written)
+      const returned = rows.slice(0, 1).map(read)
+      const [made] = isRewritten ? await readAgain(bounds, returned) : returned
+      return made ?? rejectSkipped(written)
     },
 
     async createMany(bounds, given) {
       const rows = given.map(definedIn)
       const made: Stored<Item>[] = []
+      const isRewritten = await mayRewrite()
+      const isColliding = await mayCollide(bounds, rows)
       for (const some of splitRows(model, rows)) {
         const rehearsals = (limits: Bounds) => statements.rehearseCreate(limits, some)
-        const written = { bounds, rows: some, start: made.length, rehearsals }
-        const { rows: answered } = await sender.createInTurn(statements.createMany(bounds, some), written)
-        if (answered.length < some.length) reject(SKIPPED)
+        const written = { bounds, rows: some, start: made.length, mayCollide: isColliding, rehearsals }
+        const ways = statements.createMany(bounds, some)
+        const { rows: answered } = await sender.createInTurn(ways, written)
+        if (answered.length < some.length) await rejectSkipped(written)
         made.push(...answered.map(read))
       }
-      return readAgain(bounds, made)
+      return isRewritten ? readAgain(bounds, made) : made
     },
   }
 }
@@ -97,6 +118,7 @@ export function recordsOn<Item, Items>({
   const ifPossible = <T>(operation: () => Promise<T>): Promise<T | undefined> => operation().catch(orMissing)
 
   const coveringOf = coveringBy({ model, statements, sender })
+  const collides = collidingOn({ model, sender, skipped, connection })
 
   /** Reads a changed record again if a trigger may have changed it since. */
   const readAgain = async (bounds: Bounds | undefined, id: readonly string[]): Promise<Item | undefined> =>
@@ -157,11 +179,14 @@ export function recordsOn<Item, Items>({
         }
         const before = await digestBefore('update', bounds, written)
         const updating = (locks: boolean) => statements.update(bounds, written, row, { only, locks })
+        const mayCollide = await collides(bounds, () => isWrittenBy(model, row, bounds))
         const rehearsals = (limits: Bounds) => statements.rehearseUpdate(limits, written, row)
-        const item = readOne(await sender.updateInTurn(updating, { bounds, rows: [row], rehearsals }))
+        const asked = { bounds, rows: [row], mayCollide, rehearsals }
+        const item = readOne(await sender.updateInTurn(updating, asked))
         if (item !== undefined) return (await readAgain(bounds, written)) ?? item
         await rejectIfThere(bounds, written, row, only)
         const isSame = await skipped.skipsSame(model, connection)
+        if (before !== undefined || isSame) await sender.rehearse(asked)
         if (before !== undefined && !(isSame && (await holds(bounds, written, row)))) return rejectKept('update')
         return isSame ? readOne(await sender.read(statements.retrieve(bounds, written, only))) : undefined
       }),
@@ -169,6 +194,28 @@ export function recordsOn<Item, Items>({
     ...deletionsOn({ model, projection, statements, sender, skipped, connection }, rejections, skips),
   }
 }
+
+/** Returns a function that tells whether a write within bounds may fail by a duplicate that would end its transaction. */
+function collidingOn({
+  model,
+  sender,
+  skipped,
+  connection,
+}: Pick<Changes<unknown, unknown>, 'model' | 'sender' | 'skipped' | 'connection'>) {
+  return (bounds: Bounds | undefined, written: () => (column: string) => boolean): boolean | Promise<boolean> => {
+    if (!bounds || !sender.inTransaction) return false
+    return skipped.uniqueColumns(model, connection).then((columns) => columns?.some(written()) ?? true)
+  }
+}
+
+/** Returns whether a change may write a column, with the values that grants and the server set. */
+function isWrittenBy({ fields }: ModelSpec, row: Row, bounds: Bounds | undefined): (column: string) => boolean {
+  const presets = bounds?.granted?.access.change.flatMap(({ set }) => set.map(({ field }) => field.name)) ?? []
+  const isWritten = ({ name, auto }: FieldSpec) =>
+    Object.hasOwn(row, name) || auto === 'on_update' || presets.includes(name)
+  return (column) => fields.some((field) => field.column === column && isWritten(field))
+}
+
 function coveringBy({ model, statements, sender }: Pick<Bound<unknown, unknown>, 'model' | 'statements' | 'sender'>) {
   return async (granted: Granted, grants: readonly GrantSpec[], id: Id): Promise<readonly GrantSpec[]> => {
     const limited = grants.filter(({ rows }) => rows !== undefined)

@@ -1,4 +1,4 @@
-import { columnsOf, type FieldSpec, type ModelSpec } from '../../config/spec.js'
+import { columnsOf, type ModelSpec } from '../../config/spec.js'
 import { foreignKeyName } from '../../config/parse/constraint-names.js'
 import { nameOfFilter } from '../../features/related-filter.js'
 import { Problem } from '../../foundation/problem.js'
@@ -8,13 +8,11 @@ import { quote } from '../../resource/query.js'
 import type { Connection, Result, Statement } from '../database.js'
 import type { ConstraintErrors } from '../driver/field-errors.js'
 import { CONFLICT, isAgainstPolicy } from '../driver/meanings.js'
+import { isLockable, type Lockable, learnLockable, lockAsLearned } from '../driver/lockable.js'
 import { misfitParameterOf } from '../driver/misfits.js'
+import { isUnrelated, mayTell, toRepeat } from '../driver/telling.js'
 import {
-  cannotLock,
-  isDuplicate,
-  isLost,
   failedConversionOf,
-  lacksPrivilege,
   toChangeFailure,
   toProblem,
   toReferred,
@@ -45,6 +43,8 @@ export interface Sender {
   updateInTurn(statementsWith: (locks: boolean) => readonly Statement[], written: Written): Promise<Result>
   /** The same for new records. Ends at a statement that returns no row: a grant that does not cover the record is an error, so a trigger has skipped it. */
   createInTurn(statements: readonly Statement[], written: Written): Promise<Result>
+  /** Asks whether the request may write rows that the database has skipped, in one of several ways, and throws if it may not; see `Rehearsals`. */
+  rehearse(written: Pick<Written, 'bounds' | 'rehearsals'>): Promise<void>
   remove(statement: Statement, bounds: Bounds | undefined): Promise<Result>
   /** In a transaction, undoes the statements of `work` if it fails. */
   attempt<T>(work: (sender: Sender) => Promise<T>): Promise<T>
@@ -56,73 +56,24 @@ export interface Written {
   readonly rows: readonly Row[]
   /** The place of the first row, if the request has several. */
   readonly start?: number
+  /** Whether another record may have values of the rows, so that a transaction must survive the error. */
+  readonly mayCollide: boolean
   /** See `Rehearsals`. */
   readonly rehearsals: (bounds: Bounds) => readonly (Statement | undefined)[]
-}
-
-/**
- * Whether the records of a resource can be locked; undefined until the first attempt. PostgreSQL locks no rows of views with groups or outer joins, and
- * none for a user who may not update any column, who can be granted that at any time.
- */
-export interface Lockable {
-  is?: boolean
-  /** When the next request tries again; left out for views. */
-  until?: number
-}
-
-/** Each attempt costs a statement, and an error in the log of the database. */
-const RETRY_MS = 60_000
-
-function isLockable(lockable: Lockable): boolean | undefined {
-  return lockable.until !== undefined && Date.now() >= lockable.until ? undefined : lockable.is
-}
-
-interface LockAttempt {
-  locked(): Promise<Result>
-  /** The same without a lock. */
-  unlocked(): Promise<Result>
-  /** Whether `locked` has locked a record if it succeeds. */
-  readonly isProof: boolean
-}
-
-/** Locks records if PostgreSQL can, and remembers whether it could. */
-async function learnLockable(lockable: Lockable, { locked, unlocked, isProof }: LockAttempt): Promise<Result> {
-  let result: Result
-  try {
-    result = await locked()
-    if (!isProof) return result
-    lockable.is = true
-    delete lockable.until
-  } catch (error) {
-    if (!cannotLock(error)) throw error
-    result = await unlocked()
-    lockable.is = false
-    if (lacksPrivilege(error)) lockable.until = Date.now() + RETRY_MS
-    else delete lockable.until
-  }
-  return result
-}
-
-/** Sends statements that lock records because others could. If the user may not any more, this request fails, and the next one learns it. */
-async function lockAsLearned(lockable: Lockable, locked: () => Promise<Result>): Promise<Result> {
-  try {
-    return await locked()
-  } catch (error) {
-    if (cannotLock(error)) delete lockable.is
-    throw error
-  }
 }
 
 interface Explained {
   readonly model: ModelSpec
   readonly lockable: Lockable
+  /** Called when a write failed that was not made as an attempt, because nothing known of the table could let it fail. */
+  readonly onUnforeseen: () => void
   readonly constraintErrors: ConstraintErrors
   /** See `referrersOf`. */
   readonly referrers: (bounds: Bounds | undefined) => ReadonlyMap<string, string>
 }
 
 export function senderOn(connection: Connection, explained: Explained): Sender {
-  const { model, lockable, constraintErrors, referrers } = explained
+  const { model, lockable, constraintErrors, referrers, onUnforeseen } = explained
   const changeBy = async (
     send: Connection['query'],
     statement: Statement,
@@ -146,24 +97,30 @@ export function senderOn(connection: Connection, explained: Explained): Sender {
   }
   const query: Connection['query'] = (statement) => connection.query(statement)
   const change: Sender['change'] = (statement, bounds) => changeBy(query, statement, { bounds })
-  /** A duplicate is only reported to a request that may write the rows: it tells values of hidden records. */
+  /** Reports an error about rows only to a request that may write them, because the error can tell of hidden values. */
   const write = async (send: Connection['query'], statement: Statement, place: number, written: Written) => {
     const { bounds, rehearsals } = written
     try {
       return await changeBy(send, place > 0 ? { ...statement, follows: true } : statement, written)
     } catch (error) {
-      const asks = bounds && mayFail(statement) && isDuplicate(error)
-      const question = asks ? rehearsals(bounds)[place] : undefined
-      if (question) await ask(send, question)
+      const isTelling = mayTell(error)
+      const question = bounds && isTelling && mayFail(statement) && rehearsals(bounds)[place]
+      if (!question) throw error
+      // In a transaction, only an attempt that failed lets another statement follow. From now on, it is one.
+      if (connection.repeat && send !== connection.attempt) {
+        onUnforeseen()
+        connection.repeat(toRepeat(error))
+      }
+      await ask(send, question)
       throw error
     }
   }
-  /** Fails without an answer, too. */
+  /** Fails without an answer, too; with the reason if it has nothing to do with the rows. */
   const ask = async (send: Connection['query'], question: Statement): Promise<void> => {
     try {
       await send(question)
     } catch (error) {
-      throw toOutside(error, model, constraintErrors) ?? (isLost(error) ? toProblem(error) : notGranted())
+      throw toOutside(error, model, constraintErrors) ?? (isUnrelated(error) ? toProblem(error) : notGranted())
     }
   }
   const tryInTurn = async (statements: readonly Statement[], written: Written, endsEmpty: boolean) => {
@@ -183,9 +140,10 @@ export function senderOn(connection: Connection, explained: Explained): Sender {
   }
   const inTurn = (statements: readonly Statement[], written: Written, endsEmpty: boolean) => {
     const [first] = statements
-    // A transaction in which a statement has failed answers no question, unless it was an attempt, which costs two statements.
-    const mayAsk = first && connection.attempt && mayFail(first) && mayBeTaken(model, written.rows)
-    const isAlone = first && statements.length === 1 && !mayAsk
+    // An attempt costs two statements more.
+    const isDoubtful = written.mayCollide
+    const isAttempt = first && connection.attempt && isDoubtful && mayFail(first)
+    const isAlone = first && statements.length === 1 && !isAttempt
     return isAlone ? write(query, first, 0, written) : tryInTurn(statements, written, endsEmpty)
   }
   const read: Sender['read'] = async (statement, plan) => {
@@ -218,6 +176,16 @@ export function senderOn(connection: Connection, explained: Explained): Sender {
       })
     },
     createInTurn: (statements, written) => inTurn(statements, written, true),
+    async rehearse({ bounds, rehearsals }) {
+      const questions = bounds ? rehearsals(bounds) : []
+      for (const [place, question] of questions.entries()) {
+        try {
+          return await (question && ask(connection.attempt ?? query, question))
+        } catch (error) {
+          if (place === questions.length - 1) throw error
+        }
+      }
+    },
     async remove(statement, bounds) {
       try {
         return await query(statement)
@@ -230,14 +198,6 @@ export function senderOn(connection: Connection, explained: Explained): Sender {
       connection.savepoint ? connection.savepoint((inner) => work(senderOn(inner, explained))) : work(sender),
   }
   return sender
-}
-
-/** Whether another record may have the values of a row, as far as the model says. */
-function mayBeTaken({ managed, fields, indexes }: ModelSpec, rows: readonly Row[]): boolean {
-  const columns = indexes.filter(({ unique }) => unique).flatMap((index) => index.columns)
-  const isUnique = ({ unique, primaryKey, column }: FieldSpec) => unique || primaryKey || columns.includes(column)
-  const names = fields.filter(isUnique).map(({ name }) => name)
-  return !managed || rows.some((row) => names.some((name) => Object.hasOwn(row, name)))
 }
 
 interface Read {

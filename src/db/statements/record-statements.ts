@@ -40,7 +40,7 @@ export interface RecordStatements {
    * grant names, whether the change leaves it as it is.
    */
   covers(bounds: Bounds | undefined, id: readonly string[], row?: Row): Statement
-  /** Selects for each of some grants whether it covers a record as it is stored. */
+  /** Selects for each of some grants whether it covers every record with a key: a view, or a table with heirs, can have several. Null without a record. */
   covering(granted: Granted, id: readonly string[], grants: readonly GrantSpec[]): Statement
   /** Deletes a record and returns it. */
   take(bounds: Bounds | undefined, id: readonly string[], only?: readonly Precondition[]): Statement
@@ -248,18 +248,17 @@ function compileCoverage(
     const coverings = grantedWrites(model, 'change', given, granted).flatMap((write) => write.coverings)
     return coveredBefore(model, coverings, given, { ...granted, params, isDocument })
   }
-  const unchangedIn = (granted: Granted, given: Row | undefined, params: Parameters): readonly string[] =>
-    given === undefined
-      ? []
-      : unnamedFields(model, given, granted).map((field) =>
-          unchangedBy(model, field, given, { ...granted, params, isDocument }),
-        )
+  const unchangedIn = (granted: Granted, given: Row | undefined, params: Parameters): readonly string[] => {
+    const asking = { ...granted, params, isDocument }
+    return given ? unnamedFields(model, given, granted).map((field) => unchangedBy(model, field, given, asking)) : []
+  }
 
   return {
     covering(granted, id, grants) {
       const params = parameters(...id)
-      const covered = grants.map((grant) => `(${coversStored(model, [grant], { ...granted, params })})::text`)
-      const text = `select ${covered.join(', ')} from ${table} where ${matched}`
+      const covered = (grant: GrantSpec) => `(${coversStored(model, [grant], { ...granted, params })}) is true`
+      const selected = grants.map((each) => `bool_and(${covered(each)})::text`).join(', ')
+      const text = `select ${selected} from ${table} where ${matched}`
       return prepared.serve({ text, values: params.values, kind: QUICK })
     },
     covers(bounds, id, given) {

@@ -14,14 +14,15 @@ import {
   coversBefore,
   demand,
   type Sending,
+  unchangedBy,
   writtenSql,
 } from './covering-sql.js'
 import { ADDED, addedChecks, grantMark, keptMarks, markSql, relationMark, waysToCreate } from './granted-changes.js'
 import { type GrantedWrite, grantedWrites, type WriteOfAll } from './granted-writes.js'
 
 /**
- * Statements that fail like a write if the request may not make it, and that write nothing. PostgreSQL rejects a duplicate before it evaluates
- * `returning`, which has the conditions of grants and scopes, so the error would tell which values hidden records have. There is one statement for
+ * Statements that fail like a write if the request may not make it, and that write nothing. PostgreSQL checks constraints and runs triggers before it
+ * evaluates `returning`, which has the conditions of grants and scopes, so their errors would tell which values hidden records have. There is one statement for
  * each way to write the rows; undefined for a way that has no condition.
  */
 export interface Rehearsals {
@@ -90,9 +91,14 @@ export function compileRehearsals(model: ModelSpec, isDocument: boolean): Rehear
     const demanded = `${checks}${covering ? demand(covering.after) : ''}`
     if (demanded === '') return undefined
     const keeps = granted ? keptMarks(model, relations, sent, { row, asking: { ...granted, ...sending } }) : []
-    const changed = columns(demanded, (field) =>
-      Object.hasOwn(row, field.name) ? changedSql(model, field, row, sending) : computedSql(field),
-    )
+    const unchanged = (limits: Granted) =>
+      written.map((field) => unchangedBy(model, field, row, { ...limits, ...sending })).join(' and ')
+    const changed = columns(demanded, (field) => {
+      if (Object.hasOwn(row, field.name)) return changedSql(model, field, row, sending)
+      if (field.auto === 'on_update') return 'now()'
+      if (!isComputed(model, field)) return undefined
+      return granted ? `case when ${unchanged(granted)} then ${stored(field)} end` : 'null'
+    })
     const selected = [...changed, ...[...(covering?.before ?? []), ...keeps].map(markSql)].join(', ')
     const found = `${matched}${visibleClause(model, bounds, params)}`
     return `select true${demanded} from (select ${selected} from ${table} where ${found}) ${alias}`
@@ -118,10 +124,9 @@ function coverage(model: ModelSpec, { row, coverings }: GrantedWrite, asking: Gr
   }
 }
 
-/** The value that any change gives a field, as far as it is known; undefined if a change of other fields leaves it as it is. */
-function computedSql({ auto, generated }: FieldSpec): string | undefined {
-  if (generated) return 'null'
-  return auto === 'on_update' ? 'now()' : undefined
+/** Whether the database computes a field from others: for a view, its query may do so. */
+function isComputed({ view }: ModelSpec, { generated, readOnly, primaryKey }: FieldSpec): boolean {
+  return generated || (view !== undefined && readOnly && !primaryKey)
 }
 
 /** The value that a new record gets for a field that its row leaves out; undefined if only the database knows it. */
