@@ -7,7 +7,7 @@ import {
   type ResourceSpec,
   SIGNED_IN,
 } from '../config/spec.js'
-import { keepRecent, remember } from '../foundation/remember.js'
+import { keepRecent, remember, rememberByText } from '../foundation/remember.js'
 import { type Caller, type Membership, type Reading, readingOf, showingAll, visibleRule } from '../resource/access.js'
 import type { Identity } from '../resource/identity.js'
 import type { Links } from '../resource/bodies/links.js'
@@ -105,18 +105,12 @@ function compileProfile(
   const grants = remember((spec: ResourceSpec): readonly GrantSpec[] =>
     (spec.access ?? []).filter(({ to }) => names.includes(to)),
   )
-  const readings = new Map<string, Reading>()
-  for (const { model } of all) {
-    const exposing = all.filter(({ model: { table }, mounted }) => table === model.table && mounted === undefined)
-    readings.set(
-      model.table,
-      readingOf(
-        model,
-        exposing.flatMap((spec) => grantsFor(grants(spec), 'retrieve')),
-      ),
-    )
-  }
-  const readingAt = (table: string): Reading => readings.get(table) ?? NOTHING
+  const readingAt = rememberByText(all.length, (table): Reading => {
+    const exposing = all.filter(({ model, mounted }) => model.table === table && mounted === undefined)
+    const retrieving = exposing.flatMap((spec) => grantsFor(grants(spec), 'retrieve'))
+    const [first] = exposing
+    return first ? readingOf(first.model, retrieving) : NOTHING
+  })
   const applicable: Applicable = {
     grants,
     retrievable: (table) => visibleRule(readingAt(table)),

@@ -20,13 +20,13 @@ export function renderOpenApi(app: Described, version: OpenApiVersion): string {
   return `${JSON.stringify(version === '3.0' ? toOpenApi30(document) : document, undefined, 2)}\n`
 }
 
-/** Documents that are kept, each with its compressed forms: a large one takes several MB. */
-const MAX_DOCUMENTS = 20
+/** The length of all documents that are kept, each with its compressed forms. */
+const MAX_LENGTH = 64 * 2 ** 20
 
 /** The routes of the documents, which are built on demand: once without `auth`, otherwise once for all callers whose grants allow the same. */
 export function openApiRoutes(app: Described & { readonly access: Access | undefined }): readonly Route[] {
   const { access } = app
-  const kept = keepRecent<EncodedText>(MAX_DOCUMENTS)
+  const kept = keepRecent<EncodedText>(MAX_LENGTH)
   const allowed = remember((profile: Profile) => {
     const routes = Object.entries(access?.auth.routes ?? {}).filter(([, names]) => profile.isAmong(names))
     return JSON.stringify([profile.allowed(), routes.map(([name]) => name)])
@@ -34,7 +34,11 @@ export function openApiRoutes(app: Described & { readonly access: Access | undef
   return OPENAPI_VERSIONS.map((version) => {
     const render = (described: Described) => withTag(renderOpenApi(described, version))
     const renderFor = ({ routesFor }: Access, profile: Profile) =>
-      kept(`${version} ${allowed(profile)}`, () => render({ ...app, routes: routesFor(profile) }))
+      kept(`${version} ${allowed(profile)}`, (grow) => {
+        const document = render({ ...app, routes: routesFor(profile) })
+        grow(document.text.length)
+        return document
+      })
     let whole: EncodedText | undefined
     const handle: Handler = async ({ headers, identity }) => {
       const document = access ? renderFor(access, access.profiles(identity)) : (whole ??= render(app))

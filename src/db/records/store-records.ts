@@ -228,8 +228,11 @@ function coveringBy({ model, statements, sender }: Pick<Bound<unknown, unknown>,
 
 /** The members that a row names. Code leaves a member out by making it undefined, too. */
 function definedIn(row: Row): Row {
-  if (!Object.values(row).includes(undefined)) return row
-  return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined))
+  for (const name in row) {
+    if (row[name] === undefined)
+      return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined))
+  }
+  return row
 }
 
 /** Reads a row that begins with the key. */

@@ -8,19 +8,24 @@ interface Keyed extends Pick<ModelSpec, 'table'> {
 }
 
 /**
- * The SQL condition that constraints keep the keys of all rows of a table unique and not null, which none do for views, foreign tables, inheriting tables
- * and most declared keys. An index without a constraint does not count: it may compare by another collation than the column.
+ * The SQL condition that an index keeps the keys of all rows of a table unique, and that they are not null, which is not so for views, foreign tables,
+ * inheriting tables and most declared keys. An index counts only if it compares values as the columns do.
  */
 export function enforcesKey({ table, key }: Keyed): string {
   const names = literal(arrayLiteral(key.map(({ column }) => column)))
   // Since version 18, `attnotnull` is also true for a NOT NULL that was not validated.
-  return `exists (select from pg_class c join pg_constraint k on k.conrelid = c.oid join pg_index i on i.indexrelid = k.conindid
+  return `exists (select from pg_class c join pg_index i on i.indrelid = c.oid
     where c.oid = to_regclass(${literal(tableSql(table))}) and (c.relkind = 'p' or c.relkind = 'r' and not c.relhassubclass)
-      and k.contype in ('p', 'u') and i.indisvalid and i.indimmediate
+      and i.indisunique and i.indisvalid and i.indimmediate and i.indpred is null
       and not exists (
-        select from pg_attribute a where a.attrelid = c.oid
-          and case when a.attname = any(${names}::name[]) then not a.attnotnull else a.attnum = any(k.conkey) end)
-      and not exists (select from pg_constraint n where n.conrelid = c.oid and n.contype = 'n' and not n.convalidated))`
+        select from unnest(i.indkey::int2[], i.indcollation::oid[], i.indclass::oid[]) with ordinality k(attnum, collation_of, class, place)
+        left join pg_attribute a on a.attrelid = c.oid and a.attnum = k.attnum
+        left join pg_opclass o on o.oid = k.class
+        where k.place <= i.indnkeyatts
+          and (a.attname = any(${names}::name[]) and a.attcollation = k.collation_of and o.opcdefault) is not true)
+      and not exists (
+        select from pg_attribute a left join pg_constraint n on n.conrelid = c.oid and n.contype = 'n' and n.conkey[1] = a.attnum
+        where a.attrelid = c.oid and a.attname = any(${names}::name[]) and not (a.attnotnull and coalesce(n.convalidated, true))))`
 }
 
 /** The name of the query with this condition. No table has it. */

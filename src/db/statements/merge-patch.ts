@@ -17,7 +17,8 @@ export function mergedInto(target: string, patch: JsonMergePatch, add: (value: s
 
 /** Whether the change of a row is a patch of some of its values. */
 export function hasPatch(row: Row): boolean {
-  return Object.values(row).some((value) => value instanceof JsonMergePatch)
+  for (const name in row) if (row[name] instanceof JsonMergePatch) return true
+  return false
 }
 
 interface Level {

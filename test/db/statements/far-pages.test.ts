@@ -90,6 +90,31 @@ const TABLES = [
     wrong: REPEATED.replace('"Notes"', 'kid'),
   },
   {
+    what: 'a unique index without a constraint, and a NOT NULL of another column that was not validated',
+    sql: `${TABLE}; ${REQUIRED}; create unique index k on "Notes" (place, part); do $$ begin
+      if current_setting('server_version_num')::integer >= 180000 then
+        execute 'alter table "Notes" add constraint n not null text not valid';
+      end if;
+    end $$`,
+    isEnforced: true,
+    wrong: `drop index k; ${REPEATED}`,
+  },
+  {
+    what: 'a unique index with another collation',
+    sql: `${TABLE}; ${REQUIRED}; create unique index on "Notes" (part collate "C", place)`,
+    wrong: '',
+  },
+  {
+    what: 'a unique index with other operators',
+    sql: `${TABLE}; ${REQUIRED}; create unique index on "Notes" (part text_pattern_ops, place)`,
+    wrong: '',
+  },
+  {
+    what: 'a unique index over an expression',
+    sql: `${TABLE}; ${REQUIRED}; create unique index on "Notes" (part, place, lower(text))`,
+    wrong: REPEATED,
+  },
+  {
     what: 'a view',
     sql: `${TABLE.replace('"Notes"', 'stored')}; create view "Notes" as select * from stored`,
     wrong: `${REPEATED}; ${NULL}`,
