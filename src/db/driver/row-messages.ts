@@ -43,6 +43,9 @@ export class RowClient extends pg.Client {
 /** The size of the read buffer, in bytes. */
 const READ = 64 * 1024
 
+/** The smallest message, in bytes, that gets memory of its own. */
+const MAPPED = 256 * 1024
+
 /**
  * Creates a socket that reads into one buffer repeatedly; a chunk is valid until its listener returns. With a new buffer for each read, V8 notices
  * the garbage too late.
@@ -132,7 +135,7 @@ function createReader(onRow: (row: RowMessage) => void, onOthers: (bytes: Buffer
         else onOthers(message)
       } else {
         const head = begun
-        begun = Buffer.allocUnsafeSlow(size)
+        begun = roomFor(size)
         head.copy(begun)
       }
     }
@@ -154,10 +157,19 @@ function createReader(onRow: (row: RowMessage) => void, onOthers: (bytes: Buffer
     }
     if (others < at) onOthers(Buffer.from(chunk.subarray(others, at)))
     if (begun || at === chunk.length) return
-    begun = Buffer.allocUnsafeSlow(chunk.length - at < HEAD ? HEAD : sizeOf(chunk, at))
+    begun = roomFor(chunk.length - at < HEAD ? HEAD : sizeOf(chunk, at))
     filled = 0
     fill(chunk, at, begun)
   }
+}
+
+/**
+ * Large buffers are resizable only because V8 then maps their memory itself, and returns it to the system with them. The malloc of glibc keeps pieces of
+ * some megabytes after they are freed, so pages of long texts would make the process grow to twice what they need.
+ */
+function roomFor(size: number): Buffer {
+  if (size < MAPPED) return Buffer.allocUnsafeSlow(size)
+  return Buffer.from(new ArrayBuffer(size, { maxByteLength: size }), 0, size)
 }
 
 function sizeOf(bytes: Buffer, at: number): number {

@@ -54,7 +54,14 @@ async function handOn(client: Socket, bytes: Buffer, size: number): Promise<void
   }
 }
 
-describeOverNetwork.each([3, 7, 4_099])('if responses of the database arrive in fragments of %i bytes', (size) => {
+/** `books` with long texts are one page; the last page is too large for malloc (`MAPPED`). */
+const FRAGMENTS = [
+  { size: 3, books: 1 },
+  { size: 7, books: 2 },
+  { size: 4_099, books: 12 },
+]
+
+describeOverNetwork.each(FRAGMENTS)('if responses arrive in fragments of $size bytes', ({ size, books }) => {
   let admin: TestDatabase
   let proxy: Server
   let database: Database
@@ -90,5 +97,15 @@ describeOverNetwork.each([3, 7, 4_099])('if responses of the database arrive in 
     expect(await read('/books/3/')).toEqual(books[2])
     expect(await read('/books/?page=2')).toEqual([])
     expect(await read('/books/?page_size=2&page=2')).toEqual(books.slice(2, 4))
+  })
+
+  test('a page of long texts is complete', async () => {
+    const text = 'ä😀 '.repeat(5_000)
+    await admin.query({
+      text: "insert into book (title, text) select 'book ' || n, $1 from generate_series(1, $2::integer) as n",
+      values: [text, String(books)],
+    })
+    const page: unknown = await (await api.fetch('/books/?page_size=100')).json()
+    expect(page).toEqual(Array.from({ length: books }, (_, at) => ({ id: at + 1, title: `book ${at + 1}`, text })))
   })
 })
