@@ -90,6 +90,10 @@ export function createService(
     return { gate, parts: { ...parts, onMismatch: gate.suspect } }
   }
   let now = serve(app)
+  database.replica?.onChange((change) => {
+    if (!change) return log.info({ event: 'replica_used', msg: 'reads go to the replica again' })
+    log.error({ event: 'replica_unused', msg: `reads go to the primary: ${change.reason}`, cause: change.cause })
+  })
   const versions = createVersions(app, allLimits.replacedTimeout, log)
   let drained: Promise<void> | undefined
   const drain = async (): Promise<void> => {

@@ -134,6 +134,8 @@ export interface Database extends Connection {
   usage(): Usage
   /** The replica for read-only requests; its data may be stale up to a configured bound. Undefined without a replica. */
   readonly reads?: Connection
+  /** Where those requests read. Undefined without a replica. */
+  readonly replica?: ReplicaUse
   /** Makes bundled extensions available to `create extension`. Only an embedded database has this. */
   readonly loadExtensions?: (names: readonly string[]) => Promise<void>
   /** Returns a consistent archive of the database's files that can be restored. Only an embedded database has this. */
@@ -143,6 +145,17 @@ export interface Database extends Connection {
   /** Ends all work in progress except commits. */
   close(): Promise<void>
 }
+
+/** Whether reads go to the replica. */
+export interface ReplicaUse {
+  /** Undefined until the first reads have shown it. */
+  readonly isUsed: () => boolean | undefined
+  /** Calls `report` when reads begin to go to the primary, with the reason, and when they go to the replica again. */
+  onChange(report: (change: ReplicaChange) => void): void
+}
+
+/** Why reads go to the primary; undefined if they go to the replica again. */
+export type ReplicaChange = { readonly reason: string; readonly cause?: unknown } | undefined
 
 /** Keeps results between commands. Any result may be lost. */
 export interface ResultStore {

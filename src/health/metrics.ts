@@ -1,5 +1,5 @@
 import type { MetricObjectWithValues, MetricValue, MetricValueWithName } from 'prom-client'
-import type { Usage } from '../db/database.js'
+import type { ReplicaUse, Usage } from '../db/database.js'
 import type { StatementCounts } from '../db/statements/prepared-statements.js'
 import { DURATIONS, type RouteTraffic, type Tally, type Traffic } from '../http/connections/traffic.js'
 
@@ -7,6 +7,8 @@ import { DURATIONS, type RouteTraffic, type Tally, type Traffic } from '../http/
 export interface Sources {
   readonly traffic: Traffic
   readonly usage: () => Usage
+  /** Undefined without a replica. */
+  readonly replica: ReplicaUse | undefined
   readonly statements: () => Readonly<StatementCounts>
   readonly drifted: () => readonly string[]
 }
@@ -82,6 +84,20 @@ const SERIES: readonly Series[] = [
     name: 'snippetctl_database_pipelined_statements',
     help: 'Pipelined reads in progress.',
     read: ({ usage }) => one(usage().pipelinedStatements),
+  },
+  {
+    type: 'gauge',
+    name: 'snippetctl_database_replica',
+    help: 'Processes whose reads go to the replica (used), or to the primary because it is unavailable or too far behind (unused).',
+    label: 'state',
+    read: ({ replica }) => {
+      const isUsed = replica?.isUsed()
+      if (isUsed === undefined) return []
+      return [
+        ['used', Number(isUsed)],
+        ['unused', Number(!isUsed)],
+      ]
+    },
   },
   {
     type: 'gauge',

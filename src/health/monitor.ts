@@ -26,7 +26,7 @@ export interface Monitor {
 }
 
 interface MonitorParts {
-  readonly database: Pick<Database, 'probe' | 'usage'>
+  readonly database: Pick<Database, 'probe' | 'usage' | 'replica'>
   readonly isDraining: () => boolean
 }
 
@@ -54,6 +54,7 @@ export async function createMonitor({ database, isDraining }: MonitorParts): Pro
     metrics: await createMetrics({
       traffic,
       usage: () => database.usage(),
+      replica: database.replica,
       statements: () => state.service.statements,
       drifted: () => state.service.drifted(),
     }),

@@ -1,6 +1,7 @@
-import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals'
 import type { Database, Result, Statement } from '../../../src/db/database.js'
 import { openDatabase } from '../../../src/db/open.js'
+import { createMonitor } from '../../../src/health/monitor.js'
 import { withReplica } from '../../../src/db/pool/replica.js'
 import { Problem } from '../../../src/foundation/problem.js'
 import { type Api, startApi } from '../../support/api.js'
@@ -116,6 +117,45 @@ describeWithServers('with a replica', () => {
     await replicated.replica.start()
     await untilItReads()
   })
+
+  test.each([
+    {
+      why: 'is behind',
+      stop: () => replicated.pause(),
+      start: () => replicated.resume(),
+      msg: 'reads go to the primary: the replica is more than 300 ms behind',
+    },
+    {
+      why: 'is unavailable',
+      stop: () => replicated.replica.stop(),
+      start: () => replicated.replica.start(),
+      msg: 'reads go to the primary: the replica is unavailable',
+    },
+  ])('the log and the metrics say that the replica $why, and that it is used again', async ({ stop, start, msg }) => {
+    await untilItReads()
+    const monitor = await createMonitor({ database: replicated.database, isDraining: () => false })
+    const states = async () => {
+      const found = (await monitor.metrics()).find(({ name }) => name === 'snippetctl_database_replica')
+      return found?.values.map(({ labels, value }) => `${labels['state']} ${value}`).join(', ')
+    }
+    const isUsed = async () => (await states()) === 'used 1, unused 0'
+    await waitUntil(isUsed)
+    const begun = api.logged.length
+    const changes = () => api.logged.slice(begun).filter(({ event }) => event.startsWith('replica'))
+    const lastChange = () => changes().at(-1)
+    await stop()
+    await api.send('POST', '/api/books/', { title: 'Omeros' })
+    await waitUntil(() => lastChange()?.event === 'replica_unused')
+    expect(lastChange()).toMatchObject({ msg })
+    expect(await states()).toBe('used 0, unused 1')
+    await start()
+    await waitUntil(() => lastChange()?.event === 'replica_used')
+    expect(lastChange()).toMatchObject({ msg: 'reads go to the replica again' })
+    await waitUntil(isUsed)
+    // Each entry is about a change.
+    for (const [at, { event }] of changes().entries()) expect(changes()[at + 1]?.event).not.toBe(event)
+    monitor.close()
+  })
 })
 
 test('an overload does not reject the statements that measure the lag of the replica', async () => {
@@ -134,6 +174,8 @@ describe('with a replica that is known to be current', () => {
   const READ: Statement = { text: 'select 1', values: [], retry: true }
   const MEASURES = ['replica_position', 'replica_replayed']
   let asked: string[]
+  /** Whether the replica has replayed more than the primary has written. */
+  let ahead: 't' | 'f'
   let answer: () => Promise<Result>
   let database: Database
 
@@ -141,11 +183,14 @@ describe('with a replica that is known to be current', () => {
     ({
       query: (statement: Statement) => {
         asked.push(`${name} ${statement.name ?? statement.text}`)
-        return MEASURES.includes(statement.name ?? '') ? { rows: [['t']] } : answer()
+        return MEASURES.includes(statement.name ?? '')
+          ? { rows: [['t', name === 'primary' ? ahead : '0/1']] }
+          : answer()
       },
       close: async () => undefined,
     }) as unknown as Database
 
+  beforeEach(() => void (ahead = 'f'))
   const start = async (bound: number) => {
     asked = []
     answer = async () => ({ rows: [], columns: [], count: 0, command: 'SELECT' })
@@ -203,6 +248,58 @@ describe('with a replica that is known to be current', () => {
     }
   })
 
+  test('a replica that is ahead of the primary is not read, from the first read on', async () => {
+    jest.useFakeTimers()
+    try {
+      await start(4_000)
+      const said: unknown[] = []
+      database.replica?.onChange((change) => said.push(change))
+      const read = async (from: Database) => {
+        asked = []
+        await from.reads?.query(READ)
+        return asked.find((each) => each.endsWith(' select 1'))
+      }
+      ahead = 't'
+      await jest.advanceTimersByTimeAsync(4_000)
+      expect(await read(database)).toBe('primary select 1')
+      await jest.advanceTimersByTimeAsync(8_000)
+      expect(await read(database)).toBe('primary select 1')
+      expect(said).toEqual([{ reason: 'the replica has changes that the primary lacks' }])
+      const restarted = withReplica({ primary: server('primary'), replica: server('replica'), bound: 4_000 })
+      for (let reads = 0; reads < 9; reads += 1) expect(await read(restarted)).toBe('primary select 1')
+      await restarted.close()
+      ahead = 'f'
+      await jest.advanceTimersByTimeAsync(2_000)
+      expect(await read(database)).toBe('replica select 1')
+      expect(said.at(-1)).toBe(undefined)
+    } finally {
+      jest.useRealTimers()
+    }
+  })
+
+  test.each([
+    { found: 'f', reason: 'the replica is more than 4000 ms behind' },
+    { found: null, reason: 'the server is not a replica' },
+  ])('nothing is said before the bound has passed: $reason', async ({ found, reason }) => {
+    jest.useFakeTimers()
+    try {
+      asked = []
+      answer = async () => ({ rows: [], columns: [], count: 0, command: 'SELECT' })
+      const replica = { ...server('replica'), query: async () => ({ rows: [[found]] }) } as unknown as Database
+      database = withReplica({ primary: server('primary'), replica, bound: 4_000 })
+      const said: unknown[] = []
+      database.replica?.onChange((change) => said.push(change))
+      expect(database.replica?.isUsed()).toBe(undefined)
+      await database.reads?.query(READ)
+      await jest.advanceTimersByTimeAsync(3_999)
+      expect([said, database.replica?.isUsed()]).toEqual([[], undefined])
+      await jest.advanceTimersByTimeAsync(1_000)
+      expect([said, database.replica?.isUsed()]).toEqual([[{ reason }], false])
+    } finally {
+      jest.useRealTimers()
+    }
+  })
+
   test.each([
     ['between measurements', 0, 4],
     ['during one', 1_000, 5],
@@ -213,7 +310,7 @@ describe('with a replica that is known to be current', () => {
       try {
         await start(4_000)
         for (let reads = 0; reads < 50; reads += 1) await database.reads?.query(READ)
-        const measured = () => asked.filter((each) => each === 'primary replica_position').length
+        const measured = () => asked.filter((each) => each === 'replica replica_replayed').length
         await jest.advanceTimersByTimeAsync(3_000)
         expect(measured()).toBe(4)
         jest.advanceTimersByTime(later)
