@@ -16,6 +16,7 @@ import {
 import { type CliContext, projectFolders } from '../context.js'
 import { hasDatabase, openReachable } from '../database/database.js'
 import { encodingWarning } from '../database/encoding.js'
+import { uncheckedWarning } from '../database/unchecked.js'
 import { describeProblem, Failure } from '../failure.js'
 import type { Finding } from './finding.js'
 import { count } from '../output.js'
@@ -117,6 +118,7 @@ const READ_ONLY = `case when pg_is_in_recovery() then 'a standby'
 async function findRights(spec: AppSpec, database: Database): Promise<readonly Finding[]> {
   const writes = spec.resources.some(({ operations }) => operations.some((operation) => !isReading(operation)))
   const readOnly = writes ? await read(database, READ_ONLY) : ''
+  const unchecked = writes ? await uncheckedWarning(database) : undefined
   const missing = await missingRights(spec, database)
   return [
     ...(readOnly === ''
@@ -126,6 +128,7 @@ async function findRights(spec: AppSpec, database: Database): Promise<readonly F
             'let DATABASE_URL name a server and a role that can change it',
           ]),
         ]),
+    ...(unchecked ? [warn(unchecked.message, [unchecked.help])] : []),
     ...missing.map(({ message, help }) => warn(message, [help])),
   ]
 }

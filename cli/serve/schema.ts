@@ -17,6 +17,7 @@ import {
 } from '../../src/internal.js'
 import { projectFolders } from '../context.js'
 import { encodingWarning } from '../database/encoding.js'
+import { uncheckedWarning } from '../database/unchecked.js'
 import { Failure } from '../failure.js'
 import type { Log } from './log/log.js'
 import { closeApplied, finishGrowth } from './open-migration.js'
@@ -73,12 +74,14 @@ export async function prepareDatabase(preparation: Preparation): Promise<'ready'
 }
 
 /**
- * Brings the schema of a database up to date that was reached for the first time, and warns if the database does not know its characters.
+ * Brings the schema of a database up to date that was reached for the first time, and warns if the database does not know its characters, or checks no foreign keys.
  * @throws as `prepareSchema` does
  */
 export async function prepareReached(preparation: Preparation): Promise<void> {
   const unknown = await encodingWarning(preparation.database)
   if (unknown) preparation.log.warn({ event: 'unknown_encoding', msg: `${unknown.message}; ${unknown.help}` })
+  const unchecked = await uncheckedWarning(preparation.database)
+  if (unchecked) preparation.log.warn({ event: 'unchecked', msg: `${unchecked.message}; ${unchecked.help}` })
   await prepareSchema(preparation)
 }
 

@@ -32,6 +32,8 @@ const SESSION = `
   set client_min_messages = warning;
   set jit = off;
   set default_transaction_deferrable = off;
+  select set_config('session_replication_role', 'origin', false)
+    where current_setting('is_superuser')::boolean and current_setting('session_replication_role') = 'replica';
   select set_config(name, wanted, false) from pg_settings join (values
     ('tcp_keepalives_idle', '10'), ('tcp_keepalives_interval', '5'), ('tcp_keepalives_count', '3')) as keepalives (name, wanted) using (name);
   select version()`

@@ -2,7 +2,14 @@ import type { AppSpec, ModelSpec } from '../../config/spec.js'
 import type { Connection } from '../../db/database.js'
 import { identifier } from '../../fields/sql-literal.js'
 import { partsOf, tableSql } from '../../fields/table-name.js'
-import { BITS, type Command, COMMANDS, executable, FORBIDDEN_SEQUENCES } from '../introspect/catalog/privileges.js'
+import {
+  BITS,
+  type Command,
+  COMMANDS,
+  executable,
+  FORBIDDEN_SEQUENCES,
+  isStopped,
+} from '../introspect/catalog/privileges.js'
 
 /** A right that requests need, and that the database does not give. */
 export interface MissingRight {
@@ -32,6 +39,8 @@ interface FoundTable {
   readonly forbidden: readonly Command[]
   /** The commands that nobody can execute. */
   readonly impossible: readonly Command[]
+  /** The commands that fail because of rules. */
+  readonly stopped: readonly Command[]
 }
 
 const ALL: readonly Command[] = ['insert', 'update', 'delete']
@@ -52,7 +61,8 @@ const RIGHTS = `
       where a.attrelid = c.oid and a.attname in (select jsonb_array_elements_text(w.columns)) and not has_column_privilege(c.oid, a.attnum, 'select')),
     'sequences', (select coalesce(json_agg(distinct s.oid::regclass::text), '[]') ${FORBIDDEN_SEQUENCES}),
     'forbidden', ${listed((command) => (command === 'delete' ? `not has_table_privilege(c.oid, 'delete')` : `not has_any_column_privilege(c.oid, '${command}')`))},
-    'impossible', ${listed((command) => `(${executable(true)}) & ${BITS[command]} = 0`)}
+    'impossible', ${listed((command) => `(${executable(true)}) & ${BITS[command]} = 0`)},
+    'stopped', ${listed(isStopped)}
   ) order by w.place), '[]')
   from jsonb_to_recordset($1) w(place int, schema text, name text, columns jsonb)
   join pg_class c on c.relname = w.name and c.relkind in ('r', 'p', 'v', 'm', 'f')
@@ -132,6 +142,12 @@ function missingOf(
     missing.push({
       message: `PostgreSQL cannot ${impossible.join(' or ')} records of ${table}`,
       help: `leave these operations out of the resources of the model ${name}${triggers}`,
+    })
+  const stopped = found.stopped.filter((command) => needed.has(command) && !found.impossible.includes(command))
+  if (stopped.length > 0)
+    missing.push({
+      message: `PostgreSQL cannot ${stopped.join(' or ')} records of ${table} because of its rules`,
+      help: `leave these operations out of the resources of the model ${name}, or replace the rules with triggers`,
     })
   return missing
 }

@@ -180,6 +180,50 @@ onServer('names the rights on the tables of API keys and stored responses', asyn
   }
 })
 
+const RULED = `version: 1
+database: { managed: false }
+models:
+  letter: { table: letters, fields: { id: { type: bigint, primary_key: true, key: client } } }
+  sent: { table: sent, fields: { id: { type: bigint, primary_key: true, key: client } } }
+  kept: { table: kept, fields: { id: { type: bigint, primary_key: true, key: client } } }
+  read: { table: read, fields: { id: { type: bigint, primary_key: true, key: client } } }
+resources:
+  letter: { model: letter, path: /letters/ }
+  sent: { model: sent, path: /sent/ }
+  kept: { model: kept, path: /kept/ }
+  read: { model: read, path: /read/, operations: [list, retrieve] }
+`
+
+onServer('names the operations that fail because of rules', async () => {
+  const database = await openTestDatabase(`create table letters (id bigint primary key);
+    create view sent as select id from letters; create view kept as select id from letters; create view read as select id from letters;
+    create rule r1 as on insert to letters where new.id > 9 do instead nothing;
+    create rule r2 as on delete to letters where old.id > 9 do instead nothing;
+    create rule r3 as on update to sent where new.id > 9 do instead nothing;
+    create rule r4 as on delete to sent where old.id > 9 do instead nothing;
+    create rule r5 as on insert to kept do instead insert into letters values (new.id) returning id;
+    create rule r6 as on update to kept do instead update letters set id = new.id where id = old.id;
+    create rule r7 as on delete to kept do instead delete from letters where id = old.id;
+    create rule r8 as on insert to read where new.id > 9 do instead nothing;`)
+  project = await makeProject({ 'resources.yaml': RULED })
+  try {
+    const { stdout } = await runInHost(['doctor', '--json'], {
+      cwd: project.folder,
+      env: { PORT: '0', DATABASE_URL: database.url ?? '' },
+    })
+    const found = (JSON.parse(stdout) as Report).checks.filter(({ check }) => check === 'rights')
+    const help = (model: string) =>
+      `leave these operations out of the resources of the model ${model}, or replace the rules with triggers`
+    expect(found.map((each) => [each.state, each.message, ...each.help])).toEqual([
+      ['warn', 'PostgreSQL cannot insert records of letters because of its rules', help('letter')],
+      ['warn', 'PostgreSQL cannot update or delete records of sent because of its rules', help('sent')],
+      ['warn', 'PostgreSQL cannot update records of kept because of its rules', help('kept')],
+    ])
+  } finally {
+    await database.close()
+  }
+})
+
 onServer('names each right that the role of the service lacks, and the statement that grants it', async () => {
   const database = await openTestDatabase(`${CREATE_ROLE} create sequence shared;
     create table "Old Books" (id bigserial primary key, title text not null, at bigint default nextval('shared'));
@@ -225,6 +269,21 @@ onServer('names each right that the role of the service lacks, and the statement
     expect((await rights()).map(({ message }) => message)).toEqual([
       'the database is read-only (default_transaction_read_only is on): changes are 503',
     ])
+    await run(`alter role ${ROLE} reset default_transaction_read_only`)
+    await run(`alter role ${ROLE} set session_replication_role = replica`)
+    const [unchecked, ...others] = await rights()
+    expect({ unchecked, others }).toMatchObject({
+      unchecked: {
+        message: expect.stringMatching(/^session_replication_role is replica: the database checks no foreign keys/),
+      },
+      others: [],
+    })
+    await run(`alter role ${ROLE} superuser`)
+    expect(await rights()).toEqual([])
+    await run(`alter role ${ROLE} nosuperuser`)
+    await run(unchecked?.help[0]?.replace('as a superuser: ', '') ?? '')
+    expect(await rights()).toEqual([])
+    await run(`alter role ${ROLE} set default_transaction_read_only = on`)
     await project.write('resources.yaml', OTHERS.replace(/operations: .*]/g, 'read_only: true'))
     expect(await rights()).toEqual([])
     await run(`revoke usage on schema public from public, ${ROLE}`)

@@ -80,16 +80,34 @@ export function executable(withTriggers: boolean): string {
   ) then pg_relation_is_updatable(c.oid, ${withTriggers}) else 0 end`
 }
 
+/** The commands as `pg_rewrite` has them. */
+const EVENTS: Readonly<Record<Command, string>> = { update: '2', insert: '3', delete: '4' }
+
 /** The bits of the commands. */
 export const BITS: Readonly<Record<Command, number>> = { update: 4, insert: 8, delete: 16 }
 
 /** SQL: whether rows of the table or view `c` can be inserted, updated and deleted without triggers. */
 export const WRITABLE = `(${executable(false)}) & 28 = 28`
 
+/** SQL: whether the row `u` of `pg_rewrite` replaces commands of the table or view `c`. */
+const REPLACES = `u.ev_class = c.oid and u.is_instead and u.ev_enabled in ('O', 'A')`
+
 /** The SQL of the commands that enabled rules of a table replace. Rules of views make them writable. */
 export const REPLACED = `
   select coalesce(jsonb_agg(distinct case ev_type when '2' then 'update' when '3' then 'insert' else 'delete' end), '[]')
-  from pg_rewrite where ev_class = c.oid and is_instead and ev_enabled in ('O', 'A') and c.relkind in ('r', 'p')`
+  from pg_rewrite u where ${REPLACES} and c.relkind in ('r', 'p')`
+
+/**
+ * SQL: whether rules of the table or view `c` make a command an error: they replace it, and none of them replaces it for all rows and returns these.
+ * Single records are deleted without `returning`, so only conditional rules of views stop that.
+ */
+export function isStopped(command: Command): string {
+  const rules = `select from pg_rewrite u where ${REPLACES} and u.ev_type = '${EVENTS[command]}'`
+  const whole = `u.ev_qual::text = '<>'`
+  return command === 'delete'
+    ? `(c.relkind = 'v' and exists (${rules} and not ${whole}) and not exists (${rules} and ${whole}))`
+    : `(exists (${rules}) and not exists (${rules} and ${whole} and u.ev_action::text ~ ':returningList \\('))`
+}
 
 /** The command of a write, whose privilege it needs besides reading. */
 export const COMMANDS: Partial<Record<Operation, Command>> = {
