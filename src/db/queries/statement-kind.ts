@@ -1,3 +1,5 @@
+import { explained, makesTable, sessionChange } from './session-changes.js'
+
 /** The kind of a statement, as far as its text tells. A statement of unknown effect counts as `write`. */
 export type StatementKind = 'read' | 'write'
 
@@ -13,7 +15,7 @@ const INSTEAD: readonly (readonly [words: readonly string[], advice: string])[] 
     ['begin', 'start', 'commit', 'end', 'rollback', 'abort', 'savepoint', 'release', 'prepare'],
     'use `context.transaction`',
   ],
-  [['create', 'alter', 'drop', 'comment', 'grant', 'revoke'], 'change tables by a migration'],
+  [['create', 'alter', 'drop', 'comment', 'grant', 'revoke', 'into'], 'change tables by a migration'],
   [['set', 'reset', 'discard'], 'the connection is shared with other requests; use `set_config(name, value, true)`'],
 ]
 
@@ -23,10 +25,21 @@ const INSTEAD: readonly (readonly [words: readonly string[], advice: string])[] 
  */
 export function kindOf(text: string): StatementKind {
   const code = codeOf(text)
-  const first = /^[\s(]*([a-z]+)/.exec(code)?.[1] ?? ''
-  if (WRITES.has(first)) return 'write'
-  if (!READS.has(first)) throw new Error(`a plugin cannot send \`${first}\` to the database; ${adviceFor(first)}`)
-  return WRITING.test(code) || callsOf(code).length > 0 ? 'write' : 'read'
+  const first = firstOf(code)
+  if (!WRITES.has(first) && !READS.has(first)) reject(first)
+  const change = sessionChange(text, code, codeOf)
+  if (change !== undefined) throw new Error(change)
+  if (first === 'explain') kindOf(explained(code))
+  if (makesTable(code)) reject('into')
+  return WRITES.has(first) || WRITING.test(code) || callsOf(code).length > 0 ? 'write' : 'read'
+}
+
+function firstOf(code: string): string {
+  return /^[\s(]*([a-z]+)/.exec(code)?.[1] ?? ''
+}
+
+function reject(word: string): never {
+  throw new Error(`a plugin cannot send \`${word}\` to the database; ${adviceFor(word)}`)
 }
 
 function adviceFor(word: string): string {

@@ -314,8 +314,46 @@ describe('a transaction', () => {
     ['create table t (a int)', 'migration'],
     ['copy books from stdin', 'only statements that read or change rows'],
     ['listen x', 'only statements that read or change rows'],
+    ['select id into temp books from books', 'cannot send `into` to the database; change tables by a migration'],
+    ['with a as (select 1 as n) select n into numbers from a', 'migration'],
+    ['explain analyze create temp table books as select 1', 'migration'],
+    ['explain (analyze, costs off) select id into temp books from books', 'migration'],
+    [`select set_config('app.tenant', '2', false)`, 'write `true` as its third argument'],
+    [`values ("set_config"('app.tenant', concat('(', ')'), 1 = 1))`, 'third argument'],
+    [`update books set pages = 1 where pg_catalog.set_config ('a.b', 'c', false) = 'c'`, 'third argument'],
+    [`do $$ begin perform set_config('app.tenant', '),', false); end $$`, 'third argument'],
+    [`explain analyze select set_config('a.b', 'c', false)`, 'third argument'],
+    ['do $$ begin set search_path = other; end $$', 'cannot send `set` in a block'],
+    [`do 'begin if true then reset role; end if; end'`, 'cannot send `reset` in a block'],
+    [`do $a$ begin execute format('set %I = %L', 'app.tenant', 2); end $a$`, 'set_config(name, value, true)'],
+    ['do $$ begin update books set pages = 2; create temp table books (a int); end $$', '`create temp` in a block'],
+    [`update "pg_settings" set setting = 'x' where name = 'search_path'`, 'cannot change `pg_settings`'],
+    [`select U&"set\\005fconfig"('app.tenant', '2', false)`, 'cannot write a name with `U&`'],
+    [`with a as (update only pg_catalog . "pg_settings" set setting = 'x') select 1`, 'cannot change `pg_settings`'],
+    [`update only (pg_settings) set setting = 'x'`, 'cannot change `pg_settings`'],
+    [`explain analyze update/**/pg_settings set setting = 'x'`, 'cannot change `pg_settings`'],
+    [`update u&"pg!005fsettings" uescape '!' set setting = 'x'`, 'cannot write a name with `U&`'],
+    [`do $$ begin perform U&"set\\005fconfig"('a.b', 'c', false); end $$`, 'cannot write a name with `U&`'],
+    ['select pg_advisory_lock(1)', 'pg_advisory_xact_lock'],
+    ['select pg_try_advisory_lock_shared(1, 2)', 'pg_advisory_xact_lock'],
   ])('rejects `%s`, because the connection is shared', async (text, advice) => {
     await expect(valueOf(({ knex }) => knex.raw(text).then(String))).rejects.toThrow(advice)
+  })
+
+  test.each([
+    `select set_config('app.tenant', ')', true)`,
+    `do $$ begin perform set_config('app.tenant', ',false)', true); end $$`,
+    'do $$ begin set local app.tenant = 2; if true then update books set pages = 2; end if; end $$',
+    'select name from pg_settings where false',
+    'select pg_advisory_xact_lock(1)',
+    `select 'set_config(a, b, false)' as text, 'into' as "into" -- pg_advisory_lock(1)`,
+    'explain (costs off) select 1',
+    'explain analyze verbose select title as into from books',
+    'explain (select 1)',
+    `insert into authors (name) select 'x' where false`,
+    `select menu&"Flags" from (values (3, 1)) as meals(menu, "Flags")`,
+  ])('sends `%s`', async (text) => {
+    await expect(valueOf(({ knex }) => knex.raw(text).then(() => 'sent'))).resolves.toBe('sent')
   })
 
   test('accepts only one statement per query', async () => {
