@@ -632,8 +632,8 @@ export const BUGS: readonly PlantedBug[] = [
   {
     name: 'a conflict names hidden fields',
     file: 'src/db/records/compile-store.ts',
-    search: 'hiddenFrom(resource))',
-    replace: 'hiddenFrom(resource) && undefined)',
+    search: 'isHidden: hiddenFrom(resource),',
+    replace: 'isHidden: undefined,',
     caughtBy: { file: 'test/access/attacks-hidden-values', test: 'names no hidden field', database: 'embedded' },
   },
   {

@@ -4,6 +4,8 @@ import {
   type DriverError,
   errorsOf,
   type ConstraintErrors,
+  referenceName,
+  type Referrers,
   isStillReferredTo,
   messageOf,
   missingKey,
@@ -190,16 +192,19 @@ export function failedConversionOf(error: unknown): string | undefined {
   return codeOf(error) === '22P02' && isInteger ? driverError(error)?.message : undefined
 }
 
-/**
- * Converts the error of deleting a referenced record to what a client may see; returns any other error unchanged.
- * @param referrers messages by constraint name
- */
-export function toReferred(error: unknown, referrers: ReadonlyMap<string, string>): unknown {
+/** Converts the error of deleting a referenced record to what a client may see; returns any other error unchanged. */
+export function toReferred(error: unknown, { constraints, tables, hasModel }: Referrers): unknown {
   const cause = driverError(error)
   if (!cause || !STILL_REFERRED_TO.has(codeOf(cause))) return error
   const name = String(cause.constraint)
+  const referred = referredTable(cause.message)
   // The constraint of a partition has the name of its parent, and a number.
-  const detail = referrers.get(name) ?? referrers.get(name.replace(/_?[0-9]{1,4}$/, ''))
+  const detail =
+    constraints.get(name) ??
+    constraints.get(name.replace(/_?[0-9]{1,4}$/, '')) ??
+    (isStillReferredTo(cause) && referred !== undefined
+      ? tables.get(referenceName(cause.table, hasModel(referred) ? referred : undefined))
+      : undefined)
   return detail ? new Problem('conflict', detail, { cause }) : error
 }
 

@@ -23,7 +23,9 @@ export interface ConstraintErrors {
   /** Errors of the declared fields, by constraint name. The name is never shown to clients. */
   readonly constraints: ReadonlyMap<string, readonly FieldError[]>
   /** Errors of the fields of a constraint that is not in the configuration, by the columns that the server names. */
-  columns(kind: 'unique' | 'foreign_key', columns: readonly string[]): readonly FieldError[]
+  columns(kind: 'unique' | 'foreign_key' | 'check', columns: readonly string[]): readonly FieldError[]
+  /** The columns of a check constraint; undefined if it is not known. The server names only the constraint. */
+  checkedColumns(constraint: string): readonly string[] | undefined
   /** Errors of the fields, one of which has a value that its column does not take. */
   misfits(columns: readonly string[]): readonly FieldError[]
   /** Errors of the fields that may be too long for an index, by index name. */
@@ -40,10 +42,24 @@ export interface NamedKey {
   readonly texts: string
 }
 
+/** The messages about a record that others refer to: by the name of the constraint, and by the `referenceName` of the two tables, without schemas. */
+export interface Referrers {
+  readonly constraints: ReadonlyMap<string, string>
+  readonly tables: ReadonlyMap<string, string>
+  /** Whether a table has a model. The server names tables that have none: partitions, and the tables of views. */
+  hasModel(table: string): boolean
+}
+
+/** @param referred undefined for a table without a model */
+export function referenceName(referring: unknown, referred: unknown): string {
+  return JSON.stringify([referring, referred])
+}
+
 export const NOT_NULL = '23502'
 /** Foreign key violations. The server names the referring table, whichever of the two tables is changed. */
 export const STILL_REFERRED_TO: ReadonlySet<unknown> = new Set(['23503', '23001'])
 const TAKEN = '23505'
+const CHECK = '23514'
 /** Also reported if a row does not fit in an index. */
 export const TOO_LONG = '54000'
 
@@ -85,6 +101,9 @@ function isOfIndex({ routine }: DriverError): boolean {
 
 /** Errors of a constraint that was created outside the configuration. */
 function errorsOfForeign(cause: DriverError, constraintErrors: ConstraintErrors): readonly FieldError[] {
+  // For a partition, the server names the partition; for a domain, no table.
+  if (cause.code === CHECK && typeof cause.table === 'string' && !constraintErrors.isOfOtherModel(cause.table))
+    return constraintErrors.columns('check', constraintErrors.checkedColumns(String(cause.constraint)) ?? [])
   if (String(cause.table) !== constraintErrors.table) return []
   const taken = cause.code === TAKEN ? namedKey(cause.detail) : undefined
   if (taken) return constraintErrors.columns('unique', splitColumns(taken.columns))
@@ -114,7 +133,7 @@ function parseKey(detail: unknown, form: RegExp): NamedKey | undefined {
 
 /** The table with the record that others still refer to, without its schema; undefined if the message is not in English. */
 export function referredTable(message: string): string | undefined {
-  return /^update or delete on table "([^"]*)" violates /.exec(message)?.[1]
+  return /^update or delete on table "(.*?)" violates /s.exec(message)?.[1]
 }
 
 /** Splits the columns in the details of an error, which PostgreSQL quotes where needed. */

@@ -32,7 +32,12 @@ export function compileQueries(spec: AppSpec): Queries {
     if (kind === 'read') return toStatementFailure(error)
     if (isReferredTo(error)) {
       const referrers = models.map((model) => referrersOf(spec, model, scopes && { scopes, granted: undefined }))
-      return toReferred(toProblem(error), new Map(referrers.flatMap((each) => [...each])))
+      const merged = (kind: 'constraints' | 'tables') => new Map(referrers.flatMap((each) => [...each[kind]]))
+      return toReferred(toProblem(error), {
+        constraints: merged('constraints'),
+        tables: merged('tables'),
+        hasModel: (table) => referrers[0]?.hasModel(table) === true,
+      })
     }
     return toStatementFailure(error, explaining(error, guarded()))
   }

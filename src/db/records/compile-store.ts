@@ -44,7 +44,10 @@ export function compileStore<Item, Items>(
   const statements = compileStatements(model, { projection, listed }, counts)
   const uncounted = remember((plan: ListPlan): ListPlan => ({ ...plan, total: 'none' }))
   const exactly = remember((plan: ListPlan): ListPlan => ({ ...plan, total: 'exact' }))
-  const constraintErrors = constraintErrorsOf(model, spec.models, hiddenFrom(resource))
+  const constraintErrors = constraintErrorsOf(model, spec.models, {
+    isHidden: hiddenFrom(resource),
+    checkedColumns: (constraint) => skipped.checkedColumns(model, constraint),
+  })
   const referrers = referrersOf(spec, model)
   const estimates = createEstimates()
   const lockable: Lockable = {}

@@ -1,7 +1,7 @@
 import { remember } from '../../foundation/remember.js'
 import { indexesOf } from '../../config/indexes/coverage.js'
 import { outgrowing, outgrowingAny } from '../../config/indexes/index-size.js'
-import { isPlain } from '../../config/model-spec.js'
+import { isPlain, type ModelRelation } from '../../config/model-spec.js'
 import { type AppSpec, columnsOf, type FieldSpec, isShown, type ModelSpec } from '../../config/spec.js'
 import { type Cell, printCell, readCell } from '../../fields/cell.js'
 import { identifier } from '../../fields/sql-literal.js'
@@ -13,7 +13,13 @@ import { recordKey } from '../../resource/keys/record-key.js'
 import type { Bounds } from '../statements/rules/bounds.js'
 import { changedSql } from '../statements/rules/covering-sql.js'
 import { parameters } from '../statements/parameters.js'
-import { type ConstraintErrors, type NamedKey, splitColumns } from '../driver/field-errors.js'
+import {
+  type ConstraintErrors,
+  type NamedKey,
+  referenceName,
+  type Referrers,
+  splitColumns,
+} from '../driver/field-errors.js'
 import {
   constraintFields,
   declaredIndexName,
@@ -42,15 +48,16 @@ function columnIn(key: string): string {
   return /^lower\(\(?([^():]+)\)?(?:::text)?\)$/.exec(key)?.[1] ?? key
 }
 
-/**
- * Builds the messages for clients when the database rejects a change. Hidden fields are never mentioned.
- * @param models all models of the configuration
- * @param isHidden whether the caller must not know of a field; by default, whether it is private
- */
+interface Explaining extends Partial<Pick<ConstraintErrors, 'checkedColumns'>> {
+  /** Whether the caller must not know of a field; by default, whether it is private. */
+  readonly isHidden?: ((field: FieldSpec) => boolean) | undefined
+}
+
+/** Builds the messages for clients when the database rejects a change. Hidden fields are never mentioned. */
 export function constraintErrorsOf(
   model: ModelSpec,
   models: readonly ModelSpec[],
-  isHidden: (field: FieldSpec) => boolean = ({ private: isPrivate }) => isPrivate,
+  { isHidden = ({ private: isPrivate }) => isPrivate, checkedColumns = () => undefined }: Explaining = {},
 ): ConstraintErrors {
   const { fields, table } = model
   const own = bareName(table)
@@ -79,15 +86,14 @@ export function constraintErrorsOf(
         errorsOf(namesOf(guarded), kind, message),
       ]),
     ),
-    columns: (kind, columns) =>
-      errorsOf(
-        allShown(
-          fields.filter(({ column }) =>
-            columns.map(columnIn).some((name) => name === column || name === identifier(column)),
-          ),
-        ),
-        kind,
-      ),
+    columns(kind, columns) {
+      const named = columns.map(columnIn)
+      const guarded = fields.filter(({ column }) => named.includes(column) || named.includes(identifier(column)))
+      // The value of a hidden field, or of a column without one, may be the reason why a check fails.
+      const isUncertain = kind === 'check' && (guarded.length < named.length || guarded.some(isHidden))
+      return isUncertain ? [] : errorsOf(allShown(guarded), kind)
+    },
+    checkedColumns,
     misfits(columns) {
       const unfit = allShown(fields.filter(({ column }) => columns.includes(column)))
       const message = (unfit.length === 1 ? unfit[0]?.message : undefined) ?? `${labelsOf(unfit)} cannot be stored`
@@ -122,29 +128,41 @@ function errorsOf(fields: readonly FieldSpec[], kind: keyof typeof BROKEN, messa
 }
 
 /**
- * Builds the messages for deleting a record that is referenced, by constraint name: for public relations, and for constraints with a configured
- * message. Models with records that `bounds` hide are not mentioned.
+ * Builds the messages for deleting a record that is referenced: for public relations, and for constraints with a configured message. Models with records
+ * that `bounds` hide are not mentioned.
  */
-export function referrersOf(
-  { resources }: Pick<AppSpec, 'resources'>,
-  model: ModelSpec,
-  bounds?: Bounds,
-): ReadonlyMap<string, string> {
+export function referrersOf({ resources, models }: AppSpec, model: ModelSpec, bounds?: Bounds): Referrers {
   const isHidden = (other: ModelSpec) =>
     bounds?.scopes?.has(other.table) === true || bounds?.granted?.access.retrievable(other.table) !== undefined
   // If several resources expose a model, the first one gives its name.
-  const relations = [...resources]
+  const referring = [...resources]
     .reverse()
     .filter((resource) => !isHidden(resource.model))
-    .flatMap(({ name, model: { table, relations: all } }) =>
-      all
-        .filter(({ target, parts }) => target.model === model.name && parts.every(({ field }) => isShown(field)))
-        .map((relation) => {
-          const message = `A record of ${name} still refers to it, by ${relation.name}`
-          return [foreignKeyName(table, columnsOf(relation)), message] as const
-        }),
-    )
-  return new Map([...relations, ...Object.entries(model.messages)])
+    .map(({ name, model: { table, relations } }) => ({
+      table,
+      message: `A record of ${name} still refers to it`,
+      relations: relations.filter(({ target }) => target.model === model.name),
+      isPublic: relations.every(isPublic),
+    }))
+    .filter(({ relations }) => relations.length > 0)
+  const constraints = referring.flatMap(({ table, message, relations }) =>
+    relations
+      .filter(isPublic)
+      .map((relation) => [foreignKeyName(table, columnsOf(relation)), `${message}, by ${relation.name}`] as const),
+  )
+  // The constraints of other programs have names of their own, which tell the table, but not the relation.
+  const tables = referring.flatMap((each) => (each.isPublic ? [[each.table, each.message] as const] : []))
+  const names = (table: string) =>
+    [bareName(model.table), undefined].map((referred) => referenceName(bareName(table), referred))
+  return {
+    constraints: new Map([...constraints, ...Object.entries(model.messages)]),
+    tables: new Map(tables.flatMap(([table, message]) => names(table).map((name) => [name, message] as const))),
+    hasModel: (table) => tablesOf(models).has(table),
+  }
+}
+
+function isPublic({ parts }: ModelRelation): boolean {
+  return parts.every(({ field }) => isShown(field))
 }
 
 /** Finds which of several new rows has the duplicate key, or the reference to a record that does not exist. */

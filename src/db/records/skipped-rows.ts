@@ -35,6 +35,8 @@ export interface SkippedRows {
   uniqueColumns(model: ModelSpec, connection: Connection): Promise<readonly string[] | undefined>
   /** Whether constraints keep two records from having the same key. */
   keepsKeysUnique(model: ModelSpec, connection: Connection): boolean | Promise<boolean>
+  /** The columns that a check constraint names; undefined if it is not known. */
+  checkedColumns(model: ModelSpec, constraint: string): readonly string[] | undefined
   /** Notes that the database has not returned a new record of a model. */
   note(model: ModelSpec): void
   /** Notes that the database has rejected a row of a model for an unknown reason, so that each change of the model may be rejected. */
@@ -106,7 +108,10 @@ function triggersOf(model: ModelSpec): string {
       select a.attname, indexprs is not null or indpred is not null or a.attgenerated <> '' as is_open
       from pg_index join tables on indrelid = id
       left join pg_attribute a on a.attrelid = id and a.attnum = any (indkey)
-      where indisunique or indisexclusion) as kept)::text
+      where indisunique or indisexclusion) as kept)::text,
+  (select json_object_agg(k.conname, (select json_agg(a.attname order by a.attnum) from pg_attribute a
+      where a.attrelid = c.oid and a.attnum = any (k.conkey)))
+    from pg_constraint k where k.conrelid = c.oid and k.contype = 'c' and k.conkey is not null)::text
   from pg_class c, (values
     (1, '3', 4, '\\mreturn\\M(?!\\s+new\\s*;)|\\mnew\\s*:?='),
     (2, '2', 16, '\\mreturn\\M(?!\\s+(?:new|old)\\s*;)|\\m(?:new|old)\\s*:?='),
@@ -124,6 +129,8 @@ interface Effects {
   readonly readable: readonly string[] | undefined
   readonly isKeyed: boolean
   readonly unique: readonly string[] | undefined
+  /** The columns of the check constraints, by name. */
+  readonly checks: ReadonlyMap<string, readonly string[] | null>
 }
 
 const NONE: Effects = {
@@ -132,6 +139,7 @@ const NONE: Effects = {
   readable: undefined,
   isKeyed: false,
   unique: undefined,
+  checks: new Map(),
 }
 
 export function watchSkippedRows(outside: Connection): SkippedRows {
@@ -149,6 +157,7 @@ export function watchSkippedRows(outside: Connection): SkippedRows {
       readable: names(2),
       isKeyed: rows[0]?.[3] === 'true',
       unique: names(4),
+      checks: new Map(Object.entries(JSON.parse(rows[0]?.[5] ?? '{}') as Record<string, readonly string[] | null>)),
     }
     known.set(model, effects)
     return effects
@@ -168,6 +177,7 @@ export function watchSkippedRows(outside: Connection): SkippedRows {
     readable: async (model, connection) => about(model, connection, ({ readable }) => readable),
     uniqueColumns: async (model, connection) => about(model, connection, ({ unique }) => unique),
     keepsKeysUnique: (model, connection) => about(model, connection, ({ isKeyed }) => isKeyed),
+    checkedColumns: (model, constraint) => known.get(model)?.checks.get(constraint) ?? undefined,
     note: (model) => learn(model, { skipped: new Set(ORDER), unique: undefined }),
     doubt: (model) => learn(model, { unique: undefined }),
   }

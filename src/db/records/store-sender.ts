@@ -6,7 +6,7 @@ import { withIndex } from '../../resource/bodies/items.js'
 import type { ListPlan, Row } from '../../resource/plan.js'
 import { quote } from '../../resource/query.js'
 import type { Connection, Result, Statement } from '../database.js'
-import type { ConstraintErrors } from '../driver/field-errors.js'
+import type { ConstraintErrors, Referrers } from '../driver/field-errors.js'
 import { CONFLICT, isAgainstPolicy } from '../driver/meanings.js'
 import { isLockable, type Lockable, learnLockable, lockAsLearned } from '../driver/lockable.js'
 import { misfitParameterOf } from '../driver/misfits.js'
@@ -69,7 +69,7 @@ interface Explained {
   readonly onUnforeseen: () => void
   readonly constraintErrors: ConstraintErrors
   /** See `referrersOf`. */
-  readonly referrers: (bounds: Bounds | undefined) => ReadonlyMap<string, string>
+  readonly referrers: (bounds: Bounds | undefined) => Referrers
 }
 
 export function senderOn(connection: Connection, explained: Explained): Sender {

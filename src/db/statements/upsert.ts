@@ -36,6 +36,8 @@ export interface ExistingTable {
   readonly takesConflicts: boolean
   /** Whether a trigger or a rule may skip a new or changed row. */
   readonly maySkip: boolean
+  /** The columns that a check constraint names; undefined if it is not known. */
+  readonly checkedColumns: (constraint: string) => readonly string[] | undefined
 }
 
 interface Shape extends ExistingTable {
@@ -57,7 +59,7 @@ const OWN = `(txid_current() % 4294967296)::text`
  * @throws Problem with the invalid field if the database rejects a row
  */
 export function compileUpsert(shape: Shape): (connection: Connection, rows: readonly Row[]) => Promise<Upserted> {
-  const constraintErrors = constraintErrorsOf(shape.model, shape.models)
+  const constraintErrors = constraintErrorsOf(shape.model, shape.models, shape)
   const [text, unwritten] = [upsertText(shape), unwrittenText(shape)]
   const valuesOf = (rows: readonly Row[]) => {
     const cells = rows.map((row) => shape.fields.map((field) => writeCell(field, row[field.name])))
@@ -244,5 +246,6 @@ export async function readExistingTable(
     generated: new Set(columns.rows.flatMap(([name, , generated]) => (generated === 'true' ? [name ?? ''] : []))),
     takesConflicts: conflicts.rows[0]?.[0] === 'true',
     maySkip: (await skips.maySkip(model, 'insert', connection)) || (await skips.maySkip(model, 'update', connection)),
+    checkedColumns: (constraint) => skips.checkedColumns(model, constraint),
   }
 }

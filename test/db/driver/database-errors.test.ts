@@ -123,6 +123,7 @@ const UNGUARDED: ConstraintErrors = {
   isOfOtherModel: () => false,
   constraints: new Map(),
   columns: () => [],
+  checkedColumns: () => undefined,
   misfits: () => [],
   oversized: new Map(),
   anyOversized: [],

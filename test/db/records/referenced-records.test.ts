@@ -16,8 +16,12 @@ models:
   page: { fields: { ${key}, chapter: { type: belongs_to, model: chapter } } }
   moment: { fields: { at: { type: timestamp, primary_key: true, key: client } } }
   event: { fields: { ${key}, moment: { type: belongs_to, model: moment } } }
+  lot: { managed: false, fields: { ${key} } }
+  bid: { managed: false, fields: { ${key}, lot: { type: belongs_to, model: lot } } }
 plugins: [./plugin.mjs]
 resources:
+  lot: { model: lot, path: /lots/ }
+  bid: { model: bid, path: /bids/ }
   moment: { model: moment, path: /moments/, bulk: [create, destroy] }
   event: { model: event, path: /events/, bulk: [create] }
   author: { model: author, path: /authors/, bulk: [destroy] }
@@ -83,6 +87,63 @@ test.each([
     expect(await answer.json()).toMatchObject({ detail })
   },
 )
+
+test.each([
+  { table: 'book', column: 'author_id', detail: 'A record of novel still refers to it' },
+  { table: 'bill', column: 'payer_id', detail: 'The change conflicts with another record' },
+])('a constraint that another program has named tells only the table, if it is public: $table', async (referring) => {
+  const { table, column, detail } = referring
+  const run = (sql: string) => database.query({ text: sql, values: [] })
+  const rename = (from: string, to: string) => run(`alter table ${table} rename constraint ${from} to ${to}`)
+  await run('truncate author restart identity cascade')
+  await run('insert into author default values')
+  await run(`insert into ${table} (${column}) values (1)`)
+  await rename(`${table}_${column}_fkey`, 'fk_rails_0')
+  try {
+    const answer = await api.fetch('/authors/1/', { method: 'DELETE' })
+    expect([answer.status, await answer.json()]).toMatchObject([409, { detail }])
+  } finally {
+    await rename('fk_rails_0', `${table}_${column}_fkey`)
+  }
+})
+
+test('a constraint of a partition, which another program has named, tells the table', async () => {
+  const run = (sql: string) => database.query({ text: sql, values: [] })
+  await run('create table lot (id bigint primary key) partition by range (id)')
+  await run('create table lot_1 partition of lot for values from (0) to (100)')
+  await run('create table bid (id bigint primary key, lot_id bigint constraint fk_rails_2 references lot)')
+  try {
+    await run('insert into lot values (1)')
+    await run('insert into bid values (1, 1)')
+    const answer = await api.fetch('/lots/1/', { method: 'DELETE' })
+    expect([answer.status, await answer.json()]).toMatchObject([
+      409,
+      // PostgreSQL 18 names the constraint after `fk_rails_2`, earlier versions by its columns.
+      { detail: expect.stringMatching(/^A record of bid still refers to it(, by lot)?$/) },
+    ])
+  } finally {
+    await run('drop table bid, lot')
+  }
+})
+
+test('a constraint of other records, which a deletion deletes too, is not named', async () => {
+  const run = (sql: string) => database.query({ text: sql, values: [] })
+  await run('truncate author restart identity cascade')
+  await run('insert into author default values')
+  await run('insert into chapter (author_id) values (1)')
+  await run('alter table book add chapter_id bigint constraint fk_rails_1 references chapter')
+  try {
+    await run('insert into author default values')
+    await run('insert into book (author_id, chapter_id) values (2, 1)')
+    const answer = await api.fetch('/authors/1/', { method: 'DELETE' })
+    expect([answer.status, await answer.json()]).toMatchObject([
+      409,
+      { detail: 'The change conflicts with another record' },
+    ])
+  } finally {
+    await run('alter table book drop chapter_id')
+  }
+})
 
 describe('of several records', () => {
   const run = (text: string) => database.query({ text, values: [] })
