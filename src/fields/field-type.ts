@@ -87,6 +87,10 @@ export interface FieldType<Value = unknown, Options extends object = object> {
   readonly orderable: boolean
   /** Whether the type can be a primary key or a part of one: each value has one canonical text form. See also `hasManySpellings`. */
   readonly key: boolean
+  /** Whether a default can be an object, without the key `function`, which calls one. Left out if no value is an object. */
+  readonly objects?: true
+  /** Whether two values are equal although the texts that are sent to PostgreSQL differ. Left out if only PostgreSQL can tell. */
+  areEqual?(one: string, other: string): boolean
   /** Whether equal values of a field can have several text forms, so that it cannot be a key. Left out if none can. */
   hasManySpellings?(options: Options): boolean
   /** Whether values of a key need escaping in a path. Left out if none does. */

@@ -587,3 +587,30 @@ test('hooks get the key of a record that its writer may not see', async () => {
     await other.close()
   }
 })
+
+test('a JSON value that is equal to the default may be sent, however it is written', async () => {
+  const yaml = `version: 1
+api: { prefix: "" }
+auth: { development: { ann: {} } }
+models:
+  note:
+    table: notes
+    fields:
+      id: { type: bigint, primary_key: true }
+      text: { type: string, max: 9 }
+      extra: { type: json, default: { b: 1, a: [2, null] } }
+resources:
+  note:
+    model: note
+    path: /notes/
+    access: [{ to: signed_in, may: read }, { to: signed_in, may: create, fields: [text] }]
+`
+  const notes = await startTasks({ yaml })
+  try {
+    const create = async (extra: object) => (await notes.as('ann', 'POST', '/notes/', { text: 'a', extra })).status
+    expect(await create({ a: [2, null], b: 1 })).toBe(201)
+    for (const other of [{ a: [null, 2], b: 1 }, { b: 1 }, {}]) expect(await create(other)).toBe(403)
+  } finally {
+    await notes.close()
+  }
+})

@@ -8,9 +8,8 @@ export function formatValue(value: Json): string {
   if (typeof value === 'string') return /^[a-z][a-z0-9_-]*$/i.test(value) && !TAKEN.test(value) ? value : quote(value)
   if (Array.isArray(value)) return `[${value.map(formatValue).join(', ')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
-  return `{ ${Object.entries(value)
-    .map(([key, each]) => `${key}: ${formatValue(each)}`)
-    .join(', ')} }`
+  const members = Object.entries(value).map(([key, each]) => `${formatValue(key)}: ${formatValue(each)}`)
+  return members.length === 0 ? '{}' : `{ ${members.join(', ')} }`
 }
 
 /** JSON, which is YAML, without the characters that YAML does not allow as they are. */

@@ -24,7 +24,7 @@ function functionKey(): JsonSchema {
   )
 }
 
-function commonKeys(): Readonly<Record<string, JsonSchema>> {
+function commonKeys({ objects }: FieldType): Readonly<Record<string, JsonSchema>> {
   return {
     primary_key: flag(
       'Whether the field is the primary key, which identifies a record. A key of several fields is listed in `primary_key` of the model.',
@@ -39,7 +39,7 @@ function commonKeys(): Readonly<Record<string, JsonSchema>> {
     unique: flag('Whether each value may occur in one record only.'),
     default: doc(
       {
-        if: { type: 'object' },
+        if: { type: 'object', ...(objects ? { required: ['function'] } : {}) },
         then: mapping('a default', { function: functionKey() }, ['function']),
       },
       'The value if a request has none: a literal, or a function of the database.',
@@ -119,7 +119,7 @@ function itemsSchema(types: readonly FieldType[]): JsonSchema {
 }
 
 function typedFieldSchema(type: FieldType): JsonSchema {
-  const properties = { ...optionsSchema(type), ...commonKeys() }
+  const properties = { ...optionsSchema(type), ...commonKeys(type) }
   return {
     ...mapping(`${article(type.name)} \`${type.name}\` field`, properties, type.required),
     description: type.summary,

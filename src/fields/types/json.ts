@@ -1,7 +1,8 @@
-import type { Json } from '../../foundation/json.js'
+import { isDeepStrictEqual } from 'node:util'
+import { FORBIDDEN_NAMES, type Json } from '../../foundation/json.js'
 import { errorOfJson } from '../../foundation/json-body.js'
 import type { FieldType } from '../field-type.js'
-import { JsonMergePatch, JsonText, unstorable } from '../spelling/json-text.js'
+import { isRounded, JsonMergePatch, JsonText, unstorable } from '../spelling/json-text.js'
 
 /** Handlers may write a plain value, whose digits JavaScript knows exactly. */
 function write(value: unknown): string {
@@ -10,11 +11,21 @@ function write(value: unknown): string {
   return text
 }
 
-/** In YAML, a mapping after `default:` calls a function. */
+/** The literal of a default; undefined for one that resources.yaml cannot have, or that would be read as the call of a function. */
 function literal(text: string): Json | undefined {
   const value = JSON.parse(text) as Json
-  return typeof value === 'object' && !Array.isArray(value) ? undefined : value
+  return value === null || 'function' in Object(value) || isRounded(text) || !isWritable(value) ? undefined : value
 }
+
+/** Whether YAML can have the value: some keys are rejected, and deep nesting. */
+function isWritable(value: Json, levels = MAX_LEVELS): boolean {
+  if (typeof value !== 'object' || value === null) return true
+  const isAllowed = (key: string) => key !== '<<' && !FORBIDDEN_NAMES.has(key)
+  return levels > 0 && Object.entries(value).every(([key, member]) => isAllowed(key) && isWritable(member, levels - 1))
+}
+
+/** The deepest default that `introspect` writes: a file may have twenty levels, and the field is at the fifth. */
+const MAX_LEVELS = 10
 
 /** Any JSON value. */
 export const json: FieldType<JsonText> = {
@@ -22,13 +33,14 @@ export const json: FieldType<JsonText> = {
   synonyms: ['object', 'jsonb'],
   summary:
     'Any JSON value but a bare null, stored as jsonb: numbers keep every digit; the order of keys and the ' +
-    'spelling of numbers are those of PostgreSQL. A JSON null that another program has stored is null in responses and dumps; a request or `seed` that sends null back leaves it unchanged, ' +
+    'spelling of numbers are those of PostgreSQL. A default is any value but an object with the key `function`. A JSON null that another program has stored is null in responses and dumps; a request or `seed` that sends null back leaves it unchanged, ' +
     'which only a nullable field accepts.',
   options: {},
   typescript: 'JsonText',
   comparisons: [],
   orderable: false,
   key: false,
+  objects: true,
   examples: [
     {
       json: { b: [1, null, true, '😀'], a: {} },
@@ -78,4 +90,6 @@ export const json: FieldType<JsonText> = {
   exact: (value) => `(${value})::jsonb`,
   isReadAsNull: (column) => `jsonb_typeof(${column}) = 'null'`,
   write,
+  areEqual: (one, other) =>
+    !isRounded(one) && !isRounded(other) && isDeepStrictEqual(JSON.parse(one), JSON.parse(other)),
 }

@@ -40,6 +40,10 @@ const TABLES: Readonly<Record<string, string>> = {
   'defaults that break a check or their type': `
     create table orders (id serial primary key, quantity integer not null default 0 check (quantity > 0), state varchar(9) default 'new' check (state in ('open', 'paid')),
       code varchar(3) default 'unknown', weight numeric(4, 2) default 1000, note text default '' check (note <> ''), due date default '0044-03-15 BC', extra jsonb default 'null')`,
+  'defaults of JSON': `
+    create table settings (id serial primary key, none jsonb not null default '{}', few jsonb default '{"a": {"it''s, x: {": [1.5, null, {"y": ""}]}}',
+      big jsonb default '{"n": 12345678901234567890}', call jsonb default '{"function": "now"}', key jsonb default '{"a": {"__proto__": 1, "<<": 2}}',
+      deep jsonb default '[[[[[[[[[[[[1]]]]]]]]]]]]', digits jsonb default '[1.50]')`,
   'checks that contradict each other': `
     create table nothing (id serial primary key, low integer check (low between 10 and 1), tiny smallint check (tiny > 100000), long varchar(5) check (length(long) > 5),
       huge bigint check (huge > 100000000000000000000))`,

@@ -160,7 +160,8 @@ function isDefault(field: FieldSpec, value: unknown): boolean {
   if (!('literal' in standard)) return false
   if (standard.literal === null || value === null) return standard.literal === value
   const same = type.fromJson(standard.literal, JSON.stringify(standard.literal), options)
-  return writeCell(field, same) === writeCell(field, value)
+  const [one, other] = [String(writeCell(field, same)), String(writeCell(field, value))]
+  return one === other || type.areEqual?.(one, other) === true
 }
 
 /** The problem of fields that the caller may not set. */
