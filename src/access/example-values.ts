@@ -1,7 +1,7 @@
 import type { FieldSpec } from '../config/spec.js'
 import type { Typed } from '../fields/field-type.js'
 import { patternExamples } from '../fields/patterns/pattern-examples.js'
-import { valueSchema } from '../fields/value-schema.js'
+import { ruleBrokenBy, valueSchema } from '../fields/value-schema.js'
 import type { Json } from '../foundation/json.js'
 import { remember } from '../foundation/remember.js'
 import { createCompiler } from '../resource/validator.js'
@@ -38,11 +38,10 @@ export const validTexts = remember((field: FieldSpec): ValidTexts => {
 
 function validatorOf(typed: Typed): (value: Written | undefined) => value is Written {
   const failuresOf = compile(valueSchema(typed))
-  const { type, options } = typed
   return (value): value is Written =>
     value !== undefined &&
     failuresOf(value.json).size === 0 &&
-    type.admits?.(value.json, value.source, options) === undefined
+    ruleBrokenBy(typed, value.json, value.source) === undefined
 }
 
 /** Values that are valid by most rules, and examples of the type, which may be invalid by the rules of a field. */

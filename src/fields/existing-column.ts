@@ -29,18 +29,19 @@ export interface Limits {
 }
 
 /**
- * How constants in checks compare with the values of a column: as texts, whose length the type of the column may bound, as bytes, as lists, or as
+ * How constants in checks compare with the values of a column: as texts, whose length the type of the column may bound, as bytes, as lists, as JSON, or as
  * numbers with a fixed number of decimals, or with any number of decimals, or (if that number is undefined) as floating-point numbers.
  */
 export type Comparison =
   | { readonly as: 'text'; readonly room: number | undefined }
-  | { readonly as: 'bytes' | 'list' }
+  | { readonly as: 'bytes' | 'list' | 'json' }
   | { readonly as: 'number'; readonly decimals: number | 'any' | undefined }
 
 const KEEPING = {
   text: ['text', 'character varying'],
   bytes: [],
   list: ['text[]'],
+  json: ['text'],
   integers: ['integer', 'bigint', 'numeric'],
   decimals: ['numeric'],
   floats: ['double precision'],

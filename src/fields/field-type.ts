@@ -135,6 +135,8 @@ export interface FieldType<Value = unknown, Options extends object = object> {
    * rounded number or cannot express the rule; undefined if it violates none. Called only after the schemas pass, and never for null.
    */
   admits?(json: Json, source: string, options: Options): string | undefined
+  /** The same for a value that is stored as it is: the database checks one that `patch` changes. */
+  admitsWhole?(json: Json, source: string, options: Options): string | undefined
   /** Returns the options that contradict each other, as messages with the option to report; empty if none do. */
   conflicts?(options: Options): readonly Conflict[]
   /** The length of the longest JSON text of a valid value, in bytes; undefined if unbounded. Body limits are computed from it. */

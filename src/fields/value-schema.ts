@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../foundation/json.js'
+import type { Json, JsonSchema } from '../foundation/json.js'
 import type { Typed } from './field-type.js'
 
 /** The schema by which values other than null are validated. */
@@ -6,7 +6,15 @@ export function valueSchema({ type, options }: Typed): JsonSchema {
   return Object.assign({}, ...type.rules(options).map((rule) => rule.schema))
 }
 
-/** The same for documents. */
+/**
+ * Returns the name of the rule that a value breaks although it satisfies the schema; undefined for a valid value.
+ * @param isWhole whether the value is stored as it is, rather than merged into another
+ */
+export function ruleBrokenBy({ type, options }: Typed, json: Json, source: string, isWhole = true): string | undefined {
+  return type.admits?.(json, source, options) ?? (isWhole ? type.admitsWhole?.(json, source, options) : undefined)
+}
+
+/** The same as `valueSchema` for documents. */
 export function describedSchema(typed: Typed): JsonSchema {
   const { type, options } = typed
   const described = type.rules(options).map((rule) => rule.described)

@@ -1,6 +1,6 @@
 import type { FieldSpec } from '../config/spec.js'
 import type { Json, JsonSchema } from '../foundation/json.js'
-import { comparedSchema, valueSchema } from '../fields/value-schema.js'
+import { comparedSchema, ruleBrokenBy, valueSchema } from '../fields/value-schema.js'
 import { describedSchema, rejectsEmpty, LINK } from '../resource/field-schema.js'
 import type { CompileSchema } from '../resource/validator.js'
 
@@ -29,7 +29,7 @@ export function compileFieldSchemas(compile?: CompileSchema): FieldSchemas {
     const candidates: readonly Json[] = field.type.orderable ? [1, field.label, ...known] : known
     return candidates.find((value) => {
       if (isValid(value).size > 0 || (value === '' && rejectsEmpty(field))) return false
-      return field.type.admits?.(value, JSON.stringify(value), field.options) === undefined
+      return ruleBrokenBy(field, value, JSON.stringify(value)) === undefined
     })
   }
   const withExample = (field: FieldSpec, schema: JsonSchema) => {

@@ -11,6 +11,12 @@ export function describedSchema(field: FieldSpec): JsonSchema {
   return rejectsEmpty(field) ? { minLength: 1, ...schema } : schema
 }
 
+/** The message for a value that breaks the rule of a name. */
+export function brokenMessage({ type, options, label, message }: FieldSpec, name: string | undefined): string {
+  const rule = type.rules(options).find((each) => each.name === name)
+  return message ?? `${label} ${rule?.message ?? 'is not valid'}`
+}
+
 /** Whether a field rejects empty text because it is part of a path. */
 export function rejectsEmpty(field: FieldSpec): boolean {
   return field.primaryKey && !field.target && isEscaped(field)

@@ -465,6 +465,7 @@ const BROKEN: readonly (readonly [
   ['json', {}, 'type', ['null']],
   ['json', {}, 'text', ['"\\u0000"', '{"a\\u0000":1}', '["\\ud800"]']],
   ['json', {}, 'numbers', ['1e1001', '[1e-2000]']],
+  ['json', { max: 7 }, 'length', ['{"a":10}', '"123456"', '[1,2,3]', '1e7']],
 ]
 
 /** The gate in front of every body is stricter, so no request can break these. */

@@ -45,7 +45,7 @@ const definition: fc.Arbitrary<Definition> = fc.oneof(
   typed('timestamp', maybe('auto', 'on_create')),
   typed('uuid', maybe('default', { function: 'uuid' })),
   typed('choice', fc.constantFrom({ choices: ['x', "y's"] }, { choices: ['x', 'a\\b'] }), maybe('default', 'x')),
-  fc.constant({ type: 'json', nullable: true }),
+  fc.constantFrom({ type: 'json', nullable: true }, { type: 'json', max: 20, nullable: true }),
   fc
     .tuple(fc.constantFrom(...MODELS), fc.constantFrom('restrict', 'cascade', 'set_null'))
     .map(([model, on_delete]) => ({ type: 'belongs_to', model, on_delete, nullable: true })),

@@ -126,7 +126,10 @@ function sizeRejection(fields: readonly FieldSpec[], path: Path, part: Rejection
   const large = outgrowing(fields)
   if (large.length === 0) return []
   const max = fittingMax(fields, large)
-  const bounded = large.every(({ type }) => 'max' in type.options)
+  // The `max` of a `json` field does not bound what an index stores.
+  const bounded = large.every(
+    ({ type, options }) => 'max' in type.options && type.longest({ ...options, max: 1 }) !== undefined,
+  )
   const names = large.map(({ name }) => show(name)).join(' and ')
   const each = large.length > 1 ? ' each' : ''
   return [

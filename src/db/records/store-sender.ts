@@ -4,6 +4,7 @@ import { nameOfFilter } from '../../features/related-filter.js'
 import { Problem } from '../../foundation/problem.js'
 import { withIndex } from '../../resource/bodies/items.js'
 import type { ListPlan, Row } from '../../resource/plan.js'
+import { brokenMessage } from '../../resource/field-schema.js'
 import { quote } from '../../resource/query.js'
 import type { Connection, Result, Statement } from '../database.js'
 import type { ConstraintErrors, Referrers } from '../driver/field-errors.js'
@@ -25,6 +26,7 @@ import type { Bounds } from '../statements/rules/bounds.js'
 import { DENIED } from '../statements/rules/covering-sql.js'
 import { isNotGranted, notGranted } from '../statements/rules/granted-writes.js'
 import { filledByScope, mayFail, outsideName } from '../statements/rules/scope.js'
+import { hasPatch, tooLongName } from '../statements/merge-patch.js'
 import { misfitOf, placeOfKey } from './guards.js'
 
 /** Sends the statements of a store and translates database errors for clients. */
@@ -82,7 +84,8 @@ export function senderOn(connection: Connection, explained: Explained): Sender {
     try {
       return await send(statement)
     } catch (error) {
-      const problem = toOutside(error, model, constraintErrors) ?? toChangeFailure(error, constraintErrors)
+      const problem =
+        toOutside(error, model, constraintErrors) ?? toTooLong(error, model) ?? toChangeFailure(error, constraintErrors)
       const filled = rows.map((row) => filledByScope(model, row, bounds?.scopes))
       const misfit = misfitOf(model, filled, { error, values: statement.values })
       const place = misfit?.place ?? placeOfKey(model, filled, error)
@@ -103,7 +106,7 @@ export function senderOn(connection: Connection, explained: Explained): Sender {
     try {
       return await changeBy(send, place > 0 ? { ...statement, follows: true } : statement, written)
     } catch (error) {
-      const isTelling = mayTell(error)
+      const isTelling = mayTell(error) || longField(error) !== undefined
       const question = bounds && isTelling && mayFail(statement) && rehearsals(bounds)[place]
       if (!question) throw error
       // In a transaction, only an attempt that failed lets another statement follow. From now on, it is one.
@@ -141,7 +144,7 @@ export function senderOn(connection: Connection, explained: Explained): Sender {
   const inTurn = (statements: readonly Statement[], written: Written, endsEmpty: boolean) => {
     const [first] = statements
     // An attempt costs two statements more.
-    const isDoubtful = written.mayCollide
+    const isDoubtful = written.mayCollide || written.rows.some(hasPatch)
     const isAttempt = first && connection.attempt && isDoubtful && mayFail(first)
     const isAlone = first && statements.length === 1 && !isAttempt
     return isAlone ? write(query, first, 0, written) : tryInTurn(statements, written, endsEmpty)
@@ -198,6 +201,19 @@ export function senderOn(connection: Connection, explained: Explained): Sender {
       connection.savepoint ? connection.savepoint((inner) => work(senderOn(inner, explained))) : work(sender),
   }
   return sender
+}
+
+/** The name of the field whose value is too long after a merge. */
+function longField(error: unknown): string | undefined {
+  return tooLongName(failedConversionOf(error) ?? '')
+}
+
+function toTooLong(cause: unknown, { fields }: ModelSpec): Problem | undefined {
+  const name = longField(cause)
+  const field = fields.find((each) => each.name === name)
+  if (!field) return undefined
+  const message = brokenMessage(field, 'length')
+  return new Problem('validation', message, { errors: [{ field: field.name, message }], cause })
 }
 
 interface Read {

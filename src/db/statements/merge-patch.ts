@@ -1,6 +1,7 @@
 import { JsonMergePatch } from '../../fields/spelling/json-text.js'
 import type { JsonObject } from '../../foundation/json-body.js'
 import { arrayLiteral } from '../../fields/cell.js'
+import { literal } from '../../fields/sql-literal.js'
 import type { Row } from '../../resource/plan.js'
 
 /** PostgreSQL functions take 100 arguments, and each member needs two. */
@@ -13,6 +14,27 @@ const MAX_MEMBERS = 50
  */
 export function mergedInto(target: string, patch: JsonMergePatch, add: (value: string) => string): string {
   return merged(target, patch.object, { add, depth: 0 })
+}
+
+/** Enclose the name of the field in the error of a merged value that is too long. */
+const TOO_LONG = 'too long after the merge: '
+const END = ';'
+
+/**
+ * Returns the SQL of a merged value that fails if the value is too long. A stored value that was too long before may become shorter. Only for values
+ * that are stored: in a condition, it would fail for records that the request does not see.
+ */
+export function limitedTo(field: string, stored: string, merged: string, { maxBytes }: JsonMergePatch): string {
+  const size = 'octet_length(merged.v::text)'
+  const fits = `${size} <= ${maxBytes} or ${size} <= octet_length(${stored}::text)`
+  // `concat` keeps PostgreSQL from evaluating the cast while it plans, and `offset` from merging twice.
+  const failure = `to_jsonb(concat(${literal(`${TOO_LONG}${field}${END}`)})::int)`
+  return `(select case when ${fits} then v else ${failure} end from (select ${merged} offset 0) merged(v))`
+}
+
+/** Returns the name of the field whose merged value was too long, from the message of the failure; undefined for other messages. */
+export function tooLongName(message: string): string | undefined {
+  return message.split(TOO_LONG, 2)[1]?.split(END, 1)[0]
 }
 
 /** Whether the change of a row is a patch of some of its values. */

@@ -53,9 +53,15 @@ export function inputOf(field: FieldSpec): Input {
 /** Omits hints that are obvious from the input type. */
 function hintOf(kind: Kind, schema: JsonSchema, rules: readonly Rule[]): string {
   if (kind === 'boolean' || schema['enum']) return ''
-  if (kind === 'json') return 'a JSON value'
+  if (kind === 'json')
+    return ['a JSON value', ...rules.filter(isDeclaredLength).map(({ message }) => message)].join('; ')
   const said = isPlain(schema) ? rules.filter(({ schema }) => !('type' in schema || 'format' in schema)) : rules
   return [...new Set(said.map(({ message }) => message))].join('; ')
+}
+
+/** Whether a rule is the length that the configuration declares. */
+function isDeclaredLength({ name, check }: Rule): boolean {
+  return name === 'length' && check !== undefined
 }
 
 /** Whether any text is valid, rather than a date, a number or the like. */

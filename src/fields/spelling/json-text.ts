@@ -28,7 +28,14 @@ export class JsonText {
 
 /** A JSON object that an update merges into the stored value (RFC 7396) instead of replacing it. */
 export class JsonMergePatch extends JsonText {
+  /** The bytes that the merged value may have, as PostgreSQL prints it. */
+  readonly maxBytes: number
   #object: JsonObject | undefined
+
+  constructor(text: string, maxBytes: number) {
+    super(text)
+    this.maxBytes = maxBytes
+  }
 
   /** The patch with the objects in it, parsed once. */
   get object(): JsonObject {
@@ -79,7 +86,7 @@ export function withoutTrailingZeros(digits: string): string {
 
 const MAX_DEPTH = 100
 const MAX_NUMBER_LENGTH = 1000
-const NUMBERS = /-?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?/g
+export const NUMBERS = /-?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?/g
 
 /** The name of the rule of PostgreSQL's `jsonb` that a JSON value breaks; undefined if there is none. */
 export function unstorable(json: Json, source: string): 'text' | 'depth' | 'numbers' | undefined {
@@ -120,7 +127,8 @@ function writtenOut(number: string): number {
   return mantissa.length + Math.abs(Number(exponent))
 }
 
-function withoutStrings(source: string): string {
+/** A JSON text with one quote in place of each string. */
+export function withoutStrings(source: string): string {
   const parts: string[] = []
   let from = 0
   for (let open = source.indexOf('"'); open >= 0; open = source.indexOf('"', from)) {

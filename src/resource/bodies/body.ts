@@ -4,8 +4,8 @@ import type { Rule } from '../../fields/field-type.js'
 import { JsonMergePatch, unmergeable } from '../../fields/spelling/json-text.js'
 import type { JsonBody } from '../../foundation/json-body.js'
 import { type FieldError, Problem } from '../../foundation/problem.js'
-import { valueSchema } from '../../fields/value-schema.js'
-import { isOptional, rejectsEmpty } from '../field-schema.js'
+import { ruleBrokenBy, valueSchema } from '../../fields/value-schema.js'
+import { brokenMessage, isOptional, rejectsEmpty } from '../field-schema.js'
 import type { Row } from '../plan.js'
 import { quote } from '../query.js'
 import type { CompileSchema } from '../validator.js'
@@ -97,9 +97,7 @@ function isMissing(field: FieldSpec): (mode: BodyMode) => boolean {
 function compileMember(field: FieldSpec, readLink: LinkReader, compile: CompileSchema): MemberReader {
   const rules = field.type.rules(field.options)
   const failuresOf = compile(valueSchema(field))
-  const fail = (rule: Rule | undefined) => ({
-    broken: field.message ?? `${field.label} ${rule?.message ?? 'is not valid'}`,
-  })
+  const fail = (name: string | undefined) => ({ broken: brokenMessage(field, name) })
 
   return (body, mode) => {
     const json = body.value(field.name) ?? null
@@ -107,14 +105,14 @@ function compileMember(field: FieldSpec, readLink: LinkReader, compile: CompileS
     const linked = readLink(field, json)
     if (linked !== undefined) return { value: linked }
     const failed = failuresOf(json)
-    if (failed.size > 0) return fail(brokenRule(rules, failed))
+    if (failed.size > 0) return fail(brokenRule(rules, failed)?.name)
     const source = body.source(field.name)
-    const rejected = field.type.admits?.(json, source, field.options)
-    if (rejected !== undefined) return fail(rules.find((rule) => rule.name === rejected))
-    if (json === '' && rejectsEmpty(field))
-      return { broken: `${field.label} must not be empty, because it is part of the record's address` }
     const { type, options } = field
     const changed = mode === 'update' ? type.patch?.(json, source, options) : undefined
+    const rejected = ruleBrokenBy(field, json, source, changed === undefined)
+    if (rejected !== undefined) return fail(rejected)
+    if (json === '' && rejectsEmpty(field))
+      return { broken: `${field.label} must not be empty, because it is part of the record's address` }
     const unmerged = changed instanceof JsonMergePatch ? unmergeable(changed) : undefined
     if (unmerged !== undefined) return { broken: `${field.label} ${unmerged}` }
     return { value: changed ?? type.fromJson(json, source, options) }

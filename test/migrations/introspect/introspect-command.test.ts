@@ -99,6 +99,14 @@ models:
     expect(stderr).toMatch(/^left {2}codes\.code: the check codes_code_check stays as it is: .*\n$/)
   })
 
+  test('reads the length of a jsonb as the text that PostgreSQL prints', async () => {
+    await given(`create table notes (id serial primary key,
+      extra jsonb check (octet_length(extra::text) <= 2000), other jsonb check (length(other::text) <= 2000))`)
+    const { stdout, stderr } = await run('introspect', '--manage', '--no-resources', '--print')
+    expect(stdout).toContain('extra: { type: json, max: 2000, nullable: true }')
+    expect(stderr).toMatch(/^left {2}notes\.other: the check notes_other_check stays as it is: .*\n$/)
+  })
+
   test('ignores the casts of a check only if they keep each value and the order of values', async () => {
     await given(`create table prices (id serial primary key,
       year integer check (year::text >= '10') check (year::bigint >= 1),

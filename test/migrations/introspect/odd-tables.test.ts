@@ -144,6 +144,25 @@ test('indexes that could not be built make no field unique and no list fast', as
     expect(stderr).toContain(`left  notes.${name}: is not valid, so PostgreSQL does not read it: CREATE `)
 })
 
+test('checks of lengths are settings up to the longest that a field can have', async () => {
+  await given(`create table notes (id integer primary key, title text check (char_length(title) <= 10485760),
+    body text check (char_length(body) < 10485762), parts integer[] check (cardinality(parts) <= 1000000),
+    more integer[] check (cardinality(more) <= 1000001))`)
+  const { stdout, code } = await run('introspect', '--print')
+  expect(code).toBe(0)
+  for (const line of [
+    'title: { type: text, max: 10485760, nullable: true }',
+    'body:  { type: text, nullable: true }',
+    'parts: { type: array, items: { type: integer, nullable: true }, max: 1000000, nullable: true }',
+    'more:  { type: array, items: { type: integer, nullable: true }, nullable: true }',
+  ])
+    expect(stdout).toContain(line)
+  const { stderr } = await run('introspect', '--manage')
+  for (const name of ['notes_body_check', 'notes_more_check'])
+    expect(stderr).toContain(`the check ${name} stays as it is`)
+  expect(await run('migrate', 'plan', '--exit-code')).toMatchObject({ code: 0 })
+})
+
 test('the migration makes the same sequences', async () => {
   await given(`create sequence countdown increment -1 minvalue -9 maxvalue 5 start 3;
     create sequence below increment -1;

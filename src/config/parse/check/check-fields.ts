@@ -1,4 +1,5 @@
 import { canBeKey, type Conflict, type FieldType } from '../../../fields/field-type.js'
+import { ruleBrokenBy } from '../../../fields/value-schema.js'
 import { isRounded } from '../../../fields/spelling/json-text.js'
 import { FORMATS } from '../../../fields/spelling/formats.js'
 import { FIELD_TYPES } from '../../../fields/index.js'
@@ -240,6 +241,6 @@ export function brokenRuleOf(
   const rules = type.rules(options)
   const failed = rules.find(({ schema }) => !validate(schema, given))
   if (failed !== undefined) return failed.message
-  const name = type.admits?.(given, source, options)
+  const name = ruleBrokenBy({ type, options }, given, source)
   return name === undefined ? undefined : (rules.find((rule) => rule.name === name)?.message ?? 'breaks a rule')
 }

@@ -1,6 +1,7 @@
 import type { FieldSpec, ModelRelation, ModelSpec } from '../../../config/spec.js'
+import { JsonMergePatch } from '../../../fields/spelling/json-text.js'
 import { identifier } from '../../../fields/sql-literal.js'
-import { tableSql } from '../../../fields/table-name.js'
+import { tableAlias, tableSql } from '../../../fields/table-name.js'
 import type { Row } from '../../../resource/plan.js'
 import { boundChecks, type Bounds, type Granted, limitedRelations } from './bounds.js'
 import {
@@ -18,6 +19,7 @@ import {
 import { type GrantedWrite, grantedWrites, type WriteOfAll, waysOfAll } from './granted-writes.js'
 import type { Asking } from './rules.js'
 import { filledByScope } from './scope.js'
+import { limitedTo } from '../merge-patch.js'
 import type { Parameters } from '../parameters.js'
 import type { WriteColumns } from '../write-columns.js'
 
@@ -59,8 +61,15 @@ interface Assigned {
 export function assignmentsOf({ model, writeColumns }: Assigned, row: Row, sending: Sending): string {
   const changes = writeColumns
     .columnsOf(row)
-    .map(({ field, column }) => `${column} = ${changedSql(model, field, row, sending)}`)
+    .map(({ field, column }) => `${column} = ${assignedSql(model, field, row, sending)}`)
   return [...changes, ...writeColumns.touched].join(', ')
+}
+
+function assignedSql(model: Pick<ModelSpec, 'table'>, field: FieldSpec, row: Row, sending: Sending): string {
+  const changed = changedSql(model, field, row, sending)
+  const value = row[field.name]
+  if (!(value instanceof JsonMergePatch)) return changed
+  return limitedTo(field.name, `${tableAlias(model.table)}.${identifier(field.column)}`, changed, value)
 }
 
 interface Changing extends Assigned {

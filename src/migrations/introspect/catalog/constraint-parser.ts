@@ -1,4 +1,4 @@
-import type { Json } from '../../../foundation/json.js'
+import type { Json, JsonSchema } from '../../../foundation/json.js'
 import { brokenRule, createValidator } from '../../../config/parse/check/check-fields.js'
 import { areChoices } from '../../../fields/types/choice.js'
 import { formOf, formsOf } from '../../../fields/columns.js'
@@ -14,12 +14,21 @@ const MIRRORED: Readonly<Record<string, string>> = { '<': '>', '<=': '>=', '>': 
 /** Parses a check on one column; returns undefined if resources.yaml cannot express it. */
 export function readCheck(definition: string, column: CatalogColumn): Limits | undefined {
   const inner = /^CHECK \((.*)\)$/s.exec(definition)?.[1]
-  const comparison = formOf(column)?.form.comparison
+  const { type, form } = formOf(column) ?? {}
+  const comparison = form?.comparison
   const expression = inner === undefined ? undefined : readExpression(inner)
-  if (!comparison || !expression) return undefined
+  if (!type || !comparison || !expression) return undefined
   const parts = expression.kind === 'and' ? flatten(expression.parts) : [expression]
   const limits = parts.map((part) => limitsOf(part, { name: column.name, comparison }))
-  return limits.every((each) => each !== undefined) ? withoutIdle(joinLimits(limits), comparison) : undefined
+  if (!limits.every((each) => each !== undefined)) return undefined
+  const joined = withoutIdle(joinLimits(limits), comparison)
+  return hasLengths(type, joined) ? joined : undefined
+}
+
+/** Whether the lengths are not above what the options of a type can be. */
+function hasLengths({ options }: FieldType, { min = 0, max = 0 }: Limits): boolean {
+  const mostOf = (schema: JsonSchema | undefined) => Number(schema?.['maximum'] ?? Number.POSITIVE_INFINITY)
+  return min <= mostOf(options['min']) && max <= mostOf(options['max'])
 }
 
 /** A maximum length above the limit of the column's type restricts nothing. */
@@ -83,6 +92,7 @@ const LENGTHS: Readonly<Partial<Record<Comparison['as'], readonly string[]>>> = 
   text: ['char_length', 'character_length', 'length'],
   bytes: ['octet_length', 'length'],
   list: ['cardinality'],
+  json: ['octet_length'],
 }
 
 function lengthOf(
@@ -92,7 +102,7 @@ function lengthOf(
 ): Limits | undefined {
   const functions = LENGTHS[subject.comparison.as]
   if (functions?.includes(name) !== true) return undefined
-  if (!isSubject(argument, subject) || !/^\d{1,7}$/.test(bound)) return undefined
+  if (!isSubject(argument, subject) || !/^\d{1,10}$/.test(bound)) return undefined
   const length = Number(bound)
   if (operator === '=' && length > 0) return { min: length, max: length }
   if (operator === '>=') return { min: length }
