@@ -322,7 +322,7 @@ const BROKEN: readonly (readonly [
   ['array', { items: { type: 'string', pattern: '^[a-z]+$' } }, 'items', ['["a", "B"]', '[1]', '["\\u0000"]']],
   ['array', { items: { type: 'integer' }, min: 1, max: 2 }, 'length', ['[]', '[1, 2, 3]']],
   ['decimal', {}, 'type', ['1', '"1e3"', '""', '"NaN"', '".5"', '"1."']],
-  ['decimal', {}, 'digits', [`"${'9'.repeat(1004)}"`]],
+  ['decimal', {}, 'digits', [`"${'9'.repeat(1004)}"`, `"${'9'.repeat(1001)}"`]],
   ['decimal', { minimum: '0.5' }, 'range', ['"0.49999999999999999999"']],
   ['email', {}, 'type', ['1', 'null']],
   ['email', {}, 'length', [`"${'a'.repeat(250)}@b.c1"`]],

@@ -32,6 +32,11 @@ function canonical(text: string, scale: number | undefined): string {
   return /[1-9]/.test(plain) ? plain : plain.replace('-', '')
 }
 
+/** Without a zero before the point, which no `precision` counts. */
+function digitsIn(text: string): number {
+  return text.replace(/^-?0?\./, '').replace(/[-.]/g, '').length
+}
+
 function digitsPattern({ precision, scale }: DecimalOptions): string {
   if (precision === undefined || scale === undefined) return DECIMAL.source
   const more = precision - scale - 1
@@ -159,7 +164,7 @@ export const decimal: FieldType<string, DecimalOptions> = {
       return [
         {
           option,
-          message: `\`${option}\` needs \`${other}\` as well; without both, values have any number of digits`,
+          message: `\`${option}\` needs \`${other}\` as well; without both, values have up to ${MAX_DIGITS} digits`,
         },
       ]
     }
@@ -173,6 +178,7 @@ export const decimal: FieldType<string, DecimalOptions> = {
     ]
   },
   admits(json, _source, options) {
+    if (options.precision === undefined && digitsIn(String(json)) > MAX_DIGITS) return 'digits'
     const { minimum, maximum } = boundsOf(options)
     const below = minimum !== undefined && compareDecimals(String(json), minimum) < 0
     const above = maximum !== undefined && compareDecimals(String(json), maximum) > 0

@@ -8,8 +8,8 @@ export const timestamp: FieldType<string> = {
   name: 'timestamp',
   synonyms: ['datetime', 'timestamptz'],
   summary:
-    'A moment in time, to the microsecond. Requests may use any offset (2026-11-21T11:00:00+01:00); responses are in UTC, with six digits after ' +
-    'the decimal point (2026-11-21T10:00:00.000000Z).',
+    'A moment in time, to the microsecond. Requests may use any offset (2026-11-21T11:00:00+01:00), and at most six digits after the decimal ' +
+    'point; responses are in UTC, with six digits (2026-11-21T10:00:00.000000Z).',
   options: {},
   typescript: 'string',
   comparisons: ORDERED,

@@ -50,6 +50,20 @@ test('values are returned as they are stored, and sent back unchanged', async ()
   expect([created.status, await created.json()]).toEqual([201, { id: 3, weight: '0.1000', note: null }])
 })
 
+test.each([
+  { what: 'an integer', digits: '9'.repeat(1000), more: '9'.repeat(1001) },
+  { what: 'a fraction', digits: `-0.${'9'.repeat(1000)}`, more: `-0.${'9'.repeat(1001)}` },
+  { what: 'a number', digits: `-9.${'9'.repeat(999)}`, more: `-9.${'9'.repeat(1000)}` },
+])('$what has up to 1000 digits', async ({ digits, more }) => {
+  const sent = async (note: string) => {
+    const answer = await api.send('PATCH', '/api/parts/2/', { note })
+    return [answer.status, await answer.json()]
+  }
+  expect(await sent(digits)).toMatchObject([200, { note: digits }])
+  expect(await sent(more)).toMatchObject([400, { errors: { note: 'Note must have at most 1000 digits' } }])
+  await sent('1')
+})
+
 test('bounds are compared exactly', async () => {
   for (const weight of ['0.0999', '99999999999999999999.0001']) {
     const answer = await api.send('POST', '/api/parts/', { weight })
@@ -70,7 +84,7 @@ test('such a column cannot be a key, because equal numbers have several spelling
 test('`precision` and `scale` come together', () => {
   const fields = '{ id: { type: integer, primary_key: true }, b: { type: decimal, scale: 2 } }'
   expect(() => specOf(`version: 1\nmodels: { a: { fields: ${fields} } }`)).toThrow(
-    '`scale` needs `precision` as well; without both, values have any number of digits',
+    '`scale` needs `precision` as well; without both, values have up to 1000 digits',
   )
 })
 
