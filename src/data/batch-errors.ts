@@ -4,6 +4,7 @@ import { compileUpsert, type ExistingTable, type Upserted } from '../db/statemen
 import { Problem, type ProblemType } from '../foundation/problem.js'
 import type { Batch } from './batches.js'
 import { findHolder, keyTexts } from './holder.js'
+import { misfitsOf } from './misfits.js'
 import { type DataError, errorsAt } from './record.js'
 
 export interface SeededBatch {
@@ -68,8 +69,11 @@ async function errorsOfEach(work: SeededBatch, shown: number): Promise<readonly 
     } catch (error) {
       if (!isAboutData(error)) throw error
       await connection.query({ text: 'rollback to savepoint record', values: [] })
-      const { errors, message } = error
-      const holder = found.length < shown ? await describeHolder(work, index, error) : ''
+      const { message } = error
+      const isShown = found.length < shown
+      const isUnnamed = isShown && error.type === 'validation' && error.errors.length === 0
+      const errors = isUnnamed ? await misfitsOf(work, row) : error.errors
+      const holder = isShown ? await describeHolder(work, index, error) : ''
       const described = errors.map((each) => ({ ...each, message: `${each.message}${holder}` }))
       found.push(...(errors.length > 0 ? errorsAt(line, described) : [{ line, message: `${message}${holder}` }]))
     }

@@ -224,13 +224,14 @@ const MODEL_PREFIX = 'model:'
  * Finds the model of a resource, or a model, by name.
  * @throws UnreadableData for an unknown name
  */
-export function modelOf({ resources, models }: AppSpec, name: string, line = 1): ModelSpec {
+export function modelOf({ resources, models, internal }: AppSpec, name: string, line = 1): ModelSpec {
   const modelNamed = (wanted: string) => models.find((model) => model.name === wanted)
   const found = name.startsWith(MODEL_PREFIX)
     ? modelNamed(name.slice(MODEL_PREFIX.length))
     : (resources.find((resource) => resource.name === name)?.model ?? modelNamed(name))
   if (found) return found
-  const names = [...new Set([...resources, ...models].map((each) => each.name))]
+  const own = models.filter((model) => !internal.includes(model))
+  const names = [...new Set([...resources, ...own].map((each) => each.name))]
   throw new UnreadableData(
     line,
     `no resource or model is named ${JSON.stringify(name)}; ${suggest(name, names, 'resource').join('; ')}`,

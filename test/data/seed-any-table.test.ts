@@ -15,7 +15,7 @@ models:
   old:
     fields: { id: { type: bigint, primary_key: true, key: client }, note: { type: string, max: 9 } }
 resources:
-  old: { model: given, path: /old/ }
+  old: { model: given, path: /old/, idempotency: optional }
 `
 
 let shelves: Shelves
@@ -56,6 +56,12 @@ test('records of a table without a key are found by a unique field, or rejected'
       expect.stringContaining(`${reason}; event has no unique fields, so nothing can be seeded`),
     ])
   }
+})
+
+test('the tables of the service itself are not proposed', async () => {
+  const { stderr } = await seed('nothing:\n  - { id: 7 }\n')
+  expect(stderr).toContain('known: `old`, `given`, `reading`, `event`')
+  expect(stderr).not.toContain('snippetctl_answers')
 })
 
 test('a model whose name another resource has is named with `model:`', async () => {

@@ -53,6 +53,15 @@ models:
   receipt:
     managed: false
     fields: { id: { type: bigint, primary_key: true }, name: { type: string, max: 9, unique: true } }
+  narrow:
+    managed: false
+    fields:
+      id: { type: integer, primary_key: true, key: client }
+      size: { type: integer, nullable: true }
+      code: { type: string, max: 9, nullable: true }
+      sign: { type: string, max: 9, nullable: true }
+      rank: { type: integer, nullable: true }
+      n: { type: integer, nullable: true }
   member:
     managed: false
     fields: { email: { type: string, max: 9, primary_key: true, key: client }, name: { type: string, max: 9 } }
@@ -81,6 +90,9 @@ create function admit() returns trigger language plpgsql as $$
 create trigger admit before insert on ward for each row execute function admit();
 create table numbered (id bigint generated always as identity primary key, name varchar(9) not null);
 create trigger skip before insert on numbered for each row when (new.name = 'nobody') execute function skip();
+create domain sign as varchar(2);
+create domain best as integer check (value < 4);
+create table narrow (id int primary key, size smallint, code varchar(5), sign sign, rank best, n int check (n > 2));
 create table locked (id int primary key, name varchar(9) not null);
 create function lock_row() returns trigger language plpgsql as $$
   begin if old.name = 'fixed' then return null; end if; return new; end $$;
@@ -251,6 +263,29 @@ test.each([
   const { stdout } = await shelves.run('dump', name)
   expect(stdout.split('\n').slice(-3)).toEqual(['{"room":150,"n":1}', '{"room":null,"n":150}', ''])
   expect(stdout.split('\n')).toHaveLength(152)
+})
+
+test('a value that its column rejects is an error with its line and its field', async () => {
+  const values = [
+    'size: 40000',
+    'code: abcdef',
+    'sign: abc',
+    'rank: 5',
+    'n: 1',
+    'size: 40000, code: abcdef',
+    'size: 40000, code: abc, sign: ab',
+  ]
+  const found = await seed(`narrow:\n${values.map((value, at) => `  - { id: ${at}, ${value} }\n`).join('')}`)
+  expect(found.match(/data.yaml:.*/g)).toEqual([
+    'data.yaml:2: size: Size cannot be stored',
+    'data.yaml:3: code: Code cannot be stored',
+    'data.yaml:4: sign: Sign cannot be stored',
+    'data.yaml:5: rank: Rank cannot be stored',
+    'data.yaml:6: n: N is not valid',
+    'data.yaml:7: size: Size cannot be stored',
+    'data.yaml:7: code: Code cannot be stored',
+    'data.yaml:8: size: Size cannot be stored',
+  ])
 })
 
 test('records cannot be seeded into a view', async () => {

@@ -25,8 +25,13 @@ export interface Upserted {
 /** The properties of an existing table on which the SQL of an upsert depends. */
 export interface ExistingTable {
   readonly isView: boolean
-  /** The type and collation of each column: an existing column can have others than its field. */
+  /**
+   * The type and collation of each column: an existing column can have others than its field. Texts have no length here, because a cast to a length
+   * truncates them silently.
+   */
   readonly types: ReadonlyMap<string, string>
+  /** The same types as they are declared: with their lengths, and as domains. */
+  readonly declaredTypes: ReadonlyMap<string, string>
   /** The columns that PostgreSQL generates, which nobody can write. */
   readonly generated: ReadonlySet<string>
   /**
@@ -212,10 +217,16 @@ function changesOf({ model, fields, key, generated }: Shape, given: (field: Fiel
 }
 
 const COLUMNS = `
-  select a.attname, format_type(a.atttypid, a.atttypmod) || coalesce(
+  select a.attname, case when base.id in ('varchar'::regtype, 'bpchar'::regtype, 'varchar[]'::regtype, 'bpchar[]'::regtype)
+    then format_type(base.id, -1) else format_type(a.atttypid, a.atttypmod) end || coalesce(
     (select format(' collate %I.%I', n.nspname, c.collname) from pg_collation c join pg_namespace n on n.oid = c.collnamespace
-      where c.oid = a.attcollation and c.oid <> t.typcollation), ''), (a.attgenerated <> '')::text
-  from pg_attribute a join pg_type t on t.oid = a.atttypid
+      where c.oid = a.attcollation and c.oid <> t.typcollation), ''), (a.attgenerated <> '')::text,
+    format_type(a.atttypid, a.atttypmod)
+  from pg_attribute a join pg_type t on t.oid = a.atttypid, lateral (
+    with recursive domains as (
+      select t.oid as id, t.typtype as kind, t.typbasetype as below
+      union all select d.oid, d.typtype, d.typbasetype from pg_type d join domains on d.oid = below and kind = 'd'
+    ) select id from domains where kind <> 'd') as base
   where a.attrelid = $1::regclass and a.attnum > 0 and not a.attisdropped`
 
 const IS_VIEW = `select (relkind in ('v', 'm'))::text from pg_class where oid = $1::regclass`
@@ -243,6 +254,7 @@ export async function readExistingTable(
   return {
     isView: kind.rows[0]?.[0] === 'true',
     types: new Map(columns.rows.map(([name, type]) => [name ?? '', type ?? ''])),
+    declaredTypes: new Map(columns.rows.map(([name, , , type]) => [name ?? '', type ?? ''])),
     generated: new Set(columns.rows.flatMap(([name, , generated]) => (generated === 'true' ? [name ?? ''] : []))),
     takesConflicts: conflicts.rows[0]?.[0] === 'true',
     maySkip: (await skips.maySkip(model, 'insert', connection)) || (await skips.maySkip(model, 'update', connection)),
