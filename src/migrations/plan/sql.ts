@@ -6,6 +6,7 @@ import type { AppSpec, FieldSpec, ModelRelation, ModelSpec } from '../../config/
 import { checkName, foreignKeyName, primaryKeyName, uniqueName } from '../../config/parse/constraint-names.js'
 import type { ExistingColumn } from '../../fields/existing-column.js'
 import { identifier, literal } from '../../fields/sql-literal.js'
+import type { Typed } from '../../fields/field-type.js'
 import { INTEGERS } from '../../fields/types/integer-type.js'
 import { createIndex, type WantedIndex, wantedIndexes } from './wanted-indexes.js'
 
@@ -39,8 +40,8 @@ export interface WantedColumn {
   readonly filled: boolean
   /** Its choices, or the choices of its items. */
   readonly choices: readonly string[] | undefined
-  /** The choices of its items, if it is a list: no check restricts them. */
-  readonly itemChoices: readonly string[] | undefined
+  /** The choices that no check of the column says: those of the items of a list, or of the key that a relation refers to. */
+  readonly impliedChoices: readonly string[] | undefined
   /** Whether an existing column of another type can hold the values. */
   readonly serves: (column: ExistingColumn) => boolean
   /** The definition after the name of the column. */
@@ -152,7 +153,7 @@ function wantedColumn(field: FieldSpec): WantedColumn {
     nullable: field.nullable,
     filled: (key ?? given) !== undefined,
     choices: declaredChoices(field),
-    itemChoices: itemChoicesOf(field),
+    impliedChoices: itemChoicesOf(field) ?? keyChoicesOf(field),
     serves: (column) => field.type.serves?.(column, field.options) ?? false,
     definition: parts.filter(Boolean).join(' '),
   }
@@ -173,6 +174,12 @@ export function declaredChoices(field: FieldSpec): readonly string[] | undefined
 function itemChoicesOf({ type, options }: FieldSpec): readonly string[] | undefined {
   const items = type.items?.(options)
   return items?.type.choices?.(items.options)
+}
+
+function keyChoicesOf({ options }: FieldSpec): readonly string[] | undefined {
+  let key = 'key' in options ? (options.key as Typed) : undefined
+  while (key !== undefined && 'key' in key.options) key = key.options.key as Typed
+  return key?.type.choices?.(key.options)
 }
 
 function formerColumns({ renamedFrom, target }: FieldSpec): readonly string[] {

@@ -134,3 +134,42 @@ test('a foreign key of another integer type than its key is a relation, unless m
     await others.close()
   }
 })
+
+test('texts over which a relation goes can have checks, and other lengths unless migrations create the tables', async () => {
+  const others = await openTestDatabase('')
+  try {
+    await runSql(
+      others,
+      `create table grants (kind varchar(20), id varchar(40), primary key (kind, id));
+       create table sessions (id integer primary key, kind varchar(20) check (kind = 'login'), "grant" varchar(40) not null, foreign key (kind, "grant") references grants);
+       create table tokens (id integer primary key, kind varchar(20), "grant" varchar(30), foreign key (kind, "grant") references grants);
+       insert into grants values ('login', 'a'), ('other', 'b');
+       insert into sessions values (1, 'login', 'a');
+       insert into tokens values (1, 'other', 'b');`,
+    )
+    const settings = { file: 'resources.yaml', directory: folder, scratch }
+    const made = await introspect(others, { ...settings, manage: true })
+    expect(made.text).toContain('grants: { model: grants, fields: [kind, grant] }')
+    expect(made.left).toEqual([
+      expect.stringContaining('grant is character varying(30), and the key is of another type'),
+    ])
+    expect(made.remaining).toEqual([])
+    const found = await introspect(others, { ...settings, manage: false })
+    expect(found.text.match(/grants: \{ model: grants, fields: \[kind, grant\] \}/g)).toHaveLength(2)
+    const text = found.text.replaceAll(/path: \/(?:sessions|tokens)\/\n/g, '$&    expand: [grants]\n')
+    const api = await startApi(text, { database: others })
+    try {
+      const session = { id: 1, kind: 'login', grant: 'a', grants: { kind: 'login', id: 'a' } }
+      expect(await sendBackAll(api, '/api/sessions/')).toEqual([session])
+      const token = { id: 1, kind: 'other', grant: 'b', grants: { kind: 'other', id: 'b' } }
+      const expanded = await (await api.fetch('/api/tokens/1/?expand=grants')).json()
+      expect(expanded).toEqual({ ...token, expanded: { grants: { kind: 'other', id: 'b' } } })
+      expect((await api.send('PATCH', '/api/sessions/1/', { kind: 'other' })).status).toBe(400)
+      expect((await api.send('PATCH', '/api/sessions/1/', { grant: 'b' })).status).toBe(409)
+    } finally {
+      await api.close()
+    }
+  } finally {
+    await others.close()
+  }
+})

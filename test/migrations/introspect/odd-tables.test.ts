@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from '@jest/globals'
 import { projectPerTest } from '../../support/project-per-test.js'
@@ -144,6 +144,19 @@ test('indexes that could not be built make no field unique and no list fast', as
     expect(stderr).toContain(`left  notes.${name}: is not valid, so PostgreSQL does not read it: CREATE `)
 })
 
+test('a relation to a key of an enum has the enum until a plan changes the key', async () => {
+  await given(`create type mood as enum ('sad', 'ok'); create table moods (id mood primary key);
+    create table days (id serial primary key, mood mood references moods, last_mood mood)`)
+  expect(await run('introspect', '--manage')).toMatchObject({ code: 0, stderr: expect.not.stringContaining('differs') })
+  expect(await run('migrate', 'plan', '--exit-code')).toMatchObject({ code: 0 })
+  const file = join(project.folder, 'resources.yaml')
+  const text = await readFile(file, 'utf8')
+  await writeFile(file, text.replaceAll('choices: [sad, ok]', 'choices: [sad, ok, happy]'))
+  expect((await run('migrate', 'plan')).stdout).toContain('~ change  mood  enum, new choices: happy')
+  await writeFile(file, text.replaceAll('choices: [sad, ok]', 'choices: [ok]'))
+  expect((await run('migrate', 'plan')).stdout).toMatch(/~ change {2}days\.mood +mood -> text/)
+})
+
 test('checks of lengths are settings up to the longest that a field can have', async () => {
   await given(`create table notes (id integer primary key, title text check (char_length(title) <= 10485760),
     body text check (char_length(body) < 10485762), parts integer[] check (cardinality(parts) <= 1000000),
@@ -160,6 +173,27 @@ test('checks of lengths are settings up to the longest that a field can have', a
   const { stderr } = await run('introspect', '--manage')
   for (const name of ['notes_body_check', 'notes_more_check'])
     expect(stderr).toContain(`the check ${name} stays as it is`)
+  expect(await run('migrate', 'plan', '--exit-code')).toMatchObject({ code: 0 })
+})
+
+test('new relations to a key of an enum have the enum', async () => {
+  await given(`create type "a mood" as enum ('sad', 'ok'); create table moods (id "a mood" primary key);
+    create table days (id serial primary key, mood "a mood" references moods)`)
+  expect(await run('introspect', '--manage')).toMatchObject({ code: 0 })
+  const file = join(project.folder, 'resources.yaml')
+  const text = await readFile(file, 'utf8')
+  const other = 'other: { type: belongs_to, model: moods, default: sad }'
+  const more = `  nights:
+    fields: { mood: { type: belongs_to, model: moods, primary_key: true } }
+  dreams:
+    fields: { id: { type: bigint, primary_key: true }, night: { type: belongs_to, model: nights } }
+`
+  await writeFile(file, text.replace(/^ +mood: *\{.*\n/m, `$&      ${other}\n`).replace(/^models:\n/m, `$&${more}`))
+  expect(await run('migrate', 'plan', '--write', 'more')).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/\+ add {2}days\.other_id +"a mood" not null default 'sad'/),
+  })
+  expect(await run('migrate', 'up')).toMatchObject({ code: 0 })
   expect(await run('migrate', 'plan', '--exit-code')).toMatchObject({ code: 0 })
 })
 

@@ -103,8 +103,21 @@ function leafOf(model: ModelDraft, name: string, drafts: Drafts): Typed | undefi
   return typed
 }
 
+/** Whether the columns of two fields can have the same values. Texts can whatever rules they have: a text with `choices` can refer to any text. */
 function isSame(one: Typed, other: Typed): boolean {
-  return one.type === other.type && one.type.column(one.options) === other.type.column(other.options)
+  const [own, referred] = [columnOf(one), columnOf(other)]
+  return one.type === other.type ? own === referred : own === referred && isText(own)
+}
+
+const TEXT = /^(?:text|varchar(?:\(\d+\))?)(?= |$)/
+
+/** The type of a column; that of a text is `text`, however long it may be. */
+function columnOf({ type, options }: Typed): string {
+  return type.column(options).replace(TEXT, 'text')
+}
+
+function isText(column: string): boolean {
+  return TEXT.test(column)
 }
 
 function formatTypes(...both: readonly [Typed, Typed]): string {

@@ -61,12 +61,12 @@ export function reasonAgainstRelation(
       ? `${reference.target} (${reference.key.join(', ')}) is neither the primary key nor another unique combination`
       : `${reference.target}.${own} is neither the primary key nor another unique column`
   }
-  // In an unmanaged table, the column of a relation can have another integer type than its key.
-  const isLoose = !managed && others.length === 0
+  // In an unmanaged table, the column of a relation can have another integer type than its key, and a relation over several columns can have shorter texts.
+  const areAlike = others.length === 0 ? areIntegers : areTexts
   for (const [place, column] of columns.entries()) {
     const pointed = target.columns.find(({ name }) => name === reference.key[place])
     if (pointed?.generated && others.length === 0 && !isReferable(target, own)) return `the key ${own} is computed`
-    if (pointed && (isOfKeyType(column, pointed) || (isLoose && areIntegers(column, pointed)))) continue
+    if (pointed && (isOfKeyType(column, pointed) || (!managed && areAlike(column, pointed)))) continue
     if (pointed && !keyTypeOf(pointed)) return `no relation can refer to the type ${pointed.type}`
     return `${others.length > 0 ? column.name : 'it'} is ${column.type}, and the key is of another type`
   }
@@ -97,6 +97,12 @@ function isReferable(table: CatalogTable, column: string): boolean {
 
 function areIntegers(...columns: readonly CatalogColumn[]): boolean {
   return columns.every(({ type }) => INTEGERS.has(type))
+}
+
+/** Whether columns have texts of any lengths, in the same collation. */
+function areTexts(one: CatalogColumn, other: CatalogColumn): boolean {
+  const isText = ({ type }: CatalogColumn) => /^(?:text|character varying(?:\(\d+\))?)$/.test(type)
+  return isText(one) && isText(other) && one.collation === other.collation
 }
 
 /** Whether a relation can describe a column that refers to a key: its type must be the key's own, or an integer type like it. */

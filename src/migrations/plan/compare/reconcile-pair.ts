@@ -1,6 +1,12 @@
 import type { Catalog, CatalogConstraint, CatalogIndex, CatalogTable } from '../../introspect/catalog/catalog.js'
 import type { WantedTable } from '../sql.js'
 
+/** The schema that the migrations should lead to, as SQL and as its catalogue. */
+export interface TargetSchema {
+  readonly wanted: readonly WantedTable[]
+  readonly to: Catalog
+}
+
 /** A table that both schemas have. */
 export interface ReconcilePair {
   readonly wanted: WantedTable

@@ -11,16 +11,11 @@ import { choicesOf } from '../steps/enum-steps.js'
 import type { Ownership } from './ownership.js'
 import { both, extra, type FormerNames, find, has, isOurs, isRetyped, usesOf } from './pair.js'
 import { isRepresentable } from '../../introspect/catalog/representable.js'
+import { withKeyEnums } from './key-enums.js'
 import { reconcileConstraints } from './reconcile-constraints.js'
 import { reconcileIndexes } from './reconcile-indexes.js'
-import type { ReconcilePair } from './reconcile-pair.js'
-import type { WantedColumn, WantedTable } from '../sql.js'
-
-/** The schema that the migrations should lead to, as SQL and as its catalogue. */
-export interface TargetSchema {
-  readonly wanted: readonly WantedTable[]
-  readonly to: Catalog
-}
+import type { ReconcilePair, TargetSchema } from './reconcile-pair.js'
+import type { WantedColumn } from '../sql.js'
 
 /** The two schemas to reconcile. */
 interface Sides extends TargetSchema {
@@ -54,7 +49,11 @@ export function reconcile({ wanted, from, to, former, owns, dropped }: Sides): T
     })
   })
   const reconciled = pairs.flatMap((pair) => pair.to ?? [])
-  return { wanted: pairs.map((pair) => pair.wanted), to: to.map((table) => find(reconciled, table.name) ?? table) }
+  const target = {
+    wanted: pairs.map((pair) => pair.wanted),
+    to: to.map((table) => find(reconciled, table.name) ?? table),
+  }
+  return withKeyEnums(target, from)
 }
 
 function reconcileTable(pair: ReconcilePair): Pick<ReconcilePair, 'wanted' | 'to'> {
@@ -109,7 +108,7 @@ function reconciledType(now: CatalogColumn, { asked, column, from, to }: Served)
   // A bounded text belongs to another field type, unless its checks already restrict it to choices.
   if (!labels) return type.endsWith(')') && now.type === 'text' && !choicesOf(from, now.name) ? {} : { type }
   // The values of an enum already act as choices.
-  const choices = asked.itemChoices ?? choicesOf(to, now.name)
+  const choices = asked.impliedChoices ?? choicesOf(to, now.name)
   const same = choices?.toSorted().join('\0') === [...labels].sort().join('\0')
   if (!same || !has(from.columns, now.name)) return {}
   return { type, collation, labels, default: now.default?.replace(/::text(?:\[\])?$/, `::${type}`) ?? null }

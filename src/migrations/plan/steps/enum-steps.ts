@@ -44,7 +44,7 @@ function wantedChoices(
 ): (readonly string[])[] {
   const asked = find(find(wanted, table.name)?.columns ?? [], column.name)
   const target = find(to, table.name)
-  const choices = asked?.itemChoices ?? (target && choicesOf(target, column.name))
+  const choices = asked?.impliedChoices ?? (target && choicesOf(target, column.name))
   return asked?.serves(column) && choices ? [choices] : []
 }
 
