@@ -5,7 +5,7 @@ import { show } from '../../config/words.js'
 import type { Connection } from '../../db/database.js'
 import { opaque } from '../../fields/types/opaque.js'
 import { type CatalogTable, readTables } from '../introspect/catalog/catalog.js'
-import { asUsed } from '../introspect/choose/choose.js'
+import { asUsed } from '../introspect/catalog/plain-parts.js'
 import { keyOfIndex, keyOfSettings } from '../introspect/catalog/index-key.js'
 import { type IndexedField, type IndexSettings, readIndex } from '../introspect/catalog/read-index.js'
 import { find } from '../plan/compare/pair.js'
@@ -29,7 +29,7 @@ export async function declaredIndexDifferences(spec: AppSpec, database: Connecti
   return declared.flatMap(({ model, index, at }) => {
     const live = find(catalog, model.table)
     // Missing tables are reported separately.
-    if (!live || isThere(index, model, { ...live, columns: live.columns.map(asUsed) })) return []
+    if (!live || isThere(index, model, asUsed(live))) return []
     const message = `the database has no index ${describe(index)} of the table ${show(model.table)}`
     const path = ['models', model.name, 'indexes', at]
     return [{ code: 'SC403', path, part: 'value', message, help: helpFor(spec, model, index) }]

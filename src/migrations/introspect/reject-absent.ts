@@ -16,7 +16,7 @@ export async function rejectAbsentSchemas(database: Database, wanted: readonly s
 
 /**
  * @param schemas the schemas of these tables, by default the current one
- * @throws MigrationError naming the tables that do not exist
+ * @throws MigrationError naming the tables that do not exist, and the partitions
  */
 export function rejectAbsent(
   { tables, schema }: SchemaInspection,
@@ -26,6 +26,12 @@ export function rejectAbsent(
   const names = tables.map(({ name }) => name)
   const place = `the ${schemas.length === 1 ? 'schema' : 'schemas'} ${schemas.join(', ')}`
   rejectUnknown(wanted, names, (name) => `there is no table ${name} in ${place}`)
+  const partitions = tables.filter(({ name, partition }) => partition && wanted.includes(name))
+  if (partitions.length > 0)
+    throw new MigrationError(
+      partitions.map(({ name }) => `the table ${name} is a partition, so no model is made for it`),
+      ['Name the partitioned table: its model has all rows'],
+    )
 }
 
 /**

@@ -89,6 +89,17 @@ test('a changed `column` renames the column, with its former name in `renamed_fr
   })
 })
 
+test('introspect spells letters that are not ASCII', async () => {
+  await project.sql(
+    'create table "Übersicht" ("Größe" integer primary key, "ŒuvreId" integer, "smørTemperatur" integer, "Łódź" text)',
+  )
+  expect(await run('introspect', '--no-resources')).toMatchObject({ code: 0 })
+  const text = await readFile(join(project.folder, 'resources.yaml'), 'utf8')
+  expect(text).toContain('  ubersicht:\n')
+  for (const name of ['grosse', 'oeuvre_id', 'smor_temperatur', 'lodz'])
+    expect(text).toMatch(new RegExp(`^ +${name}: `, 'm'))
+})
+
 test('introspect names fields after columns whose names need a prefix and have the greatest length', async () => {
   const column = `1${'a'.repeat(62)}`
   await project.sql(`create table people (id serial primary key, "${column}" text, "${column.slice(0, 60)}" text)`)

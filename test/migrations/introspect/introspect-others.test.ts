@@ -95,6 +95,13 @@ test('every table and view of the schemas has a model', () => {
 const viewWithKey = (field: string) =>
   `records can only be listed: the view has no primary key; to find records by fields that identify them, for example, write \`primary_key: [${field}]\`, remove \`nullable: true\` from these fields and write \`read_only: true\` instead of \`operations: [list]\``
 
+test('a partition that is named gets no model, and an error', async () => {
+  const options = { file: 'resources.yaml', directory: folder, scratch }
+  await expect(introspect(database, { ...options, tables: ['payments_2025', 'films'] })).rejects.toThrow(
+    'the table payments_2025 is a partition, so no model is made for it',
+  )
+})
+
 test('nothing is left out without being said', () => {
   expect(found.left).toEqual([
     `Late Orders: ${viewWithKey('order_id')}`,
@@ -347,6 +354,64 @@ test('names that resources.yaml or lists use otherwise get another name, or no f
       expect(text).toContain('proto: ')
       expect(text).not.toContain('    filterable')
       expect(left).toEqual([expect.stringContaining('constructor.page: no filter: lists use the parameter page; ')])
+    },
+  ))
+
+test('a foreign key to a partition gets neither a relation nor advice how to add one', () =>
+  onOther(
+    `create table years (id integer primary key, label text) partition by range (id); create table years_old partition of years for values from (0) to (2000);
+     create table days (year integer, day integer, primary key (year, day)) partition by list (year); create table days_1999 partition of days for values in (1999);
+     create table notes (id integer primary key, year_id integer references years_old, y integer, d integer, constraint of_day foreign key (y, d) references days_1999)`,
+    ({ text, left }) => {
+      const partition = (name: string) =>
+        `no relation: ${name} is a partition, and only the table that it belongs to has a model; nothing can be added: `
+      expect(left).toEqual([
+        `notes.year_id: ${partition('years_old')}the field shows the value, and the foreign key stays as it is`,
+        `notes.of_day: ${partition('days_1999')}the fields show the values, and the foreign key stays as it is`,
+      ])
+      expect(text).not.toContain('belongs_to')
+    },
+  ))
+
+test.each([
+  { of: 'one table', view: 'select * from seats', key: 'row, seat' },
+  { of: 'a view of it', view: 'select note, seat, row from taken', key: 'seat, row' },
+  {
+    of: 'two tables',
+    view: 'select s.row, s.seat, h.id from seats s join halls h on h.id = s.hall',
+    key: 'row, seat, id',
+  },
+  { of: 'a table, without its whole key', view: 'select note, seat from seats', key: 'note' },
+  { of: 'a table, under other names', view: 'select id as hall, name from halls', key: 'hall' },
+  { of: 'a table, without its key but with an id', view: 'select note, seat as id from seats', key: 'id' },
+])('the key that is suggested for a view is that of the tables that it reads: $of', ({ view, key }) =>
+  onOther(
+    `create table halls (id integer primary key, name text);
+     create table seats (row integer, seat integer, note text, hall integer references halls, primary key (row, seat));
+     create view taken as select * from seats;
+     create view shown as ${view}`,
+    ({ left }) => {
+      expect(left).toContain(`shown: ${viewWithKey(key)}`)
+    },
+  ),
+)
+
+test('a unique constraint or index is unique whatever its storage parameters are', () =>
+  onOther(
+    `create table files (id integer primary key, path text not null, digest text not null unique with (fillfactor = 70), folder integer not null, size integer not null);
+     create unique index on files (path) with (fillfactor = 70);
+     create unique index on files (folder, size) with (fillfactor = 70, deduplicate_items = off) where size > 0;
+     create unique index on files (size, folder) with (fillfactor = 70)`,
+    async ({ text }, other) => {
+      expect(specOf(text).models[0]?.fields.map(({ name, unique }) => [name, unique])).toEqual([
+        ['id', false],
+        ['path', true],
+        ['digest', true],
+        ['folder', false],
+        ['size', false],
+      ])
+      expect(text).toContain('- { fields: [size, folder], unique: true }')
+      expect(await unmanagedTableDifferences(specOf(text), other)).toEqual([])
     },
   ))
 

@@ -163,6 +163,7 @@ function checkNamedKey(model: ModelDraft, named: Json, report: Report): void {
   }
 }
 
+/** The columns that every table has. A view can have others of these names. */
 const SYSTEM_COLUMNS = new Set(['ctid', 'tableoid', 'xmin', 'xmax', 'cmin', 'cmax'])
 
 function checkColumns(model: ModelDraft, report: Report): void {
@@ -174,7 +175,7 @@ function checkColumns(model: ModelDraft, report: Report): void {
     owners.set(column, owner ?? field.name)
     const given = field.yaml.column !== undefined
     const place = given ? { path: [...field.path, 'column'] } : ({ path: field.path, part: 'key' } as const)
-    if (SYSTEM_COLUMNS.has(column)) {
+    if (model.isManaged && SYSTEM_COLUMNS.has(column)) {
       const message = `the column name ${show(column)} is reserved: PostgreSQL has a system column of that name in every table`
       report.add({ ...place, code: 'SC310', message, help: ['give the field another name'] })
     }

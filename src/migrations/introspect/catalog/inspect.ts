@@ -1,5 +1,5 @@
 import type { Connection } from '../../../db/database.js'
-import { type Command, type Privileges, PRIVILEGES, REPLACED, WRITABLE } from './privileges.js'
+import { type Command, type Privileges, PRIVILEGES, REPLACED, SOURCE_KEYS, WRITABLE } from './privileges.js'
 import { TRIGGERS, type WritingTrigger } from './triggers.js'
 import { ANSWERS } from '../../../config/parse/answers-model.js'
 import { KEYS } from '../../../config/parse/keys-model.js'
@@ -26,6 +26,8 @@ export interface InspectedTable {
   /** The reason why it is not an ordinary table; null for an ordinary one. */
   readonly special: string | null
   readonly view: boolean
+  /** The columns of the primary keys of the tables that a view reads. */
+  readonly sourceKeys: readonly (readonly string[])[]
   /** Whether it is a partition, whose rows belong to another table. */
   readonly partition: boolean
   /** The number of rows, as PostgreSQL estimates it; null if it does not know. */
@@ -224,6 +226,7 @@ const TABLES = `
       when c.reloftype <> 0 then 'it is of a composite type'
       when c.relkind = 'f' then 'it is a foreign table' end,
     'view', c.relkind in ('v', 'm'),
+    'sourceKeys', (${SOURCE_KEYS}),
     'comment', obj_description(c.oid, 'pg_class'),
     'columns', (${COLUMNS}),
     'constraints', (${CONSTRAINTS}),

@@ -1,6 +1,6 @@
 import { tableSql } from '../../../fields/table-name.js'
 import { identifier } from '../../../fields/sql-literal.js'
-import { type CatalogConstraint, type CatalogIndex, type CatalogTable } from './catalog.js'
+import { asBase, type CatalogConstraint, type CatalogIndex, type CatalogTable } from './catalog.js'
 
 type Columns = readonly (string | null)[]
 
@@ -31,6 +31,25 @@ export function isPlainIndex(
 ): boolean {
   const plain = `CREATE ${unique ? 'UNIQUE ' : ''}INDEX ${identifier(name)} ON ${tableSql(table)} USING btree (${listOf(columns)})`
   return valid && !columns.includes(null) && definition.replaceAll('"', '') === plain.replaceAll('"', '')
+}
+
+const STORAGE = /(?<=\)) WITH \([^()]*\)(?= WHERE |$)/
+
+/**
+ * A table as an unmanaged model describes it: a domain counts as its base type, the collation is not declared, and storage parameters of keys and indexes,
+ * such as `fillfactor`, do not matter.
+ */
+export function asUsed(table: CatalogTable): CatalogTable {
+  const withoutStorage = <Part extends { readonly definition: string }>(part: Part): Part => ({
+    ...part,
+    definition: part.definition.replace(STORAGE, ''),
+  })
+  return {
+    ...table,
+    columns: table.columns.map((column) => ({ ...asBase(column), collation: null })),
+    constraints: table.constraints.map(withoutStorage),
+    indexes: table.indexes.map(withoutStorage),
+  }
 }
 
 /** Whether a plain unique constraint or index belongs to this column alone. */

@@ -22,6 +22,16 @@ const READ = `
 /** SQL: the view `c` and the views that it reads. */
 const VIEWS = `with recursive views(oid) as (select c.oid union select s.oid from views v ${READ} where s.relkind = 'v')`
 
+/** SQL: the columns of the primary keys of the tables that the query of the view `c` reads, also by other views. */
+export const SOURCE_KEYS = `
+  ${VIEWS}
+  select coalesce(jsonb_agg(distinct k.names), '[]') from views join pg_class v using (oid) ${READ}
+  join pg_constraint o on o.conrelid = s.oid and o.contype = 'p'
+  cross join lateral (
+    select jsonb_agg(a.attname order by a.attname) from pg_attribute a where a.attrelid = o.conrelid and a.attnum = any(o.conkey)
+  ) k(names)
+  where c.relkind in ('v', 'm')`
+
 /**
  * SQL: whether `c` is a view with `security_invoker`, or reads one, whose query reads a column that the user may not read. Misses references to whole
  * rows, which `pg_depend` does not have.

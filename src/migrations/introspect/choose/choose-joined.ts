@@ -1,25 +1,33 @@
 import { EXPANDED } from '../../../config/core-spec.js'
 import { find } from '../../plan/compare/pair.js'
 import type { Catalog, CatalogConstraint, CatalogTable } from '../catalog/catalog.js'
-import { asUsed, type Choice, chooseModels, type ChosenModel, type ChosenRelation } from './choose.js'
+import { type Choice, chooseModels, type ChosenModel, type ChosenRelation, partitionsOf } from './choose.js'
 import { formatRelation } from '../render-models.js'
 import { NO_PLAN, UPDATE } from './advice.js'
+import { reasonWithoutModel } from './choose-relation.js'
 import { freeName } from './field-names.js'
 import { asUnmanaged, besidesForeignKey, readForeignKey, reasonAgainstRelation } from '../catalog/foreign-key.js'
+import { asUsed } from '../catalog/plain-parts.js'
 import { isRepresentableName } from '../catalog/representable.js'
 
 interface Context {
   readonly models: ReadonlyMap<string, ChosenModel>
   readonly catalog: Catalog
   readonly managed: boolean
+  readonly partitions: ReadonlySet<string>
 }
 
 /** Chooses a model for each table and view, with the relations that describe foreign keys of several columns. */
 export function chooseModelsWithRelations(...[inspected, all, options]: Parameters<typeof chooseModels>): Choice {
   const { managed } = options
   const { models, ...choice } = chooseModels(inspected, all, options)
-  const catalog = managed ? all : all.map((table) => ({ ...table, columns: table.columns.map(asUsed) }))
-  const context = { models: new Map(models.map((model) => [model.table, model])), catalog, managed }
+  const catalog = managed ? all : all.map(asUsed)
+  const context = {
+    models: new Map(models.map((model) => [model.table, model])),
+    catalog,
+    managed,
+    partitions: partitionsOf(inspected),
+  }
   return { ...choice, models: models.map((model) => withRelations(model, context)) }
 }
 
@@ -54,7 +62,8 @@ const NOTHING = 'nothing can be added: the fields show the values, and the forei
 
 /** How a model can have a relation for a foreign key that introspection makes none for. */
 function adviceFor(key: CatalogConstraint, referring: Referring, used: ReadonlySet<string>): string {
-  const { models, managed } = referring.context
+  const { models, managed, partitions } = referring.context
+  if (partitions.has(key.target ?? '')) return NOTHING
   if (!models.has(key.target ?? ''))
     return managed ? 'once it has one, declare the relation under `relations`' : `once it has one: ${UPDATE}`
   if (managed) return NOTHING
@@ -78,10 +87,11 @@ interface Referring {
 /** The relation for a foreign key, or the reason why there is none. */
 function choose(
   key: CatalogConstraint,
-  { model, live, context: { models, catalog, managed } }: Referring,
+  { model, live, context: { models, catalog, managed, partitions } }: Referring,
 ): Omit<ChosenRelation, 'name'> | string {
   const target = models.get(key.target ?? '')
-  if (target === undefined) return `the table ${key.target} has no model, or one that was there before`
+  if (target === undefined)
+    return `${reasonWithoutModel(key, partitions)}${partitions.has(key.target ?? '') ? '' : ', or one that was there before'}`
   if (target.isUnmanageable && !model.isUnmanageable) return `migrations do not create ${target.table}`
   const reason = reasonAgainstRelation(key, { live, managed }, find(catalog, target.table))
   const reference = readForeignKey(key)

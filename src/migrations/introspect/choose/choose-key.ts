@@ -57,8 +57,7 @@ export function adviceForKey(
   )
   const hasPrimary = live.constraints.some(({ kind }) => kind === 'primary_key')
   if (fitting.length === 0 || (managed && hasPrimary)) return 'nothing can be added: no other fields can be the key'
-  const id = fitting.filter(({ name }) => name === 'id')
-  const example = id.length > 0 ? id : fitting.slice(0, inspected.view ? 1 : 2)
+  const example = likelyKey(fitting, inspected)
   const setting = `\`primary_key: ${formatValue(example.map(({ name }) => fields.get(name) ?? ''))}\``
   const sql = `alter table ${tableSql(live.name)} add primary key (${example.map(({ name }) => identifier(name)).join(', ')})`
   // PostgreSQL may reject changes of some columns of a view.
@@ -69,6 +68,19 @@ export function adviceForKey(
     ...(inspected.view ? ['remove `nullable: true` from these fields'] : []),
   ]
   return `to find records by fields that identify them, for example, ${steps.join(', ')} and ${adviceForOperations(['list'], operations)}`
+}
+
+/** The columns that probably identify records: those of the keys of all tables that a view reads, as far as it has them. */
+function likelyKey(
+  fitting: readonly CatalogColumn[],
+  { view, sourceKeys }: Table['inspected'],
+): readonly CatalogColumn[] {
+  const names = new Set(fitting.map(({ name }) => name))
+  const keys = sourceKeys.filter((key) => key.every((name) => names.has(name))).flat()
+  const found = fitting.filter(({ name }) => keys.includes(name))
+  if (found.length > 0) return found
+  const id = fitting.filter(({ name }) => name === 'id')
+  return id.length > 0 ? id : fitting.slice(0, view ? 1 : 2)
 }
 
 /** The columns of a unique constraint or index that has every row: if there are several, the one with the fewest columns. */

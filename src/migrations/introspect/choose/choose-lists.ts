@@ -80,7 +80,7 @@ function isPlain({ ignore_case, where, using }: IndexSettings): boolean {
 const RESERVED = reservedParameters({ given: () => undefined })
 
 /**
- * Chooses the fields that lists can be filtered by: those whose column is the first of an index without a condition, except a key of one field, which is
+ * Chooses the fields that lists can be filtered by: those whose column is the first of a valid index without a condition, except a key of one field, which is
  * part of paths, and lists with an inverted index.
  * @returns also the fields whose names belong to other parameters
  */
@@ -89,15 +89,16 @@ function chooseFilters(
   fields: readonly ChosenField[],
   key: readonly string[],
 ): { readonly filterable: readonly ChosenFilter[]; readonly left: readonly string[] } {
+  const indexes = live.indexes.filter(({ valid }) => valid)
   const parts = [
-    ...live.constraints.filter(({ kind }) => kind === 'primary_key' || kind === 'unique'),
-    ...live.indexes.filter(({ definition }) => / USING btree \((?!.* (?:WHERE|COLLATE) )/.test(definition)),
+    ...live.constraints.filter(({ kind, validated }) => (kind === 'primary_key' || kind === 'unique') && validated),
+    ...indexes.filter(({ definition }) => / USING btree \((?!.* (?:WHERE|COLLATE) )/.test(definition)),
   ]
   const first = new Set(parts.map(({ columns: [column] }) => column))
   if (key.length === 1) first.delete(key[0])
   // An inverted index finds rows by the items of each of its columns.
   const listed = new Set(
-    live.indexes
+    indexes
       .filter(({ definition }) => / USING gin \((?!.* WHERE |.* gin__int_ops)/.test(definition))
       .flatMap(({ columns }) => columns),
   )
@@ -154,7 +155,7 @@ function chooseOrders(
 }
 
 /**
- * Chooses the fields that `search` looks in: texts with a trigram index over all rows. None if a field is named like the parameter.
+ * Chooses the fields that `search` looks in: texts with a valid trigram index over all rows. None if a field is named like the parameter.
  * @param filterable the fields that lists can be filtered by
  */
 function chooseSearch(
@@ -165,7 +166,7 @@ function chooseSearch(
   if (filterable.some(({ field }) => field === 'search')) return []
   const indexed = new Set(
     live.indexes
-      .filter(({ definition }) => / USING (?:gin|gist) \((?!.* WHERE ).*_trgm_ops/.test(definition))
+      .filter(({ definition, valid }) => valid && / USING (?:gin|gist) \((?!.* WHERE ).*_trgm_ops/.test(definition))
       .flatMap(({ columns }) => columns),
   )
   const isText = (column: string) => {

@@ -21,6 +21,8 @@ export interface RelationContext {
   /** The columns of each new model's table that have a field. */
   readonly shown: ReadonlyMap<string, readonly CatalogColumn[]>
   readonly catalog: Catalog
+  /** The partitions, which get no model. */
+  readonly partitions: ReadonlySet<string>
   /** The tables that migrations cannot make, although they make others, with the reasons. */
   readonly unmanageable: ReadonlyMap<string, string>
 }
@@ -47,11 +49,18 @@ function isIndexed({ name, constraints, indexes }: CatalogTable, column: string)
   ].some(({ columns: [first] }) => first === column)
 }
 
+/** Why a table has no model that a relation could refer to. */
+export function reasonWithoutModel({ target }: CatalogConstraint, partitions: ReadonlySet<string>): string {
+  return partitions.has(target ?? '')
+    ? `${target} is a partition, and only the table that it belongs to has a model`
+    : `the table ${target} has no model`
+}
+
 /** Chooses the relation that describes the foreign key of a column. */
 export function chooseRelation(
   column: CatalogColumn,
   { live, managed }: { readonly live: CatalogTable; readonly managed: boolean },
-  { names, shown, catalog, unmanageable }: RelationContext,
+  { names, shown, catalog, partitions, unmanageable }: RelationContext,
 ): Related {
   const keys = live.constraints.filter((each) => each.kind === 'foreign_key' && isOnly(each.columns, column.name))
   const [key, ...others] = keys
@@ -64,7 +73,7 @@ export function chooseRelation(
   const target = find(catalog, key.target ?? '')
   const reason =
     model === undefined
-      ? `the table ${key.target} has no model`
+      ? reasonWithoutModel(key, partitions)
       : managed && unmanageable.has(key.target ?? '') && (textColumn(column) || !isIndexed(live, column.name))
         ? `migrations do not create ${key.target}`
         : (reasonAgainstRelation(key, { live, managed }, target) ?? reasonAgainstCircle(key, live, catalog))
@@ -73,7 +82,7 @@ export function chooseRelation(
     return {
       relation: undefined,
       left: [
-        `${place}: no relation: ${reason}; ${adviceFor(key, { column, live, managed, model, target, catalog })}`,
+        `${place}: no relation: ${reason}; ${adviceFor(key, { column, live, managed, model, target, catalog, partitions })}`,
         ...more,
       ],
     }
@@ -108,18 +117,22 @@ interface Unrelated {
   readonly model: string | undefined
   readonly target: CatalogTable | undefined
   readonly catalog: Catalog
+  readonly partitions: ReadonlySet<string>
 }
 
 /** How the field of a foreign key without a relation can have one. */
-function adviceFor(key: CatalogConstraint, { column, live, managed, model, target, catalog }: Unrelated): string {
-  if (model === undefined) {
+function adviceFor(
+  key: CatalogConstraint,
+  { column, live, managed, model, target, catalog, partitions }: Unrelated,
+): string {
+  if (model === undefined && !partitions.has(key.target ?? '')) {
     const settings = formatBelongsTo({ model: nameOfTable(key.target ?? ''), column: column.name })
     return `once it has one: ${managed ? `${settings} in this field` : UPDATE}`
   }
   const isPossible =
     reasonAgainstRelation(asUnmanaged(key), { live, managed }, target) === undefined &&
     reasonAgainstCircle(key, live, catalog) === undefined
-  return !managed && isPossible && target && isPrimary(target, key.targetColumns)
+  return !managed && model !== undefined && isPossible && target && isPrimary(target, key.targetColumns)
     ? `the field can still have ${formatBelongsTo({ model, column: column.name })}`
     : 'nothing can be added: the field shows the value, and the foreign key stays as it is'
 }

@@ -1,4 +1,4 @@
-import { asBase, type Catalog, type CatalogColumn } from '../catalog/catalog.js'
+import { type Catalog, type CatalogColumn } from '../catalog/catalog.js'
 import { chooseField, type ChosenField } from './field-of-column.js'
 import { find } from '../../plan/compare/pair.js'
 import { formatValue } from '../../../config/edit/format-value.js'
@@ -15,6 +15,7 @@ import { operationsOf } from './choose-operations.js'
 import { canBeField, type Table } from './table.js'
 import { NO_FIELD, UNREADABLE, unmanagedModel } from './advice.js'
 import type { SchemaInspection, InspectedTable } from '../catalog/inspect.js'
+import { asUsed } from '../catalog/plain-parts.js'
 import { withoutColumns } from '../catalog/privileges.js'
 import { reasonAgainstManaging } from '../record.js'
 import { notesOnWrites, triggerOn } from '../catalog/trigger-columns.js'
@@ -96,9 +97,7 @@ export function chooseModels(
     managed ? [] : inspected.tables.map((table) => [table.name, newUnreadable(table, again)] as const),
   )
   const used = catalog.map((table) =>
-    managed && !unmanageable.has(table.name)
-      ? table
-      : withoutColumns({ ...table, columns: table.columns.map(asUsed) }, unreadable.get(table.name) ?? []),
+    managed && !unmanageable.has(table.name) ? table : withoutColumns(asUsed(table), unreadable.get(table.name) ?? []),
   )
   const tables = wanted.filter(isMade).flatMap((table): readonly Table[] => {
     const live = find(used, table.name)
@@ -110,10 +109,11 @@ export function chooseModels(
   const all = new Map([...existing, ...nameModels(unnamed, existing)])
   const sorted = tables.map(sortColumns)
   const shown = new Map(sorted.map((each) => [each.table.live.name, each.shown]))
+  const partitions = partitionsOf(inspected)
   const named = sorted.map((each) =>
     nameTable(
       each,
-      { names: all, shown, catalog: used, unmanageable },
+      { names: all, shown, catalog: used, partitions, unmanageable },
       { spelling, again: again?.get(each.table.live.name) },
     ),
   )
@@ -136,6 +136,11 @@ export function chooseModels(
         .map(({ name }) => `${name} has no model: ${UNREADABLE}`),
     ],
   }
+}
+
+/** The tables that are partitions of others. */
+export function partitionsOf({ tables }: SchemaInspection): ReadonlySet<string> {
+  return new Set(tables.filter(({ partition }) => partition).map(({ name }) => name))
 }
 
 /** Why migrations should not make a table: every field would need an unmanaged model. Undefined if that is not so, and for a table without columns. */
@@ -285,9 +290,4 @@ function chooseModel({ table, chosenKey, columns, fieldless, related, fields }: 
       ...leftOfIndexes,
     ],
   }
-}
-
-/** A column as an unmanaged model describes it: a domain counts as its base type, and the collation is not declared. */
-export function asUsed(column: CatalogColumn): CatalogColumn {
-  return { ...asBase(column), collation: null }
 }

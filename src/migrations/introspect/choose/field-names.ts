@@ -6,6 +6,22 @@ const MAX_NAME_LENGTH = 57
 /** How fields are named by their columns: in lower snake case, or as the columns are. */
 export type FieldSpelling = 'snake_case' | 'kept'
 
+/** Latin letters that have no decomposition. */
+const LETTERS: Readonly<Record<string, string>> = {
+  ß: 'ss',
+  æ: 'ae',
+  œ: 'oe',
+  ø: 'o',
+  đ: 'd',
+  ð: 'd',
+  þ: 'th',
+  ł: 'l',
+  ħ: 'h',
+  ŧ: 't',
+  ŋ: 'n',
+  ı: 'i',
+}
+
 /** Derives the name of a field from the name of a column: `displayName` becomes `display_name`. */
 export function nameOfColumn(column: string): string {
   return nameOf(column, 'column')
@@ -23,9 +39,10 @@ function nameOf(text: string, kind: string): string {
     text
       .normalize('NFKD')
       .replaceAll(/\p{M}/gu, '')
-      .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
-      .replaceAll(/([A-Z])([A-Z][a-z])/g, '$1_$2')
+      .replaceAll(/([\p{Ll}0-9])(\p{Lu})/gu, '$1_$2')
+      .replaceAll(/(\p{Lu})(\p{Lu}\p{Ll})/gu, '$1_$2')
       .toLowerCase()
+      .replaceAll(/[^a-z0-9]/g, (letter) => LETTERS[letter] ?? letter)
       .match(/[a-z0-9]+/g) ?? []
   const name = joinWords(words)
   return isRepresentableName(name) ? name : joinWords([kind, ...words])
