@@ -154,6 +154,11 @@ export function isLocked(error: unknown): boolean {
   return codeOf(error) === '55P03'
 }
 
+/** Whether a materialized view that a statement reads has no data yet, or something else is not ready for it. */
+export function isUnprepared(error: unknown): boolean {
+  return codeOf(error) === '55000'
+}
+
 /** Whether a policy of row-level security rejected a new or changed row. A missing privilege has the same code. */
 export function isAgainstPolicy(error: unknown): boolean {
   return codeOf(error) === '42501' && routineOf(error) === 'ExecWithCheckOptions'

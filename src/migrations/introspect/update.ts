@@ -69,7 +69,9 @@ export async function updateModels(database: Database, current: Current): Promis
     now = { ...now, text: pass.text, spec: specOfText(pass.text, now.file) }
   }
   const differences = await unmanagedTableDifferences(selected(now.spec, now.tables), database)
-  return { text: now.text, changes, left, remaining: [...reasons, ...differences.map(({ message }) => message)] }
+  const messages = (isOfDatabase: boolean) =>
+    differences.filter((each) => (each.isOfDatabase ?? false) === isOfDatabase).map(({ message }) => message)
+  return { text: now.text, changes, left: [...left, ...messages(true)], remaining: [...reasons, ...messages(false)] }
 }
 
 /** Enough for keys that are relations to keys that are relations. */

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import { readDrift } from '../../../src/migrations/drift/drift.js'
+import { unmanagedTableDifferences } from '../../../src/migrations/drift/unmanaged-tables.js'
 import { schemaDifferences } from '../../../src/migrations/drift/verify.js'
 import { planMigration, writeMigration } from '../../../src/migrations/plan/generate.js'
 import { migrateUp } from '../../../src/migrations/run/run.js'
@@ -126,4 +127,14 @@ test('a query is compared once the types of its tables match', async () => {
     `create view stats with (security_barrier) as select id, title, pages::integer from books where pages > 0 and lower(title) <> 'x'`,
   )
   expect((await drift()).map(({ object }) => object)).toEqual(['books.pages', 'a_titles'])
+})
+
+test('a missing declared view has the help of migrations, not of tables of others', async () => {
+  await run('drop view a_titles')
+  expect(await unmanagedTableDifferences(SPEC, database)).toMatchObject([
+    {
+      message: 'view a_titles is missing',
+      help: ['migrations create this view; see the statement that puts it back: snippetctl migrate status'],
+    },
+  ])
 })

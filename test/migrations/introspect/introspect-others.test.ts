@@ -282,6 +282,61 @@ describe('check --database', () => {
     )
   })
 
+  test.each([
+    {
+      what: 'takes too long',
+      code: '57014',
+      differences: [
+        [
+          'SC410',
+          'animals',
+          'key',
+          'it is not known whether the primary key `id` identifies records: reading `animals` took longer than the time limit of a statement',
+        ],
+      ],
+    },
+    {
+      what: 'waits too long for a lock',
+      code: '55P03',
+      differences: [
+        [
+          'SC410',
+          'animals',
+          'key',
+          'it is not known whether the primary key `id` identifies records: reading `animals` failed: no',
+        ],
+      ],
+    },
+    { what: 'is not permitted', code: '42501', differences: [] },
+  ])('goes on if verifying a key $what', async ({ code, differences }) => {
+    const failing = {
+      query: async (statement: Statement) => {
+        if (!statement.text.includes('having count(*) > 1')) return await database.query(statement)
+        throw Object.assign(new Error('no'), { code })
+      },
+    }
+    const all = await unmanagedTableDifferences(specOf(found.text), failing)
+    expect(all.map(({ code: kind, path, part, message }) => [kind, path.at(-1), part, message])).toEqual(differences)
+  })
+
+  test('finds a materialized view without data, and does not verify its key', async () => {
+    const view = `models:
+  unfilled: { managed: false, primary_key: [id], fields: { id: { type: integer, key: client } } }
+`
+    await runSql(database, 'create materialized view unfilled as select 1 as id with no data')
+    expect(await unmanagedTableDifferences(specOf(`version: 1\n${view}`), database)).toEqual([
+      {
+        code: 'SC409',
+        path: ['models', 'unfilled'],
+        part: 'key',
+        message: 'the materialized view `unfilled` has no data yet, and requests for it are 503',
+        help: ['fill it: refresh materialized view "unfilled"'],
+        isOfDatabase: true,
+      },
+    ])
+    await runSql(database, 'drop materialized view unfilled')
+  })
+
   test('reads no other parts of keys for that, and goes on if reading takes too long', async () => {
     const read: string[] = []
     const slow = {

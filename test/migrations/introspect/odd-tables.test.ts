@@ -150,6 +150,41 @@ test('indexes that could not be built make no field unique and no list fast', as
   expect(await run('check', '--database')).toMatchObject({ code: 0, stdout: expect.not.stringContaining('warning') })
 })
 
+test('a materialized view without data is reported', async () => {
+  await given('create materialized view totals as select 1 as total with no data')
+  const left = 'left  totals: requests are 503 until it has data: refresh materialized view "totals"\n'
+  expect(await run('introspect')).toMatchObject({ code: 0, stderr: expect.stringContaining(left) })
+  const difference = 'the materialized view `totals` has no data yet, and requests for it are 503\n'
+  expect(await run('check', '--database')).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining(`warning[SC409]: ${difference}`),
+  })
+  expect(await run('introspect', '--update')).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining(`left  ${difference}`),
+  })
+})
+
+test('a view of a materialized view without data is reported, and the commands go on', async () => {
+  await given(
+    'create materialized view totals as select 1 as id with no data; create view sums as select id from totals',
+  )
+  await project.write(
+    'resources.yaml',
+    'version: 1\nmodels:\n  sums: { managed: false, primary_key: [id], fields: { id: { type: integer, key: client } } }\n',
+  )
+  const difference =
+    'it is not known whether the primary key `id` identifies records: reading `sums` failed: materialized view "totals" has not been populated\n'
+  expect(await run('check', '--database')).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining(`warning[SC410]: ${difference}`),
+  })
+  expect(await run('introspect', '--update')).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining(`left  ${difference}`),
+  })
+})
+
 test('a relation to a key of an enum has the enum until a plan changes the key', async () => {
   await given(`create type mood as enum ('sad', 'ok'); create table moods (id mood primary key);
     create table days (id serial primary key, mood mood references moods, last_mood mood)`)

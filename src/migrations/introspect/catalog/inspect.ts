@@ -35,6 +35,8 @@ export interface InspectedTable {
   /** The average size of a stored row in bytes; null for few rows, and if PostgreSQL does not know their number. */
   readonly width: number | null
   readonly triggers: readonly WritingTrigger[]
+  /** Whether it has data; a materialized view may not have any yet. */
+  readonly populated: boolean
   /** Whether policies decide which rows a role sees. */
   readonly rowSecurity: boolean
   /** Whether rows can be inserted, updated and deleted, according to PostgreSQL, without regard to rules and privileges. */
@@ -217,6 +219,7 @@ const TABLES = `
     'inherited', ${IS_INHERITED},
     'triggers', (${TRIGGERS}),
     'rowSecurity', c.relrowsecurity,
+    'populated', c.relispopulated,
     'special', case
       when c.relkind = 'v' then 'it is a view'
       when c.relkind = 'm' then 'it is a materialized view'

@@ -9,7 +9,7 @@ import { chooseRelation, type Related, type RelationContext } from './choose-rel
 import { type FieldName, type FieldSpelling, freeName, nameFields, nameOfTable } from './field-names.js'
 import { isRepresentableName } from '../catalog/representable.js'
 import type { Operation } from '../../../config/core-spec.js'
-import { readTableName } from '../../../fields/table-name.js'
+import { readTableName, tableSql } from '../../../fields/table-name.js'
 import { adviceForKey, chooseKey } from './choose-key.js'
 import { operationsOf } from './choose-operations.js'
 import { canBeField, type Table } from './table.js'
@@ -280,6 +280,9 @@ function chooseModel({ table, chosenKey, columns, fieldless, related, fields }: 
         ? []
         : [`${live.name}: records can only be listed: ${reason}; ${adviceForKey(table, columns, byColumn)}`]),
       ...leftOfOperations,
+      ...(inspected.populated
+        ? []
+        : [`${live.name}: requests are 503 until it has data: refresh materialized view ${tableSql(live.name)}`]),
       ...(managed ? [] : notesOnWrites(inspected, columns)),
       ...inspected.privileges.unreadable
         .filter((column) => find(live.columns, column) === undefined)
