@@ -100,7 +100,7 @@ export async function introspect(database: Database, options: IntrospectOptions)
   const scratch = options.scratch ?? (await (options.openScratch ?? openScratch)())
   try {
     return await takeOver(database, options, {
-      inspected: await inspectSchema(database, schemas, scratch),
+      inspected: await inspectSchema(database, { schemas, other: scratch }),
       spec,
       scratch,
     })
@@ -138,7 +138,7 @@ async function writeModels(
   options.onStage?.('reading the tables')
   await rejectAbsentSchemas(database, options.schemas)
   const ofModels = options.update && spec ? await schemasOfModels(database, spec) : undefined
-  const inspected = await inspectSchema(database, options.schemas ?? ofModels)
+  const inspected = await inspectSchema(database, { schemas: options.schemas ?? ofModels })
   rejectAbsent(inspected, options.tables, options.schemas ?? ofModels)
   rejectQualified(inspected, spec, options.tables)
   const catalog = await readTables(

@@ -81,7 +81,7 @@ interface TablePlan {
   readonly table: InspectedTable
   readonly columns: readonly InspectedColumn[]
   readonly inside: readonly InspectedPart[]
-  /** Constraints that can only be added once all tables are there. */
+  /** Constraints that can only be added once their table is there, or all tables are. */
   readonly later: readonly InspectedPart[]
   readonly indexes: readonly InspectedPart[]
   readonly left: readonly string[]
@@ -105,7 +105,9 @@ function planTable(table: InspectedTable, made: ReadonlySet<string>): TablePlan 
   }
   const parts = [...table.constraints, ...table.indexes]
   const kept = parts.filter((part) => reasonOf(part) === undefined)
-  const isLate = ({ kind, definition }: InspectedPart) => kind === 'foreign_key' || / NOT VALID$/.test(definition)
+  const repeated = repetitionsIn(kept)
+  const isLate = (part: InspectedPart) =>
+    part.kind === 'foreign_key' || / NOT VALID$/.test(part.definition) || repeated.has(part)
   return {
     table,
     columns,
@@ -133,6 +135,21 @@ function planTable(table: InspectedTable, made: ReadonlySet<string>): TablePlan 
       ...parts.filter((part) => !kept.includes(part)),
     ].map(({ name }) => name),
   }
+}
+
+/** The keys and unique constraints with the same columns as another one before them: `create table` makes only the first of them. */
+function repetitionsIn(parts: readonly InspectedPart[]): ReadonlySet<InspectedPart> {
+  const seen = new Set<string>()
+  const keys = parts.filter(({ kind }) => kind === 'primary_key' || kind === 'unique' || kind === 'exclusion')
+  const first = keys.toSorted((one, other) => Number(other.kind === 'primary_key') - Number(one.kind === 'primary_key'))
+  return new Set(
+    first.filter(({ definition }) => {
+      const made = definition.replace(/^(?:PRIMARY KEY|UNIQUE) /, '').replace(/ WITH \([^)]*\)/, '')
+      const isRepeated = seen.has(made)
+      seen.add(made)
+      return isRepeated
+    }),
+  )
 }
 
 /** Why a column is not recorded; undefined if it is. */

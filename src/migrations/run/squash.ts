@@ -167,12 +167,12 @@ type Candidate = { readonly text: string } | { readonly reason: string }
 /** Creates the final tables and views at once, and repeats the statements that write rows if a new database has rows. */
 async function recordedText(scratch: Database, files: readonly Migration[], { hasRows }: State): Promise<Candidate> {
   const { statements, left, views } = await onReplayed(scratch, files, async (session) => {
-    const [inspected, views] = [await inspectSchema(session), await readViews(session, FROM)]
+    const [inspected, views] = [await inspectSchema(session, { ofService: true }), await readViews(session, FROM)]
     const tables = inspected.tables.filter(({ name }) => !has(views, name))
     return { ...recordTables({ ...inspected, tables }), views }
   })
-  const reason = left.find((each) => !each.startsWith('extension '))
-  // The statements that are kept create the object.
+  // The scratch database may have these itself. If the files make them, their statements are seen below.
+  const reason = left.find((each) => !/^(?:extension|publication|event trigger|default grant|grant to) /.test(each))
   if (reason !== undefined) return { reason: reason.replace(`; ${BY_HAND}`, '') }
   const written = files.flatMap(({ up }) => up.map(({ text }) => text))
   const other = written.find((text) => !COMPARED.test(text))
@@ -228,8 +228,8 @@ const DEFINITIONS = `
     union all select concat_ws(' ', matviewname, definition) from pg_matviews where schemaname = $1::text
     union all select pg_get_statisticsobjdef(oid) from pg_statistic_ext where stxnamespace = $1::text::regnamespace
     union all select jsonb_build_array(c.relkind::text, c.relname, c.relpersistence::text, c.relreplident::text, c.relforcerowsecurity, c.reloptions,
-        t.reloptions, c.relacl::text, c.relowner::regrole::text)::text
-      from pg_class c left join pg_class t on t.oid = c.reltoastrelid where c.relnamespace = $1::text::regnamespace
+        t.reloptions, c.relacl::text, c.relowner::regrole::text, (select amname from pg_am where oid = c.relam), c.reltablespace, i.indisclustered)::text
+      from pg_class c left join pg_class t on t.oid = c.reltoastrelid left join pg_index i on i.indexrelid = c.oid where c.relnamespace = $1::text::regnamespace
     union all select jsonb_build_array(c.relname, a.attname, a.attacl::text, a.attoptions, a.attstorage::text, a.attcompression::text,
         nullif(a.attstattarget, -1))::text
       from pg_attribute a join pg_class c on c.oid = a.attrelid
@@ -258,7 +258,7 @@ async function readStable(scratch: Database, files: readonly Migration[]): Promi
 async function readState(session: Connection, varying: State['varying']): Promise<State> {
   await runAll(session, [`set local search_path = ${FROM}`, ...SPELLING])
   const [tables, views] = [await readCatalog(session, FROM), await readViews(session, FROM)]
-  const { tables: inspected, ...inspection } = await inspectSchema(session)
+  const { tables: inspected, ...inspection } = await inspectSchema(session, { ofService: true })
   const { rows } = await session.query({ text: DEFINITIONS, values: [FROM] })
   const [contents, values] = [new Map<string, string>(), new Map<string, string | null | undefined>()]
   const digestOf = async (table: string, cells: string) => {

@@ -1,49 +1,27 @@
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
-import {
-  BOOKS,
-  BOOKS_MIGRATION,
-  BOOKS_MIGRATION_FILE,
-  makeProject,
-  type Project,
-  runInHost,
-} from '../../support/cli.js'
-import { envOf, openOnlyOnServer, type TestDatabase } from '../../support/database.js'
-import { onProjectDatabase } from '../../support/existing.js'
-
-let project: Project
-let database: TestDatabase | undefined
+import { describe, expect, test } from '@jest/globals'
+import { BOOKS, BOOKS_MIGRATION, BOOKS_MIGRATION_FILE, makeProject, runInHost } from '../../support/cli.js'
+import { openTestDatabase, testDatabaseKind } from '../../support/database.js'
+import { runSql } from '../../support/existing.js'
+import { projectPerTest } from '../../support/project-per-test.js'
 
 const PAGES = '-- up\n\nalter table books add pages integer;\n\n-- down\n\nalter table books drop pages;\n'
 const NOTE = '-- up\n\nalter table books add note text;\n\n-- down\n\nalter table books drop note;\n'
 
-beforeEach(async () => {
-  project = await makeProject({
-    'resources.yaml': BOOKS,
-    [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION,
-    'migrations/0002_add_pages.sql': PAGES,
-  })
-  database = await openOnlyOnServer()
+const project = projectPerTest({
+  'resources.yaml': BOOKS,
+  [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION,
+  'migrations/0002_add_pages.sql': PAGES,
 })
-
-afterEach(async () => {
-  await database?.close()
-  await project.remove()
-})
-
-const migrate = (...args: readonly string[]) =>
-  runInHost(['migrate', ...args], { cwd: project.folder, env: envOf(database) })
+const onServer = testDatabaseKind() === 'postgres' ? test : test.skip
+const migrate = (...args: readonly string[]) => project.run('migrate', ...args)
 
 const files = async () => (await readdir(join(project.folder, 'migrations'))).sort()
 const read = (name: string) => readFile(join(project.folder, 'migrations', name), 'utf8')
 
 const cell = (text: string) =>
-  onProjectDatabase(
-    project,
-    database,
-    async (connection) => (await connection.query({ text, values: [] })).rows[0]?.[0],
-  )
+  project.onDatabase(async (connection) => (await connection.query({ text, values: [] })).rows[0]?.[0])
 
 describe('migrate squash', () => {
   test('replaces files in a database that ran all of them, and later files keep their numbers', async () => {
@@ -122,12 +100,16 @@ describe('migrate squash', () => {
     expect(rejected.stderr).toContain(
       'with the version of the project that still has their files: snippetctl migrate up',
     )
+    await project.sql("insert into books (title) values ('Middlemarch')")
+    await project.write('resources.yaml', BOOKS.replace('max: 100', 'max: 5'))
+    const planned = await migrate('plan')
+    expect(planned.stdout).toContain('1 of 1 rows')
+    expect(planned.stdout).not.toContain('cannot')
+    await project.write('resources.yaml', BOOKS)
     const diagnosed = await migrate('resolve')
     expect(diagnosed).toMatchObject({ code: 1 })
     expect(diagnosed.stdout).toContain('restore it: alter table "books" add column "pages" integer')
-    await onProjectDatabase(project, database, (connection) =>
-      connection.query({ text: 'alter table "books" add column "pages" integer', values: [] }),
-    )
+    await project.sql('alter table "books" add column "pages" integer')
     expect((await migrate('resolve')).stdout).toContain(
       'confirms this: snippetctl migrate resolve --applied 0002_squashed\n',
     )
@@ -155,8 +137,21 @@ describe('migrate squash', () => {
       'grant select on books to public;',
       'the final tables do not show the effect of `grant select on books to public`',
     ],
+    [
+      'grant create on schema public to public;',
+      'the final tables do not show the effect of `grant create on schema public to public`',
+    ],
     ['do $$ begin perform 1; end $$;', 'the final tables do not show the effect of `do $$ begin perform 1; end $$`'],
-    ['alter table books alter title set statistics 500;', 'a single file would create different other objects'],
+    [
+      'alter table books alter title set statistics 500;',
+      'statistics target of column title of books is not recorded\n',
+    ],
+    ['alter table books cluster on books_pkey;', 'clustering by books_pkey of books is not recorded\n'],
+    [
+      'create access method mine type table handler heap_tableam_handler;\n\ncreate table notes (id integer) using mine;',
+      'the final tables do not show the effect of `create access method mine type table handler heap_tableam_handler`',
+    ],
+    ['alter index books_pkey set (fillfactor = 50);', 'a single file would create different other objects'],
     ['alter table books alter id restart with 100;', 'a single file would create different other objects'],
     ['create statistics pairs on id, title from books;', 'statistics pairs of books is not recorded\n'],
     [
@@ -169,13 +164,24 @@ describe('migrate squash', () => {
     ],
     [
       "comment on constraint books_pkey on books is 'the number';",
-      'a single file would create different other objects',
+      'comment on constraint books_pkey of books is not recorded\n',
     ],
   ])('keeps `%s`, which the final tables do not say', async (statement, reason) => {
     await project.write('migrations/0003_more.sql', `-- up\n\n${statement}\n`)
     const outcome = await migrate('squash')
     expect(outcome).toMatchObject({ code: 0, stderr: expect.stringContaining(`one by one, because ${reason}`) })
     expect(await read('0003_squashed.sql')).toContain(`\n${statement}\n`)
+  })
+
+  onServer('does not take grants and objects of the scratch database for those of the files', async () => {
+    const scratch = await openTestDatabase()
+    try {
+      await runSql(scratch, 'alter default privileges grant select on tables to public; create publication everything')
+      const outcome = await migrate('squash', '--scratch', scratch.url ?? '')
+      expect(outcome).toMatchObject({ code: 0, stderr: expect.not.stringContaining('one by one') })
+    } finally {
+      await scratch.close()
+    }
   })
 
   test('creates final tables that are unlogged or have storage parameters', async () => {
@@ -247,5 +253,18 @@ drop function touch();
       stderr: expect.stringMatching(/0004_code is TypeScript.*\n {2}= help: Squash fewer files/),
     })
     expect(await files()).toEqual(['0003_squashed.sql', '0004_code.ts'])
+  })
+
+  test('creates the tables of the service itself at once, too', async () => {
+    const text = BOOKS.replace('version: 1', 'version: 1\nauth: { keys: true, roles: { names: [lib] } }').replace(
+      'path: /books/',
+      'path: /books/\n    idempotency: optional\n    access: [{ to: lib, may: all }]',
+    )
+    await project.write('resources.yaml', text)
+    await migrate('plan', '--write', 'own_tables')
+    const { code, stderr } = await migrate('squash')
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.not.stringContaining('one by one') })
+    const [file = ''] = await files()
+    expect(await read(file)).toMatch(/create table "snippetctl_answers".*create table "snippetctl_keys"/s)
   })
 })

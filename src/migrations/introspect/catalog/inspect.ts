@@ -9,6 +9,7 @@ import { constraintOfIndex, IS_INHERITED, isDeclared } from './catalog.js'
 import { BUILT_IN_COLLATIONS, collationOfColumn } from './collation.js'
 import { ATTACHED, STORAGE } from './attached.js'
 import { describeInParts } from './in-parts.js'
+import { extended, OTHERS, OWN } from './other-objects.js'
 
 /** The contents of the current schema, with everything needed to recreate them. */
 export interface SchemaInspection {
@@ -53,7 +54,7 @@ export interface InspectedTable {
   readonly unlogged: boolean
   /** Its storage parameters: `fillfactor=70`. */
   readonly storage: readonly string[]
-  /** Attached objects that `create table` cannot create: `trigger touch`. */
+  /** Attached objects and settings that the recorded statements do not create: `trigger touch`. */
   readonly attached: readonly string[]
 }
 
@@ -94,13 +95,6 @@ export interface InspectedSequence {
   readonly options: string
   readonly table: string | null
   readonly column: string | null
-}
-
-const OWN = `coalesce((select oid from pg_namespace where nspname = current_schema()), 0::oid)`
-
-/** SQL: whether an object belongs to an extension. */
-function extended(catalog: string, oid: string): string {
-  return `exists (select from pg_depend e where e.classid = '${catalog}'::regclass and e.objid = ${oid} and e.deptype = 'e')`
 }
 
 /** SQL: whether a collation is built in, and also in the database whose collations are listed in a parameter. */
@@ -247,7 +241,7 @@ const LISTED = `
   from pg_class c
   join pg_namespace n on n.oid = c.relnamespace
   where case when $1::text is null then c.relnamespace = ${OWN} else n.nspname in (select json_array_elements_text($1::json)) end
-    and c.relkind in ('r', 'p', 'f', 'v', 'm') and c.relname !~ '^${JOURNAL}' and c.relname not in ('${ANSWERS}', '${KEYS}')
+    and c.relkind in ('r', 'p', 'f', 'v', 'm') and c.relname !~ '^${JOURNAL}' and ($2::boolean or c.relname not in ('${ANSWERS}', '${KEYS}'))
     and not ${extended('pg_class', 'c.oid')}`
 
 const ENUMS = `
@@ -271,38 +265,28 @@ const SEQUENCES = `
   where s.relnamespace = ${OWN} and s.relkind = 'S' and p.deptype is distinct from 'i' and s.relname !~ '^${JOURNAL}'
     and not ${extended('pg_class', 's.oid')}`
 
-const OTHERS = `
-  select coalesce(jsonb_agg(w order by w), '[]') from (
-    select 'function ' || proname from pg_proc
-      where pronamespace = ${OWN} and not ${extended('pg_proc', 'pg_proc.oid')}
-        and not exists (select from pg_depend where classid = 'pg_proc'::regclass and objid = pg_proc.oid and deptype = 'i')
-    union all select case typtype when 'd' then 'domain ' else 'type ' end || typname from pg_type
-      where typnamespace = ${OWN} and (typtype in ('d', 'r') or exists (select from pg_class where oid = typrelid and relkind = 'c'))
-        and not ${extended('pg_type', 'pg_type.oid')}
-    union all select 'schema ' || nspname from pg_namespace n
-      where nspname !~ '^pg_' and nspname <> 'information_schema' and n.oid <> ${OWN}
-        and exists (select from pg_class where relnamespace = n.oid and relkind in ('r', 'p') and not ${extended('pg_class', 'pg_class.oid')})
-    union all select 'extension ' || extname from pg_extension where extname <> 'plpgsql'
-  ) a(w)`
-
 const INSPECTION = `select jsonb_build_object('schema', current_schema(), 'enums', (${ENUMS}),
   'sequences', (${SEQUENCES}), 'others', (${OTHERS}))::text`
 
-/**
- * Inspects everything in the current schema except the journal.
- * @param schemas the schemas whose tables and views are wanted, by default the current one
- * @param other a database that is to have the same tables: collations that it lacks count as foreign
- */
+interface Inspecting {
+  /** The schemas whose tables and views are wanted, by default the current one. */
+  readonly schemas?: readonly string[] | undefined
+  /** A database that is to have the same tables: collations that it lacks count as foreign. */
+  readonly other?: Connection
+  /** Whether the tables of the service itself, other than the journal, are wanted. */
+  readonly ofService?: boolean
+}
+
+/** Inspects everything in the current schema except the tables of the service itself. */
 export async function inspectSchema(
   connection: Connection,
-  schemas?: readonly string[],
-  other?: Connection,
+  { schemas, other, ofService = false }: Inspecting = {},
 ): Promise<SchemaInspection> {
   const known = (await other?.query({ text: BUILT_IN_COLLATIONS, values: [] }))?.rows[0]?.[0] ?? null
   const wanted = schemas === undefined ? null : JSON.stringify(schemas)
   const tables = await describeInParts<InspectedTable>(
     connection,
-    { text: LISTED, values: [wanted] },
+    { text: LISTED, values: [wanted, String(ofService)] },
     { text: TABLES, values: [known] },
   )
   const { rows } = await connection.query({ text: INSPECTION, values: [] })
