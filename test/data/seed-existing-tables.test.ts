@@ -65,6 +65,14 @@ models:
   member:
     managed: false
     fields: { email: { type: string, max: 9, primary_key: true, key: client }, name: { type: string, max: 9 } }
+  stamped:
+    managed: false
+    fields:
+      id: { type: uuid, primary_key: true, key: uuid }
+      name: { type: string, max: 9, unique: true }
+      state: { type: text, default: new }
+      made_at: { type: timestamp, auto: on_create }
+      changed_at: { type: timestamp, auto: on_update }
 resources:
   sale: { model: sale, path: /sales/ }
   visit: { model: visit, path: /visits/ }
@@ -103,6 +111,8 @@ insert into receipt values (50, 'paper');
 create view guest_count as select room, count(*)::int as n from generate_series(1, 150) room group by rollup (room);
 create table guest_note as select * from guest_count;
 create table excluded (id int primary key, note varchar(9) not null);
+create table stamped (id uuid primary key, name varchar(9) not null unique, state varchar(9) not null, made_at timestamptz not null,
+  changed_at timestamptz not null);
 `
 
 const SKIPPED = 'the database did not store this record: a trigger or a rule has skipped it, or a policy hides it'
@@ -133,6 +143,16 @@ test.each([
   expect(await seed(records('a'))).toContain('created 2, updated 0, unchanged 0')
   expect(await seed(records('a'))).toContain('created 0, updated 0, unchanged 2')
   expect(await seed(records('b'))).toContain('created 0, updated 1, unchanged 1')
+})
+
+test('new records have the declared values although the columns have no defaults', async () => {
+  const records = (state: string) => `stamped:\n  key: name\n  records:\n    - { name: a }\n    - { name: b${state} }\n`
+  expect(await seed(records(', state: old'))).toContain('created 2, updated 0, unchanged 0')
+  const before = (await shelves.run('dump', 'stamped')).stdout
+  expect(before).toMatch(/"name":"a","state":"new","made_at":"[^"]+Z","changed_at":"[^"]+Z"/)
+  expect(await seed(records(''))).toContain('created 0, updated 0, unchanged 2')
+  expect((await shelves.run('dump', 'stamped')).stdout).toBe(before)
+  expect(await seed(records(', state: sold'))).toContain('created 0, updated 1, unchanged 1')
 })
 
 test('a record that refers to a missing one of a partitioned table is reported with its line', async () => {

@@ -16,6 +16,7 @@ import type { SkippedRows } from './skipped-rows.js'
 import { listsOn } from './store-lists.js'
 import { createsOn, recordsOn } from './store-records.js'
 import { senderOn } from './store-sender.js'
+import { watchUnfilled } from '../statements/write-columns.js'
 
 /** The parts of the application that the stores of a resource share. */
 export interface StoreParts {
@@ -51,6 +52,7 @@ export function compileStore<Item, Items>(
   const referrers = referrersOf(spec, model)
   const estimates = createEstimates()
   const lockable: Lockable = {}
+  const unfilled = watchUnfilled(model)
   const limits = resource.access && compileLimitedPlans(resource.spec, resource.access)
   return (connection) => {
     const sender = senderOn(connection, {
@@ -64,7 +66,7 @@ export function compileStore<Item, Items>(
     const bound = { model, projection, statements, sender }
     const operations = {
       ...listsOn({ ...bound, projection: listed, estimates, uncounted, exactly, connection }),
-      ...createsOn({ ...bound, skipped, connection }),
+      ...createsOn({ ...bound, skipped, unfilled, connection }),
       ...recordsOn({ ...bound, skipped, connection }),
     }
     const limitedOperations = limits ? limited(operations, limits) : operations

@@ -12,10 +12,16 @@ import { skipsOn } from './skipped-rows.js'
 import { type Bound, type Changes, deletionsOn } from './store-deletions.js'
 import { follow } from './store-lists.js'
 import type { Written } from './store-sender.js'
+import type { Unfilled } from '../statements/write-columns.js'
 
 const KEYLESS = 'The database did not return the key of the new record: a trigger has not set it'
 const SKIPPED =
   'The database did not return the new record: a trigger or a rule has skipped it or moved it to another table'
+
+/** A resource, as the stores that create its records know it. */
+interface Creations<Item, Items> extends Changes<Item, Items> {
+  readonly unfilled: Unfilled
+}
 
 /** The create operations of stores. */
 export function createsOn<Item, Items>({
@@ -24,8 +30,9 @@ export function createsOn<Item, Items>({
   statements,
   sender,
   skipped,
+  unfilled,
   connection,
-}: Changes<Item, Items>): Bounded<Pick<Store<Item, Items>, 'create' | 'createMany'>> {
+}: Creations<Item, Items>): Bounded<Pick<Store<Item, Items>, 'create' | 'createMany'>> {
   const readAny = readStored(model, projection)
 
   const reject = (reason: string): never => {
@@ -73,7 +80,7 @@ export function createsOn<Item, Items>({
       const isRewritten = await mayRewrite()
       const rehearsals = (limits: Bounds) => statements.rehearseCreate(limits, [row])
       const written = { bounds, rows: [row], mayCollide: await mayCollide(bounds, [row]), rehearsals }
-      const { rows } = await sender.createInTurn(statements.create(bounds, row), written)
+      const { rows } = await sender.createInTurn(statements.create(bounds, row, await unfilled(connection)), written)
       const returned = rows.slice(0, 1).map(read)
       const [made] = isRewritten ? await readAgain(bounds, returned) : returned
       return made ?? rejectSkipped(written)
@@ -84,10 +91,11 @@ export function createsOn<Item, Items>({
       const made: Stored<Item>[] = []
       const isRewritten = await mayRewrite()
       const isColliding = await mayCollide(bounds, rows)
+      const filled = await unfilled(connection)
       for (const some of splitRows(model, rows)) {
         const rehearsals = (limits: Bounds) => statements.rehearseCreate(limits, some)
         const written = { bounds, rows: some, start: made.length, mayCollide: isColliding, rehearsals }
-        const ways = statements.createMany(bounds, some)
+        const ways = statements.createMany(bounds, some, filled)
         const { rows: answered } = await sender.createInTurn(ways, written)
         if (answered.length < some.length) await rejectSkipped(written)
         made.push(...answered.map(read))

@@ -1,4 +1,5 @@
 import { tableAlias, tableSql } from '../../fields/table-name.js'
+import type { FilledField } from '../../config/default-sql.js'
 import { type FieldSpec, isShown, type ModelSpec } from '../../config/spec.js'
 import { arrayLiteral } from '../../fields/cell.js'
 import { identifier } from '../../fields/sql-literal.js'
@@ -21,7 +22,7 @@ export interface BulkStatements {
    * For each way to write the rows (see `grantedWrites`), one insert of all of them. A field that only some rows name has its default in the others.
    * @throws Problem `forbidden` if no grant can cover all rows
    */
-  createMany(bounds: Bounds | undefined, rows: readonly Row[]): readonly Statement[]
+  createMany(bounds: Bounds | undefined, rows: readonly Row[], filled: readonly FilledField[]): readonly Statement[]
   /** Selects the existing records in the order of their ids: the id, then what `retrieve` selects. */
   retrieveMany(bounds: Bounds | undefined, ids: readonly (readonly string[])[]): Statement
   /** Selects the ids of the existing records in order. */
@@ -81,15 +82,16 @@ export function compileBulkStatements(model: ModelSpec, projection: Projection<u
     if (!granted) return ''
     return ` and ${coversStored(model, granted.access.destroy, { ...granted, params })}`
   }
-  const insertion = (bounds: Bounds | undefined, way: WriteOfAll): Statement => {
+  const insertion = (bounds: Bounds | undefined, way: WriteOfAll, declared: readonly FilledField[]): Statement => {
+    const filled = new Map(declared.map(({ field, sql }) => [field.name, sql]))
     const rows = way.writes.map(({ row }) => row)
     const named = new Set(rows.flatMap((row) => Object.keys(row)))
-    const fields = model.fields.filter((field) => named.has(field.name))
+    const fields = model.fields.filter((field) => named.has(field.name) || filled.has(field.name))
     // Without any value, the server sets all of them.
     const columns = fields.length === 0 ? model.fields.slice(0, 1) : fields
     const params = parameters()
     const place = (row: Row) => (field: FieldSpec) =>
-      Object.hasOwn(row, field.name) ? writtenSql(field, row, params) : 'default'
+      Object.hasOwn(row, field.name) ? writtenSql(field, row, params) : (filled.get(field.name) ?? 'default')
     const tuples = rows.map((row) => `(${columns.map(place(row)).join(', ')})`)
     const names = columns.map((field) => identifier(field.column)).join(', ')
     const checks = addedChecks(model, way, bounds, params)
@@ -103,10 +105,10 @@ export function compileBulkStatements(model: ModelSpec, projection: Projection<u
   }
 
   return {
-    createMany(bounds, given) {
+    createMany(bounds, given, filled) {
       const ways = waysToCreate(model, bounds, given)
       if (ways.length === 0) throw notGranted()
-      return ways.map((way) => insertion(bounds, way))
+      return ways.map((way) => insertion(bounds, way, filled))
     },
     retrieveMany: (bounds, ids) =>
       among(

@@ -1,6 +1,8 @@
 import { tableSql } from '../../fields/table-name.js'
+import type { FilledField } from '../../config/default-sql.js'
 import type { ModelSpec } from '../../config/spec.js'
-import { rememberByText } from '../../foundation/remember.js'
+import { identifier } from '../../fields/sql-literal.js'
+import { remember, rememberByText } from '../../foundation/remember.js'
 import { visibleRule } from '../../resource/access.js'
 import type { Row } from '../../resource/plan.js'
 import type { Statement } from '../database.js'
@@ -21,8 +23,11 @@ import { type WriteColumns, writeColumnsOf } from './write-columns.js'
 
 /** Every statement of a resource in one projection. All SQL for records is generated here. */
 export interface Statements extends ListStatements, RecordStatements, BulkStatements, Rehearsals {
-  /** One statement for each way to write the row, see `grantedWrites`. */
-  create(bounds: Bounds | undefined, row: Row): readonly Statement[]
+  /**
+   * One statement for each way to write the row, see `grantedWrites`.
+   * @param filled the fields to fill if the row does not name them; the same array as before, unless they have changed
+   */
+  create(bounds: Bounds | undefined, row: Row, filled: readonly FilledField[]): readonly Statement[]
 }
 
 interface Projections {
@@ -62,7 +67,7 @@ export function compileStatements(
     ...compileRecordStatements(parts),
     ...compileBulkStatements(model, projection),
     ...compileRehearsals(model, projection.tag !== undefined),
-    create: (bounds, row) => creation(bounds, row).map(prepared.serve),
+    create: (bounds, row, filled) => creation(bounds, row, filled).map(prepared.serve),
   }
 }
 
@@ -75,19 +80,22 @@ interface Creating {
 
 const CREATION = { retry: false, quick: false } as const
 
-function compileCreation(creating: Creating): (bounds: Bounds | undefined, row: Row) => readonly Rendered[] {
+function compileCreation(
+  creating: Creating,
+): (bounds: Bounds | undefined, row: Row, filled: readonly FilledField[]) => readonly Rendered[] {
   const { model } = creating
-  const templates = createWriteTemplates(MAX_TEXTS)
-  return (bounds, given) => {
-    const filled = filledByScope(model, given, bounds?.scopes)
+  const templatesWith = remember((_filled: readonly FilledField[]) => createWriteTemplates(MAX_TEXTS))
+  return (bounds, given, filled) => {
+    const scoped = filledByScope(model, given, bounds?.scopes)
     const rendering = (row: Row, write?: GrantedWrite) => (params: Parameters) => ({
-      text: creationSql(creating, { bounds, row, write }, params),
+      text: creationSql(creating, { bounds, row, write, filled }, params),
       kind: CREATION,
     })
     const granted = bounds?.granted
-    if (!granted) return [renderedAlone(rendering(filled))]
+    if (!granted) return [renderedAlone(rendering(scoped))]
     const caller = onlyCaller(bounds)
-    return grantedWrites(model, 'create', filled, granted).map((write) => {
+    const templates = templatesWith(filled)
+    return grantedWrites(model, 'create', scoped, granted).map((write) => {
       const render = rendering(write.row, write)
       return caller ? templates(write)({ caller, row: write.row }, render) : renderedAlone(render)
     })
@@ -107,14 +115,16 @@ interface Created {
   readonly row: Row
   /** Undefined if grants do not limit the caller. */
   readonly write: GrantedWrite | undefined
+  readonly filled: readonly FilledField[]
 }
 
 function creationSql({ model, inserting, writeColumns }: Creating, created: Created, params: Parameters): string {
   const { bounds, row, write } = created
   const columns = writeColumns.columnsOf(row)
-  const names = columns.map(({ column }) => column).join(', ')
-  const places = columns.map(({ field }) => writtenSql(field, row, params)).join(', ')
-  const values = columns.length === 0 ? 'default values' : `(${names}) values (${places})`
+  const filled = created.filled.filter(({ field }) => !Object.hasOwn(row, field.name))
+  const names = [...columns.map(({ column }) => column), ...filled.map(({ field }) => identifier(field.column))]
+  const places = [...columns.map(({ field }) => writtenSql(field, row, params)), ...filled.map(({ sql }) => sql)]
+  const values = names.length === 0 ? 'default values' : `(${names.join(', ')}) values (${places.join(', ')})`
   const fields = columns.map(({ field }) => field)
   const sent = write ? fields.filter(({ name }) => write.sent.has(name)) : fields
   const checks = boundChecks(model, fields, bounds, { params, sent, added: (names) => `select ${names}` })

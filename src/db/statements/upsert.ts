@@ -1,4 +1,5 @@
 import { tableSql } from '../../fields/table-name.js'
+import type { FilledField } from '../../config/default-sql.js'
 import type { FieldSpec, ModelSpec } from '../../config/spec.js'
 import { writeCell } from '../../fields/cell.js'
 import { identifier } from '../../fields/sql-literal.js'
@@ -11,6 +12,7 @@ import { compared, comparedColumn } from '../../fields/compared-column.js'
 import { replacing } from './columns.js'
 import { constraintErrorsOf } from '../records/guards.js'
 import { watchSkippedRows } from '../records/skipped-rows.js'
+import { watchUnfilled } from './write-columns.js'
 
 /** The result of an upsert. */
 export interface Upserted {
@@ -34,6 +36,8 @@ export interface ExistingTable {
   readonly declaredTypes: ReadonlyMap<string, string>
   /** The columns that PostgreSQL generates, which nobody can write. */
   readonly generated: ReadonlySet<string>
+  /** The fields with a declared value that their columns do not have as their default. */
+  readonly unfilled: readonly FilledField[]
   /**
    * Whether an upsert may use `on conflict`: the key must be unique at the end of each statement, and the table a plain one, with neither partitions nor
    * tables that inherit from it, whose name is not that of the proposed row.
@@ -192,10 +196,12 @@ function writtenSeparately(shape: Shape, same: string): string {
     )`
 }
 
-function insertOf({ model, fields, generated }: Shape): string {
-  const written = fields.filter(({ column }) => !generated.has(column))
-  return `insert into ${tableSql(model.table)} (${written.map(({ column }) => identifier(column)).join(', ')}) overriding system value
-      select ${written.map((field) => `c${fields.indexOf(field)}`).join(', ')} from "@given" where ${UNREPEATED}`
+function insertOf({ model, fields, generated, unfilled }: Shape): string {
+  const given = fields.map((field, index) => ({ field, sql: `c${index}` }))
+  const filled = unfilled.filter(({ field }) => !fields.includes(field))
+  const written = [...given, ...filled].filter(({ field }) => !generated.has(field.column))
+  return `insert into ${tableSql(model.table)} (${written.map(({ field }) => identifier(field.column)).join(', ')}) overriding system value
+      select ${written.map(({ sql }) => sql).join(', ')} from "@given" where ${UNREPEATED}`
 }
 
 /**
@@ -256,6 +262,7 @@ export async function readExistingTable(
     types: new Map(columns.rows.map(([name, type]) => [name ?? '', type ?? ''])),
     declaredTypes: new Map(columns.rows.map(([name, , , type]) => [name ?? '', type ?? ''])),
     generated: new Set(columns.rows.flatMap(([name, , generated]) => (generated === 'true' ? [name ?? ''] : []))),
+    unfilled: await watchUnfilled(model)(connection),
     takesConflicts: conflicts.rows[0]?.[0] === 'true',
     maySkip: (await skips.maySkip(model, 'insert', connection)) || (await skips.maySkip(model, 'update', connection)),
     checkedColumns: (constraint) => skips.checkedColumns(model, constraint),

@@ -1,7 +1,10 @@
 import { fail } from '../../foundation/fail.js'
+import { filledFields, type FilledField } from '../../config/default-sql.js'
 import type { FieldSpec, ModelSpec } from '../../config/spec.js'
 import { identifier } from '../../fields/sql-literal.js'
+import { tableSql } from '../../fields/table-name.js'
 import type { Row } from '../../resource/plan.js'
+import type { Connection } from '../database.js'
 
 /** A field that is written, and its column as SQL names it. */
 export interface WriteColumn {
@@ -24,4 +27,34 @@ export function writeColumnsOf(model: ModelSpec): WriteColumns {
     columnsOf: (row) => Object.keys(row).map((name) => columns.get(name) ?? fail(`${model.name} has no field ${name}`)),
     touched: onUpdate.map((field) => `${identifier(field.column)} = now()`),
   }
+}
+
+/**
+ * The columns of a table that are null in a new row unless an insert names them, and that the user of the database may write. An insert into a view
+ * that names a column would take the place of the default that the table of the view has.
+ */
+const UNFILLED = `
+  select (
+    select coalesce(json_agg(a.attname), '[]') from pg_attribute a join pg_type t on t.oid = a.atttypid
+    where a.attrelid = c.oid and c.relkind in ('r', 'p', 'f') and a.attnum > 0 and not a.attisdropped
+      and not a.atthasdef and a.attidentity = '' and a.attgenerated = '' and t.typdefault is null
+      and has_column_privilege(c.oid, a.attnum, 'INSERT'))::text
+  from pg_class c where c.oid = to_regclass($1)`
+
+/** Returns the fields that inserts must fill. */
+export type Unfilled = (connection: Connection) => readonly FilledField[] | Promise<readonly FilledField[]>
+
+/** Asks the database once, and only about an unmanaged table with declared values. */
+export function watchUnfilled(model: ModelSpec): Unfilled {
+  const declared = filledFields(model)
+  let known = declared.length === 0 ? declared : undefined
+  const ask = async (connection: Connection) => {
+    const { rows } = await connection.query({ text: UNFILLED, values: [tableSql(model.table)], retry: true })
+    const columns = JSON.parse(rows[0]?.[0] ?? '[]') as readonly string[]
+    const found = declared.filter(({ field }) => columns.includes(field.column))
+    // The table may be made later.
+    if (rows.length > 0) known = found
+    return found
+  }
+  return (connection) => known ?? ask(connection)
 }

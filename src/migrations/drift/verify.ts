@@ -6,6 +6,7 @@ import {
   type Catalog,
   type CatalogColumn,
   type CatalogTable,
+  isFilled,
 } from '../introspect/catalog/catalog.js'
 import { partsOf } from '../introspect/catalog/in-parts.js'
 import { canEquateTexts, isCollationName } from '../../fields/text-rules.js'
@@ -237,10 +238,6 @@ function equalityDifferences({ type }: WantedColumn, { equating }: CatalogColumn
   if (collation === null || canEquateTexts({ collation })) return []
   const text = `treats different texts as equal, and its field should have \`collation: ${equating}\``
   return [{ aspect: 'type', text }]
-}
-
-function isFilled({ default: value, identity, generated }: CatalogColumn): boolean {
-  return value !== null || identity !== null || generated !== null
 }
 
 /** Only keys, because responses depend on their errors. Values that a check forbids are rejected before they reach the database. */

@@ -2,9 +2,13 @@ import { addField } from '../../config/edit/add-field.js'
 import { commentField, setSetting } from '../../config/edit/edit-field.js'
 import type { FieldSpec, ModelSpec } from '../../config/spec.js'
 import type { Json } from '../../foundation/json.js'
+import { asBase, type CatalogTable, isFilled } from './catalog/catalog.js'
+import { triggerOn } from './catalog/trigger-columns.js'
+import type { ChosenModel } from './choose/choose.js'
 import type { ChosenField } from './choose/field-of-column.js'
 import { freeName } from './choose/field-names.js'
 import type { InspectedTable } from './catalog/inspect.js'
+import { find } from '../plan/compare/pair.js'
 import { declaredChoices } from '../plan/sql.js'
 import { formatSettings } from './render-models.js'
 
@@ -129,6 +133,30 @@ function withoutOthers(field: FieldSpec, words: ChosenField['words']): ChosenFie
       return [key, key === 'choices' ? keep(value) : value]
     })
   return keepIn(words)
+}
+
+/** A model, the table that it describes as the database has it, and the model that would be made for the table now. */
+interface Described {
+  readonly model: ModelSpec
+  readonly now: Pick<ChosenModel, 'fields' | 'isView'>
+  readonly there: InspectedTable
+  readonly live: CatalogTable
+}
+
+/** Lets requests omit the fields whose column has a default now, and no longer those whose column has none. */
+export function changedDefaults({ model, now, there, live }: Described): readonly EditOf[] {
+  if (now.isView) return []
+  return withColumns(model).flatMap((field) => {
+    const words = now.fields.find(({ column }) => column === field.column)?.words
+    const column = find(live.columns, field.column)
+    if (!words || !column || field.assigned || field.generated || field.auto !== undefined) return []
+    const given = field.default
+    const isGained = words.some(([word]) => word === 'default') && given === undefined && !field.nullable
+    const isUnfilled = !isFilled(asBase(column)) && !triggerOn(column, there)
+    const isLost = isUnfilled && given !== undefined && 'call' in given && given.call === 'database'
+    const said = new Map(isGained ? [['default', { function: 'database' }]] : [])
+    return isGained || isLost ? [changeField(model, field, said, ['default'])] : []
+  })
 }
 
 /** Whether a foreign key of the column is not the relation of its field. */

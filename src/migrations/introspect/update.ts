@@ -10,6 +10,7 @@ import type { FieldSpelling } from './choose/field-names.js'
 import type { SchemaInspection } from './catalog/inspect.js'
 import { specOfText, tryText } from './spec-of-text.js'
 import {
+  changedDefaults,
   changedFields,
   changedUniques,
   type Edit,
@@ -94,6 +95,8 @@ function makeEdits(current: Pick<Current, 'text' | 'file'>, edits: readonly Edit
     before = changes.length
     const failed: { readonly edit: Edit; readonly reason: string }[] = []
     for (const edit of open) {
+      // A setting that the column does not have, such as `auto`, stays, and is reported as a difference.
+      if (edit.apply(text) === text) continue
       const done = attempt(text, current.file, edit)
       if ('reason' in done) failed.push({ edit, reason: `not written: ${edit.what}, because ${done.reason}` })
       else {
@@ -151,6 +154,7 @@ async function editsFor(
       const differing = lacks.flatMap(({ table, column }) => (column && table === model.table ? [column] : []))
       return changedFields(model, now.fields, differing)
     }),
+    ...pairs.flatMap(changedDefaults),
     ...pairs.flatMap(({ model, now }) => newFields(model, now.fields)),
     ...pairs.flatMap(changedIndexes),
     ...pairs.flatMap(newRelations),

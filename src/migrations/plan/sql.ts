@@ -1,12 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
 import { inDependencyOrder } from '../../foundation/dependency-order.js'
 import { partsOf, tableSql } from '../../fields/table-name.js'
+import { defaultSql } from '../../config/default-sql.js'
 import { columnsOf, isOwnTable, isPlain, isUnmanaged, loneKey } from '../../config/model-spec.js'
 import type { AppSpec, FieldSpec, ModelRelation, ModelSpec } from '../../config/spec.js'
 import { checkName, foreignKeyName, primaryKeyName, uniqueName } from '../../config/parse/constraint-names.js'
 import type { ExistingColumn } from '../../fields/existing-column.js'
-import { identifier, literal } from '../../fields/sql-literal.js'
 import type { Typed } from '../../fields/field-type.js'
+import { identifier } from '../../fields/sql-literal.js'
 import { INTEGERS } from '../../fields/types/integer-type.js'
 import { createIndex, type WantedIndex, wantedIndexes } from './wanted-indexes.js'
 
@@ -141,7 +142,7 @@ function wantedTable(model: ModelSpec): WantedTable {
 
 function wantedColumn(field: FieldSpec): WantedColumn {
   const type = field.type.column(field.options)
-  const given = defaultOf(field)
+  const given = defaultSql(field)
   const key = field.assigned && given === undefined ? field.type.assigned?.sql : undefined
   const parts = [type, key, field.nullable || field.primaryKey ? undefined : 'not null', given && `default ${given}`]
   return {
@@ -159,11 +160,15 @@ function wantedColumn(field: FieldSpec): WantedColumn {
   }
 }
 
-/** In an unmanaged table, a foreign key can have another integer type than the key that it refers to: it holds only values of that key. */
+/**
+ * In an unmanaged table, a foreign key can have another integer type than the key that it refers to: it holds only values of that key. The column needs
+ * no default, because inserts have the declared value.
+ */
 function usedColumn(field: FieldSpec): WantedColumn {
   const column = wantedColumn(field)
   const isLoose = field.target !== undefined && INTEGERS.has(column.type)
-  return { ...column, serves: (there) => column.serves(there) || (isLoose && INTEGERS.has(there.type)) }
+  const filled = column.filled && column.default === undefined
+  return { ...column, filled, serves: (there) => column.serves(there) || (isLoose && INTEGERS.has(there.type)) }
 }
 
 /** The choices of a field, or of the items of a list. */
@@ -186,17 +191,6 @@ function formerColumns({ renamedFrom, target }: FieldSpec): readonly string[] {
   if (renamedFrom === undefined) return []
   const relation = `${renamedFrom}_id`
   return target ? [relation, renamedFrom] : [renamedFrom, relation]
-}
-
-function defaultOf(field: FieldSpec): string | undefined {
-  if (field.auto !== undefined) return field.type.functions?.now
-  if (field.default === undefined) return undefined
-  if ('call' in field.default)
-    return field.default.call === 'database' ? undefined : field.type.functions?.[field.default.call]
-  const json = field.default.literal
-  if (json === null) return undefined
-  const source = JSON.stringify(json)
-  return literal(field.type.write(field.type.fromJson(json, source, field.options), field.options))
 }
 
 function wantedConstraints(model: ModelSpec): readonly WantedConstraint[] {

@@ -207,6 +207,91 @@ test('a table whose key is gone is reported by --update and by check --database'
   })
 })
 
+test('declared values that the service sets stay, and need no default of the column', async () => {
+  await given(
+    'create table posts (id uuid primary key, state text not null, created_at timestamptz not null, changed timestamp not null, at timestamptz not null)',
+  )
+  const { code, stderr } = await run('introspect')
+  const hint = 'requests must send it; if the other program sets it,'
+  expect([code, stderr.match(/^left.*$/gm)]).toEqual([
+    0,
+    [
+      `left  posts.created_at: ${hint} \`auto: on_create\` lets the service do so`,
+      `left  posts.changed: ${hint} \`auto: on_update\` lets the service do so`,
+    ],
+  ])
+  const text = (await configuration())
+    .replace('key: client', 'key: uuid')
+    .replace('type: text', 'type: text, default: draft')
+    .replace('type: timestamp }', 'type: timestamp, auto: on_create }')
+  await writeFile(file(), text)
+  const unchanged = { code: 0, stderr: 'nothing to change: every table has a model in resources.yaml\n' }
+  expect(await run('introspect', '--update')).toMatchObject(unchanged)
+  await given("alter table posts alter state set default 'new', alter created_at set default now()")
+  expect(await run('introspect', '--update')).toMatchObject(unchanged)
+  expect(await run('check', '--database')).toMatchObject({ code: 0, stdout: expect.not.stringContaining('SC409') })
+  expect(await configuration()).toBe(text)
+})
+
+test('a required field follows a default that its column gets or loses', async () => {
+  await given('create table posts (id bigserial primary key, at timestamptz not null, state text not null, note text)')
+  expect(await run('introspect')).toMatchObject({ code: 0 })
+  const before = await configuration()
+  await given(
+    "alter table posts alter at set default clock_timestamp(), alter state set default 'x', alter note set default 'x'",
+  )
+  expect((await run('introspect', '--update')).stderr.match(/^changed.*$/gm)).toEqual([
+    'changed  posts.at: follows its column: default: { function: database }',
+    'changed  posts.state: follows its column: default: { function: database }',
+  ])
+  await given('alter table posts alter at drop default, alter state drop default')
+  expect((await run('introspect', '--update')).stderr.match(/^changed.*$/gm)).toEqual([
+    'changed  posts.at: follows its column: no default',
+    'changed  posts.state: follows its column: no default',
+  ])
+  expect(await configuration()).toBe(before)
+})
+
+test('a default of the database stays where a trigger or a sequence fills the column', async () => {
+  await given(`
+    create table lines (id serial primary key, number integer not null, part serial);
+    create function count_on() returns trigger language plpgsql as $$ begin new.number := coalesce(new.number, 7); return new; end $$;
+    create trigger count_on before insert on lines for each row execute function count_on()`)
+  expect(await run('introspect')).toMatchObject({ code: 0 })
+  const fills = 'default: { function: database } }'
+  const text = (await configuration())
+    .replace(/(id: +\{ type: integer, primary_key: true) \}/, `$1, key: client, ${fills}`)
+    .replace(/(number: +\{ type: integer) \}/, `$1, ${fills}`)
+  expect(text.split(fills).length).toBe(4)
+  await writeFile(file(), text)
+  expect((await run('introspect', '--update')).stderr).not.toContain('changed')
+  expect(await configuration()).toBe(text)
+})
+
+test('a UUID key without a default can be set by the service', async () => {
+  await given('create table posts (id uuid primary key default gen_random_uuid(), title text)')
+  expect(await run('introspect')).toMatchObject({ code: 0 })
+  await given('alter table posts alter id drop default')
+  const { stdout } = await run('check', '--database')
+  expect(stdout).toContain('warning[SC409]: column posts.id has no default, and the server should fill it in')
+  expect(stdout).toContain('let the service set it: `key: uuid`')
+  await writeFile(file(), (await configuration()).replace('primary_key: true', 'primary_key: true, key: uuid'))
+  expect((await run('check', '--database')).stdout).not.toContain('SC409')
+})
+
+test('a part of a key keeps a UUID of the database that is not random', async () => {
+  await given(
+    `create function ordered_id() returns uuid language sql as $$ select md5(now()::text)::uuid $$;
+    create table posts (tenant integer, id uuid default ordered_id(), primary key (tenant, id));
+    create table notes (tenant integer, id uuid default gen_random_uuid(), primary key (tenant, id))`,
+  )
+  expect(await run('introspect')).toMatchObject({ code: 0 })
+  const text = await configuration()
+  expect(text).toContain('{ type: uuid, key: uuid, default: { function: database } }')
+  expect(text).toContain('{ type: uuid, key: uuid }')
+  expect(await run('check')).toMatchObject({ code: 0 })
+})
+
 test('a table that is gone has other help than a table that has changed', async () => {
   await given('create table books (id bigint primary key, title text)')
   expect(await run('introspect')).toMatchObject({ code: 0 })

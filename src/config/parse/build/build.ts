@@ -199,7 +199,7 @@ function buildField(draft: FieldDraft, model: ModelDraft, context: ModelContext)
     managed: model.isManaged,
     mayBeNull: nullable || !(primaryKey || model.isManaged),
     unique,
-    default: defaultOf(yaml),
+    default: defaultOf(yaml, model),
     auto: yaml.auto,
     readOnly: read_only || generated || assigned || yaml.auto !== undefined || (type.readOnly ?? false),
     writeOnly: write_only,
@@ -210,8 +210,9 @@ function buildField(draft: FieldDraft, model: ModelDraft, context: ModelContext)
   }
 }
 
-function defaultOf({ default: given }: FieldYaml): DefaultSpec | undefined {
-  if (given === undefined) return undefined
+/** In an unmanaged table, `key: uuid` says that the service sets the key; without it, the database does. */
+function defaultOf({ default: given, key }: FieldYaml, { isManaged }: ModelDraft): DefaultSpec | undefined {
+  if (given === undefined) return key === 'uuid' && !isManaged ? { call: 'uuid' } : undefined
   const call = given as { readonly function?: 'now' | 'uuid' | 'database' } | null
   return typeof given === 'object' && call?.function !== undefined ? { call: call.function } : { literal: given }
 }

@@ -142,10 +142,18 @@ function checkKey(field: FieldDraft, { isKey, isWhole }: FieldRole, report: Repo
   for (const key of NOT_FOR_KEYS.filter((each) => isSet(yaml, each))) {
     report.add({ ...at(key), message: `a primary key cannot have \`${key}\`` })
   }
-  for (const key of by === 'client' ? [] : NOT_IF_ASSIGNED.filter((each) => isSet(yaml, each))) {
+  if (by === 'client') return
+  for (const key of NOT_IF_ASSIGNED.filter(
+    (each) => isSet(yaml, each) && !(each === 'default' && isOfDatabase(yaml)),
+  )) {
     const help = ['`key: client` lets clients choose the key']
     report.add({ ...at(key), message: `a primary key cannot have \`${key}\`: the server assigns its values`, help })
   }
+}
+
+/** Whether the default of the column applies, which the database can also give to a key that it assigns. */
+function isOfDatabase({ default: given }: FieldYaml): boolean {
+  return typeof given === 'object' && given !== null && 'function' in given && given.function === 'database'
 }
 
 const KEY_TYPES = `the types for primary keys: ${FIELD_TYPES.filter(({ key, readOnly }) => key && !readOnly)
@@ -182,7 +190,7 @@ function checkDefault(
   const { default: given = null, nullable = false } = field.yaml
   const path = [...field.path, 'default']
   if (typeof given === 'object' && given !== null && 'function' in given) {
-    if (given.function === 'database') {
+    if (isOfDatabase(field.yaml)) {
       if (!role.isManaged) return
       const message = `${show(field.name)} cannot have the default of the database: migrations create the column, with a default that is written here`
       report.add({

@@ -44,6 +44,11 @@ export function asBase(column: CatalogColumn): CatalogColumn {
   return base === null ? column : { ...column, type: base, labels: baseLabels, default: column.default ?? baseDefault }
 }
 
+/** Whether the database itself gives the column a value in a new row. */
+export function isFilled({ default: value, identity, generated }: CatalogColumn): boolean {
+  return value !== null || identity !== null || generated !== null
+}
+
 /** The start of an index of a partitioned table without its partitions, as a regular expression of JavaScript and of PostgreSQL. */
 export const ON_ONLY = '^(CREATE (?:UNIQUE )?INDEX (?:"(?:[^"]|"")+"|[^" ]+) ON) ONLY '
 

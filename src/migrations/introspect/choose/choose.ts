@@ -12,6 +12,7 @@ import type { Operation } from '../../../config/core-spec.js'
 import { readTableName, tableSql } from '../../../fields/table-name.js'
 import { adviceForKey, chooseKey } from './choose-key.js'
 import { operationsOf } from './choose-operations.js'
+import { noteOnTimes } from './note-on-times.js'
 import { canBeField, type Table } from './table.js'
 import { NO_FIELD, UNREADABLE, unmanagedModel } from './advice.js'
 import type { SchemaInspection, InspectedTable } from '../catalog/inspect.js'
@@ -284,6 +285,7 @@ function chooseModel({ table, chosenKey, columns, fieldless, related, fields }: 
         ? []
         : [`${live.name}: requests are 503 until it has data: refresh materialized view ${tableSql(live.name)}`]),
       ...(managed ? [] : notesOnWrites(inspected, columns)),
+      ...(managed || !operations.includes('create') ? [] : noteOnTimes(inspected, columns)),
       ...inspected.privileges.unreadable
         .filter((column) => find(live.columns, column) === undefined)
         .map((column) => `${live.name}.${column}: no field: ${UNREADABLE}`),

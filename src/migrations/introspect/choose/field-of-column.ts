@@ -49,7 +49,7 @@ export function chooseField(
   const said = managed ? all : { ...all, words: wordsOfOthers(all.words, column) }
   const unsaid = checks.filter((check) => !isExpressed(check, column, said))
   const value = assigned
-    ? { words: [], left: [] }
+    ? { words: key === 'part' && !managed ? otherAssigned(assigned, column) : [], left: [] }
     : managed
       ? defaultWords(column)
       : { words: usedDefault(column, key ? undefined : trigger), left: [] }
@@ -109,6 +109,11 @@ function keyWords(key: 'whole' | 'part', column: CatalogColumn, assigned: Assign
   return [['primary_key', true], ...(isUsual ? [] : ([['key', 'client']] as const))]
 }
 
+/** A UUID of the database that is not a random one, such as one that begins with a time. */
+function otherAssigned(assigned: AssignedKey, column: CatalogColumn): Words {
+  return assigned === 'uuid' && defaultWords(column).left.length > 0 ? OF_DATABASE : []
+}
+
 /** A check that the settings could express only in part stays as it is. */
 function wordsFor(column: CatalogColumn, checks: readonly CatalogConstraint[]): TypeWords {
   const read = checks.flatMap((check) => (check.validated && readCheck(check.definition, column)) || [])
@@ -152,15 +157,16 @@ function relationWords({ model, references, onDelete }: NonNullable<Role['relati
   return { words: [['type', 'belongs_to'], ['model', model], ...field, ...action], expresses: [] }
 }
 
+const OF_DATABASE: Words = [['default', { function: 'database' }]]
+
 /** The settings for an unmanaged column that the database fills: by computing it, or by a sequence, a default or a trigger. */
 function usedDefault(column: CatalogColumn, trigger: Role['trigger']): Words {
   const isFilled = isOpaque(column) && !column.nullable && (column.default !== null || trigger !== undefined)
   if (column.generated || column.identity === 'always' || isFilled || trigger === 'sets') return [['generated', true]]
-  const ofDatabase: Words = [['default', { function: 'database' }]]
-  if (column.identity !== null) return ofDatabase
+  if (column.identity !== null) return OF_DATABASE
   if (column.default === null || isOpaque(column)) return []
   const { words: found, left } = defaultWords(column)
-  return left.length === 0 ? found : ofDatabase
+  return left.length === 0 ? found : OF_DATABASE
 }
 
 function defaultWords(column: CatalogColumn): Pick<ChosenField, 'words' | 'left'> {
