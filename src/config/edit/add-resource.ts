@@ -28,7 +28,7 @@ export function formatResource({ name, table, path, fields }: UndeclaredResource
 }
 
 /** Whether migrations create the tables of models that do not say so. */
-function isManagedByDefault({ value }: ConfigDocument): boolean {
+export function isManagedByDefault({ value }: ConfigDocument): boolean {
   return findValue(value, ['database', 'managed']) !== false
 }
 

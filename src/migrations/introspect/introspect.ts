@@ -19,7 +19,7 @@ import { recordMigration } from '../run/run.js'
 import { onReplayed } from '../run/scratch.js'
 import { wantedTables } from '../plan/sql.js'
 import { type SchemaInspection, inspectSchema } from './catalog/inspect.js'
-import { specOfText, specOfWritten } from './spec-of-text.js'
+import { declaredModels, isManagedText, specOfText, specOfWritten } from './spec-of-text.js'
 import { schemasOfModels, updateModels } from './update.js'
 import { writeText } from './write-text.js'
 
@@ -84,7 +84,16 @@ export async function introspect(database: Database, options: IntrospectOptions)
   const { directory, text, file, schemas, onStage } = options
   const hasFiles = (await readMigrations(directory)).length > 0
   const spec = text === undefined ? undefined : specOfText(text, file)
-  const isManagedFile = spec === undefined ? hasFiles : hasFiles || spec.models.some(({ managed }) => managed)
+  const isUnmanaged = text !== undefined && !isManagedText(text, file)
+  const isManagedFile = !isUnmanaged && (hasFiles || declaredModels(spec).some(({ managed }) => managed))
+  if (options.manage && isUnmanaged)
+    throw new MigrationError(
+      [`${file} has \`database: { managed: false }\`, and with --manage, migrations change the tables`],
+      [
+        'Write `managed: true` there, and run the command again: it lists how the models differ from the tables',
+        'Or leave out --manage, to add models of tables that another program changes',
+      ],
+    )
   if (options.update && isManagedFile)
     throw new MigrationError(
       ['migrations of this project create the tables, and --update is for unmanaged tables'],
@@ -192,6 +201,7 @@ async function takeOver(
 ): Promise<Introspected> {
   const { directory, file, tables, onStage } = options
   rejectAbsent(inspected, tables)
+  rejectQualified(inspected, before, tables)
   onStage?.('replaying the migrations')
   const known = await tablesOfFiles(database, directory, scratch)
   const catalog = await readTables(database, [])
@@ -201,7 +211,12 @@ async function takeOver(
     managed: true,
     spelling: spellingOf(options),
   })
-  const { statements, left, known: unrecorded } = recordTables(inspected, known, new Set(choice.unmanageable.keys()))
+  const unmanaged = declaredModels(before).filter(({ managed }) => !managed)
+  const {
+    statements,
+    left,
+    known: unrecorded,
+  } = recordTables(inspected, known, new Set([...choice.unmanageable.keys(), ...unmanaged.map(({ table }) => table)]))
   const written = writeText(choice, options)
   const spec = specOfWritten(written, file)
   const migration =

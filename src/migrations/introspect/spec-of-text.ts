@@ -1,5 +1,6 @@
+import { isManagedByDefault } from '../../config/edit/add-resource.js'
 import { checkConfig } from '../../config/parse/check/check.js'
-import type { AppSpec } from '../../config/spec.js'
+import type { AppSpec, ModelSpec } from '../../config/spec.js'
 import { MAX_CONFIG_BYTES } from '../../config/yaml/decode.js'
 import { readConfig } from '../../config/yaml/document.js'
 import { MigrationError } from '../files/error.js'
@@ -9,6 +10,17 @@ export function tryText(text: string, file: string): AppSpec | readonly string[]
   const document = readConfig(new TextEncoder().encode(text), file)
   const spec = Array.isArray(document) ? document : checkConfig(document)
   return 'models' in spec ? spec : spec.map(({ range, message }) => `${file}:${range.start.line}: ${message}`)
+}
+
+/** Whether migrations create the tables of models that do not say so; false for a text that is not a configuration. */
+export function isManagedText(text: string, file: string): boolean {
+  const document = readConfig(new TextEncoder().encode(text), file)
+  return !Array.isArray(document) && isManagedByDefault(document)
+}
+
+/** The models of the file, without the tables of the service itself. */
+export function declaredModels(spec: AppSpec | undefined): readonly ModelSpec[] {
+  return spec?.models.filter((model) => !spec.internal.includes(model)) ?? []
 }
 
 /** @throws MigrationError with the errors of the text */

@@ -174,19 +174,60 @@ function lostChoices(field: FieldSpec, words: ReadonlyMap<string, Json>): boolea
   return declaredChoices(field) !== undefined && words.get('type') === 'opaque'
 }
 
-/** How fields allow the other values of their columns. A field may leave out values on purpose, so its choices stay. */
+/**
+ * How fields allow the other values of their columns, and which of their choices the columns do not take. A field may leave out values on purpose, so its
+ * choices stay.
+ */
 export function otherValues(model: ModelSpec, fields: readonly ChosenField[]): readonly string[] {
   return withColumns(model).flatMap((field) => {
     const choices = declaredChoices(field)
     const words = fields.find((each) => each.column === field.column)?.words ?? []
-    const others = choicesIn(words).filter((value) => !choices?.includes(value))
-    if (choices === undefined || others.length === 0) return []
-    const named = others.map((value) => JSON.stringify(value)).join(', ')
-    const said = formatSettings(words.filter(([key]) => key === 'choices' || key === 'items'))
+    const values = choicesIn(words)
+    if (choices === undefined || values.length === 0) return []
+    const said = formatSettings(words.filter(([key]) => key === 'choices' || key === 'items')).join(', ')
+    const place = `${model.name}.${field.name}: the column`
+    const others = quoted(values.filter((value) => !choices.includes(value)))
+    const gone = quoted(choices.filter((choice) => !values.includes(choice)))
     return [
-      `${model.name}.${field.name}: the column also takes ${named}, which requests may not send; to allow that, write \`${said.join(', ')}\``,
+      ...(others === ''
+        ? []
+        : [`${place} also takes ${others}, which requests may not send; to allow that, write \`${said}\``]),
+      ...(gone === ''
+        ? []
+        : [`${place} does not take ${gone}, which requests may send; to reject that before, write \`${said}\``]),
     ]
   })
+}
+
+/** The settings that bound values, and the sign that makes a narrower bound the greater one. */
+const BOUNDS = [
+  ['min', 1],
+  ['max', -1],
+  ['minimum', 1],
+  ['maximum', -1],
+] as const
+
+/** The fields whose columns take fewer values than requests may send, because of a check or a smaller type. */
+export function narrowerColumns(model: ModelSpec, fields: readonly ChosenField[]): readonly string[] {
+  return withColumns(model).flatMap(({ name, column, type, options, generated }) => {
+    const words = new Map(fields.find((each) => each.column === column)?.words ?? [])
+    const given = new Map<string, unknown>(Object.entries(options))
+    const isNarrower = (key: string, sign: number) => {
+      const [now, before] = [words.get(key), given.get(key)]
+      if (now === undefined || !(key in type.options)) return false
+      return before === undefined || sign * (Number(now) - Number(before)) > 0
+    }
+    const narrower = BOUNDS.filter(([key, sign]) => isNarrower(key, sign)).map(([key]) => key)
+    if (narrower.length === 0 || generated) return []
+    const said = formatSettings(narrower.map((key) => [key, words.get(key) ?? null])).join(', ')
+    return [
+      `${model.name}.${name}: the column takes fewer values than requests may send; to reject the others before, write \`${said}\``,
+    ]
+  })
+}
+
+function quoted(values: readonly string[]): string {
+  return values.map((value) => JSON.stringify(value)).join(', ')
 }
 
 /** The choices of a field, or of the items of its lists. */

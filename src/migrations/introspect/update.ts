@@ -16,6 +16,7 @@ import {
   type Edit,
   goneFields,
   newFields,
+  narrowerColumns,
   otherValues,
   withColumns,
 } from './update-fields.js'
@@ -160,7 +161,10 @@ async function editsFor(
     ...pairs.flatMap(newRelations),
     ...pairs.flatMap(({ model, there }) => goneFields(model, there)),
   ]
-  const left = [...pairs.flatMap(newKeys), ...pairs.flatMap(({ model, now }) => otherValues(model, now.fields))]
+  const left = [
+    ...pairs.flatMap(newKeys),
+    ...pairs.flatMap(({ model, now }) => [...otherValues(model, now.fields), ...narrowerColumns(model, now.fields)]),
+  ]
   return { edits: edits.map((edit) => edit(file, text)), left }
 }
 

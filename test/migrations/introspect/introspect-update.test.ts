@@ -382,7 +382,7 @@ test.each([
   },
 )
 
-test('values of a check that replaces an enum are reported, and not added', async () => {
+test('values of a check that replaces an enum are reported, and neither added nor removed', async () => {
   await given(
     `create type state as enum ('new', 'sent'); create table orders (id serial primary key, state state not null)`,
   )
@@ -391,7 +391,45 @@ test('values of a check that replaces an enum are reported, and not added', asyn
   const { stderr } = await run('introspect', '--update')
   expect(stderr.match(/^(?:changed|left).*$/gm)).toEqual([
     'left  orders.state: the column also takes "lost", which requests may not send; to allow that, write `choices: [new, lost]`',
+    'left  orders.state: the column does not take "sent", which requests may send; to reject that before, write `choices: [new, lost]`',
   ])
+})
+
+test('bounds of columns that are narrower than those of their fields are reported, until the fields have them', async () => {
+  await given(`create table seats (id serial primary key, row integer check (row >= 0), number smallint, price numeric(6, 2) check (price >= 0), code text,
+    note text, total integer generated always as (row * 2) stored)`)
+  expect(await run('introspect')).toMatchObject({ code: 0 })
+  await given(`alter table seats add check (row between 1 and 20), add check (price > 0), add check (char_length(code) between 2 and 9), add check (note <> 'x'),
+    add check (total <= 9)`)
+  await writeFile(
+    file(),
+    (await configuration()).replace(', minimum: -32768, maximum: 32767', ', minimum: 5, maximum: 99999'),
+  )
+  const before = await configuration()
+  const narrower = 'the column takes fewer values than requests may send; to reject the others before, write'
+  const rules = {
+    row: 'minimum: 1, maximum: 20',
+    number: 'maximum: 32767',
+    price: 'minimum: "0.01"',
+    code: 'min: 2, max: 9',
+  }
+  const { code, stderr } = await run('introspect', '--update')
+  expect(code).toBe(0)
+  expect(stderr.match(/^(?:changed|left).*$/gm)).toEqual(
+    Object.entries(rules).map(([name, rule]) => `left  seats.${name}: ${narrower} \`${rule}\``),
+  )
+  expect(await configuration()).toBe(before)
+  const followed = Object.entries(rules).reduce((text, [name, rule]) => {
+    const known = rule.split(', ').map((each) => each.replace(/:.*/, ''))
+    const bare = known.reduce(
+      (line, key) => line.replace(new RegExp(`(\\n +${name}: .*), ${key}: [^,}]+(?=[,}]| })`), '$1'),
+      text,
+    )
+    return bare.replace(new RegExp(`(\\n +${name}: +\\{ type: \\w+)`), `$1, ${rule}`)
+  }, before)
+  await writeFile(file(), followed)
+  expect((await run('introspect', '--update')).stderr).not.toMatch(/^(?:changed|left)/m)
+  expect(await run('check', '--database')).toMatchObject({ code: 0 })
 })
 
 test('the help for a model that names the current schema is YAML, and other tables can be updated', async () => {
@@ -417,6 +455,11 @@ test('a model that names the current schema is rejected, because its table would
   for (const args of [['introspect'], ['introspect', '--update']])
     expect(await run(...args)).toMatchObject({ code: 2, stderr: rejected })
   expect(await configuration()).toBe(before)
+  const unmanaged = before
+    .replace('database: { managed: false }\n', '')
+    .replace(qualified, `managed: false\n    ${qualified}`)
+  await writeFile(file(), unmanaged)
+  expect(await run('introspect', '--manage')).toMatchObject({ code: 2, stderr: rejected })
   await writeFile(file(), before.replace(qualified, 'table: orders\n    fields:'))
   expect(await run('introspect', '--update')).toMatchObject({ code: 0, stderr: expect.stringMatching(/^nothing to/) })
 })
@@ -482,4 +525,56 @@ test('a new primary key is reported with the lines that declare it', async () =>
     stderr: 'nothing to change: every table has a model in resources.yaml\n',
   })
   expect(await run('check', '--database')).toMatchObject({ code: 0, stdout: expect.not.stringContaining('warning') })
+})
+
+test('the models of a project whose migrations only create tables of the service follow unmanaged tables', async () => {
+  await given(TABLES)
+  expect(await run('introspect', '--no-resources')).toMatchObject({ code: 0 })
+  const text = (await configuration()).replace('\n\n', '\nauth: { keys: true }\n\n')
+  await project.write('resources.yaml', text)
+  expect(await run('migrate', 'plan', '--write', 'keys')).toMatchObject({ code: 0 })
+  expect(await run('migrate', 'up')).toMatchObject({ code: 0 })
+  await given('create table later (id bigint primary key); alter table authors add born date')
+  expect(await run('introspect', '--update', '--no-resources')).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining('wrote resources.yaml: 1 change, 1 model more\n'),
+  })
+  expect(await configuration()).toContain('born: { type: date, nullable: true }')
+  await given('create table last (id bigint primary key)')
+  expect(await run('introspect', '--no-resources')).toMatchObject({
+    code: 0,
+    stderr: expect.not.stringContaining('.sql'),
+  })
+  expect(await run('check', '--database')).toMatchObject({ code: 0, stdout: expect.not.stringContaining('SC409') })
+})
+
+test('introspect --manage rejects a configuration whose tables another program changes', async () => {
+  await given(TABLES)
+  expect(await run('introspect')).toMatchObject({ code: 0 })
+  const before = await configuration()
+  const { code, stderr } = await run('introspect', '--manage')
+  expect({ code, stderr }).toEqual({
+    code: 2,
+    stderr: `error: resources.yaml has \`database: { managed: false }\`, and with --manage, migrations change the tables
+  = help: Write \`managed: true\` there, and run the command again: it lists how the models differ from the tables
+  = help: Or leave out --manage, to add models of tables that another program changes
+`,
+  })
+  expect(await configuration()).toBe(before)
+})
+
+test('introspect --manage records no table of a model with `managed: false`', async () => {
+  await given(TABLES)
+  await project.write(
+    'resources.yaml',
+    `version: 1
+models:
+  authors:
+    managed: false
+    fields: { id: { type: bigint, primary_key: true } }
+`,
+  )
+  expect(await run('introspect', '--manage')).toMatchObject({ code: 0 })
+  const text = await readFile(join(project.folder, 'migrations/0001_introspected.sql'), 'utf8')
+  expect(text).not.toContain('create table "authors"')
 })
