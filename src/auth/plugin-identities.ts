@@ -48,7 +48,7 @@ export function askPlugins(
       const invalid = (returned: string) => new TypeError(`authenticate('${name}') (${placeOf()}) returned ${returned}`)
       if (typeof found !== 'object' || found === null)
         throw invalid(
-          `${inspect(found)}; it must return an identity, such as { subject: 'ann' }, or undefined for a request without its credential`,
+          `${typeof found === 'string' ? 'a string' : inspect(found)}; it must return an identity, such as { subject: 'ann' }, or undefined for a request without its credential`,
         )
       const { subject, roles = [], claims = {} } = found
       if (!isSubject(subject))

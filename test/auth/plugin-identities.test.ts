@@ -89,7 +89,7 @@ describe('`app.authenticate`', () => {
     { session: 'text', says: 'roles that are not a list' },
     { session: 'claims', says: 'claims that are not an object' },
     { session: 'null', says: `null; ${right}` },
-    { session: 'name', says: `'eve'; ${right}` },
+    { session: 'name', says: `a string; ${right}` },
   ])('that returns an invalid identity ($session) is 500, and the log names its plugin', async ({ session, says }) => {
     expect(await statusOf({ 'x-session': session })).toBe(500)
     const { cause } = api.logged.findLast(({ event }) => event === 'failure') as { cause?: Error }

@@ -23,6 +23,7 @@ interface Options {
   readonly mounts?: readonly Mount[]
   readonly limits?: Partial<Limits>
   readonly hosts?: Hosts
+  readonly compression?: boolean
 }
 
 export const LIMIT = 64 * 1024
@@ -47,6 +48,7 @@ export function makeBookServer({
   mounts = [],
   limits = {},
   hosts,
+  compression = false,
 }: Options = {}): Omit<BookServer, 'url'> {
   const table = new RouteTable()
   const logged: LogEntry[] = []
@@ -85,7 +87,7 @@ export function makeBookServer({
     error: (entry: LogEntry) => void errors.push(entry),
   }
   return {
-    ...createServer({ routes: table, records: NO_RECORDS, mounts, limits, hosts, log }),
+    ...createServer({ routes: table, records: NO_RECORDS, mounts, limits, hosts, compression, log }),
     logged,
     errors,
     written,

@@ -1,6 +1,5 @@
-import { inspect } from 'node:util'
 import { exchangeOf } from '../server/exchange.js'
-import { isReply } from '../registrations/require-reply.js'
+import { checkReply } from '../registrations/require-reply.js'
 import type { FindPlace, Handler, PlacedMiddleware } from '../route.js'
 import type { Stage, Step } from './endpoint.js'
 
@@ -31,12 +30,9 @@ function surround(next: Step, { middleware, place }: PlacedMiddleware): Step {
       wait(true)
       return reply
     })
-    if (!isReply(reply)) {
-      const returned = inspect(reply, { depth: 0 })
-      throw new TypeError(`${nameOf(place)} returned ${returned}; it must return a reply, such as the reply of next()`)
-    }
+    const checked = checkReply(reply, () => nameOf(place))
     wait(false)
-    return reply
+    return checked
   }
 }
 

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import { isMismatch, rejectionOf } from '../../db/driver/errors.js'
 import { outcomeUnknown } from '../../db/driver/outcome.js'
 import { Problem, PROBLEMS } from '../../foundation/problem.js'
@@ -34,7 +35,11 @@ export function createAnswering(parts: AnsweringParts): Answering {
   const { routes, log, limits, uses } = parts
 
   const answer = (exchange: Exchange, reply: WrittenReply): void => {
-    if (isSettled(exchange)) return
+    if (isSettled(exchange)) {
+      // Nobody will read it, so its file would stay open.
+      if (reply.stream instanceof Readable) reply.stream.destroy()
+      return
+    }
     try {
       if (reply.stream !== undefined) deadlines.start(exchange)
       const sending = sendReply(exchange, reply, parts)

@@ -7,7 +7,7 @@ import type { Handler } from '../route.js'
 import type { Match, RouteTable } from '../route-table.js'
 import type { Answering, AnsweringParts } from './answering.js'
 import { compressReply } from './replies/compression.js'
-import type { Exchange } from './exchange.js'
+import { type Exchange, isSettled } from './exchange.js'
 import { identify, type ServedAccess } from './served-access.js'
 import type { Spans } from './spans.js'
 
@@ -41,8 +41,10 @@ export function createRouteRunner(parts: RouteParts, answering: Answering): (exc
     exchange.trace = span.trace
     return span.run(() => handle(exchange, found))
   }
-  const compressed = async ({ request }: Exchange, handled: ReturnType<Handler>) =>
-    compressReply(await handled, request, parts.budget)
+  const compressed = async (exchange: Exchange, handled: ReturnType<Handler>) => {
+    const reply = await handled
+    return isSettled(exchange) ? reply : compressReply(reply, exchange.request, parts.budget)
+  }
 
   return (exchange, found) => {
     exchange.route = found.route

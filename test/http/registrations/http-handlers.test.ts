@@ -5,6 +5,7 @@ import {
   type ServerResponse,
 } from 'node:http'
 import { once } from 'node:events'
+import { Readable } from 'node:stream'
 import { createServer as createNetServer, type AddressInfo } from 'node:net'
 import { afterEach, describe, expect, test } from '@jest/globals'
 import express from 'express'
@@ -287,6 +288,21 @@ describe('a stream', () => {
     const [get, head] = [await headOf('GET'), await headOf('HEAD')]
     expect(head).toEqual({ lines: get.lines, body: '' })
     expect(get.lines.includes('Transfer-Encoding: chunked')).toBe(version === 'HTTP/1.1')
+  })
+
+  test.each([
+    { name: 'a server', compression: false },
+    { name: 'a server that compresses', compression: true },
+  ])('of Node is closed by $name if its client has left', async ({ compression }) => {
+    const stream = Readable.from(['1'])
+    const handle = async () => {
+      await waitUntil(() => logged.length > 0)
+      return { status: 200, stream }
+    }
+    const { url, server, logged } = await serve({ routes: [['GET', '/api/test/', handle]], compression })
+    server.once('request', ({ socket }) => socket.destroy())
+    await talk(url, 'GET /api/test/ HTTP/1.1\r\nHost: a\r\n\r\n')
+    await waitUntil(() => stream.destroyed)
   })
 
   test('is sent unchunked to an HTTP/1.0 client', async () => {

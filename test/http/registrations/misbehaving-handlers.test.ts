@@ -18,6 +18,10 @@ export default (app) => {
   app.route('GET', '/nothing/', 'nothing', () => {})
   app.route('GET', '/later/', 'later', async () => null)
   app.route('GET', '/body/', 'body', () => ({ ok: true }))
+  app.route('GET', '/word/', 'word', async () => ({ status: 'ok' }))
+  app.route('GET', '/low/', 'low', () => ({ status: 99 }))
+  app.route('GET', '/number/', 'number', () => ({ status: 200, text: 5 }))
+  app.route('GET', '/both/', 'both', () => ({ status: 200, body: {}, text: '{}' }))
   app.use((_context, next) => next())
   app.mount('/twice/', (request, response) => { response.end('1'); response.end('2') })
 }
@@ -46,12 +50,17 @@ test.each([
   expect((await fetch(serve.url + path)).status).toBe(status)
 })
 
+const RIGHT = 'it must return a reply, such as { status: 200, body: {} }'
 test.each([
-  { name: 'nothing', line: 10, returned: 'undefined' },
-  { name: 'later', line: 11, returned: 'null' },
-  { name: 'body', line: 12, returned: '{ ok: true }' },
-])('the log names the handler that returned $returned, which is not a reply', async ({ name, line, returned }) => {
+  { name: 'nothing', line: 10, returned: `undefined; ${RIGHT}` },
+  { name: 'later', line: 11, returned: `null; ${RIGHT}` },
+  { name: 'body', line: 12, returned: `an object with the members ok; ${RIGHT}` },
+  { name: 'word', line: 13, returned: "the status 'ok'; it must be an integer from 200 to 599" },
+  { name: 'low', line: 14, returned: 'the status 99; it must be an integer from 200 to 599' },
+  { name: 'number', line: 15, returned: 'a `text` of another type: number; it must be a string or bytes' },
+  { name: 'both', line: 16, returned: '`body` and `text`; a reply has at most one of them' },
+])('the log names the handler $name, which does not return a reply', async ({ name, line, returned }) => {
   expect((await fetch(`${serve.url}/api/${name}/`)).status).toBe(500)
-  const says = `the handler of \`${name}\` (bad.js:${line}) returned ${returned}; it must return a reply, such as { status: 200, body: {} }`
+  const says = `the handler of \`${name}\` (bad.js:${line}) returned ${returned}`
   await waitUntil(() => Promise.resolve(serve.output.stdout.includes(says)))
 })
