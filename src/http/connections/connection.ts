@@ -50,9 +50,19 @@ export function enter(connection: Connection, exchange: Exchange, { requestsPerC
   endConnection(connection)
 }
 
+/** What Node's parser reports for bytes that it could not parse. */
+interface Failure {
+  readonly code?: string | undefined
+  readonly reason?: string
+}
+
+/** The reason of HPE_INVALID_VERSION if the version is known, but followed by something else, such as LF alone. */
+const AFTER_VERSION = 'Expected CRLF after version'
+
 /** The problem for bytes that Node could not parse. */
-export function toProblem(code: string | undefined): Problem {
-  const [type, detail] = FAILURES[code ?? ''] ?? ['malformed_request', 'the request is not valid HTTP/1.1']
+export function toProblem({ code, reason }: Failure): Problem {
+  const known = reason === AFTER_VERSION ? undefined : FAILURES[code ?? '']
+  const [type, detail] = known ?? ['malformed_request', 'the request is not valid HTTP/1.1']
   return new Problem(type, detail)
 }
 

@@ -15,7 +15,7 @@ function shownPath(path: string): string {
 
 /** The log entry of a request; `ended` is a `performance.now()`. */
 export function describe(exchange: Exchange, ended: number) {
-  const { request, response, requestId, route, started } = exchange
+  const { request, requestId, route, started } = exchange
   return {
     event: 'request',
     request_id: requestId,
@@ -25,11 +25,16 @@ export function describe(exchange: Exchange, ended: number) {
     path: shownPath(exchange.path),
     status: statusOf(exchange),
     ms: Math.round((ended - started) * 1000) / 1000,
-    aborted: response.writableFinished ? undefined : true,
+    aborted: isCutOff(exchange) ? true : undefined,
     trace_id: exchange.trace?.traceId,
     subject: exchange.identity?.subject,
     signed_in_by: exchange.identity?.method,
     grants: exchange.grants,
     denied: exchange.denied,
   }
+}
+
+/** Whether the client did not get all of the response. Node calls a response finished also if its connection was destroyed before it had been sent. */
+function isCutOff({ response, request: { socket } }: Exchange): boolean {
+  return !response.writableFinished || (socket.destroyed && !socket.writableFinished)
 }

@@ -208,6 +208,7 @@ function serverOptions({ headersTimeout, requestTimeout, keepAliveTimeout }: Lim
 /** Node's error for bytes that it cannot parse; a timeout has no bytes. */
 interface ClientError extends NodeJS.ErrnoException {
   readonly rawPacket?: Buffer
+  readonly reason?: string
 }
 
 interface RejectionParts extends Pick<ServerParts, 'log'> {
@@ -238,7 +239,7 @@ function rejectGarbage(server: Server, { rendererAt, connections, limits, log }:
     }
     const target = targetOf(connection, error.rawPacket)
     const render = target === undefined ? undefined : rendererAt(splitTarget(target).path)
-    breakOff(connection, socket, { problem: toProblem(error.code), render }, limits)
+    breakOff(connection, socket, { problem: toProblem(error), render }, limits)
   })
   server.on('connect', (_request, socket: Socket) => {
     // Node has removed its own listener. Without one, a reset would end the process.
@@ -269,7 +270,8 @@ async function drain(server: Server, sockets: ReadonlySet<Socket>, { drainTimeou
 
 /** Closes connections without a request, not even a partial one. */
 function closeQuiet(server: Server, sockets: ReadonlySet<Socket>): void {
-  server.closeIdleConnections()
   // Node treats a connection that has sent nothing as if it were in the middle of a request.
   for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
+  // It treats one whose client still reads a response as if it were idle. Until then, `keepAliveTimeout` closes the others.
+  if (![...sockets].some(({ writableLength }) => writableLength > 0)) server.closeIdleConnections()
 }

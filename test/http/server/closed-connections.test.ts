@@ -1,9 +1,10 @@
+import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { afterEach, expect, test } from '@jest/globals'
 import { type BookServer, startBooks } from '../../support/books.js'
-import { talk } from '../../support/wire.js'
+import { dial, talk } from '../../support/wire.js'
 import { waitUntil } from '../../support/wait-until.js'
 
 let server: BookServer
@@ -24,4 +25,24 @@ test('a server does not keep closed connections in memory', async () => {
     return sockets.filter((each) => each.deref() !== undefined).length < 2
   })
   expect(sockets).toHaveLength(5)
+})
+
+test.each([
+  { name: 'that its client leaves', leave: (client: Socket) => void client.destroy() },
+  { name: 'that its client resets', leave: (client: Socket) => void client.resetAndDestroy() },
+  { name: 'that the end of the drain cuts off', leave: () => void server.drain() },
+])('a response $name is logged as cut off, and one that was sent is not', async ({ leave }) => {
+  const routes = [['GET', '/api/large/', () => ({ status: 200, text: 'x'.repeat(20_000_000) })]] as const
+  server = await startBooks({ routes, limits: { drainTimeout: 50 } })
+  const client = dial(server.url)
+  client.write('GET /api/books/ HTTP/1.1\r\nHost: a\r\n\r\nGET /api/large/ HTTP/1.1\r\nHost: a\r\n\r\n')
+  await once(client, 'readable')
+  leave(client)
+  const requests = () => server.logged.filter(({ event }) => event === 'request')
+  await waitUntil(() => requests().length === 2)
+  expect(requests()).toMatchObject([
+    { status: 200, aborted: undefined },
+    { status: 200, aborted: true },
+  ])
+  client.destroy()
 })

@@ -113,3 +113,19 @@ test('a server that has drained leaves no timer that keeps the process running',
   await drainBeforeEnd()
   expect(timers()).toBe(before)
 })
+
+test('a client that still reads a response receives all of it', async () => {
+  // Larger than the buffers of the operating system.
+  const text = 'x'.repeat(20_000_000)
+  const routes = [['GET', '/api/large/', () => ({ status: 200, text })]] as const
+  server = await startBooks({ routes, limits: { drainTimeout: 3_600_000 } })
+  const socket = dial(server.url)
+  socket.write('GET /api/large/ HTTP/1.1\r\nHost: a\r\n\r\n')
+  await once(socket, 'readable')
+  const drained = server.drain()
+  // Longer than the interval at which connections without a request are closed.
+  await delay(250)
+  socket.resume()
+  await drained
+  expect(socket.bytesRead).toBeGreaterThan(text.length)
+})

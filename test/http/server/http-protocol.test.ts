@@ -190,6 +190,12 @@ describe('request heads', () => {
     ['a host of 255 characters', request('GET', '/api/books/').replace('books.example', `${'a.'.repeat(127)}a`), 200],
     ['a host of 256 characters', request('GET', '/api/books/').replace('books.example', `${'a.'.repeat(127)}aa`), 400],
     ['an expectation in HTTP/1.0', 'GET /api/books/ HTTP/1.0\r\nHost: a\r\nExpect: patience\r\n\r\n', 200],
+    ['a request line that ends in LF alone', 'GET /api/books/ HTTP/1.1\nHost: a\n\n', 400],
+    ['a request line in HTTP/1.0 that ends in LF alone', 'GET /api/books/ HTTP/1.0\nHost: a\n\n', 400],
+    ['a header that ends in LF alone', 'GET /api/books/ HTTP/1.1\r\nHost: a\n\r\n', 400],
+    ['a space after the version', 'GET /api/books/ HTTP/1.1 \r\nHost: a\r\n\r\n', 400],
+    ['HTTP/1.11', 'GET /api/books/ HTTP/1.11\r\nHost: a\r\n\r\n', 400],
+    ['HTTP/3', 'GET /api/books/ HTTP/3\r\nHost: a\r\n\r\n', 505],
     ['HTTP/1.2', 'GET /api/books/ HTTP/1.2\r\nHost: a\r\n\r\n', 505],
     ['HTTP/3.0', 'GET /api/books/ HTTP/3.0\r\nHost: a\r\n\r\n', 505],
     ['Content-Length and Transfer-Encoding', post(['Transfer-Encoding: chunked', JSON_TYPE]), 400],
@@ -380,18 +386,29 @@ describe('bodies', () => {
     expect(socket.bytesWritten).toBeLessThan(20_000_000)
   })
 
-  test('reads on after an early rejection, so that a client that is still sending sees the response', async () => {
+  const PIECE = ' '.repeat(0x10000)
+  const CHUNK = `10000\r\n${PIECE}\r\n`
+  test.each([
+    { name: 'the rest', framing: ['Transfer-Encoding: chunked'], piece: CHUNK, last: '0\r\n\r\n' },
+    {
+      name: 'a body without waiting for 100 Continue',
+      framing: [`Content-Length: ${4 * PIECE.length}`, 'Expect: 100-continue'],
+      piece: PIECE,
+      last: PIECE,
+    },
+  ])('reads on after an early rejection, so that a client that sends $name sees the response', async (sent) => {
+    const { framing, piece, last } = sent
     const patient = await startBooks({ limits: { lingerTimeout: 10_000 } })
     const socket = dial(patient.url)
     try {
       const answered = receive(socket, { answers: 1 })
-      const chunk = `10000\r\n${' '.repeat(0x10000)}\r\n`
-      socket.write(request('POST', '/api/books/', ['Transfer-Encoding: chunked', JSON_TYPE], chunk.repeat(2)))
+      socket.write(request('POST', '/api/books/', [...framing, JSON_TYPE], piece.repeat(2)))
       expect((await answered).answers).toMatchObject([{ status: 413 }])
-      socket.write(chunk)
+      expect(patient.logged).toMatchObject([{ event: 'request', status: 413, aborted: undefined }])
+      socket.write(piece)
       await new Promise((resolve) => setTimeout(resolve, 100))
       expect(socket.closed).toBe(false)
-      socket.write('0\r\n\r\n')
+      socket.write(last)
       expect((await receive(socket)).closed).toBe(true)
     } finally {
       socket.destroy()

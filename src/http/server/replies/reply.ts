@@ -88,13 +88,12 @@ function sendText(
   situation: Situation,
 ): void {
   const { request, response } = exchange
-  const waits = exchange.awaitsContinue
   const length = text === undefined ? undefined : Buffer.byteLength(text)
   const close = writeHead(exchange, reply, length, situation)
   if (length !== undefined) holdUntilRead(exchange, length, situation.budget)
   if (reply.status < 400) situation.largeReads.answered(reply.uncodedLength ?? length ?? 0)
-  if (close && !request.complete && !waits) linger(exchange, text ?? '', situation.limits)
-  else response.end(text)
+  if (close && !request.complete) linger(exchange, situation.limits)
+  response.end(text)
 }
 
 function holdUntilRead(exchange: Exchange, length: number, budget: SendBudget): void {
@@ -144,19 +143,25 @@ function mayBeLong({ headers }: IncomingMessage, { lingerBytes }: Limits): boole
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > lingerBytes
 }
 
-/** Closing a connection with unread bytes resets it, and the reset may overtake the response; so some of them are read. */
-function linger({ request, response }: Exchange, text: string | Uint8Array, limits: Limits): void {
-  let left = limits.lingerBytes
-  const timer = setTimeout(() => response.end(), limits.lingerTimeout)
-  response.on('close', () => clearTimeout(timer))
+/**
+ * Closing a connection with unread bytes resets it, and the reset may overtake the response; so some of them are read before Node closes it, which it
+ * does by `destroySoon`. A client that waits for `100 Continue` may send the body all the same.
+ */
+function linger({ request }: Exchange, { lingerBytes, lingerTimeout }: Limits): void {
+  const { socket } = request
+  const close = socket.destroySoon.bind(socket)
+  socket.destroySoon = () => {
+    if (request.readableEnded) return close()
+    const timer = setTimeout(close, lingerTimeout)
+    socket.on('close', () => clearTimeout(timer))
+    request.on('end', close)
+  }
+  let left = lingerBytes
   request.on('data', (chunk: Buffer) => {
     left -= chunk.length
     if (left < 0) request.pause()
   })
-  request.on('end', () => response.end())
   request.resume()
-  response.write(text)
-  response.flushHeaders()
 }
 
 async function sendStream(
