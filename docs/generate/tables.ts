@@ -39,7 +39,7 @@ const OCCASIONS: Readonly<Record<keyof typeof PROBLEMS, string>> = {
   internal: 'A bug in the service or a plugin. The log has the cause with the same `request_id`.',
   unsupported_transfer: 'The transfer coding is not `chunked`.',
   unavailable:
-    'The database is unavailable or overloaded, its tables do not match the configuration, a function of the database, such as that of a trigger, does not work, the sequence of a key is exhausted, or too many responses are unread; `Retry-After` says when to try again.',
+    'The database is unavailable or overloaded, its tables do not match the configuration, a function of the database, such as that of a trigger, does not work, a view cannot be changed or has no data yet, the sequence of a key is exhausted, too many responses are unread, or too many large bodies are arriving; `Retry-After` says when to try again.',
   timeout: 'A statement or a handler took too long, and nothing was changed; `Retry-After` says when to try again.',
   outcome_unknown:
     'The change may have been made: the database did not confirm the commit, or did not return the new record. Read the record, or send the request again with its `Idempotency-Key`.',

@@ -9,6 +9,7 @@ import type { Records } from './records.js'
 import type { Context } from './route.js'
 import type { Params } from './route-table.js'
 import type { Deadlines } from './connections/deadlines.js'
+import type { ReceiveBudget } from './connections/receive-budget.js'
 import type { Exchange } from './server/exchange.js'
 
 /** The parts that the contexts of all requests share. */
@@ -22,6 +23,8 @@ export interface Surroundings {
   /** Ends the transactions of a request in time. */
   readonly watch: Deadlines['watch']
   readonly enforce: Deadlines['enforce']
+  /** The room for bodies. */
+  readonly bodies: ReceiveBudget
   /** The time limit of a transaction after a commit, in ms. */
   readonly handlerTimeout: number
 }

@@ -75,7 +75,7 @@ function contextOf(acting: Acting): Context {
     search: exchange.search,
     headers: request.headers,
     // A stream can be read only once, so the first policy applies.
-    body: (policy) => (state.reading ??= startReading(exchange, policy)),
+    body: (policy) => (state.reading ??= startReading(exchange, policy, surroundings)),
     store: (resource) => storeOf(acting, resource),
     documents: (resource) => documentsOf(acting, resource),
     scope: (resource, conditions) => {
@@ -144,8 +144,8 @@ function isGeneratedRead({ request: { method }, route }: Exchange): boolean {
 }
 
 /** A handler may leave a body unread, or respond before it is complete; then nobody needs the error of a bad body. */
-function startReading(exchange: Exchange, policy: BodyPolicy): Promise<JsonBody> {
-  const reading = readBody(exchange, policy)
+function startReading(exchange: Exchange, policy: BodyPolicy, { bodies }: Surroundings): Promise<JsonBody> {
+  const reading = readBody(exchange, policy, bodies)
   reading.catch(() => {})
   return reading
 }

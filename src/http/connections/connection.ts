@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { STATUS_CODES } from 'node:http'
+import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { Problem, type ProblemType } from '../../foundation/problem.js'
 import { type Connection, endConnection, type Exchange, type Rejection } from '../server/exchange.js'
@@ -109,12 +109,27 @@ export function settle({ underWay, rejection }: Connection, socket: Duplex, limi
   if (rejection && underWay.length === 0) reject(socket, rejection, limits)
 }
 
-/** Aborts the requests of a closed connection. Node does that only for the one that it is answering. */
+/** Aborts the requests of a closed connection. */
 export function abandon({ underWay }: Connection): void {
-  for (const { response } of [...underWay]) {
-    if (response.socket) continue
-    response.destroy()
-    response.emit('close')
+  for (const { response } of [...underWay]) abort(response)
+}
+
+/** Closes a response whose connection is closed. Node does that only for the one that it is sending, not for those that wait for it. */
+function abort(response: ServerResponse): void {
+  if (response.socket) return
+  response.destroy()
+  response.emit('close')
+}
+
+/** Returns a function that has responses aborted when their connection closes, if it belongs to another server. */
+export function abortOnClose(): (response: ServerResponse, socket: Duplex) => void {
+  const open = new WeakMap<Duplex, Set<ServerResponse>>()
+  return (response, socket) => {
+    const responses = open.get(socket) ?? new Set()
+    // A server without connections of its own, as those of functions in a cloud, may have no more than an address.
+    if (!open.has(socket)) (socket as Partial<Duplex>).once?.('close', () => [...responses].forEach(abort))
+    open.set(socket, responses.add(response))
+    response.once('close', () => responses.delete(response))
   }
 }
 

@@ -27,11 +27,15 @@ export interface Limits {
   readonly inProgress: number
   /** Pipelined requests in progress, over all connections. */
   readonly pipelined: number
+  /** Bytes of bodies that are arriving or being processed, over all connections, and how long one may arrive too slowly while others need room. */
+  readonly receiveBytes: number
+  readonly receiveStall: number
   /** Bytes of responses that wait for their clients, over all connections, and how long further lists wait for room. */
   readonly sendBytes: number
   readonly sendTimeout: number
-  /** How long a client may read a large response at less than this many bytes per second, while others wait for room. */
+  /** How long a client may read a large response too slowly, while others wait for room. */
   readonly stallTimeout: number
+  /** The bytes per second below which a client is too slow. */
   readonly stallRate: number
 }
 
@@ -52,6 +56,8 @@ export const DEFAULT_LIMITS: Limits = Object.freeze({
   connections: 10_000,
   inProgress: 8,
   pipelined: 64,
+  receiveBytes: 128 * 1024 * 1024,
+  receiveStall: 1_000,
   sendBytes: 64 * 1024 * 1024,
   sendTimeout: 5_000,
   stallTimeout: 3_000,

@@ -1,5 +1,6 @@
 import { Problem } from '../../foundation/problem.js'
 import type { Limits } from './limits.js'
+import { createRoom, SMALL } from './room.js'
 
 /** Bounds the memory of responses, from the query until the client has read them. While there is room, reserving it costs one comparison. */
 export interface SendBudget {
@@ -18,9 +19,6 @@ export interface SendBudget {
   onPressure(hurry: (since: number) => void): void
 }
 
-/** Responses up to this size have room of their own, so that slow readers of large ones do not delay them. */
-const SMALL = 128 * 1024
-const RESERVED_SHARE = 1 / 4
 /** The number of lists that always fit at once. */
 const SHARES = 16
 const CHECK_INTERVAL_MS = 250
@@ -35,26 +33,16 @@ interface Waiting {
 }
 
 export function createSendBudget({ sendBytes, sendTimeout }: Limits): SendBudget {
-  let held = 0
-  let heldBySmall = 0
+  const room = createRoom(sendBytes)
   const waiting: Waiting[] = []
   let timer: NodeJS.Timeout | undefined
   let since = 0
   let hurry: (since: number) => void = () => {}
 
-  /** A single response always fits, however large it is. */
-  const fits = (bytes: number): boolean =>
-    held === 0 || held + bytes <= sendBytes || (bytes <= SMALL && heldBySmall + bytes <= sendBytes * RESERVED_SHARE)
-
-  const hold = (bytes: number): void => {
-    held += bytes
-    if (bytes <= SMALL) heldBySmall += bytes
-  }
-
   const admit = (): void => {
-    while (waiting[0] && fits(waiting[0].bytes)) {
+    while (waiting[0] && room.fits(waiting[0].bytes)) {
       const next = waiting.shift()
-      hold(next?.bytes ?? 0)
+      room.hold(next?.bytes ?? 0)
       next?.admit()
     }
     if (waiting.length > 0) return
@@ -85,8 +73,8 @@ export function createSendBudget({ sendBytes, sendTimeout }: Limits): SendBudget
   return {
     largestShare: sendBytes / SHARES,
     reserve(bytes) {
-      if (fits(bytes) && (waiting.length === 0 || bytes <= SMALL)) {
-        hold(bytes)
+      if (room.fits(bytes) && (waiting.length === 0 || bytes <= SMALL)) {
+        room.hold(bytes)
         return undefined
       }
       if (timer === undefined) {
@@ -98,11 +86,10 @@ export function createSendBudget({ sendBytes, sendTimeout }: Limits): SendBudget
       })
     },
     release(bytes) {
-      held -= bytes
-      if (bytes <= SMALL) heldBySmall -= bytes
+      room.hold(0, bytes)
       if (waiting.length > 0) admit()
     },
-    hold,
+    hold: (bytes) => room.hold(bytes),
     onPressure(callback) {
       hurry = callback
     },

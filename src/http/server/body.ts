@@ -1,6 +1,7 @@
 import { type JsonBody, readJsonBody } from '../../foundation/json-body.js'
 import { Problem } from '../../foundation/problem.js'
-import type { Exchange } from './exchange.js'
+import type { ReceiveBudget } from '../connections/receive-budget.js'
+import { type Exchange, returnRoom } from './exchange.js'
 import { countHeader } from './replies/headers.js'
 import type { BodyPolicy } from '../route.js'
 
@@ -8,18 +9,23 @@ const MEDIA_TYPE =
   /^([!#$%&'*+.^_`|~0-9a-z-]+\/[!#$%&'*+.^_`|~0-9a-z-]+)(?:[ \t]*;[ \t]*charset=(?:utf-?8|"utf-?8"))?;?$/
 
 /**
- * Checks the head of a request against `policy`, then reads its body as a JSON object, or an array of objects where accepted.
- * @throws Problem `body_too_large`, `unsupported_media_type` or `malformed_body`, or the problem of a connection that fails meanwhile
+ * Checks the head of a request against `policy`, then reads its body as a JSON object, or an array of objects where accepted. The body takes room of
+ * `bodies` until it is processed.
+ * @throws Problem `body_too_large`, `unsupported_media_type`, `malformed_body` or `unavailable`, or the problem of a connection that fails meanwhile
  */
-export async function readBody(exchange: Exchange, policy: BodyPolicy): Promise<JsonBody> {
+export async function readBody(exchange: Exchange, policy: BodyPolicy, bodies: ReceiveBudget): Promise<JsonBody> {
   const { request } = exchange
-  if (Number(request.headers['content-length'] ?? 0) > policy.limit) throw tooLarge(exchange, policy)
+  if (Number(request.headers['content-length'] ?? 0) > policy.limit) {
+    exchange.mustClose = true
+    throw tooLarge(policy)
+  }
   if (policy.blank && isBodyless(exchange)) return NOTHING
   requireReadable(exchange, policy)
-  const bytes = await readBytes(exchange, policy)
+  const bytes = await readBytes(exchange, policy, bodies)
   return policy.blank && bytes.length === 0 ? NOTHING : readJsonBody(bytes, policy.items, policy.within)
 }
 
+const NO_BYTES = new Uint8Array()
 const NOTHING = readJsonBody(Buffer.from('{}'))
 
 /** The response header that lists the accepted media types of a method; `Accept` for others. */
@@ -45,30 +51,46 @@ function requireReadable({ request }: Exchange, { mediaTypes, optional }: BodyPo
   }
 }
 
-function readBytes(exchange: Exchange, policy: BodyPolicy): Promise<Uint8Array> {
+function readBytes(exchange: Exchange, policy: BodyPolicy, bodies: ReceiveBudget): Promise<Uint8Array> {
   const { request } = exchange
   if (request.readableEnded && !isBodyless(exchange)) {
     throw new Error('the body was read by something in front of the service; mount the service before body parsers')
   }
   return new Promise((resolve, reject) => {
-    const body = gather(policy.limit)
+    const length = Number(request.headers['content-length'] ?? policy.limit)
+    const body = new Gathered()
+    const room = bodies.begin(length, (problem) => giveUp(problem))
+    exchange.body = room
     const hasArrived = request.complete
     const isOver = () => exchange.failBody === undefined
     const stop = () => {
       exchange.failBody = undefined
       if (!hasArrived) exchange.bodyEnded = performance.now()
+      returnRoom(exchange)
     }
     const fail = (problem: Problem) => {
       stop()
+      body.drop()
+      room.release()
       reject(problem)
+    }
+    /** Fails a body whose rest is not wanted. */
+    const giveUp = (problem: Problem) => {
+      exchange.mustClose = true
+      fail(problem)
     }
     exchange.failBody = fail
     request.on('data', (chunk: Buffer) => {
       if (isOver()) return
-      if (!body.add(chunk)) fail(tooLarge(exchange, policy))
+      const capacity = body.capacityWith(chunk, length)
+      const isTooLarge = body.size + chunk.length > policy.limit
+      const problem = isTooLarge ? tooLarge(policy) : room.take(capacity, chunk.length)
+      if (problem) giveUp(problem)
+      else body.add(chunk, capacity)
     })
     const finish = () => {
       if (isOver()) return
+      room.complete()
       stop()
       resolve(body.bytes())
     }
@@ -85,27 +107,37 @@ function readBytes(exchange: Exchange, policy: BodyPolicy): Promise<Uint8Array> 
 }
 
 /** Joins chunks as they arrive: each of them, kept as it is, takes hundreds of bytes more, and a client may send chunks of one byte. */
-function gather(limit: number) {
-  let buffer: Buffer = Buffer.of()
-  let size = 0
-  return {
-    /** Returns false for a chunk that exceeds the limit. */
-    add(chunk: Buffer): boolean {
-      const end = size + chunk.length
-      if (end > limit) return false
-      if (size === 0) buffer = chunk
-      else {
-        if (end > buffer.length) buffer = enlarged(buffer, Math.min(limit, Math.max(end, 2 * buffer.length)))
-        buffer.set(chunk, size)
-      }
-      size = end
-      return true
-    },
-    bytes: () => buffer.subarray(0, size),
+class Gathered {
+  #buffer: Uint8Array = NO_BYTES
+  size = 0
+
+  /** The bytes of memory for what has arrived and this chunk, if the whole has at most `length` bytes. */
+  capacityWith(chunk: Uint8Array, length: number): number {
+    const end = this.size + chunk.length
+    const capacity = this.#buffer.length
+    if (this.size === 0 || end <= capacity) return Math.max(end, capacity)
+    return Math.min(length, Math.max(end, 2 * capacity))
+  }
+
+  add(chunk: Uint8Array, capacity: number): void {
+    if (this.size === 0) this.#buffer = chunk
+    else {
+      if (capacity > this.#buffer.length) this.#buffer = enlarged(this.#buffer, capacity)
+      this.#buffer.set(chunk, this.size)
+    }
+    this.size += chunk.length
+  }
+
+  drop(): void {
+    this.#buffer = NO_BYTES
+  }
+
+  bytes(): Uint8Array {
+    return this.size === this.#buffer.length ? this.#buffer : this.#buffer.subarray(0, this.size)
   }
 }
 
-function enlarged(buffer: Buffer, length: number): Buffer {
+function enlarged(buffer: Uint8Array, length: number): Uint8Array {
   const larger = Buffer.allocUnsafeSlow(length)
   larger.set(buffer)
   return larger
@@ -122,8 +154,7 @@ function isBodyless({ request: { headers } }: Exchange): boolean {
   return headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0
 }
 
-function tooLarge(exchange: Exchange, { limit, items }: BodyPolicy): Problem {
-  exchange.mustClose = true
+function tooLarge({ limit, items }: BodyPolicy): Problem {
   const help = items === undefined ? '' : '; if it is an array, send fewer items at once'
   return new Problem('body_too_large', `the body must be at most ${limit} bytes${help}`)
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ListNode } from '../../foundation/linked-list.js'
 import type { Problem } from '../../foundation/problem.js'
+import type { ReceivedBody } from '../connections/receive-budget.js'
 import type { Identity } from '../../resource/identity.js'
 import type { Context, FindPlace, SourceLocation, ProblemRenderer, Route } from '../route.js'
 import { requestIdOf } from './replies/headers.js'
@@ -36,6 +37,10 @@ export interface Exchange {
   mustClose: boolean
   /** Aborts reading the body, while it is being read. */
   failBody: ((problem: Problem) => void) | undefined
+  /** The room that the body takes, once its bytes are read. */
+  body: ReceivedBody | undefined
+  /** Whether the handler is running, which it may after the response. */
+  isHandling: boolean
   /** When the body was complete, if the handler had to wait for it; otherwise 0. */
   bodyEnded: number
   /** Bytes of the response that the client has not read yet. */
@@ -85,6 +90,8 @@ export function newExchange({ request, response, target, connection, awaitsConti
     failBody: undefined,
     grants: undefined,
     denied: undefined,
+    body: undefined,
+    isHandling: false,
     bodyEnded: 0,
     unread: 0,
     watched: undefined,
@@ -177,6 +184,11 @@ export interface Rejection {
 /** Whether no other response is possible: one has begun, or the client has left. */
 export function isSettled({ response }: Exchange): boolean {
   return response.headersSent || response.destroyed
+}
+
+/** Returns the room of the body once the response is closed, the handler has ended, and no more of the body is read. */
+export function returnRoom({ response, body, failBody, isHandling }: Exchange): void {
+  if (response.destroyed && !isHandling && !failBody) body?.release()
 }
 
 /** Stops accepting requests on a connection; the current response is its last. */

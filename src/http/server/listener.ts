@@ -3,13 +3,13 @@ import type { Socket } from 'node:net'
 import type { Next } from '../registrations/plugin.js'
 import type { Match, RouteTable } from '../route-table.js'
 import { type Answering, createAnswering } from './answering.js'
-import { enter, release, settle } from '../connections/connection.js'
-import { type Connection, type Exchange, newExchange } from './exchange.js'
+import { abortOnClose, enter, release, settle } from '../connections/connection.js'
+import { type Connection, type Exchange, newExchange, returnRoom } from './exchange.js'
 import { findHeadProblem, takeAuthority } from './replies/headers.js'
 import { createMethodAnswer, createOwnMethodAnswer } from './replies/options-reply.js'
 import { createPassOn, type PassingParts } from './pass-on.js'
 import type { Pipeline } from '../connections/pipeline.js'
-import { describe, statusOf } from './request-log.js'
+import { describe, describeHeldRoom, statusOf } from './request-log.js'
 import { createRouteRunner, type RouteParts } from './run-route.js'
 import { splitTarget, type Target } from './target.js'
 
@@ -104,6 +104,11 @@ type Begin = (request: IncomingMessage, response: ServerResponse, target: Target
 /** Counts a request in, and out again once its response is closed, which also logs it. */
 function createBegin(parts: ListenerParts, { deadlines }: Answering): Begin {
   const { pipeline, uses, log, limits, traffic } = parts
+  const abortIfClosed = abortOnClose()
+  const reportHeldRoom = (exchange: Exchange): void => {
+    const entry = describeHeldRoom(exchange)
+    if (entry) log.error(entry)
+  }
   return (request, response, target, awaitsContinue) => {
     const { socket } = request
     const connection = parts.connectionOf(socket)
@@ -111,7 +116,7 @@ function createBegin(parts: ListenerParts, { deadlines }: Answering): Begin {
     if (connection) {
       enter(connection, exchange, limits)
       pipeline.started(connection)
-    }
+    } else abortIfClosed(response, socket)
     if (traffic) traffic.open += 1
     // A mounted listener may write after the end; without a listener for the error, the process would end.
     response.on('error', (cause) => log.error({ event: 'failure', request_id: exchange.requestId, cause }))
@@ -119,6 +124,8 @@ function createBegin(parts: ListenerParts, { deadlines }: Answering): Begin {
       uses.end()
       deadlines.stop(exchange)
       if (exchange.unread > 0) parts.budget.release(exchange.unread)
+      returnRoom(exchange)
+      if (describeHeldRoom(exchange)) setTimeout(reportHeldRoom, limits.handlerTimeout, exchange).unref()
       const ended = performance.now()
       log.info(describe(exchange, ended))
       exchange.span?.end(statusOf(exchange))

@@ -1,4 +1,4 @@
-import type { Exchange } from './exchange.js'
+import { codeUnderWay, type Exchange } from './exchange.js'
 
 /** The status of the response; undefined if none was sent. */
 export function statusOf({ response }: Exchange): number | undefined {
@@ -37,4 +37,19 @@ export function describe(exchange: Exchange, ended: number) {
 /** Whether the client did not get all of the response. Node calls a response finished also if its connection was destroyed before it had been sent. */
 function isCutOff({ response, request: { socket } }: Exchange): boolean {
   return !response.writableFinished || (socket.destroyed && !socket.writableFinished)
+}
+
+/** The log entry of a handler that goes on after its response, while the body keeps its room; undefined if it does not. */
+export function describeHeldRoom(exchange: Exchange) {
+  const { body, isHandling, requestId, route } = exchange
+  const bytes = isHandling ? (body?.held() ?? 0) : 0
+  if (bytes === 0) return undefined
+  return {
+    event: 'body_room_held',
+    request_id: requestId,
+    route: route?.name,
+    bytes,
+    ...codeUnderWay(exchange),
+    msg: `the handler of ${route?.name} has not ended, and its body keeps ${bytes} bytes of the room for bodies until then`,
+  }
 }

@@ -1,13 +1,14 @@
 import type { AfterCommit } from '../registrations/after-commit.js'
 import { makeContext } from '../context.js'
 import type { Surroundings } from '../context-state.js'
+import type { ReceiveBudget } from '../connections/receive-budget.js'
 import type { PublicUrl } from '../headers/public-url.js'
 import type { Records } from '../records.js'
 import type { Handler } from '../route.js'
 import type { Match, RouteTable } from '../route-table.js'
 import type { Answering, AnsweringParts } from './answering.js'
 import { compressReply } from './replies/compression.js'
-import { type Exchange, isSettled } from './exchange.js'
+import { type Exchange, isSettled, returnRoom } from './exchange.js'
 import { identify, type ServedAccess } from './served-access.js'
 import type { Spans } from './spans.js'
 
@@ -23,6 +24,7 @@ export interface RouteParts extends AnsweringParts {
   /** Whether successful responses are compressed. */
   readonly compression?: boolean | undefined
   readonly spans?: Spans | undefined
+  readonly bodies: ReceiveBudget
 }
 
 export type Found = Extract<Match, { readonly route: unknown }>
@@ -57,14 +59,20 @@ export function createRouteRunner(parts: RouteParts, answering: Answering): (exc
       deadlines.start(exchange)
       // The handler may continue after the client has left or the request timed out.
       uses.begin()
+      exchange.isHandling = true
+      const end = () => {
+        exchange.isHandling = false
+        returnRoom(exchange)
+        uses.end()
+      }
       outcome.then(
         (reply) => {
           answer(exchange, reply)
-          uses.end()
+          end()
         },
         (error: unknown) => {
           fail(exchange, error)
-          uses.end()
+          end()
         },
       )
     } catch (error) {
@@ -86,6 +94,7 @@ function surroundingsOf(parts: RouteParts, { deadlines }: Answering): Surroundin
     },
     watch: deadlines.watch,
     enforce: deadlines.enforce,
+    bodies: parts.bodies,
     handlerTimeout: limits.handlerTimeout,
   }
 }

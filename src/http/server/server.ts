@@ -21,6 +21,7 @@ import { createPipeline } from '../connections/pipeline.js'
 import type { PublicUrl } from '../headers/public-url.js'
 import type { RouteTable } from '../route-table.js'
 import { createLargeReads, type LargeReads } from '../connections/large-reads.js'
+import { createReceiveBudget } from '../connections/receive-budget.js'
 import { createSendBudget, type SendBudget } from '../connections/send-budget.js'
 import type { Spans } from './spans.js'
 import { splitTarget } from './target.js'
@@ -96,6 +97,7 @@ export function createServer(parts: ServerParts): HttpServer {
   const limits: Limits = { ...DEFAULT_LIMITS, ...parts.limits }
   const connections = new WeakMap<Socket, Connection>()
   const sockets = new Set<Socket>()
+  const bodies = createReceiveBudget(limits)
   const budget = parts.budget ?? createSendBudget(limits)
   const largeReads = parts.largeReads ?? createLargeReads()
   const pipeline = createPipeline(limits)
@@ -125,6 +127,7 @@ export function createServer(parts: ServerParts): HttpServer {
       spans,
       onMismatch,
       draining: () => draining !== undefined,
+      bodies,
       budget,
       largeReads,
       pipeline,

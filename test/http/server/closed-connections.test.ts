@@ -1,9 +1,10 @@
 import { once } from 'node:events'
-import type { Socket } from 'node:net'
+import { createServer } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { afterEach, expect, test } from '@jest/globals'
-import { type BookServer, startBooks } from '../../support/books.js'
+import { type BookServer, makeBookServer, startBooks } from '../../support/books.js'
 import { dial, talk } from '../../support/wire.js'
 import { waitUntil } from '../../support/wait-until.js'
 
@@ -45,4 +46,31 @@ test.each([
     { status: 200, aborted: true },
   ])
   client.destroy()
+})
+
+test('a service in another server ends the pipelined requests of a client that leaves', async () => {
+  const slow = ['GET', '/api/slow/', () => new Promise<never>(() => {})] as const
+  const books = makeBookServer({ routes: [slow], limits: { receiveBytes: 10_000, receiveStall: 60_000 } })
+  const outer = createServer(books.handler).listen(0)
+  const url = `http://127.0.0.1:${(outer.address() as AddressInfo).port}`
+  const body = JSON.stringify({ text: 'x'.repeat(8_000) })
+  const post = `POST /api/books/ HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+  try {
+    const client = dial(url)
+    client.write(`GET /api/slow/ HTTP/1.1\r\nHost: a\r\n\r\n${post}`)
+    await waitUntil(() => books.written.length === 1)
+    client.resetAndDestroy()
+    const requests = () => books.logged.filter(({ event }) => event === 'request')
+    await waitUntil(() => requests().length === 2)
+    expect(requests()).toMatchObject([
+      { path: '/api/slow/', status: undefined, aborted: true },
+      { path: '/api/books/', status: 201, aborted: true },
+    ])
+    // The body had all of the room.
+    expect((await talk(url, post, { answers: 1 })).answers[0]?.status).toBe(201)
+    expect(requests()).toMatchObject([{}, {}, { aborted: undefined }])
+  } finally {
+    outer.closeAllConnections()
+    outer.close()
+  }
 })

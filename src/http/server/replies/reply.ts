@@ -174,7 +174,11 @@ async function sendStream(
   let begun = false
   let gathered = ''
   const write = async (piece: string | Uint8Array) => {
-    if (!begun) writeHead(exchange, reply, undefined, situation)
+    if (!begun) {
+      writeHead(exchange, reply, undefined, situation)
+      // The stream may last for hours, and has no part of the body any more.
+      exchange.body?.release()
+    }
     begun = true
     if (piece.length > 0 && request.method !== 'HEAD' && !response.write(piece)) await drained(exchange)
   }
