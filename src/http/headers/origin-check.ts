@@ -52,12 +52,12 @@ function needsPreflight({ method, headers }: IncomingMessage): boolean {
 /**
  * Browsers send the site in headers that no page can change. Forms can be sent to any site without a preflight. Pages over plain HTTP and old
  * browsers send only the origin. Another port of the same host is the same site, but another subdomain is not, whose pages may be of somebody else:
- * `same-site` alone does not tell them apart.
+ * `same-site` alone does not tell them apart. Neither does a value that browsers do not send.
  */
 function isFromOtherSite(request: IncomingMessage, publicUrl: PublicUrl): boolean {
   const { origin, host = '', 'sec-fetch-site': site } = request.headers
   if (site === 'cross-site') return true
-  if (origin === undefined || (site !== undefined && site !== 'same-site')) return false
+  if (origin === undefined || site === 'same-origin' || site === 'none') return false
   const name = nameIn(origin)
   return name === '' || (name !== nameOf(host) && name !== nameIn(publicUrl(request)))
 }

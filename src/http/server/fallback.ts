@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { posix } from 'node:path'
 import type { Express, Request, RequestHandler, Response } from 'express'
+import { fail } from '../../foundation/fail.js'
 import type { Problem } from '../../foundation/problem.js'
 import type { OriginCheck } from '../headers/origin-check.js'
 import type { MountListener, Next } from '../registrations/plugin.js'
@@ -27,12 +28,13 @@ export type Fallback = (request: IncomingMessage, response: ServerResponse, ways
 
 /** A request that is passed from mount to mount. */
 interface Passing extends Pick<Ways, 'take' | 'rejects'> {
-  readonly url: string
+  /** The path of this service, if it is mounted in a server with Express. */
+  readonly base: string
   /** Why a mount was skipped. */
   rejected?: Problem
 }
 
-type FindPassing = (request: IncomingMessage) => Passing | undefined
+type FindPassing = (request: IncomingMessage) => Passing
 
 /**
  * The Express application behind the routes, loaded for the first request that needs it. Mounts that reject a cross-site write or the caller are
@@ -42,9 +44,13 @@ export function createFallback(mounts: readonly Mount[], checkOrigin: OriginChec
   const underWay = new WeakMap<IncomingMessage, Passing>()
   let loading: Promise<Express> | undefined
   return (request, response, { take, next, rejects }) => {
-    const passing: Passing = { take, rejects, url: request.url ?? '' }
+    const passing: Passing = { take, rejects, base: (request as Partial<Request>).baseUrl ?? '' }
     underWay.set(request, passing)
-    loading ??= load(mounts, checkOrigin, (request) => underWay.get(request))
+    loading ??= load(
+      mounts,
+      checkOrigin,
+      (request) => underWay.get(request) ?? fail('a mount was asked in another way'),
+    )
     // Express replaces the prototypes of Node's request and response.
     loading
       .then((app) => app(request as Request, response as Response, (error) => next(error ?? passing.rejected)))
@@ -56,25 +62,26 @@ async function load(mounts: readonly Mount[], checkOrigin: OriginCheck, find: Fi
   const { default: express } = await import('express')
   const create = () => express().disable('x-powered-by').enable('case sensitive routing').enable('strict routing')
   const app = create()
-  for (const { path, listener, crossSite } of mounts) {
-    const below = mounts.map((other) => other.path).filter((other) => other !== path && other.startsWith(path))
-    const rejectedBy = ({ rejects, url }: Passing): Problem | undefined => {
-      if (!rejects) return undefined
-      const named = below.length === 0 ? '' : namedBy(url)
-      for (const each of [path, ...below.filter((other) => named.startsWith(other.toLowerCase()))]) {
-        const rejected = rejects(each)
-        if (rejected) return rejected
-      }
-      return undefined
+  for (const mount of mounts) {
+    const { path, listener } = mount
+    const below = mounts.filter((other) => other.path !== path && other.path.startsWith(path))
+    /** The mount and those below it that a listener may serve by the URL, which a mount before it may have rewritten. */
+    const namedIn = ({ baseUrl, url }: Request, { base }: Passing): readonly Mount[] => {
+      if (below.length === 0) return [mount]
+      const name = namedBy(`${baseUrl}${url}`.slice(base.length))
+      return [mount, ...below.filter((other) => name.startsWith(other.path.toLowerCase()))]
     }
     const guard: RequestHandler = (request, _response, next) => {
       const passing = find(request)
-      const rejected = checkOrigin(request, crossSite) ?? (passing && rejectedBy(passing))
+      const named = namedIn(request, passing)
+      const isOpen = named.every(({ crossSite }) => crossSite === true)
+      const rejections = () => named.flatMap((each) => passing.rejects?.(each.path) ?? [])
+      const rejected = checkOrigin(request, isOpen) ?? rejections()[0]
       if (!rejected) {
-        passing?.take()
+        passing.take()
         return next()
       }
-      if (passing) passing.rejected = rejected
+      passing.rejected = rejected
       next('router')
     }
     // Each mount has its own application, which the guard can leave.

@@ -180,6 +180,25 @@ describe('a page of another site', () => {
     expect(asked).toEqual(['POST'])
   })
 
+  test('writes to a mount that does not allow it, below mounts that do', async () => {
+    const server = await serve('', {}, (app) => {
+      const rewrite: Parameters<typeof app.mount>[1] = (request, _response, next) => {
+        if (request.url === '/old') request.url = '/hooks/admin/x'
+        next()
+      }
+      app.mount('/', rewrite, { crossSite: true })
+      app.mount('/hooks/', mounted, { crossSite: true })
+      app.mount('/hooks/admin/', mounted)
+    })
+    for (const [path, status] of [
+      ['/hooks/x', 200],
+      ['/hooks/admin/x', 403],
+      ['/hooks/%61dmin/x', 403],
+      ['/old', 403],
+    ] as const)
+      expect([path, (await send(server, { method: 'POST', path, headers: crossSite })).status]).toEqual([path, status])
+  })
+
   test('is not asked for a body that would be rejected', async () => {
     const server = await serve()
     const head = (path: string) =>
@@ -242,6 +261,8 @@ describe('a page of another site', () => {
     }
     expect(await writeFrom('https://evil.example.org', 'same-site')).toBe(403)
     expect(await writeFrom('null', 'same-site')).toBe(403)
+    for (const unknown of ['', 'SAME-SITE', 'same-site, same-origin'])
+      expect(await writeFrom('https://evil.example.org', unknown)).toBe(403)
     expect(await writeFrom('https://api.example.org:3000', 'same-site')).toBe(200)
     expect(await writeFrom('https://api.example.org', 'same-origin')).toBe(200)
   })
