@@ -4,7 +4,7 @@ import { type Api, startApi } from '../support/api.js'
 import { describeInChromium, findFaults, openPage, openChromium } from '../support/browser.js'
 
 const YAML = `version: 1
-api: { title: Library, prefix: "", explore: true }
+api: { title: Library, prefix: "", explore: true, public_url: https://library.example/v1 }
 models:
   author:
     table: authors

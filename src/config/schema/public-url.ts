@@ -14,7 +14,7 @@ export function publicSchemas(): Readonly<Record<string, JsonSchema>> {
   return {
     public_url: doc(
       { type: 'string', pattern: PUBLIC_URL, patternErrorMessage: PUBLIC_URL_HINT, maxLength: 200 },
-      'The URL of the service for clients. If set, links to other pages are URLs, otherwise paths.',
+      'The URL of the service for clients. If set, links to other pages and `Location` are URLs, otherwise paths.',
       'public_url: https://api.example',
     ),
     trusted_proxies: doc(

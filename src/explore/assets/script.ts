@@ -150,7 +150,9 @@ export const SCRIPT = String.raw`'use strict'
     if (runs) return leave(runs + ': done')
     if (form.boxes) return leave(form.boxes.length + (form.boxes.length === 1 ? ' record' : ' records') + (method === 'DELETE' ? ' deleted' : ' changed'))
     const words = { POST: 'Created', DELETE: 'Deleted' }[method] || 'Saved'
-    leave(words, next || (location && location.startsWith('/') ? '/explore' + location : ''))
+    // A URL may begin with a path of a proxy.
+    const start = location && !location.startsWith('/') ? location.lastIndexOf(form.dataset.path, location.length - form.dataset.path.length - 1) : 0
+    leave(words, next || (location && start >= 0 ? '/explore' + location.slice(start) : ''))
   }
 
   // The script of record pages handles this event: it shows the changes that somebody else made.

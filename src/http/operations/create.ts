@@ -22,8 +22,8 @@ export function create(resource: Resource): Operation<CreateInput, Stored<string
     read: async (context) => ({ values: resource.parseBody(await context.body(body), 'create') }),
     run: ({ values }, context) => context.documents(resource).create(values),
     reply({ id, item }, context) {
-      const location = context.reverse(detail, resource.key.params(id))
-      const at = location === undefined ? {} : { Location: location }
+      const path = context.reverse(detail, resource.key.params(id))
+      const at = path === undefined ? {} : { Location: context.publicUrl() + path }
       if (isHidden(resource, item)) return { status: 201, headers: at }
       return { status: 201, text: item, headers: { ETag: recordTag(resource.split(item)), ...at } }
     },

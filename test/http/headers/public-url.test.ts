@@ -168,6 +168,15 @@ test('a relation is shown and set by the URL of a record here, and no other', as
   expect([made?.status, await made?.json()]).toEqual([201, { id: expect.any(Number), author: '/api/authors/3/' }])
 })
 
+test.each([
+  { text: PLAIN, start: '' },
+  { text: PUBLIC, start: 'https://api.example/v1' },
+])('`Location` of a new record begins with the public URL: "$start"', async ({ text, start }) => {
+  const made = await apis.get(text)?.send('POST', '/api/books/', { author: '/api/authors/1/' })
+  const { id } = (await made?.json()) as { readonly id: number }
+  expect(made?.headers.get('location')).toBe(`${start}/api/books/${id}/`)
+})
+
 describe('an invalid public URL', () => {
   const diagnosed = async (text: string, env: Headers = {}) => {
     const { folder, remove } = await makeProject({ 'resources.yaml': text })
