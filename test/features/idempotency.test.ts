@@ -325,6 +325,36 @@ test('a repeated request gets the stored response although a reload has made the
   await database.close()
 })
 
+test.each([{ rule: 'private: true' }, { rule: 'write_only: true' }])(
+  'a stored response with a field that is hidden since is not sent again: $rule',
+  async ({ rule }) => {
+    const database = await openTestDatabase(ddlOf(specOf(CONFIG)))
+    const reloaded = await startApi(CONFIG, { database, plugin, checkResponses: false })
+    const create = (headers = KEY) => reloaded.send('POST', '/api/books/', { title: 'Emma', pages: 4711 }, headers)
+    expect((await create()).status).toBe(201)
+    await reloaded.replace(CONFIG.replace('pages: {', `pages: { ${rule},`))
+    const again = await create()
+    const text = await again.text()
+    expect([again.status, text.includes('4711')]).toEqual([409, false])
+    expect(text).toContain('has been executed, and its response has a field that is hidden now')
+    await reloaded.close()
+    await database.close()
+  },
+)
+
+test('a stored response is sent again if its resource has had hidden fields from the start', async () => {
+  const hidden = CONFIG.replace('pages: {', 'pages: { write_only: true,')
+  const database = await openTestDatabase(ddlOf(specOf(hidden)))
+  const other = await startApi(hidden, { database, plugin })
+  const create = (headers = KEY) => other.send('POST', '/api/books/', { title: 'Emma', pages: 4711 }, headers)
+  const first = await create()
+  const again = await create()
+  expect([first.status, again.status, again.headers.get('idempotency-replayed')]).toEqual([201, 201, 'true'])
+  expect(await again.text()).toBe(await first.text())
+  await other.close()
+  await database.close()
+})
+
 describe('a request that a reload has made invalid', () => {
   const STRICT = CONFIG.replace('max: 100', 'max: 5')
 

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { isShown } from '../../config/model-spec.js'
 import type { StoredResponses, KeyedRequest } from '../../db/records/stored-responses.js'
 import { Problem } from '../../foundation/problem.js'
 import { textOf } from '../server/replies/reply.js'
@@ -6,15 +7,18 @@ import type { Context, Reply } from '../route.js'
 import type { Operation } from '../operations/operation.js'
 import type { Stage } from './endpoint.js'
 
+const REPLAYED = 'Idempotency-Replayed'
+
 /** A key, optionally in double quotes as in the draft of the header: visible ASCII except characters that would need escaping. */
 const KEY = /^(?:"([!#-+\--[\]-~]{1,255})"|([!#-+\--[\]-~]{1,255}))$/
 
 /**
  * Runs a request with an `Idempotency-Key` once, and returns the stored response for repeated requests. Only successful responses are stored.
  */
-export const idempotency: Stage = (next, { idempotency: spec, operation, path, transaction = {} }) => {
+export const idempotency: Stage = (next, { idempotency: spec, resource, operation, path, transaction = {} }) => {
   if (!spec) return next
   const { required, hours } = spec
+  const hidden = new Set(resource.spec.model.fields.filter((field) => !isShown(field)).map(({ name }) => name))
   return async (context) => {
     const key = readKey(context, required)
     if (key === undefined) return next(context, await operation.read(context))
@@ -25,12 +29,30 @@ export const idempotency: Stage = (next, { idempotency: spec, operation, path, t
     const parsed = await parse(operation, context)
     const run = async (inside: Context) =>
       'input' in parsed ? next(inside, parsed.input) : Promise.reject(parsed.problem)
-    const answered = context.transaction((inside) => inside.once(asked, () => run(inside)), transaction)
+    const answered = context.transaction(
+      async (inside) => rejectHidden(await inside.once(asked, () => run(inside)), hidden),
+      transaction,
+    )
     if ('input' in parsed) return answered
     return answered.catch((error: unknown) => {
       throw isReused(error) ? parsed.problem : error
     })
   }
+}
+
+/** Rejects a stored response with a field that has been hidden since. */
+function rejectHidden(reply: Reply, hidden: ReadonlySet<string>): Reply {
+  if (hidden.size === 0 || reply.headers?.[REPLAYED] === undefined || typeof reply.text !== 'string') return reply
+  let shown = false
+  JSON.parse(reply.text, (name, value: unknown) => {
+    if (hidden.has(name)) shown = true
+    return value
+  })
+  if (!shown) return reply
+  throw new Problem(
+    'conflict',
+    'the request with this Idempotency-Key has been executed, and its response has a field that is hidden now',
+  )
 }
 
 function isReused(error: unknown): boolean {
@@ -85,7 +107,7 @@ export async function once(
   const { status, headers, body } = found
   return {
     status,
-    headers: { ...headers, 'Idempotency-Replayed': 'true' },
+    headers: { ...headers, [REPLAYED]: 'true' },
     ...(body !== undefined && { text: body }),
   }
 }
