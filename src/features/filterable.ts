@@ -210,9 +210,9 @@ const FILTERED: FieldUse = {
   whyNot: () => undefined,
 }
 
-/** Reports mistakes in the filters of a resource. */
 const RENAME = ['rename the field; its column can keep the name: see `column`']
 
+/** Reports mistakes in the filters of a resource. */
 function checkFilters(resource: ResourceDraft, model: ModelDraft, scope: Scope): void {
   const { report, reserved } = scope
   const given = resource.given('filterable')

@@ -1,5 +1,6 @@
 import type { FieldSpec } from '../config/model-spec.js'
 import { MAX_VALUES, type OperandSource } from '../lookups/operands.js'
+import type { Typed } from '../fields/field-type.js'
 import { Problem } from '../foundation/problem.js'
 import { quote } from '../resource/query.js'
 import type { LinkReader } from './feature.js'
@@ -16,22 +17,24 @@ interface Compared {
 /** How the operands of a parameter are parsed. */
 export function operandSource({ parameter, field, readLink, maxValues = MAX_VALUES }: Compared): OperandSource {
   const items = field.type.items?.(field.options)
-  const problem = (message: string) => new Problem('invalid_query', `${quote(parameter)} ${message}`)
+  const rejected = (detail: string) =>
+    new Problem('invalid_query', detail, { errors: [{ field: parameter, message: detail }] })
   return {
     maxValues,
-    problem,
+    problem: (message) => rejected(`${quote(parameter)} ${message}`),
     items: items && operandSource({ parameter, field: { ...field, ...items }, readLink: undefined, maxValues }),
     value(text) {
       const value = readLink?.(field, text) ?? field.type.parse(text, field.options)
       if (value !== undefined) return value
-      const { name, choices } = field.type
-      const known = choices?.(field.options)
-      throw new Problem(
-        'invalid_query',
-        known === undefined
-          ? `the value of ${quote(parameter)} is not valid for a field of the type ${name}`
-          : `the value of ${quote(parameter)} must be one of: ${known.join(', ')}; got ${quote(text)}`,
-      )
+      throw rejected(`the value of ${quote(parameter)} ${wantedText(field)}; got ${quote(text)}`)
     },
   }
+}
+
+/** Says of a parameter which texts are valid, for errors: `must be like …`. A text without a format is invalid only if PostgreSQL cannot store it. */
+export function wantedText({ type, options }: Typed): string {
+  const known = type.choices?.(options)
+  if (known !== undefined) return `must be one of: ${known.join(', ')}`
+  const [example] = type.comparisons.includes('text') ? [] : (type.examplesOf?.(options) ?? type.examples)
+  return example ? `must be like ${quote(example.text)}` : `is not valid for a field of the type ${type.name}`
 }

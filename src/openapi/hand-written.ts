@@ -56,7 +56,10 @@ export function describeWritten(route: Route, rendered: JsonSchema | undefined):
       ...value(parameter, 'path', { ...TEXT, description: `A part of the path: ${parameter}.`, ...params[parameter] }),
       required: true,
     })),
-    ...Object.entries(query).map(([parameter, described]) => value(parameter, 'query', described)),
+    ...Object.entries(query).map(([parameter, described]) => ({
+      ...value(parameter, 'query', described),
+      ...(action && isList(described) && { style: 'form', explode: false }),
+    })),
     ...Object.entries(headers).map(([header, described]) => value(header, 'header', described)),
   ]
   return {
@@ -85,6 +88,10 @@ function value(
   { description, schema, required }: ValueDescription,
 ): JsonPart {
   return { name, in: place, description, ...(required && { required }), schema }
+}
+
+function isList({ schema }: ValueDescription): boolean {
+  return [schema['type']].flat().includes('array')
 }
 
 function media(schema: JsonPart, example: unknown): JsonPart {

@@ -92,6 +92,6 @@ export function missingOr(model: ModelSpec, { inTransaction }: Sender): (error: 
 function unmet(only: readonly Precondition[]): string {
   if (only.length > 1) return 'the record does not meet both If-Match and If-None-Match'
   return only[0]?.wanted === true
-    ? 'the record has changed since the version in If-Match'
+    ? 'the record has changed since the version in If-Match, or that ETag came with `fields` or `expand`'
     : 'If-None-Match lists this version of the record, or is `*`'
 }

@@ -1,7 +1,9 @@
 import type { FieldSpec } from '../../config/spec.js'
+import { operandSource, wantedText } from '../../features/operand-source.js'
 import { hasJsonForm, toJsonText } from '../../fields/spelling/exact-json.js'
 import { type JsonBody, readJsonBody } from '../../foundation/json-body.js'
 import { Problem } from '../../foundation/problem.js'
+import { VALUES } from '../../lookups/operands.js'
 import { compileBody } from './body.js'
 import type { Row } from '../plan.js'
 import { parseQuery, quote } from '../query.js'
@@ -27,10 +29,10 @@ export function compileInput(fields: readonly FieldSpec[], compile: CompileSchem
       const field = fields.find((each) => each.name === name)
       const known = names.length === 0 ? 'this path has none' : `the parameters are ${names.join(', ')}`
       if (!field) throw new Problem('invalid_query', `${quote(name)} is not a parameter here; ${known}`)
-      const value = field.type.parse(text, field.options)
+      const value = parseItems(field, text) ?? field.type.parse(text, field.options)
       if (value === undefined || !hasJsonForm(value)) {
-        const type = field.type.name
-        throw new Problem('invalid_query', `the value of ${quote(name)} is not valid for a field of the type ${type}`)
+        const detail = `the value of ${quote(name)} ${wantedText(field)}; got ${quote(text)}`
+        throw new Problem('invalid_query', detail, { errors: [{ field: name, message: detail }] })
       }
       given.push([name, value])
     }
@@ -43,6 +45,12 @@ export function compileInput(fields: readonly FieldSpec[], compile: CompileSchem
   }
 
   return { body, query }
+}
+
+/** Parses a list of values that are separated by commas; undefined if the field takes no list. An empty text is an empty list. @throws Problem `invalid_query` */
+function parseItems(field: FieldSpec, text: string): readonly unknown[] | undefined {
+  const { items } = operandSource({ parameter: field.name, field, readLink: undefined, maxValues: Infinity })
+  return items && (text === '' ? [] : VALUES.parse(text, items))
 }
 
 function preset({ name, type, options, default: given }: FieldSpec): readonly [string, unknown] {

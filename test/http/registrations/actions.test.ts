@@ -28,6 +28,12 @@ const JSON_TYPE = { 'content-type': 'application/json' }
 let answer: unknown
 let called: string[]
 
+interface Cover {
+  readonly width: number | null
+  readonly sizes: readonly number[] | null
+  readonly words: readonly string[] | null
+}
+
 const plugin: Plugin = (app) => {
   const books = app.resource('book')
   app.action<{ readonly reader: string; readonly days: bigint }, unknown, Book>('book', 'lend', {
@@ -44,7 +50,7 @@ const plugin: Plugin = (app) => {
       return input
     },
   })
-  app.action<{ readonly width: number | null }, unknown, Book>('book', 'cover', {
+  app.action<Cover, unknown, Book>('book', 'cover', {
     method: 'GET',
     summary: 'Draw a cover',
     input: {
@@ -52,9 +58,12 @@ const plugin: Plugin = (app) => {
       scale: { type: 'float', nullable: true },
       sizes: { type: 'array', items: { type: 'float', nullable: true }, nullable: true },
       colours: { type: 'json', nullable: true },
+      words: { type: 'array', items: { type: 'string' }, nullable: true },
     },
     output: { text: { type: 'text' } },
-    handle: ({ record, input }) => ({ text: `${record.title} ${input.width}` }),
+    handle: ({ record, input: { width, sizes, words } }) => ({
+      text: [record.title, String(width), ...(sizes ?? []), ...(words ?? [])].join(' '),
+    }),
   })
   app.action('book', 'report', {
     method: 'GET',
@@ -214,7 +223,7 @@ describe('an action', () => {
     ['a number that JSON does not have', 'GET', '/books/1/cover/?scale=NaN', undefined, 400],
     ['a JSON object with a key twice', 'GET', '/books/1/cover/?colours={"a":1,"a":2}', undefined, 400],
     ['an infinite number', 'GET', '/books/1/cover/?scale=-Infinity', undefined, 400],
-    ['a list with a number that JSON does not have', 'GET', '/books/1/cover/?sizes={1,NaN}', undefined, 400],
+    ['a list with a number that JSON does not have', 'GET', '/books/1/cover/?sizes=1,NaN', undefined, 400],
     ['a query parameter that violates a rule', 'GET', '/books/1/cover/?width=10', undefined, 400],
   ])('rejects %s', async (_case, method, path, body, status) => {
     const response = await api.fetch(path, { method, ...(body && { body, headers: JSON_TYPE }) })
@@ -230,9 +239,15 @@ describe('an action', () => {
     })
   })
 
+  test('names the wrong value of a list', async () => {
+    expect(await (await api.fetch('/books/1/cover/?sizes=1,x')).json()).toMatchObject({
+      errors: { sizes: 'the value of `sizes` must be like `0.1`; got `x`' },
+    })
+  })
+
   test('lists the query parameters it accepts', async () => {
     expect(await (await api.fetch('/books/1/cover/?height=1')).json()).toMatchObject({
-      detail: '`height` is not a parameter here; the parameters are width, scale, sizes, colours',
+      detail: '`height` is not a parameter here; the parameters are width, scale, sizes, colours, words',
     })
   })
 
@@ -243,7 +258,10 @@ describe('an action', () => {
 
   test.each([
     ['/books/1/cover/', 'Dune null'],
-    ['/books/1/cover/?width=7&sizes={1,2.5}', 'Dune 7'],
+    ['/books/1/cover/?width=7&sizes=1,2.5', 'Dune 7 1 2.5'],
+    ['/books/1/cover/?sizes=1', 'Dune null 1'],
+    ['/books/1/cover/?sizes=', 'Dune null'],
+    ['/books/1/cover/?words={a},b\\,c', 'Dune null {a} b,c'],
   ])('with GET takes its input from the query: %s', async (path, text) => {
     expect(await (await api.fetch(path)).json()).toEqual({ text })
   })
