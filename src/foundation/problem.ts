@@ -32,6 +32,11 @@ export const PROBLEMS = {
 
 export type ProblemType = keyof typeof PROBLEMS
 
+/** The `type` of a problem document (RFC 9457). */
+export function uriOf(type: string): string {
+  return `/problems/${type.replaceAll('_', '-')}`
+}
+
 /** An error of one field. `message` is a whole sentence; by convention, it begins with the field's label. */
 export interface FieldError {
   readonly field: string

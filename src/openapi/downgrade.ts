@@ -1,4 +1,5 @@
 import type { JsonPart } from './json-part.js'
+import { DATA } from './references.js'
 
 /** Converts the document to OpenAPI 3.0 for tools that do not support 3.1. Keywords that 3.0 lacks are rewritten or dropped. */
 export function toOpenApi30(document: JsonPart): JsonPart {
@@ -25,8 +26,6 @@ function downgradeInfo({ summary: _, license, ...info }: JsonPart): JsonPart {
   return { ...info, license: identifier === undefined ? named : { ...named, url } }
 }
 
-/** Keywords whose values are data, not schemas. */
-const DATA: ReadonlySet<string> = new Set(['example', 'examples', 'default', 'enum', 'const'])
 /** Keywords whose values are schemas. */
 const SCHEMAS: ReadonlySet<string> = new Set(['items', 'not', 'allOf', 'anyOf', 'oneOf'])
 
@@ -95,10 +94,24 @@ const ANNOTATIONS: ReadonlySet<string> = new Set([
   ...['contentMediaType', 'contentSchema'],
 ])
 
+/** Keywords that change nothing if they are ignored. */
+const BESIDE_REFERENCES: ReadonlySet<string> = new Set([
+  '$ref',
+  'title',
+  'description',
+  'example',
+  'examples',
+  'default',
+])
+
 /** Whether the 3.0 form of a schema, or of one in a list, accepts more: `not` would accept less of it, and `oneOf` could match two. */
 function isLoosened(schema: unknown): boolean {
   if (Array.isArray(schema)) return schema.some(isLoosened)
   if (typeof schema !== 'object' || schema === null) return false
+  const { type, const: only, $ref: pointer } = schema as JsonPart
+  // The form of null accepts `{}`, and 3.0 ignores the keywords next to a reference.
+  if (type === 'null' || only === null) return true
+  if (pointer !== undefined && Object.keys(schema).some((key) => !BESIDE_REFERENCES.has(key))) return true
   return Object.entries(schema).some(([key, member]: [string, unknown]) => {
     if (DATA.has(key)) return false
     return ASSERTIONS.has(key) || (NAMED.has(key) ? isLoosened(Object.values(member as JsonPart)) : isLoosened(member))

@@ -3,9 +3,10 @@ import type { JsonPart } from './json-part.js'
 
 const SCHEMA = /^#\/components\/schemas\/([^/]+)((?:\/.+)?)$/
 
-/** Keywords whose members are schemas by name, and keywords whose values are data. */
+/** Keywords whose members are schemas by name. */
 const MAPS: ReadonlySet<string> = new Set(['properties', 'patternProperties', '$defs', 'dependentSchemas'])
-const DATA: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'example', 'examples'])
+/** Keywords whose values are data, not schemas. */
+export const DATA: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'example', 'examples'])
 
 /**
  * Resolves references so that all of them name a component. Most generators support no others, so a reference into a component, such as

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { ValueDescription } from '../http/operation-description.js'
 import type { JsonSchema } from '../foundation/json.js'
-import { PROBLEMS, type ProblemType } from '../foundation/problem.js'
+import { PROBLEMS, uriOf } from '../foundation/problem.js'
 import { toPascal } from '../resource/names.js'
 import { type JsonPart, reference } from './json-part.js'
 import type { Resource } from '../resource/resource.js'
@@ -77,7 +77,12 @@ export const PROBLEM_SCHEMA: JsonPart = {
   type: 'object',
   description: 'A problem document (RFC 9457).',
   properties: {
-    type: { type: 'string', format: 'uri-reference', examples: ['/problems/not-found'] },
+    type: {
+      type: 'string',
+      format: 'uri-reference',
+      description: `The kind of problem: ${Object.keys(PROBLEMS).map(codeOf).join(', ')}, or one that the code of a route has chosen. It is a name, not the address of a page.`,
+      examples: ['/problems/not-found'],
+    },
     title: { type: 'string', examples: ['Not found'] },
     status: { type: 'integer', format: 'int32', minimum: 400, maximum: 599, examples: [404] },
     detail: { type: 'string', examples: ['Not found'] },
@@ -114,12 +119,12 @@ export function headersOfRejection(status: number): JsonPart {
 /** The problem document for a status. */
 export function rejection(status: number): JsonPart {
   const kinds = Object.entries(PROBLEMS).filter(([, problem]) => problem.status === status)
-  const titles = kinds.map(([, { title }]) => title)
-  const [type, title] = kinds.length > 0 ? [kinds[0]?.[0] ?? '', titles[0] ?? ''] : ['', '']
+  const titles = kinds.map(([type, { title }]) => `${title} (${codeOf(type)})`)
+  const [first] = kinds
   return {
     description: titles.length > 0 ? `${titles.join('; ')}.` : `${STATUS_CODES[status]}.`,
     headers: headersOfRejection(status),
-    content: problemContent(kinds.length > 0 ? exampleOf(type as ProblemType, title, status) : undefined),
+    content: problemContent(first && exampleOf(first[0], first[1].title, status)),
   }
 }
 
@@ -148,9 +153,13 @@ export function renderedProblem(schema: JsonSchema = { type: 'object' }): JsonPa
   return { 'application/json': { schema } }
 }
 
-function exampleOf(type: ProblemType, title: string, status: number): JsonPart {
+function codeOf(type: string): string {
+  return `\`${uriOf(type)}\``
+}
+
+function exampleOf(type: string, title: string, status: number): JsonPart {
   return {
-    type: `/problems/${type.replaceAll('_', '-')}`,
+    type: uriOf(type),
     title,
     status,
     detail: title,

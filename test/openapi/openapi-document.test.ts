@@ -17,7 +17,10 @@ interface Document {
   readonly openapi: string
   readonly tags: readonly { readonly name: string }[]
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
-  readonly components: { readonly schemas: Readonly<Record<string, { readonly required?: readonly string[] }>> }
+  readonly components: {
+    readonly schemas: Readonly<Record<string, { readonly required?: readonly string[] }>>
+    readonly responses?: Readonly<Record<string, { readonly description: string }>>
+  }
 }
 
 const LIBRARY = resolve('test/applications/library.yaml')
@@ -103,6 +106,21 @@ describe('a list’s parameters', () => {
       expect(described.toSorted()).toEqual(taken.split(', ').toSorted())
     }
   })
+})
+
+test('the document names the types of problems, by which clients tell them apart', async () => {
+  const { components } = await documentOf(LIBRARY)
+  const described = components.responses ?? {}
+  expect(described).toMatchObject({
+    BadRequest: {
+      description:
+        'Malformed request (`/problems/malformed-request`); Malformed body (`/problems/malformed-body`); Validation failed (`/problems/validation`); Invalid query parameter (`/problems/invalid-query`).',
+    },
+    NotFound: { description: 'Not found (`/problems/not-found`).' },
+  })
+  const { type } = (components.schemas['Problem'] as { properties: { type: { description: string } } }).properties
+  for (const each of ['validation', 'request-in-progress', 'timeout', 'outcome-unknown'])
+    expect(type.description).toContain(`\`/problems/${each}\``)
 })
 
 describe('schemas', () => {
@@ -300,6 +318,16 @@ describe('a hand-written route', () => {
     {
       schema: { oneOf: [{ type: 'string' }, { enum: [1] }] },
       converted: { oneOf: [{ type: 'string' }, { enum: [1] }] },
+    },
+    {
+      schema: { oneOf: [{ type: 'null' }, { type: 'object' }] },
+      converted: { nullable: true, type: 'object' },
+    },
+    { schema: { not: { properties: { a: { const: null } } } }, converted: {} },
+    { schema: { not: { $ref: '#/components/schemas/Book', required: ['x'] } }, converted: {} },
+    {
+      schema: { not: { $ref: '#/components/schemas/Book', description: 'x' } },
+      converted: { not: { $ref: '#/components/schemas/Book', description: 'x' } },
     },
     {
       schema: { properties: { a: {} }, propertyNames: { enum: ['a', 'b'] } },

@@ -1,4 +1,4 @@
-import { PROBLEMS, type Problem } from '../../../foundation/problem.js'
+import { PROBLEMS, type Problem, uriOf } from '../../../foundation/problem.js'
 import type { ProblemRenderer, Reply } from '../../route.js'
 
 /** Builds the response for a problem: a problem document (RFC 9457), or the result of `render`. Clients see only the detail and the errors. */
@@ -13,7 +13,7 @@ function toDocument(problem: Problem, requestId: string): object {
   const { type, message, errors } = problem
   const { status, title } = PROBLEMS[type]
   return {
-    type: `/problems/${type.replaceAll('_', '-')}`,
+    type: uriOf(type),
     title,
     status,
     detail: message,
