@@ -103,7 +103,12 @@ function createManyRoute(resource: Resource, additions: Additions): Route {
 function partialRoute(whole: Route): Route {
   const generated = whole.generated && { ...whole.generated, partial: true as const }
   const at = { name: `${whole.name}-partial`, path: `${whole.path}partial/` }
-  return { ...whole, ...at, ...(generated && { generated }), options: undefined }
+  return {
+    ...whole,
+    ...at,
+    ...(generated && { generated }),
+    options: whole.options && { ...whole.options, headers: {} },
+  }
 }
 
 /** Returns the records of all pages. */
@@ -117,7 +122,7 @@ function exportRoute(resource: Resource, format: ExportFormat, additions: Additi
     ...at,
     ...compileEndpoint(endpoint),
     generated: { resource, operation: 'list', exports: format },
-    options: undefined,
+    options: { headers: {}, describe: () => describeResource(resource) },
   }
 }
 

@@ -254,10 +254,13 @@ describe('paths', () => {
     expect(lines((await get('/v2/books/export.csv?fields=id&id__lte=1')).text)).toEqual(['id', '1'])
   })
 
-  test('the resource names its formats in OPTIONS', async () => {
-    const description = await (await api.fetch('/books/', { method: 'OPTIONS', headers: ANN })).json()
-    expect(description).toMatchObject({ export: ['csv', 'json'] })
-  })
+  test.each([{ path: '/books/' }, { path: '/books/export.csv' }])(
+    'OPTIONS of $path names the formats',
+    async ({ path }) => {
+      const description = await (await api.fetch(path, { method: 'OPTIONS', headers: ANN })).json()
+      expect(description).toMatchObject({ export: ['csv', 'json'] })
+    },
+  )
 })
 
 describe('check rejects', () => {

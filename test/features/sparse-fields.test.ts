@@ -214,9 +214,18 @@ test('connections prepare statements for a bounded number of selections', async 
   expect(sent.at(-1)?.name).toBeDefined()
 })
 
-test('OPTIONS describes selections', async () => {
-  const options = await api.fetch('/api/books/', { method: 'OPTIONS' })
-  expect(await options.json()).toMatchObject({ sparse_fields: true })
+test.each([{ path: '/api/books/' }, { path: '/api/books/partial/' }, { path: '/api/books/1/partial/' }])(
+  'OPTIONS of $path describes selections',
+  async ({ path }) => {
+    const options = await api.fetch(path, { method: 'OPTIONS' })
+    expect(await options.json()).toMatchObject({ sparse_fields: true })
+  },
+)
+
+test('OPTIONS of partial records names no bodies, because they only have GET', async () => {
+  const { headers } = await api.fetch('/api/books/partial/', { method: 'OPTIONS' })
+  expect(headers.get('allow')).toBe('GET, HEAD, OPTIONS')
+  expect(headers.get('accept-post')).toBeNull()
 })
 
 describe('the configuration', () => {
