@@ -1,3 +1,5 @@
+import type { FieldDeclarations } from '../config/parse/lone-fields.js'
+import type { JsonText } from '../fields/spelling/json-text.js'
 import type { Application } from './application.js'
 import type { BodyMode } from './bodies/body.js'
 import type { Id, Row } from './plan.js'
@@ -72,3 +74,31 @@ export type RouteArguments<Name> = [Routes] extends [never]
       ? [params?: Routes[Name]]
       : [params: Routes[Name]]
     : never
+
+/** The values of declared fields: null only where the declaration allows it. */
+export type DeclaredValues<Fields extends FieldDeclarations> = {
+  readonly [Name in keyof Fields]:
+    | DeclaredValue<Fields[Name]>
+    | (Fields[Name] extends { readonly nullable: infer Nullable } ? (true extends Nullable ? null : never) : never)
+}
+
+/** The types whose values are not strings. */
+interface ValuesByType {
+  readonly integer: number
+  readonly bigint: bigint
+  readonly float: number
+  readonly boolean: boolean
+  readonly array: readonly unknown[]
+  readonly json: JsonText
+}
+
+type DeclaredValue<Field extends FieldDeclarations[string]> = Field extends {
+  readonly choices: readonly (infer Choice)[]
+}
+  ? Choice
+  : // Fields that are not written as literals may have any type.
+    FieldDeclarations[string]['type'] extends Field['type']
+    ? unknown
+    : Field['type'] extends keyof ValuesByType
+      ? ValuesByType[Field['type']]
+      : string

@@ -62,6 +62,22 @@ const plugin: Plugin = (app) => {
     output: { until: { type: 'string' } },
     handle: ({ input, record }) => ({ until: record.title + String(input.days + 1) }),
   })
+  app.action('snippet', 'print', {
+    summary: 'Print',
+    input: {
+      copies: { type: 'integer', default: 1 },
+      size: { type: 'choice', choices: ['a4', 'a5'] },
+      price: { type: 'decimal', precision: 6, scale: 2 },
+      note: { type: 'string', nullable: true },
+      extra: { type: 'json', nullable: true },
+    },
+    async handle({ context, id, record, input }) {
+      const pages: number = input.copies + 1
+      const size: 'a4' | 'a5' = input.size
+      const note: string | null = input.note
+      await context.store(snippets).update(id, { title: [record.title, pages, size, input.price.length, note, input.extra?.text].join() })
+    },
+  })
   app.replace('snippet', 'partial_update', ({ id, values }) => ({ status: 200, body: [id + 1n, values.title] }))
 }
 
@@ -96,6 +112,8 @@ const plugin: Plugin = (app) => {
     afterUpdate: ({ record }) => void record.titel, // 'title'
   })
   app.action('snippet', 'archive', { summary: 'x', handle: ({ record }) => void record.titel }) // 'title'
+  app.action('snippet', 'extend', { summary: 'x', input: { days: { type: 'integer' } }, handle: ({ input }) => void input.day }) // 'day'
+  app.action('snippet', 'rename', { summary: 'x', input: { to: { type: 'string', nullable: true } }, handle: ({ input }) => void input.to.length }) // 'input.to' is possibly 'null'
   app.replace('snippet', 'create', ({ values }) => ({ status: 201, body: values.titel })) // 'title'
 }
 

@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FindIdentity } from '../../auth/plugin-identities.js'
+import type { FieldDeclarations } from '../../config/parse/lone-fields.js'
 import type { Operation } from '../../config/spec.js'
 import type { Json, JsonSchema } from '../../foundation/json.js'
 import type { ComputationOf } from '../../resource/computed.js'
-import type { Row } from '../../resource/plan.js'
 import type { Resource } from '../../resource/resource.js'
-import type { ComputedName, IdOf, RecordOf, ResourceName } from '../../resource/typed.js'
+import type { ComputedName, DeclaredValues, IdOf, RecordOf, ResourceName } from '../../resource/typed.js'
 import type { Action } from './action.js'
 import type { HooksOf } from './hooks.js'
 import type { UseOptions, UseTarget } from '../middleware/use.js'
@@ -26,6 +26,9 @@ export type MountListener = {
 /** A record of a resource with generated types, unless the plugin states `Stored` itself. */
 type StoredAs<Name, Stored> = [Stored] extends [never] ? RecordOf<Name> : Stored
 
+/** The values of the declared fields, unless the plugin states `Input` itself. */
+type InputAs<Fields extends FieldDeclarations, Input> = [Input] extends [never] ? DeclaredValues<Fields> : Input
+
 /** The API of a plugin, which is called once, before the application serves. */
 export interface PluginApp {
   /** @throws Error naming the nearest resource if the name is unknown */
@@ -41,13 +44,23 @@ export interface PluginApp {
     operation?: OperationDescription,
     options?: SiteOptions,
   ): void
-  /** Adds the route `<resource>-<name>`, at `<name>/` below a record or the resource. Its input and output are validated. */
+  /**
+   * Adds the route `<resource>-<name>`, at `<name>/` below a record or the resource. Its input and output are validated. The values of `input` have the
+   * types of the declared fields, unless the plugin states `Input` itself.
+   */
   action<
-    Input extends object = Row,
+    Input extends object = never,
     Output = unknown,
     Stored extends object = never,
     Name extends ResourceName = ResourceName,
-  >(resource: Name, name: string, action: Action<Input, Output, StoredAs<Name, NoInfer<Stored>>, IdOf<Name>>): void
+    const Fields extends FieldDeclarations = Readonly<Record<never, never>>,
+  >(
+    resource: Name,
+    name: string,
+    action: Action<InputAs<Fields, NoInfer<Input>>, Output, StoredAs<Name, NoInfer<Stored>>, IdOf<Name>> & {
+      readonly input?: Fields
+    },
+  ): void
   /** Replaces a generated operation of a resource. The route keeps its name and path, and requests are validated first. */
   replace<Replaced extends Operation, Name extends ResourceName = ResourceName>(
     resource: Name,
