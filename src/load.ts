@@ -10,6 +10,7 @@ import { MAX_CONFIG_BYTES } from './config/yaml/decode.js'
 import type { Diagnostic } from './config/diagnostic.js'
 import { type ConfigDocument, readConfig } from './config/yaml/document.js'
 import { checkDialectGaps } from './config/parse/dialect-gaps.js'
+import { checkReplacedPages } from './config/parse/replaced-pages.js'
 import type { Rejection } from './config/parse/rejection.js'
 import { diagnosticAt } from './config/parse/report.js'
 import type { AppSpec } from './config/spec.js'
@@ -100,6 +101,7 @@ export async function loadApplication({
           spec,
           [...app.routes].flatMap(({ action }) => action ?? []),
         ),
+        ...checkReplacedPages(spec),
         ...more,
       ],
       'warning',

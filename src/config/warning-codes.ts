@@ -80,4 +80,9 @@ export const WARNINGS = {
     explanation:
       'A caller can change or delete a record, or run an action on it, only if it may retrieve it; otherwise it is 404. None of the grants of this resource has `retrieve`.',
   },
+  SC416: {
+    title: 'Resource in place of a page',
+    explanation:
+      'Explore has the page `/explore/`, and one for each resource, at `/explore` and its path. Swagger UI is at `/docs/`. A resource at the path of a page is served, and the page is not, unless `api.explore` is `false`.',
+  },
 } as const satisfies Readonly<Record<string, CodeEntry>>
