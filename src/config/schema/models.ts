@@ -69,7 +69,10 @@ function commonKeys({ objects }: FieldType): Readonly<Record<string, JsonSchema>
       { type: 'string', minLength: 1, maxLength: 100 },
       'The name of the field in messages; by default its name, capitalised.',
     ),
-    message: doc({ type: 'string', minLength: 1, maxLength: 500 }, 'The message for every violated rule of the field.'),
+    message: doc(
+      { type: 'string', minLength: 1, maxLength: 500 },
+      'The message for every violated rule of a value. If the value is `unique` and taken, the message is in `messages` of the model.',
+    ),
   }
 }
 
@@ -193,7 +196,7 @@ export function modelSchema(): JsonSchema {
       ),
       messages: doc(
         { type: 'object', additionalProperties: { type: 'string', minLength: 1, maxLength: 500 } },
-        'Messages for violations of hand-written constraints, by the name of the constraint.',
+        'Messages for violations of hand-written constraints, unique fields and relations, by the name of the constraint, such as `books_isbn_key`.',
         'messages:\n  books_sold_of_copies: More copies are sold than there were',
       ),
     },
