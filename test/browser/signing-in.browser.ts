@@ -109,6 +109,17 @@ describeInChromium('signing in to Explore', () => {
     await page.getByRole('heading', { name: 'Sign in', level: 1 }).waitFor()
   })
 
+  test('signs out as soon as the button is shown, also when the other script of the page is late', async () => {
+    await page.route('**/explore-list.js*', async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, 500))
+      await route.continue()
+    })
+    await actAs('ann')
+    await button('Sign out').click()
+    await page.getByRole('heading', { name: 'Sign in', level: 1 }).waitFor()
+    expect(await credential()).toBe(null)
+  })
+
   test('tells the caller that a record was created, changed and deleted', async () => {
     const said = (words: string) => page.getByRole('status').filter({ hasText: words }).waitFor()
     await actAs('ann')

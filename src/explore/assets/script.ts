@@ -265,7 +265,8 @@ export const SCRIPT = String.raw`'use strict'
   const current = document.querySelector('body > nav [aria-current]')
   if (current) current.closest('nav').scrollLeft = current.offsetLeft - 40
 
-  document.documentElement.classList.add('with-js')
+  // Buttons are shown once every script of the page has run: a click before would be lost.
+  document.addEventListener('DOMContentLoaded', () => document.documentElement.classList.add('with-js'))
   try {
     const said = sessionStorage.getItem('explore-said')
     // The script of sign-in hides a page that it replaces by the caller's.

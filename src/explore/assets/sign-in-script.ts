@@ -62,7 +62,6 @@ export const SIGN_IN_SCRIPT = String.raw`;(() => {
   addEventListener('pageshow', (event) => { if (event.persisted && read() !== initial) location.reload() })
 
   document.addEventListener('DOMContentLoaded', () => {
-    root.classList.add('with-js')
     if (isOther) show(initial)
     for (const form of document.querySelectorAll('[data-sign-in]')) form.addEventListener('submit', (event) => {
       event.preventDefault()
