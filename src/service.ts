@@ -76,7 +76,8 @@ export function createService(
   const onAltered = () => (statements.generation += 1)
   let own: string | undefined
   const serve = (served: App) => {
-    const gate = createDriftGate({ tables: liveTables(served.spec, database), log, onAltered })
+    const tables = liveTables(served.spec, database)
+    const gate = createDriftGate({ tables, log, onAltered, interval: allLimits.tableCheckInterval })
     const records = bindRecords(served, database, { gate, statements, budget, largeReads, slots, times: allLimits })
     const { mounts, pages } = served
     pages?.nameDatabase(database)

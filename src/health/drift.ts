@@ -16,15 +16,16 @@ export interface DriftGate {
   close(): void
 }
 
-/** The interval between checks of the database, in ms: while a table differs or requests report problems, and otherwise. */
+/** The interval between checks of the database while a table differs or requests report problems, in ms. */
 const CHECK_INTERVAL_MS = 1_000
-const ROUTINE_INTERVAL_MS = 10_000
 
 interface DriftGateOptions {
   readonly tables: LiveTables
   readonly log: Log
   /** Called if columns were altered, or may have been before the first check. */
   readonly onAltered: () => void
+  /** The interval between other checks, in ms. */
+  readonly interval: number
 }
 
 const NOTHING: Misfits = { unserved: new Map(), closed: new Map() }
@@ -33,7 +34,7 @@ const NOTHING: Misfits = { unserved: new Map(), closed: new Map() }
  * Checks the database's catalogue when a request reports a problem, repeats the check while a table differs, and checks now and then while there are
  * requests: a statement may go on without an error although a column has another type.
  */
-export function createDriftGate({ tables, log, onAltered }: DriftGateOptions): DriftGate {
+export function createDriftGate({ tables, log, onAltered, interval }: DriftGateOptions): DriftGate {
   const state = {
     misfits: NOTHING,
     looking: false,
@@ -83,7 +84,7 @@ export function createDriftGate({ tables, log, onAltered }: DriftGateOptions): D
   return {
     admit: ({ table }) => {
       if (state.misfits.unserved.has(table)) throw mismatchProblem()
-      if (tables.shared && !state.looking && !state.closed && performance.now() - state.lookedAt > ROUTINE_INTERVAL_MS)
+      if (tables.shared && !state.looking && !state.closed && performance.now() - state.lookedAt > interval)
         void lookNow(false)
     },
     suspect: (sure) => {

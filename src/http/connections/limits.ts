@@ -17,6 +17,8 @@ export interface Limits {
   readonly drainTimeout: number
   /** For requests to finish on a replaced version of the application, before its plugins are closed. */
   readonly replacedTimeout: number
+  /** Between two checks for altered tables while there are requests and none of them reports a problem. */
+  readonly tableCheckInterval: number
   /** The time and bytes for which a rejected body is read, so that the client sees the response. */
   readonly lingerTimeout: number
   readonly lingerBytes: number
@@ -49,6 +51,7 @@ export const DEFAULT_LIMITS: Limits = Object.freeze({
   exportStallTimeout: 10_000,
   drainTimeout: 10_000,
   replacedTimeout: 600_000,
+  tableCheckInterval: 10_000,
   lingerTimeout: 1_000,
   lingerBytes: 512 * 1024,
   headers: 100,

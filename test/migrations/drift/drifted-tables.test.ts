@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals'
+import { DEFAULT_LIMITS } from '../../../src/http/connections/limits.js'
 import { type Api, startApi } from '../../support/api.js'
 import { testDatabaseKind } from '../../support/database.js'
 import { waitUntil } from '../../support/wait-until.js'
@@ -126,10 +127,14 @@ describe('a table that differs from the configuration', () => {
   const onServer = testDatabaseKind() === 'postgres' ? test : test.skip
 
   onServer('returns 503 also if no statement fails, a few seconds later', async () => {
+    await api.close()
+    const { tableCheckInterval } = DEFAULT_LIMITS
+    api = await startApi(YAML, { limits: { tableCheckInterval } })
+    await api.send('POST', '/books/', { title: 'first' })
     await alter("alter table books alter title type bytea using convert_to(title, 'UTF8')")
     expect(await (await api.fetch('/books/1/')).json()).toMatchObject({ title: '\\x6669727374' })
     const now = performance.now.bind(performance)
-    jest.spyOn(performance, 'now').mockImplementation(() => now() + 10_001)
+    jest.spyOn(performance, 'now').mockImplementation(() => now() + tableCheckInterval + 1)
     await waitUntil(async () => (await statusOf('GET', '/books/1/')) === 503).finally(() => jest.restoreAllMocks())
     expect(api.logged.filter(({ event }) => event === 'schema_drift')).toMatchObject([{ table: 'books' }])
   })
