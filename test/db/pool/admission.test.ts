@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import type { Connection } from '../../../src/db/database.js'
 import { type Database, openDatabase } from '../../../src/internal.js'
 import { type Api, SNIPPETS_FILE, startApi } from '../../support/api.js'
 import type { TestDatabase } from '../../support/database.js'
@@ -7,6 +8,9 @@ import { waitUntil } from '../../support/wait-until.js'
 const RECORDS = '/api/snippets-viewset/'
 /** A path that asks the database nothing. */
 const CONFIG = '/api/snippets/config/'
+
+/** Requests wait until connections are free, however long a burst takes. */
+const limits = { handlerTimeout: 600_000 }
 
 let whole: Api
 let narrow: Database | undefined
@@ -20,7 +24,9 @@ async function hold(): Promise<void> {
   const { max } = api.database.usage()
   await new Promise<void>((resolve) => {
     let taken = 0
-    const work = () => {
+    const work = async (connection: Connection) => {
+      // Otherwise PostgreSQL ends these sessions after ten seconds, which a burst may take.
+      await connection.query({ text: 'set local idle_in_transaction_session_timeout = 0', values: [] })
       if (++taken === max) resolve()
       return released
     }
@@ -43,11 +49,11 @@ async function burst(send: (at: number) => Promise<Response>): Promise<readonly 
 const seen = (response: Response) => [response.status, response.headers.get('retry-after')] as const
 
 beforeEach(async () => {
-  whole = await startApi(SNIPPETS_FILE)
+  whole = await startApi(SNIPPETS_FILE, { limits })
   const { url } = whole.database as TestDatabase
   // So few connections that reads wait in the same line as all others.
   narrow = url === undefined ? undefined : await openDatabase({ url, directory: '' }, { DATABASE_POOL: '2' })
-  api = narrow ? await startApi(SNIPPETS_FILE, { database: narrow }) : whole
+  api = narrow ? await startApi(SNIPPETS_FILE, { database: narrow, limits }) : whole
   // Once the length of a page is known, lists wait for the database and no longer for room for their answers.
   await api.fetch(RECORDS)
   await hold()
