@@ -33,15 +33,17 @@ export function openArena({ trial: { id }, store, tier, seed, shared, say }: Are
   const database = async () => (await shared()).database(`${id.toLowerCase()}_${process.pid}_${made++}`)
   const service = async (): Promise<{ readonly url?: string; readonly folder?: string }> =>
     store === 'embedded' ? { folder: copyService(join(folder, `service-${made++}`)) } : { url: await database() }
+  const boundOf = (milliseconds: number): number => (tier === 'commit' ? 10 * milliseconds : milliseconds)
   const arena: Arena = {
     tier,
     seed,
     random: createRandom(seedOf(seed, name)),
     store,
     folder,
+    boundOf,
     inTime: (value, bound, text) => {
-      if (tier !== 'commit') return atMost(value, bound, text, ' ms')
-      const figure = atMost(value, bound * 10, text, ' ms')
+      const figure = atMost(value, boundOf(bound), text, ' ms')
+      if (tier !== 'commit') return figure
       return { ...figure, target: `${figure.target} in this tier; promised ≤ ${format(bound)} ms` }
     },
     say: (line) => say(`${id}: ${line}`),

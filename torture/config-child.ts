@@ -36,6 +36,7 @@ process.on('message', (question: ConfigQuestion) => {
       process.send?.({ failure: error instanceof Error ? (error.stack ?? error.message) : String(error) }),
   )
 })
+process.send?.('ready')
 
 type Judged = Pick<ConfigVerdict, 'accepted' | 'placeless' | 'unserved'>
 

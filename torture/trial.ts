@@ -28,9 +28,9 @@ export interface Arena {
   readonly store: Store
   /** A folder of this trial alone, inside the checkout, so that packages are found from it. */
   readonly folder: string
-  /**
-   * A figure in ms. The commit tier shares its machine, so it tolerates a tenfold excess: it detects hangs and leaves slowness to the nightly tier.
-   */
+  /** The bound of a time in this tier. The commit tier shares its machine, so it tolerates a tenfold excess: it detects hangs, and the nightly tier slowness. */
+  boundOf(milliseconds: number): number
+  /** A figure in ms. */
   inTime(value: number, bound: number, text: string): Figure
   /** Reports progress. */
   say(line: string): void

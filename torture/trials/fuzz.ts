@@ -84,7 +84,7 @@ async function askOne(session: Session): Promise<void> {
   const chunked = arena.random.chance(0.1)
   const bytes = toWire(one, chunked)
   const wanted = predict(one, rows, !chunked)
-  const got = await exchange(served.port, bytes, { method: one.method, patience: HANG })
+  const got = await exchange(served.port, bytes, { method: one.method, patience: arena.boundOf(HANG) })
   follow(session, one, bytes, got)
   const answer = got.answers.find(({ status }) => status >= 200)
   const unsound = faultOf(session, got)
@@ -153,7 +153,7 @@ async function spoilOne(session: Session): Promise<void> {
   const { random } = arena
   const one = sample(random, [...rows.keys()])
   const bytes = spoil(toWire(one, random.chance(0.2)), arena)
-  const got = await exchange(served.port, bytes, { method: one.method, patience: HANG, endAfter: 3 })
+  const got = await exchange(served.port, bytes, { method: one.method, patience: arena.boundOf(HANG), endAfter: 3 })
   follow(session, one, bytes, got)
   const fault = faultOf(session, got, true)
   if (fault !== undefined) await report(session, { bytes, method: one.method, fault })
@@ -191,11 +191,11 @@ function spoil(bytes: Buffer, { random }: Arena): Buffer {
 }
 
 /** The faults that no response may have, whatever the request. */
-function faultOf({ counts }: Session, got: Exchanged, spoilt = false): string | undefined {
+function faultOf({ arena, counts }: Session, got: Exchanged, spoilt = false): string | undefined {
   counts.requests += 1
   const final = got.answers.filter(({ status }) => status >= 200)
   if (final.length === 0 && !got.closed) counts.hangs += 1
-  if (final.length === 0) return got.closed && spoilt ? undefined : `no answer within ${HANG} ms`
+  if (final.length === 0) return got.closed && spoilt ? undefined : `no answer within ${arena.boundOf(HANG)} ms`
   if (final.length > 1 && !spoilt) return `${final.length} answers to one request`
   for (const answer of final) {
     const fault = unsound(answer)
@@ -249,7 +249,7 @@ async function replay(session: Session, { bytes, method }: Finding): Promise<voi
   const raw = Buffer.from(bytes, 'latin1')
   const fault = faultOf(
     session,
-    await exchange(session.served.port, raw, { method, patience: HANG, endAfter: 3 }),
+    await exchange(session.served.port, raw, { method, patience: session.arena.boundOf(HANG), endAfter: 3 }),
     true,
   )
   if (fault !== undefined) session.findings.push({ bytes, method, fault: `again: ${fault}` })
