@@ -336,11 +336,55 @@ test.each([{ rule: 'private: true' }, { rule: 'write_only: true' }])(
     const again = await create()
     const text = await again.text()
     expect([again.status, text.includes('4711')]).toEqual([409, false])
-    expect(text).toContain('has been executed, and its response has a field that is hidden now')
+    expect(text).toContain('has been executed, and its response has a field that is hidden or removed now')
     await reloaded.close()
     await database.close()
   },
 )
+
+test('a stored response with a field that is removed since is not sent again', async () => {
+  const database = await openTestDatabase(ddlOf(specOf(CONFIG)))
+  const reloaded = await startApi(CONFIG, { database, plugin: () => {}, checkResponses: false })
+  const create = () => reloaded.send('POST', '/api/books/', { title: 'Emma' }, KEY)
+  expect((await create()).status).toBe(201)
+  await reloaded.replace(CONFIG.replace('      pages: { type: integer, default: 1 }\n', ''))
+  expect(await problemOf(await create())).toEqual([
+    409,
+    'conflict',
+    'the request with this Idempotency-Key has been executed, and its response has a field that is hidden or removed now',
+  ])
+  await reloaded.close()
+  await database.close()
+})
+
+test.each([
+  ['an action with that output', '/api/books/1/count/', '{"pages":4711}'],
+  ['a member of a JSON field with that name', '/api/books/', '"pages": 4711}'],
+  ['a replacement that is not JSON', '/api/replaced/', 'not JSON'],
+])('a stored response that has only the name of a hidden field is sent again: %s', async (_, path, part) => {
+  const hidden = CONFIG.replace(
+    'pages: { type: integer',
+    'notes: { type: json, nullable: true }\n      pages: { private: true, type: integer',
+  )
+  const database = await openTestDatabase(ddlOf(specOf(hidden)))
+  const counting: Plugin = (app) => {
+    app.action('book', 'count', {
+      summary: 'Count the pages',
+      output: { pages: { type: 'integer' } },
+      handle: () => ({ pages: 4711 }),
+    })
+    app.replace('replaced', 'create', () => ({ status: 201, text: 'not JSON' }))
+  }
+  const other = await startApi(hidden, { database, plugin: counting, checkResponses: false })
+  await other.send('POST', '/api/books/', { title: 'Persuasion' })
+  const body = path.endsWith('count/') ? undefined : { title: 'Emma', notes: { pages: 4711 } }
+  const [first, again] = [await other.send('POST', path, body, KEY), await other.send('POST', path, body, KEY)]
+  const text = await first.text()
+  expect(text).toContain(part)
+  expect([again.status, again.headers.get(REPLAYED), await again.text()]).toEqual([first.status, 'true', text])
+  await other.close()
+  await database.close()
+})
 
 test('a stored response is sent again if its resource has had hidden fields from the start', async () => {
   const hidden = CONFIG.replace('pages: {', 'pages: { write_only: true,')

@@ -13,6 +13,8 @@ export interface KeyedRequest {
   readonly rights?: string
   /** How many hours the response is kept. */
   readonly hours: number
+  /** The fields that responses show now, by name. A stored response that may show another one is rejected. */
+  readonly shown?: readonly string[]
 }
 
 /** A stored response. */
@@ -28,7 +30,7 @@ export interface StoredResponses {
    * Returns the stored response. Without one, reserves the key until the transaction ends and returns the value to pass to `keep` or `release`. If
    * another transaction has reserved the key, waits for its end.
    * @throws Problem `request_in_progress` if that takes too long, `idempotency_key_reused` if the key belongs to another request, `conflict` if
-   *   the caller had other rights
+   *   the caller had other rights, or if responses showed a field that is hidden or removed now
    */
   claim(asked: KeyedRequest): Promise<StoredResponse | { readonly claim: string }>
   /** Stores a response with the rights that its caller has now, and deletes a few that have expired. */
@@ -36,6 +38,9 @@ export interface StoredResponses {
   /** Stores nothing, so that the key can be used again. */
   release(claim: string): Promise<void>
 }
+
+/** The fields that a response may show are kept beside its headers, under a name that no header can have. */
+const SHOWN = ':shown'
 
 /** Storing a response deletes up to this many expired ones, so that they never accumulate and no request pays for many. */
 const MAX_REMOVED = 10
@@ -65,7 +70,7 @@ export function compileStoredResponses({ table: name }: ModelSpec): (connection:
       connection.query({ text: texts[what], values, name: `${name}_${what}` })
 
     return {
-      async claim({ key, request: whole, rights, hours }) {
+      async claim({ key, request: whole, rights, hours, shown }) {
         const request = fingerprint(whole, rights)
         const claimed = await send('claim', key, request, String(hours)).catch((error: unknown) => {
           throw isLocked(error) ? inProgress(error) : error
@@ -83,11 +88,18 @@ export function compileStoredResponses({ table: name }: ModelSpec): (connection:
           const detail = 'this Idempotency-Key was sent before with another request; a new request needs a new key'
           throw new Problem('idempotency_key_reused', detail)
         }
-        return { status: Number(status), headers: JSON.parse(headers ?? '{}'), body: body ?? undefined }
+        const { [SHOWN]: fields, ...sent } = JSON.parse(headers ?? '{}') as Record<string, string>
+        if (shown && fields && fields.split(',').some((field) => !shown.includes(field))) {
+          const detail =
+            'the request with this Idempotency-Key has been executed, and its response has a field that is hidden or removed now'
+          throw new Problem('conflict', detail)
+        }
+        return { status: Number(status), headers: sent, body: body ?? undefined }
       },
 
-      async keep(claim, { status, headers, body }, { request, rights }) {
-        const values = [claim, String(status), JSON.stringify(headers), body ?? null] as const
+      async keep(claim, { status, headers, body }, { request, rights, shown }) {
+        const stored = { ...headers, ...(shown && { [SHOWN]: shown.join(',') }) }
+        const values = [claim, String(status), JSON.stringify(stored), body ?? null] as const
         if (rights === undefined) await send('keep', ...values)
         else await send('keep_rights', ...values, fingerprint(request, rights))
       },

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { isShown } from '../../config/model-spec.js'
+import { shownFields } from '../../config/model-spec.js'
 import type { StoredResponses, KeyedRequest } from '../../db/records/stored-responses.js'
 import { Problem } from '../../foundation/problem.js'
 import { textOf } from '../server/replies/reply.js'
@@ -18,41 +18,23 @@ const KEY = /^(?:"([!#-+\--[\]-~]{1,255})"|([!#-+\--[\]-~]{1,255}))$/
 export const idempotency: Stage = (next, { idempotency: spec, resource, operation, path, transaction = {} }) => {
   if (!spec) return next
   const { required, hours } = spec
-  const hidden = new Set(resource.spec.model.fields.filter((field) => !isShown(field)).map(({ name }) => name))
+  const shown = shownFields(resource.spec.model).map(({ name }) => name)
   return async (context) => {
     const key = readKey(context, required)
     if (key === undefined) return next(context, await operation.read(context))
     const body = operation.body === undefined ? '' : (await context.body(operation.body)).text
     const head = JSON.stringify([context.method, path, Object.entries(context.params), context.search])
-    const asked = { key, request: hash('sha256', `${head}\n${body}`, 'base64url'), hours }
+    const asked = { key, request: hash('sha256', `${head}\n${body}`, 'base64url'), hours, shown }
     // The rules of bodies may have become stricter since the response was stored.
     const parsed = await parse(operation, context)
     const run = async (inside: Context) =>
       'input' in parsed ? next(inside, parsed.input) : Promise.reject(parsed.problem)
-    const answered = context.transaction(
-      async (inside) => rejectHidden(await inside.once(asked, () => run(inside)), hidden),
-      transaction,
-    )
+    const answered = context.transaction((inside) => inside.once(asked, () => run(inside)), transaction)
     if ('input' in parsed) return answered
     return answered.catch((error: unknown) => {
       throw isReused(error) ? parsed.problem : error
     })
   }
-}
-
-/** Rejects a stored response with a field that has been hidden since. */
-function rejectHidden(reply: Reply, hidden: ReadonlySet<string>): Reply {
-  if (hidden.size === 0 || reply.headers?.[REPLAYED] === undefined || typeof reply.text !== 'string') return reply
-  let shown = false
-  JSON.parse(reply.text, (name, value: unknown) => {
-    if (hidden.has(name)) shown = true
-    return value
-  })
-  if (!shown) return reply
-  throw new Problem(
-    'conflict',
-    'the request with this Idempotency-Key has been executed, and its response has a field that is hidden now',
-  )
 }
 
 function isReused(error: unknown): boolean {
