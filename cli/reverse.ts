@@ -56,7 +56,7 @@ export function reverse(app: App, { command, name, given }: RouteCommand): strin
   for (const [key, value] of given) {
     if (!wanted.includes(key)) throw reject(`\`${name}\` has no parameter \`${key}\``)
     const field = partOf(key)
-    if (resource?.spec.joinedId && !field && resource.parseId(encodeSegment(value) ?? '') === undefined)
+    if (resource?.spec.addedId && !field && resource.parseId(encodeSegment(value) ?? '') === undefined)
       throw reject(
         `\`${value}\` is not the id of a record; \`${key}\` of \`${name}\` has the parts of its key, joined by \`~\``,
       )

@@ -67,7 +67,7 @@ export function restrict(
         seesAll,
       }),
       url: spec.url && showsKey,
-      joinedId: spec.joinedId && { shown: showsKey },
+      addedId: spec.addedId && { shown: showsKey },
       shown,
     },
     view: {

@@ -1,7 +1,7 @@
 import type { Dialect } from '../dialects/dialect.js'
 import type { Ordered } from '../pagination/paginator.js'
 import type { Rule } from './access-spec.js'
-import type { FieldSpec, ModelRelation, ModelSpec } from './model-spec.js'
+import { type FieldSpec, loneKey, type ModelRelation, type ModelSpec } from './model-spec.js'
 
 export const OPERATIONS = ['list', 'create', 'retrieve', 'update', 'partial_update', 'destroy'] as const
 export type Operation = (typeof OPERATIONS)[number]
@@ -72,23 +72,24 @@ export interface CoreSpec {
   /** Whether each object starts with its own `url`. */
   readonly url: boolean
   /**
-   * Set in a dialect for a key of several fields, because its clients identify a record by one `id`: paths have the fields joined to one text, and
-   * `shown` says whether each object starts with that text.
+   * Set in a dialect, whose clients identify a record by its `id`, unless the key is a field of this name. `shown` says whether each object starts with
+   * the `id`: the value of the key, or the values of several fields joined to one text, which paths have, too.
    */
-  readonly joinedId: { readonly shown: boolean } | undefined
+  readonly addedId: { readonly shown: boolean } | undefined
   /** Relation fields shown as links: field name to route name. */
   readonly links: Readonly<Record<string, string>>
 }
 
-/** The name of the member and of the path parameter that have a key of several fields as one text. */
-export const JOINED_ID = 'id'
+/** The name of the member that a dialect adds, and of the path parameter that has a key of several fields as one text. */
+export const ADDED_ID = 'id'
 
 /** The members with the address of a record, which bodies ignore. */
-export function addressMembers({ url, joinedId }: Pick<CoreSpec, 'url' | 'joinedId'>): readonly string[] {
-  return [...(url ? ['url'] : []), ...(joinedId ? [JOINED_ID] : [])]
+export function addressMembers({ url, addedId }: Pick<CoreSpec, 'url' | 'addedId'>): readonly string[] {
+  return [...(url ? ['url'] : []), ...(addedId ? [ADDED_ID] : [])]
 }
 
 /** How a dialect identifies the records of a model. */
-export function joinedIdOf(model: ModelSpec, dialect: Dialect | undefined): CoreSpec['joinedId'] {
-  return dialect !== undefined && model.key.length > 1 ? { shown: true } : undefined
+export function addedIdOf(model: ModelSpec, dialect: Dialect | undefined): CoreSpec['addedId'] {
+  const isAdded = model.key.length > 0 && loneKey(model)?.name !== ADDED_ID
+  return dialect !== undefined && isAdded ? { shown: true } : undefined
 }

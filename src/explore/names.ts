@@ -1,6 +1,6 @@
 import {
   type FieldSpec,
-  JOINED_ID,
+  ADDED_ID,
   loneKey,
   type Operation,
   type ResourceSpec,
@@ -100,9 +100,9 @@ function pathIn({ routes }: Explored, { spec }: Resource, key: Exact): string | 
 }
 
 /** The parameters of the path of a record whose key has several fields. */
-function partsOf({ joinedId }: ResourceSpec, key: Members): readonly (readonly [name: string, value: string])[] {
+function partsOf({ addedId }: ResourceSpec, key: Members): readonly (readonly [name: string, value: string])[] {
   const parts = [...key].map(([name, part]) => [name, textOf(part)] as const)
-  return joinedId ? [[JOINED_ID, joinKey(parts.map(([, text]) => text))]] : parts
+  return addedId ? [[ADDED_ID, joinKey(parts.map(([, text]) => text))]] : parts
 }
 
 interface Rows {

@@ -31,11 +31,11 @@ export function pathsOf(expansions: readonly ExpansionSpec[]): readonly string[]
 /** The names of all members of a record in responses, in order, without related records. */
 export function membersOf({
   url,
-  joinedId,
+  addedId,
   shown,
   computed,
-}: Pick<CoreSpec, 'url' | 'joinedId' | 'shown'> & ComputedFields): readonly string[] {
+}: Pick<CoreSpec, 'url' | 'addedId' | 'shown'> & ComputedFields): readonly string[] {
   const fields = [...shown, ...computed.map(({ field }) => field)]
-  const address = addressMembers({ url, joinedId: joinedId?.shown ? joinedId : undefined })
+  const address = addressMembers({ url, addedId: addedId?.shown ? addedId : undefined })
   return [...address, ...fields.map(({ name }) => name)]
 }

@@ -1,4 +1,4 @@
-import { type BulkOperation, isEscaped, loneKey } from '../config/spec.js'
+import { ADDED_ID, type BulkOperation, isEscaped, loneKey } from '../config/spec.js'
 import { objectOf } from '../dialects/description.js'
 import { UNSEEN } from '../features/access.js'
 import { featureResponses } from '../features/index.js'
@@ -107,12 +107,16 @@ function idsParameter({ spec, key }: Resource, schemas: FieldSchemas): JsonPart 
 function changeSchema(resource: Resource, schemas: FieldSchemas): JsonPart {
   const body = bodySchema(resource, 'update', schemas)
   const { fields } = resource.key
-  const keys = fields.map((field) => [field.name, schemas.compared(field)])
-  const properties = { ...Object.fromEntries(keys), ...(body['properties'] as JsonPart) }
+  const { addedId, model } = resource.spec
+  const lone = loneKey(model)
+  const id = addedId ? [[ADDED_ID, lone ? schemas.compared(lone) : { type: 'string' }] as const] : []
+  const keys = fields.map((field) => [field.name, schemas.compared(field)] as const)
+  const properties = { ...Object.fromEntries([...id, ...keys]), ...(body['properties'] as JsonPart) }
+  const required = fields.map(({ name }) => name)
   return {
     ...body,
     description: 'The key of the record, and the fields to change.',
     properties,
-    required: fields.map(({ name }) => name),
+    ...(addedId ? { anyOf: [{ required: [ADDED_ID] }, { required }] } : { required }),
   }
 }

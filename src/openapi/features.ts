@@ -1,4 +1,4 @@
-import { type FieldSpec, JOINED_ID, type ModelSpec, type Operation, type ResourceSpec } from '../config/spec.js'
+import { type FieldSpec, ADDED_ID, type ModelSpec, type Operation, type ResourceSpec } from '../config/spec.js'
 import type { ListDescription } from '../dialects/dialect.js'
 import type { ExportFormat } from '../features/export.js'
 import type { ResponseParts, QueryParameter } from '../features/feature.js'
@@ -147,20 +147,21 @@ const writing: Feature = ({ operation }) => (isWriting(operation) ? { rejections
 
 /** Describes the path parameters of a record. */
 export function describeKey(
-  { model, joinedId }: ResourceSpec,
+  { model, addedId }: ResourceSpec,
   schemas: FieldSchemas,
 ): Readonly<Record<string, ValueDescription>> {
-  if (joinedId === undefined)
+  if (addedId === undefined || model.key.length === 1)
     return Object.fromEntries(model.key.map((field) => [field.name, describeKeyPart(field, schemas)]))
   const examples = model.key.map((field) => schemas.example(field))
   const example = examples.includes(undefined) ? [] : [joinKey(examples.map(String))]
-  const description = `${describeJoined(model)}.`
-  return { [JOINED_ID]: { description, required: true, schema: { type: 'string', minLength: 1, examples: example } } }
+  const description = `${describeId(model)}.`
+  return { [ADDED_ID]: { description, required: true, schema: { type: 'string', minLength: 1, examples: example } } }
 }
 
-/** Describes the id of a record whose key has several fields. */
-export function describeJoined({ key }: ModelSpec): string {
-  return `${key.map(({ name }) => name).join(', ')} of the record, joined by \`~\``
+/** Describes the id of a record in a dialect. */
+export function describeId({ key: [first, ...others] }: ModelSpec): string {
+  const names = [first, ...others].flatMap((field) => field?.name ?? []).join(', ')
+  return others.length === 0 ? `The key of the record, \`${names}\`` : `${names} of the record, joined by \`~\``
 }
 
 /** Describes the path parameter with the value of a key's field. */

@@ -1,10 +1,18 @@
-import { addressMembers, type FieldSpec, isWritable, JOINED_ID, READS, type ResourceSpec } from '../config/spec.js'
+import {
+  ADDED_ID,
+  addressMembers,
+  type FieldSpec,
+  isWritable,
+  loneKey,
+  READS,
+  type ResourceSpec,
+} from '../config/spec.js'
 import type { DescribeRecord } from '../features/feature.js'
 import { featureFields, joinedMembers, unsettableMembers } from '../features/index.js'
 import type { BodyMode } from '../resource/bodies/body.js'
 import { isOptional, rejectsEmpty } from '../resource/field-schema.js'
 import type { Resource, Sendable } from '../resource/resource.js'
-import { describeJoined } from './features.js'
+import { describeId } from './features.js'
 import type { FieldSchemas } from './field-schema.js'
 import { toPascal } from '../resource/names.js'
 import type { JsonPart } from './json-part.js'
@@ -40,10 +48,17 @@ export function nameSchemas(resource: string, unique: (wanted: string) => string
 /** A record in responses. */
 export function shownSchema({ spec, shown, access }: Resource, schemas: FieldSchemas): JsonPart {
   const fields = [...shown, ...featureFields(spec)]
-  const joined = spec.joinedId?.shown ? `${describeJoined(spec.model)}.` : undefined
-  const properties = recordProperties({ ...spec, fields, joined }, schemas)
+  const id = spec.addedId?.shown ? idSchema(spec, schemas) : undefined
+  const properties = recordProperties({ ...spec, fields, id }, schemas)
   const isRequired = (name: string) => alwaysShown(spec, access, name)
   return { type: 'object', properties, required: Object.keys(properties).filter(isRequired) }
+}
+
+/** The `id` that a dialect adds. */
+function idSchema({ model }: ResourceSpec, schemas: FieldSchemas): JsonPart {
+  const lone = loneKey(model)
+  const schema = lone ? schemas.shown(lone, false) : { type: 'string' }
+  return { ...schema, readOnly: true, description: `${describeId(model)}.` }
 }
 
 /** Whether every record that some caller sees has a member. */
@@ -51,7 +66,7 @@ function alwaysShown(spec: ResourceSpec, access: Resource['access'], name: strin
   const { access: grants = [], model } = spec
   if (!model.fields.some((field) => field.name === name)) {
     // These have the whole key.
-    const isAddress = name === 'url' || name === JOINED_ID
+    const isAddress = name === 'url' || name === ADDED_ID
     return !isAddress || model.key.every((field) => alwaysShown(spec, access, field.name))
   }
   if (access) return [access.list, access.retrieve].every(({ parts }) => parts.every(({ fields }) => fields.has(name)))
@@ -63,15 +78,14 @@ function isReadingName(name: string): boolean {
 }
 
 function recordProperties(
-  { url, joined, links, fields }: Parameters<DescribeRecord>[0] & { readonly joined?: string | undefined },
+  { url, id, links, fields }: Parameters<DescribeRecord>[0] & { readonly id?: JsonPart | undefined },
   schemas: FieldSchemas,
 ): ReturnType<DescribeRecord> {
   const address = { type: 'string', format: 'uri-reference', readOnly: true, description: 'The URL of the record.' }
   const members = fields.map((field) => [field.name, schemas.shown(field, field.name in links)] as const)
-  const id = { type: 'string', readOnly: true, description: joined }
   return Object.fromEntries([
     ...(url ? [['url', address] as const] : []),
-    ...(joined === undefined ? [] : [[JOINED_ID, id] as const]),
+    ...(id ? [[ADDED_ID, id] as const] : []),
     ...members,
   ])
 }

@@ -1,4 +1,4 @@
-import { addressMembers, type FieldSpec, JOINED_ID, type ResourceSpec } from '../config/spec.js'
+import { ADDED_ID, addressMembers, type FieldSpec, type ModelSpec, type ResourceSpec } from '../config/spec.js'
 import type { LinkReader } from '../features/feature.js'
 import { unsettableMembers } from '../features/index.js'
 import { membersOf } from '../features/selection.js'
@@ -131,7 +131,7 @@ export function compileResource(spec: ResourceSpec, links: Links, compile: Compi
     parseBody: view
       ? compileBodies(view, ignored, readLink, compile)
       : compileBody({ model: spec.model, ignored }, readLink, compile),
-    parseKey: compileKey(key, readLink, compile),
+    parseKey: compileKey(spec, readLink, compile),
     checkValues: (values: object) => (readValues ??= valueReader())(values),
   })
 }
@@ -151,15 +151,23 @@ function compileBodies(
 }
 
 /** Compiles the parser of a record's primary key, which other parsers of bodies ignore if the server sets it. */
-function compileKey(key: RecordKey, readLink: LinkReader, compile: CompileSchema): (body: JsonBody) => Id {
-  const isJoined = key.parameters.length < key.fields.length
+function compileKey(spec: ResourceSpec, readLink: LinkReader, compile: CompileSchema): (body: JsonBody) => Id {
+  const key = keyOf(spec)
   const fields = key.fields.map((field) => ({ ...field, readOnly: false, private: false, default: undefined }))
-  const read = compileBody({ model: { fields } }, readLink, compile)
+  const readFields = (model: Pick<ModelSpec, 'fields'>) => {
+    const read = compileBody({ model }, readLink, compile)
+    return (body: JsonBody) => read(body, 'create', body.keys)
+  }
+  const read = readFields({ fields })
+  const [lone, ...others] = fields
+  const isJoined = others.length > 0
+  const readId = lone && spec.addedId && readFields({ fields: [{ ...lone, name: ADDED_ID, label: 'Id' }] })
   return (body) => {
-    const id = isJoined ? body.value(JOINED_ID) : undefined
-    if (id === undefined) return key.of(read(body, 'create', body.keys))
-    if (typeof id !== 'string') throw invalid([{ field: JOINED_ID, message: 'Id must be a string' }])
-    return key.parse(encodeSegment(id) ?? '') ?? rejectId(JOINED_ID, id)
+    const id = readId && body.value(ADDED_ID)
+    if (id === undefined) return key.of(read(body))
+    if (!isJoined) return readId?.(body)[ADDED_ID] as Id
+    if (typeof id !== 'string') throw invalid([{ field: ADDED_ID, message: 'Id must be a string' }])
+    return key.parse(encodeSegment(id) ?? '') ?? rejectId(ADDED_ID, id)
   }
 }
 

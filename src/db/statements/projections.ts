@@ -4,7 +4,8 @@ import {
   EXPANDED,
   type ExpansionSpec,
   isOwnTable,
-  JOINED_ID,
+  ADDED_ID,
+  loneKey,
   type RelationPart,
   type FieldSpec,
   type ModelSpec,
@@ -224,13 +225,13 @@ interface DocumentMember extends Member {
 /** The form of records: as the resource exposes them, or nested in a record that refers to them. */
 interface ProjectedResource
   extends Pick<ResourceSpec, 'model' | 'url' | 'links'>,
-    Partial<Pick<ResourceSpec, 'joinedId'>> {
+    Partial<Pick<ResourceSpec, 'addedId'>> {
   readonly resource: string
   readonly fields: readonly FieldSpec[]
 }
 
 function documentMembers(
-  { resource, model, fields, url, joinedId, links: linked }: ProjectedResource,
+  { resource, model, fields, url, addedId, links: linked }: ProjectedResource,
   links: Links,
 ): readonly DocumentMember[] {
   const members = fields.map((field): DocumentMember => {
@@ -247,9 +248,15 @@ function documentMembers(
     ...(url
       ? [{ name: 'url', fields: model.key, expression: linkColumn(model.key, detailName(resource), links) }]
       : []),
-    ...(joinedId?.shown ? [{ name: JOINED_ID, fields: model.key, expression: joinedColumn(model.key) }] : []),
+    ...(addedId?.shown ? [{ name: ADDED_ID, fields: model.key, expression: idColumn(model) }] : []),
     ...members,
   ]
+}
+
+/** The SQL of the `id` that dialects add. */
+function idColumn(model: ModelSpec): string {
+  const lone = loneKey(model)
+  return lone ? wireColumn(lone) : joinedColumn(model.key)
 }
 
 /** The SQL of the object for a relation over several fields; null if one of them is null. */

@@ -18,7 +18,7 @@ export function detailName(resource: string): string {
 }
 
 /** The end of the path of a record, with a parameter for each part of its key. */
-export function recordPath(spec: Pick<ResourceSpec, 'model' | 'joinedId'>): string {
+export function recordPath(spec: Pick<ResourceSpec, 'model' | 'addedId'>): string {
   return keyOf(spec)
     .parameters.map((name) => `{${name}}/`)
     .join('')

@@ -1,5 +1,5 @@
 import { type FieldSpec, isEscaped, type ModelSpec } from '../../config/model-spec.js'
-import { JOINED_ID } from '../../config/core-spec.js'
+import { ADDED_ID } from '../../config/core-spec.js'
 import type { ResourceSpec } from '../../config/spec.js'
 import { type Cell, readCell, writeCell } from '../../fields/cell.js'
 import { fail } from '../../foundation/fail.js'
@@ -82,8 +82,8 @@ function compileKey({ key: fields }: Pick<ModelSpec, 'key'>): RecordKey {
 }
 
 /** The key of the records of a resource, in the form of its paths. */
-export function keyOf({ model, joinedId }: Pick<ResourceSpec, 'model' | 'joinedId'>): RecordKey {
-  return joinedId === undefined ? recordKey(model) : joinedKey(model)
+export function keyOf({ model, addedId }: Pick<ResourceSpec, 'model' | 'addedId'>): RecordKey {
+  return addedId === undefined || model.key.length === 1 ? recordKey(model) : joinedKey(model)
 }
 
 const joinedKey = remember((model: ModelSpec): RecordKey => {
@@ -95,11 +95,11 @@ const joinedKey = remember((model: ModelSpec): RecordKey => {
   const joined = (id: Id): string => joinKey(Object.values(key.params(id)))
   return Object.freeze<RecordKey>({
     ...key,
-    name: JOINED_ID,
-    parameters: [JOINED_ID],
+    name: ADDED_ID,
+    parameters: [ADDED_ID],
     parse,
-    parseParams: ({ [JOINED_ID]: segment = '' }) => parse(segment),
-    params: (id) => ({ [JOINED_ID]: joined(id) }),
+    parseParams: ({ [ADDED_ID]: segment = '' }) => parse(segment),
+    params: (id) => ({ [ADDED_ID]: joined(id) }),
     text: (id) => encodeSegment(joined(id)) ?? '',
   })
 })

@@ -1,5 +1,5 @@
 import { orderBy, totalOrder } from '../../config/indexes/coverage.js'
-import { type FieldSpec, JOINED_ID, type OrderSpec, type ResourceSpec } from '../../config/spec.js'
+import { type FieldSpec, ADDED_ID, type OrderSpec, type ResourceSpec } from '../../config/spec.js'
 import { fail } from '../../foundation/fail.js'
 import type { Comparison, Dialect, QueryParameters, Sorting, Vocabulary, Window } from '../../dialects/dialect.js'
 import type { LinkReader } from '../../features/feature.js'
@@ -14,7 +14,7 @@ import type { Ordered, PageRequest, Parameters } from '../../pagination/paginato
 import { rejected } from '../../dialects/parameters.js'
 import { Problem } from '../../foundation/problem.js'
 import { operandSource } from '../../features/operand-source.js'
-import { idFieldOf, JOINED_FIELD, joinedIdLookup, MAX_JOINED_IDS } from '../keys/joined-id.js'
+import { idFieldOf, JOINED_FIELD, joinedIdLookup, MAX_JOINED_IDS } from '../keys/added-id.js'
 import { keepRecent, type ListRequest, rejectLong, formatLinks } from './list.js'
 import type { Condition } from '../plan.js'
 import { type Pair, parsePairs, quote } from '../query.js'
@@ -33,13 +33,13 @@ export function compileDialectList(
 ): (search: string) => ListRequest {
   const { pagination, unknownQuery } = spec
   const key = idFieldOf(spec) ?? fail(`the resource ${spec.name} has a dialect, and its records have no key`)
-  const byId = spec.joinedId && joinedIdLookup(spec)
+  const byId = key === JOINED_FIELD ? joinedIdLookup(spec) : undefined
   const lookups = lookupsOf(spec)
   const featured = featureParameters(spec, 'list')
   const own = featured.map(({ name }) => name)
   const searching = featured.find(({ name }) => name === dialect.search)
   const words: Vocabulary = {
-    key: key.name,
+    key: spec.addedId ? ADDED_ID : key.name,
     isField: (name) => lookups.has(name),
     searches: searching !== undefined,
     sizes: pagination,
@@ -54,7 +54,7 @@ export function compileDialectList(
     const lookup = asked.lookups.find((each) => offered?.lookups.has(each))
     const isSplit = dialect.commas && lookup?.operand.list !== undefined
     const comparison = isSplit ? { ...asked, values: asked.values.flatMap(splitList) } : asked
-    if (byId && lookup && comparison.field === JOINED_ID) return [byId.conditionOf(comparison)]
+    if (byId && lookup && comparison.field === ADDED_ID) return [byId.conditionOf(comparison)]
     if (offered !== undefined && lookup !== undefined)
       return toConditions(comparison, {
         field: offered.field,
@@ -143,7 +143,9 @@ export function lookupsOf(spec: ResourceSpec): ReadonlyMap<string, Offered> {
     const more = lookups.some((each) => equal.includes(each)) || (!related && field === key) ? equal : []
     return [name, { field, related, lookups: new Set([...more, ...lookups]) }]
   })
-  return new Map([...(key ? [[key.name, { field: key, lookups: new Set(equal) }] as const] : []), ...declared])
+  const names = new Set([...(spec.addedId ? [ADDED_ID] : []), ...(key ? [key.name] : [])])
+  const always = key ? [...names].map((name): [string, Offered] => [name, { field: key, lookups: new Set(equal) }]) : []
+  return new Map([...always, ...declared])
 }
 
 /** The member by which clients know a record; undefined if records do not show it. */
@@ -188,9 +190,11 @@ function toConditions(
 }
 
 /** Lists can always be ordered by a primary key that they show, which has an index. */
-export function sortableBy({ model, orderable, joinedId, pagination }: ResourceSpec): ReadonlyMap<string, FieldSpec> {
-  const key = pagination.keyed ? [...(joinedId ? [JOINED_FIELD] : []), ...model.key] : []
-  return new Map([...key, ...orderable].map((field) => [field.name, field]))
+export function sortableBy({ model, orderable, addedId, pagination }: ResourceSpec): ReadonlyMap<string, FieldSpec> {
+  const named = (field: FieldSpec) => [field.name, field] as const
+  const id = addedId && idFieldOf({ model })
+  const key = pagination.keyed ? [...(id ? [[ADDED_ID, id] as const] : []), ...model.key.map(named)] : []
+  return new Map([...key, ...orderable.map(named)])
 }
 
 function compileSorting(spec: ResourceSpec): (asked: readonly Sorting[] | undefined) => readonly OrderSpec[] {
@@ -199,8 +203,7 @@ function compileSorting(spec: ResourceSpec): (asked: readonly Sorting[] | undefi
   const standard = totalOrder(spec, defaultOrder)
   const find = ({ field: name, descending }: Sorting): readonly OrderSpec[] => {
     const field = fields.get(name)
-    if (field && spec.joinedId && name === JOINED_ID)
-      return model.key.map((part) => orderBy(part, descending, undefined))
+    if (field === JOINED_FIELD) return model.key.map((part) => orderBy(part, descending, undefined))
     if (field) return [orderBy(field, descending, nulls[name])]
     const allowed = [...fields.keys()].join(', ')
     throw new Problem('invalid_query', `this list cannot be ordered by ${quote(name)}; allowed are ${allowed}`)

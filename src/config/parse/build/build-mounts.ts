@@ -2,7 +2,7 @@ import { dialectOf } from '../../../dialects/index.js'
 import { featuresAtMount } from '../../../features/index.js'
 import { fitsDialect } from '../dialect-gaps.js'
 import { mountName } from '../check/check-mounts.js'
-import { joinedIdOf, type MountSpec, type ResourceSpec } from '../../spec.js'
+import { addedIdOf, type MountSpec, type ResourceSpec } from '../../spec.js'
 import type { MountYaml } from '../../schema/yaml-shape.js'
 
 /** The default place and dialect of resources. */
@@ -33,7 +33,7 @@ export function buildMount(yaml: MountYaml, resources: readonly ResourceSpec[], 
       mounted: resource.name,
       path: yaml.path + resource.path.slice(prefix.length),
       dialect,
-      joinedId: joinedIdOf(resource.model, dialect),
+      addedId: addedIdOf(resource.model, dialect),
       links: linksWithin(resource.links),
       ...featuresAtMount(resource, { resource: resourceWithin, links: linksWithin }),
     }

@@ -34,7 +34,7 @@ import {
   type DefaultSpec,
   type FieldSpec,
   type IndexSpec,
-  joinedIdOf,
+  addedIdOf,
   type ModelSpec,
   type RelationSpec,
   type ResourceSpec,
@@ -258,7 +258,7 @@ function buildResource(
     dialect,
     unknownQuery: yaml.unknown_query ?? DEFAULTS.unknown_query,
     url: yaml.url ?? false,
-    joinedId: joinedIdOf(model, dialect),
+    addedId: addedIdOf(model, dialect),
     links: { ...yaml.links },
   }
 }

@@ -2,7 +2,7 @@ import { PLAIN } from '../../../dialects/index.js'
 import { FEATURES } from '../../../features/index.js'
 import type { Json } from '../../../foundation/json.js'
 import { findValue } from '../../yaml/located.js'
-import { JOINED_ID } from '../../core-spec.js'
+import { ADDED_ID } from '../../core-spec.js'
 import { hasMember } from '../drafts.js'
 import type { Report } from '../report.js'
 import type { ResourceDraft } from '../resource-drafts.js'
@@ -40,13 +40,14 @@ export function checkDialect(root: Json, resource: ResourceDraft, report: Report
 }
 
 /**
- * Reports dialects, whose clients identify a record by one value, if records have no key, or another member `id` beside a key of several fields. The
- * dialects of the API and of mounts do not apply to records without a key.
+ * Reports dialects, whose clients identify a record by its `id`, if records have no key, or another member `id`. The dialects of the API and of mounts
+ * do not apply to records without a key.
  */
-function checkIdentity(root: Json, { name, path, model, has, yaml }: ResourceDraft, report: Report): void {
-  if (model === undefined || model.keyNames.size === 1) return
-  const isTaken = model.keyNames.size > 1 && hasMember(model, JOINED_ID)
-  if (model.keyNames.size > 1 && !isTaken) return
+function checkIdentity(root: Json, { name, path, model, has, given, yaml }: ResourceDraft, report: Report): void {
+  if (model === undefined || (model.keyNames.size === 1 && model.keyNames.has(ADDED_ID))) return
+  const isKeyless = model.keyNames.size === 0
+  const isTaken = hasMember(model, ADDED_ID) || findValue(given('computed') ?? null, [ADDED_ID]) !== undefined
+  if (!isKeyless && !isTaken) return
   const help = `set \`dialect: plain\` for ${show(name)}`
   const own = has('dialect') ? [{ dialect: yaml.dialect, at: [...path, 'dialect'], help }] : []
   const ofApi = { dialect: findValue(root, ['api', 'dialect']), at: ['api', 'dialect'], help }
@@ -56,13 +57,14 @@ function checkIdentity(root: Json, { name, path, model, has, yaml }: ResourceDra
     help: 'leave `dialect` out of the mount, which then has the dialect of each resource',
   }))
   const inherited = own.length > 0 ? ofMounts : [ofApi, ...ofMounts]
-  const places = [...own, ...(isTaken ? inherited : [])]
+  const places = [...own, ...(isKeyless ? [] : inherited)]
   for (const { dialect, at, help } of places) {
     if (typeof dialect !== 'string' || dialect === PLAIN || report.isInvalid(at)) continue
-    const message = isTaken
-      ? `the dialect ${show(dialect)} shows the key of several fields of ${show(name)} as \`id\`, which is a field of its own`
-      : `the dialect ${show(dialect)} needs a primary key, which ${show(name)} does not have`
-    report.add({ code: isTaken ? 'SC304' : 'SC320', path: at, message, help: [help] })
+    const message = isKeyless
+      ? `the dialect ${show(dialect)} needs a primary key, which ${show(name)} does not have`
+      : `the dialect ${show(dialect)} shows the key of ${show(name)} (${[...model.keyNames].join(', ')}) as \`id\`, which is another member of its records`
+    const helps = isKeyless ? [help] : [help, 'or give the other member another name (`column` keeps its column)']
+    report.add({ code: isKeyless ? 'SC320' : 'SC304', path: at, message, help: helps })
   }
 }
 

@@ -1,4 +1,4 @@
-import { type FieldSpec, JOINED_ID, loneKey, type ResourceSpec } from '../../config/spec.js'
+import { type FieldSpec, ADDED_ID, loneKey, type ResourceSpec } from '../../config/spec.js'
 import { derivedField } from '../../config/derived-field.js'
 import type { Comparison } from '../../dialects/dialect.js'
 import { fail } from '../../foundation/fail.js'
@@ -15,16 +15,16 @@ import { keyOf } from './record-key.js'
 
 /** The member with a key of several fields as one text. */
 export const JOINED_FIELD: FieldSpec = derivedField({
-  name: JOINED_ID,
+  name: ADDED_ID,
   label: 'Id',
   type: text,
   options: {},
   nullable: false,
 })
 
-/** The member by which a client of a dialect knows a record; undefined if records have no key. */
-export function idFieldOf({ model, joinedId }: ResourceSpec): FieldSpec | undefined {
-  return joinedId ? JOINED_FIELD : loneKey(model)
+/** The values by which a client of a dialect knows records; undefined if records have no key. */
+export function idFieldOf({ model }: Pick<ResourceSpec, 'model'>): FieldSpec | undefined {
+  return model.key.length > 1 ? JOINED_FIELD : loneKey(model)
 }
 
 /** The maximum number of ids in a request. Each adds a condition for each part of the key. */
