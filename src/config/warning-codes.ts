@@ -85,4 +85,9 @@ export const WARNINGS = {
     explanation:
       'Explore has the page `/explore/`, and one for each resource, at `/explore` and its path. Swagger UI is at `/docs/`. A resource at the path of a page is served, and the page is not, unless `api.explore` is `false`.',
   },
+  SC417: {
+    title: 'Dialect without a required header',
+    explanation:
+      'The client libraries of dialects send neither `If-Match` nor `Idempotency-Key`. With `concurrency: required` they cannot change or delete records, and with `idempotency: required` they cannot create any.',
+  },
 } as const satisfies Readonly<Record<string, CodeEntry>>

@@ -1,5 +1,5 @@
 import { PLAIN } from '../../dialects/index.js'
-import type { AppSpec, ResourceSpec } from '../spec.js'
+import type { AppSpec, Operation, ResourceSpec } from '../spec.js'
 import { show } from '../words.js'
 import type { ConfigDocument } from '../yaml/document.js'
 import { findValue } from '../yaml/located.js'
@@ -12,9 +12,39 @@ export function fitsDialect({ model }: Pick<ResourceSpec, 'model'>, dialect: Res
 
 const REASON = 'a dialect needs a primary key, which these records do not have'
 
-/** Reports resources that the dialect of the API or of a mount cannot serve. */
+/** Reports resources that the dialect of the API or of a mount cannot serve, or only in part. */
 export function checkDialectGaps(document: ConfigDocument, spec: AppSpec): readonly Rejection[] {
-  return [...gapsOfApi(document, spec), ...gapsOfMounts(spec)]
+  return [...gapsOfApi(document, spec), ...gapsOfMounts(spec), ...checkRequiredHeaders(spec)]
+}
+
+/** Reports resources that require headers which the clients of their dialects do not send. */
+function checkRequiredHeaders({ resources, mounts }: AppSpec): readonly Rejection[] {
+  return resources.flatMap((resource) => {
+    const mounted = mounts.flatMap((mount) => {
+      const found = mount.resources.find((each) => each.mounted === resource.name)
+      return found?.dialect ? [`${show(found.dialect.name)} of the mount ${show(mount.path)}`] : []
+    })
+    const dialects = [...(resource.dialect ? [show(resource.dialect.name)] : []), ...mounted]
+    return dialects.length === 0 ? [] : requiredHeaders(resource, dialects.join(' and '))
+  })
+}
+
+const CHANGES: readonly Operation[] = ['update', 'partial_update', 'destroy']
+const CREATES: readonly Operation[] = ['create']
+
+function requiredHeaders(resource: ResourceSpec, dialects: string): readonly Rejection[] {
+  const { name, concurrency, idempotency } = resource
+  const required = [
+    { key: 'concurrency', isSet: concurrency === 'required', header: 'If-Match', of: CHANGES, status: 428 },
+    { key: 'idempotency', isSet: idempotency?.required, header: 'Idempotency-Key', of: CREATES, status: 400 },
+  ]
+  return required.flatMap(({ key, isSet, header, of, status }): readonly Rejection[] => {
+    const operations = of.filter((operation) => resource.operations.includes(operation))
+    if (!isSet || operations.length === 0) return []
+    const message = `\`${key}: required\` keeps clients of the dialect ${dialects} from ${show(name)}: they do not send \`${header}\`, so the response to ${operations.join(', ')} is ${status}`
+    const help = [`set \`${key}: optional\`, or serve such clients by a resource of their own`]
+    return [{ code: 'SC417', path: ['resources', name, key], part: 'key', message, help }]
+  })
 }
 
 function gapsOfApi(document: ConfigDocument, { api, resources }: AppSpec): readonly Rejection[] {
