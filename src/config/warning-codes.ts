@@ -90,4 +90,9 @@ export const WARNINGS = {
     explanation:
       'The client libraries of dialects send neither `If-Match` nor `Idempotency-Key`. With `concurrency: required` they cannot change or delete records, and with `idempotency: required` they cannot create any.',
   },
+  SC418: {
+    title: 'Default differs in the database',
+    explanation:
+      'Found by `check --database`: the column has another default than its field declares. Other programs that leave the column out get the default of the column. Records made by requests get the declared value if the table is unmanaged (`managed: false`), else also the default of the column.',
+  },
 } as const satisfies Readonly<Record<string, CodeEntry>>

@@ -94,6 +94,23 @@ describe('check --database', () => {
     })
   })
 
+  test('warns about a column with another default than its field', async () => {
+    await project.write(
+      'migrations/0001_all.sql',
+      MIGRATION.replace('pages integer not null', 'pages integer not null default 1'),
+    )
+    await run('migrate', 'up')
+    await writeFile(
+      join(project.folder, 'resources.yaml'),
+      YAML.replace('pages: { type: integer }', 'pages: { type: integer, default: 2 }'),
+    )
+    const { code, stdout, stderr } = await run('check', '--database')
+    expect([code, `${stdout}${stderr}`]).toEqual([
+      0,
+      expect.stringContaining('[SC418]: the column `books.pages` has the default `1`, and the file declares `'),
+    ])
+  })
+
   test('warns about a message for a constraint that the table lacks', async () => {
     await run('migrate', 'up')
     const text = YAML.replace(

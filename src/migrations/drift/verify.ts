@@ -129,8 +129,12 @@ interface Live {
   readonly server: Server
 }
 
-/** Changes between the statements for two parts may be seen in part. */
-async function readLive(wanted: readonly WantedTable[], database: Connection, schema: string | null): Promise<Live> {
+/** Reads tables as they are. Changes between the statements for two parts may be seen in part. */
+export async function readLive(
+  wanted: readonly WantedTable[],
+  database: Connection,
+  schema: string | null,
+): Promise<Live> {
   const parts: Live[] = []
   for (const part of partsOf(wanted.map((table) => [table, table.columns.length] as const)))
     parts.push(await readPart(part, database, schema))

@@ -1,0 +1,89 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Rejection } from '../../config/parse/rejection.js'
+import { isUnmanaged } from '../../config/model-spec.js'
+import type { AppSpec } from '../../config/spec.js'
+import { show } from '../../config/words.js'
+import { defaultSql } from '../../config/default-sql.js'
+import type { Connection } from '../../db/database.js'
+import { codeOf } from '../../db/driver/meanings.js'
+import { asBase, type CatalogColumn } from '../introspect/catalog/catalog.js'
+import { readDefault } from '../introspect/catalog/constraint-parser.js'
+import { isOpaque } from '../introspect/catalog/representable.js'
+import { find } from '../plan/compare/pair.js'
+import { readLive, tablesOf } from './verify.js'
+
+/** Finds columns with another default than their field declares. A missing default is another difference, and an undeclared one is none. */
+export async function defaultDifferences(spec: AppSpec, database: Connection): Promise<readonly Rejection[]> {
+  const { live } = await readLive(tablesOf(spec), database, null)
+  const differences: Rejection[] = []
+  for (const model of spec.models) {
+    const columns = find(live, model.table)?.columns ?? []
+    for (const field of model.view === undefined ? model.fields : []) {
+      const wanted = field.generated ? undefined : defaultSql(field)
+      const there = find(columns, field.column)
+      const column = there && asBase(there)
+      if (wanted === undefined || !column || column.default === null || column.generated !== null || isOpaque(column))
+        continue
+      if (await isSameDefault(wanted, column.default, { column, database })) continue
+      differences.push({
+        code: 'SC418',
+        path: ['models', model.name, 'fields', field.name, field.auto === undefined ? 'default' : 'auto'],
+        part: 'key',
+        message: `the column ${show(`${model.table}.${field.column}`)} has the default ${show(column.default)}, and the file declares ${show(wanted)}`,
+        help: isUnmanaged(model) ? HELP_UNMANAGED : HELP_MANAGED,
+      })
+    }
+  }
+  return differences
+}
+
+const HELP_UNMANAGED = [
+  'declare the same default, or `default: { function: database }` to leave the value to the column',
+  'or ask the owner of the table to change it: records that other programs add have its value',
+]
+const HELP_MANAGED = [
+  'compare the database with the migration files: snippetctl migrate status',
+  'or the migration files with resources.yaml: snippetctl migrate plan',
+]
+
+interface Place {
+  readonly column: CatalogColumn
+  readonly database: Connection
+}
+
+/** Whether two defaults give new rows the same value, however they are written. */
+async function isSameDefault(wanted: string, live: string, { column, database }: Place): Promise<boolean> {
+  if (wanted === live) return true
+  const [declared, given] = [readDefault(wanted, column), readDefault(live, column)]
+  if (declared !== undefined && isDeepStrictEqual(declared, given)) return true
+  const call = CALLS.find(({ declares }) => declares === wanted)
+  if (call) return call.is.test(live)
+  return isConstant(live) && (await isSameValue(wanted, live, { column, database }))
+}
+
+/** Functions that a file declares, and all expressions that mean the same. */
+const CALLS = [
+  {
+    declares: 'now()',
+    is: /^[^+-]*\b(?:now|(?:current|transaction|statement|clock)_timestamp|localtimestamp)\b[^+-]*$/i,
+  },
+  { declares: 'gen_random_uuid()', is: /uuid|guid/i },
+]
+
+/** Whether an expression calls no function, so that the database can compute it without effects. */
+function isConstant(expression: string): boolean {
+  const unquoted = expression.replaceAll(/'(?:[^']|'')*'/g, '').replaceAll(/"(?:[^"]|"")+"/g, 'name')
+  return !/[a-z_]\w*\s*\((?!\d)/i.test(unquoted)
+}
+
+/** Has the database compare values, because many texts can mean the same one, such as `0` and `0.00`. */
+async function isSameValue(wanted: string, live: string, { column, database }: Place): Promise<boolean> {
+  const text = `select (cast((${live}) as ${column.type}) = cast((${wanted}) as ${column.type}))::text`
+  try {
+    return (await database.query({ text, values: [] })).rows[0]?.[0] === 'true'
+  } catch (error) {
+    // The type has no equality, or a value is not of the type.
+    if (/^(?:22|42)/.test(codeOf(error))) return false
+    throw error
+  }
+}

@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { defaultDifferences } from '../../../src/internal.js'
+import { runSql } from '../../support/existing.js'
+import { specOf } from '../../support/config.js'
+import { openTestDatabase, type TestDatabase } from '../../support/database.js'
+
+let database: TestDatabase
+beforeAll(async () => {
+  database = await openTestDatabase()
+})
+afterAll(() => database.close())
+
+/** The messages for a column with a definition in the database, whose field has these settings. */
+async function messagesOf(definition: string, field: string, table = 'managed: false'): Promise<readonly string[]> {
+  await runSql(
+    database,
+    `drop table if exists things; drop type if exists mood; drop domain if exists price; drop sequence if exists counted;
+     create type mood as enum ('calm', 'cross'); create domain price as numeric(8, 2) default 5; create sequence counted;
+     create table things (id bigint generated always as identity primary key, value ${definition})`,
+  )
+  const spec = specOf(`version: 1
+models:
+  thing:
+    table: things
+    ${table}
+    fields:
+      id: { type: bigint, primary_key: true }
+      value: { ${field} }
+`)
+  return (await defaultDifferences(spec, database)).map(({ message }) => message)
+}
+
+test.each([
+  ["text default 'a'", 'type: text, default: a'],
+  ["varchar(9) default 'it''s'::text", "type: string, max: 9, default: it's"],
+  ["mood default 'calm'", 'type: choice, choices: [calm, cross], default: calm'],
+  ['integer default 0', 'type: integer, default: 0'],
+  ["integer default '0'", 'type: integer, default: 0'],
+  ['bigint default -1', 'type: bigint, default: -1'],
+  ['numeric(8, 2) default 0', 'type: decimal, precision: 8, scale: 2, default: "0.00"'],
+  ['numeric(8, 2) default 1.5::double precision', 'type: decimal, precision: 8, scale: 2, default: "1.50"'],
+  ['price', 'type: decimal, precision: 8, scale: 2, default: "5"'],
+  ['double precision default 1', 'type: float, default: 1.0'],
+  ['boolean default (1 = 1)', 'type: boolean, default: true'],
+  ["date default '2020-01-02'", 'type: date, default: "2020-01-02"'],
+  [`jsonb default '{"a":  [1]}'`, 'type: json, default: { a: [1] }'],
+  ['integer[] default array[]::integer[]', 'type: array, items: { type: integer }, default: []'],
+  ["text[] default '{a,b}'", 'type: array, items: { type: text }, default: [a, b]'],
+  ["interval default '1 day'", 'type: interval, default: P1D'],
+  ['timestamptz default now()', 'type: timestamp, default: { function: now }'],
+  ['timestamptz default current_timestamp', 'type: timestamp, default: { function: now }'],
+  ['timestamptz(3) default current_timestamp(3)', 'type: timestamp, default: { function: now }'],
+  ["timestamptz default ('now'::text)::timestamptz", 'type: timestamp, default: { function: now }'],
+  ['timestamptz default clock_timestamp()', 'type: timestamp, auto: on_create'],
+  ["timestamp default (now() at time zone 'utc')", 'type: local_timestamp, auto: on_create'],
+  ['uuid default gen_random_uuid()', 'type: uuid, default: { function: uuid }'],
+  ['uuid default (gen_random_uuid()::text)::uuid', 'type: uuid, default: { function: uuid }'],
+  // Not declared, or declared as one of the database.
+  ["bigint default nextval('counted')", 'type: bigint, default: { function: database }'],
+  ["text default 'a'", 'type: text'],
+  ['text default lower(current_user)', 'type: text, default: { function: database }'],
+  // Not in the database: inserts have the declared value.
+  ['text', 'type: text, default: a'],
+])('a column `%s` has the default of a field { %s }', async (definition, field) => {
+  expect(await messagesOf(definition, field)).toEqual([])
+})
+
+test.each([
+  [
+    "text default 'b'",
+    'type: text, default: a',
+    "the column `things.value` has the default `'b'::text`, and the file declares `'a'`",
+  ],
+  ["text default 'A'", 'type: text, default: a', "has the default `'A'::text`"],
+  ["text default lower('A')", 'type: text, default: a', "has the default `lower('A'::text)`"],
+  ["bigint default nextval('counted')", 'type: bigint, default: 1', "has the default `nextval('counted'::regclass)`"],
+  ['integer default 1', 'type: integer, default: 0', 'has the default `1`, and the file declares `'],
+  ['numeric(8, 2) default 0.01', 'type: decimal, precision: 8, scale: 2, default: "0.00"', 'has the default `0.01`'],
+  ['price', 'type: decimal, precision: 8, scale: 2, default: "6"', 'has the default `5`'],
+  ['boolean default false', 'type: boolean, default: true', 'has the default `false`'],
+  ["timestamptz default '2020-01-02 00:00+00'", 'type: timestamp, auto: on_create', 'and the file declares `now()`'],
+  ["timestamptz default now() + '1 day'::interval", 'type: timestamp, default: { function: now }', '`(now() + '],
+  ["jsonb default '[]'", 'type: json, default: { a: 1 }', "has the default `'[]'::jsonb`"],
+])('a column `%s` has another default than a field { %s }', async (definition, field, said) => {
+  for (const table of ['managed: false', 'managed: true'])
+    expect(await messagesOf(definition, field, table)).toEqual([expect.stringContaining(said)])
+})
+
+test('the report leads to the setting, and says what to do', async () => {
+  const [settings, table] = [{ definition: "text default 'b'", field: 'type: text, default: a' }, 'things']
+  await messagesOf(settings.definition, settings.field)
+  const found = async (managed: boolean) =>
+    defaultDifferences(
+      specOf(`version: 1
+models:
+  thing:
+    table: ${table}
+    managed: ${managed}
+    fields:
+      id: { type: bigint, primary_key: true }
+      value: { ${settings.field} }
+`),
+      database,
+    )
+  expect(await found(false)).toEqual([
+    expect.objectContaining({
+      code: 'SC418',
+      path: ['models', 'thing', 'fields', 'value', 'default'],
+      help: [
+        'declare the same default, or `default: { function: database }` to leave the value to the column',
+        'or ask the owner of the table to change it: records that other programs add have its value',
+      ],
+    }),
+  ])
+  expect(await found(true)).toEqual([
+    expect.objectContaining({
+      help: [
+        'compare the database with the migration files: snippetctl migrate status',
+        'or the migration files with resources.yaml: snippetctl migrate plan',
+      ],
+    }),
+  ])
+})
