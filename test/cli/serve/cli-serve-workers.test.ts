@@ -20,11 +20,18 @@ import { untilPrinted } from '../../support/until-printed.js'
 /** A plugin that tells which process answers, and what its part of the connections is. */
 const PLUGIN = `
 import process from 'node:process'
+const stopped = new Promise((resolve) => process.once('SIGTERM', resolve))
+// A response has no deadline once it has begun, for which a few bytes are not enough.
+const held = async function* () {
+  yield '{' + ' '.repeat(100_000)
+  await stopped
+  yield '"pid":' + process.pid + '}'
+}
 export default (app) => {
   app.route('GET', '/pid/', 'pid', () => ({ status: 200, body: { pid: process.pid } }))
   app.route('GET', '/held/', 'held', () => {
     console.log(JSON.stringify({ event: 'held', pid: process.pid }))
-    return new Promise((answer) => process.once('SIGTERM', () => answer({ status: 200, body: { pid: process.pid } })))
+    return { status: 200, headers: { 'content-type': 'application/json' }, stream: held() }
   })
   for (const name of ['busy', 'busy-too']) {
     app.route('GET', '/' + name + '/', name, (context) =>
@@ -157,7 +164,7 @@ onServer('serve --workers', () => {
     const victims = [...new Set((await openOnBoth(server)).pids)].slice(0, killed)
     for (const pid of victims) process.kill(pid, 'SIGSTOP')
     const answers = Array.from({ length: 4 }, () =>
-      fetch(`${server.url}/api/pid/`, { headers: { connection: 'close' }, signal: AbortSignal.timeout(10_000) }).then(
+      fetch(`${server.url}/api/pid/`, { headers: { connection: 'close' }, signal: AbortSignal.timeout(120_000) }).then(
         ({ status }) => status,
         ({ name }: Error) => (name === 'TimeoutError' ? 'none in time' : 'closed'),
       ),
