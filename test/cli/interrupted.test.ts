@@ -120,12 +120,8 @@ test('Ctrl-C in `db backup` leaves no copy of the database', async () => {
     const server = await startServe([], { cwd: project.folder })
     const backups = async () =>
       (await readdir(join(project.folder, '.snippetctl'))).filter((name) => name.startsWith('pg.backup-'))
-    let wasAsked = false
-    const isAccepted = async () => {
-      const isAsked = (await backups()).some((name) => name.endsWith('.asked'))
-      wasAsked ||= isAsked
-      return wasAsked && !isAsked
-    }
+    // The client removes it when it has the backup.
+    const isAccepted = async () => (await backups()).some((name) => name.endsWith('.taken'))
     expect(await interrupt(['db', 'backup', 'all.tar.gz'], { cwd: project.folder }, isAccepted)).toBe(130)
     // The server ends after the backup that it has begun.
     await server.stop()
