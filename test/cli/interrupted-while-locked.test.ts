@@ -24,6 +24,17 @@ onServer('Ctrl-C while another session holds a lock', () => {
     (await read(`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`))
       .length > 0
 
+  /** Does work in a transaction after a statement, for as long as a command takes to start. */
+  const whileHeld = (lock: string, work: (query: (text: string) => Promise<unknown>) => Promise<void>) =>
+    database.transaction(
+      async (connection) => {
+        const query = (text: string) => connection.query({ text, values: [] })
+        await query(lock)
+        await work(query)
+      },
+      { unlimited: true },
+    )
+
   test('ends `db copy`, which has copied nothing and can be repeated', async () => {
     const options = { cwd: project.folder }
     const onTarget = { ...options, env: envOf(database) }
@@ -35,8 +46,7 @@ onServer('Ctrl-C while another session holds a lock', () => {
     ])
       expect(await runInHost(args, options)).toMatchObject({ code: 0 })
     expect(await runInHost(['migrate', 'up'], onTarget)).toMatchObject({ code: 0 })
-    await database.transaction(async (connection) => {
-      await connection.query({ text: 'lock table books', values: [] })
+    await whileHeld('lock table books', async () => {
       expect(await interrupt(copy, options, isWaiting)).toBe(130)
     })
     expect(await read('select id from books')).toEqual([])
@@ -49,10 +59,9 @@ onServer('Ctrl-C while another session holds a lock', () => {
     await mkdir(folder)
     const options = { cwd: folder, env: envOf(database) }
     await read('create table books (id bigint generated always as identity primary key, title text not null)')
-    await database.transaction(async (connection) => {
-      await connection.query({ text: 'create table snippetctl_migrations (name text)', values: [] })
+    await whileHeld('create table snippetctl_migrations (name text)', async (query) => {
       expect(await interrupt(['introspect', '--manage'], options, isWaiting)).toBe(130)
-      await connection.query({ text: 'drop table snippetctl_migrations', values: [] })
+      await query('drop table snippetctl_migrations')
     })
     const files = await readdir(folder, { recursive: true })
     expect(files.filter((name) => /\.(yaml|sql)$/.test(name))).toEqual([])

@@ -63,12 +63,15 @@ export async function whileHeld<T>(
 ): Promise<T> {
   const holder = await openDatabase({ url: database.url, directory: '' }, {})
   try {
-    const [work] = await holder.transaction(async (connection) => {
-      await connection.query({ text: lock, values: [] })
-      const started = start()
-      await until(database, condition)
-      return [started]
-    })
+    const [work] = await holder.transaction(
+      async (connection) => {
+        await connection.query({ text: lock, values: [] })
+        const started = start()
+        await until(database, condition)
+        return [started]
+      },
+      { unlimited: true },
+    )
     return await work
   } finally {
     await holder.close()

@@ -27,15 +27,18 @@ const onServer = testDatabaseKind() === 'postgres' ? test : test.skip
 onServer('a failure of the database is not reported as a bug', async () => {
   const other = await openDatabase({ url: shelves.database?.url, directory: '' }, {})
   try {
-    await other.transaction(async (connection) => {
-      await connection.query({ text: 'lock table notes', values: [] })
-      expect(await shelves.run('dump', 'note')).toEqual({
-        code: 2,
-        stdout: '',
-        stderr:
-          'error: The database is busy with other changes\n  = help: see the state of the database: snippetctl doctor\n',
-      })
-    })
+    await other.transaction(
+      async (connection) => {
+        await connection.query({ text: 'lock table notes', values: [] })
+        expect(await shelves.run('dump', 'note')).toEqual({
+          code: 2,
+          stdout: '',
+          stderr:
+            'error: The database is busy with other changes\n  = help: see the state of the database: snippetctl doctor\n',
+        })
+      },
+      { unlimited: true },
+    )
   } finally {
     await other.close()
   }

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
-import type { Connection } from '../../../src/db/database.js'
 import { type Database, openDatabase } from '../../../src/internal.js'
 import { type Api, SNIPPETS_FILE, startApi } from '../../support/api.js'
 import type { TestDatabase } from '../../support/database.js'
@@ -24,13 +23,11 @@ async function hold(): Promise<void> {
   const { max } = api.database.usage()
   await new Promise<void>((resolve) => {
     let taken = 0
-    const work = async (connection: Connection) => {
-      // Otherwise PostgreSQL ends these sessions after ten seconds, which a burst may take.
-      await connection.query({ text: 'set local idle_in_transaction_session_timeout = 0', values: [] })
+    const work = () => {
       if (++taken === max) resolve()
       return released
     }
-    held = Array.from({ length: max }, () => api.database.transaction(work))
+    held = Array.from({ length: max }, () => api.database.transaction(work, { unlimited: true }))
   })
 }
 

@@ -229,16 +229,19 @@ onServer('on a server', () => {
     const holder = await openDatabase({ url: database.url, directory: '' }, {})
     try {
       await holder
-        .transaction(async (connection) => {
-          await connection.query({ text: lock, values: [] })
-          const child = startMigrator(program, database.url ?? '', folder.path, 'ignore')
-          await until(
-            database,
-            `exists (select from pg_stat_activity where datname = current_database() and query like '${waiting}' and wait_event_type = 'Lock')`,
-          )
-          await killNow(child)
-          throw new Error('rolled back')
-        })
+        .transaction(
+          async (connection) => {
+            await connection.query({ text: lock, values: [] })
+            const child = startMigrator(program, database.url ?? '', folder.path, 'ignore')
+            await until(
+              database,
+              `exists (select from pg_stat_activity where datname = current_database() and query like '${waiting}' and wait_event_type = 'Lock')`,
+            )
+            await killNow(child)
+            throw new Error('rolled back')
+          },
+          { unlimited: true },
+        )
         .catch(() => undefined)
     } finally {
       await holder.close()
@@ -282,10 +285,13 @@ onServer('on a server', () => {
       release = done
     })
     try {
-      const holding = holder.transaction(async (connection) => {
-        await connection.query({ text: `select 'secret' from books`, values: [] })
-        await released
-      })
+      const holding = holder.transaction(
+        async (connection) => {
+          await connection.query({ text: `select 'secret' from books`, values: [] })
+          await released
+        },
+        { unlimited: true },
+      )
       await until(
         database,
         `exists (select from pg_locks where relation = 'books'::regclass and mode = 'AccessShareLock')`,

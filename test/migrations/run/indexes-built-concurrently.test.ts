@@ -157,10 +157,13 @@ onServer('on a server with concurrent writes', () => {
   async function whileWriting(work: () => Promise<void>): Promise<void> {
     const writer = await openDatabase({ url: database.url, directory: '' }, {})
     try {
-      await writer.transaction(async (connection) => {
-        await connection.query({ text: 'insert into books values (0)', values: [] })
-        await work()
-      })
+      await writer.transaction(
+        async (connection) => {
+          await connection.query({ text: 'insert into books values (0)', values: [] })
+          await work()
+        },
+        { unlimited: true },
+      )
     } finally {
       await writer.close()
     }
