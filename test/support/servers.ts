@@ -134,7 +134,7 @@ function initdb(data: string): [string, ...string[]] {
 
 /** PGlite in each worker's memory, restored from a dump. Making the dump takes seconds, so later runs use it too. */
 export async function embedded(): Promise<TestServer> {
-  const folder = resolve('.snippetctl', 'tests', `pglite-${releaseOf('@electric-sql/pglite')}`)
+  const folder = resolve('.snippetctl', 'tests', `pglite-${releaseOf('@electric-sql/pglite')}-temporary-schema`)
   if (!existsSync(folder)) await dumpInto(folder)
   const version = readFileSync(join(folder, 'version'), 'utf8')
   return {
@@ -144,18 +144,20 @@ export async function embedded(): Promise<TestServer> {
   }
 }
 
-/** Tests create no databases in PGlite, and the templates for them are a third of its files. */
-const DROP_TEMPLATES = [
+/** As in the template of embedded databases. */
+const FIRST_STATEMENTS = [
   'update pg_database set datistemplate = false',
   'drop database template0',
   'drop database template1',
+  'create temporary table first_table ()',
+  'drop table first_table',
   'checkpoint',
 ]
 
 async function dumpInto(folder: string): Promise<void> {
   const { PGlite } = await import('@electric-sql/pglite')
   const pglite = await PGlite.create()
-  for (const statement of DROP_TEMPLATES) await pglite.exec(statement)
+  for (const statement of FIRST_STATEMENTS) await pglite.exec(statement)
   const dump = await pglite.dumpDataDir('none')
   const version = await pglite.query<{ server_version: string }>('show server_version')
   await pglite.close()

@@ -48,11 +48,14 @@ export async function openMemory(): Promise<Database> {
   return pgliteDatabase(pglite, `embedded PGlite in memory (${PROMISES})`, () => pglite.close())
 }
 
-/** An embedded database never creates others, and the templates for them are two thirds of its files. */
-const DROP_TEMPLATES = [
+const FIRST_STATEMENTS = [
+  // An embedded database never creates others, and the templates for them are two thirds of its files.
   'update pg_database set datistemplate = false',
   'drop database template0',
   'drop database template1',
+  // Leaves the schema of temporary tables. PostgreSQL plans all prepared statements again after it creates a schema.
+  'create temporary table first_table ()',
+  'drop table first_table',
   'checkpoint',
 ]
 
@@ -60,7 +63,7 @@ const DROP_TEMPLATES = [
 export async function layOutDirectory(folder: string): Promise<void> {
   await layOut(folder, async (fresh) => {
     const pglite = await startPglite({ dataDir: fresh })
-    for (const statement of DROP_TEMPLATES) await pglite.exec(statement)
+    for (const statement of FIRST_STATEMENTS) await pglite.exec(statement)
     await pglite.close()
   })
 }

@@ -134,6 +134,6 @@ const VIEWS = `
 
 /** The views of a schema, which must be the session's search path; by default of the current one. */
 export async function readViews(session: Connection, schema: string | null = null): Promise<readonly CatalogView[]> {
-  const { rows } = await session.query({ text: VIEWS, values: [schema] })
+  const { rows } = await session.query({ text: VIEWS, values: [schema], name: `views of ${schema}` })
   return JSON.parse(rows[0]?.[0] ?? '[]') as readonly CatalogView[]
 }

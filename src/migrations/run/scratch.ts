@@ -41,6 +41,8 @@ export async function inScratch<T>(
   return inDiscardedTransaction(scratch, async (session) => {
     // The timeouts of a server are meant for requests.
     await runAll(session, ["set local statement_timeout = '0'", "set local idle_in_transaction_session_timeout = '0'"])
+    // Planning a query of the catalogue takes longer than running it.
+    await runAll(session, ['set local plan_cache_mode = force_generic_plan'])
     return work(session, await openRecall(session, scratch.results))
   })
 }

@@ -8,7 +8,12 @@ export interface Session extends Connection {
 }
 
 interface RawClient {
-  query(config: { text: string; values: readonly (string | null)[]; rowMode: 'array' }): Promise<{
+  query(config: {
+    readonly text: string
+    readonly values: readonly (string | null)[]
+    readonly rowMode: 'array'
+    readonly name: string | undefined
+  }): Promise<{
     readonly rows: readonly (readonly (string | null)[])[]
     readonly fields: readonly { readonly name: string }[]
     readonly rowCount: number | null
@@ -20,7 +25,7 @@ export async function inTransaction<T>(database: Database, work: (session: Sessi
   const failures: unknown[] = []
   const noted = async (trx: Knex.Transaction): Promise<T> => {
     try {
-      return await work(await openSession(trx))
+      return await work(await openSession(database, trx))
     } catch (error) {
       failures.push(error)
       throw error
@@ -41,7 +46,7 @@ export async function inDiscardedTransaction<T>(
 ): Promise<T> {
   const trx = await database.knex.transaction()
   try {
-    return await work(await openSession(trx))
+    return await work(await openSession(database, trx))
   } finally {
     await trx.rollback()
   }
@@ -77,23 +82,29 @@ export async function onOwnConnection<T>(database: Database, work: (connection: 
   const { client: lender } = database.knex
   const client: RawClient = await lender.acquireConnection()
   try {
-    return await work(connectionOf(client))
+    return await work(connectionOf(database, client))
   } finally {
     await lender.releaseConnection(client)
   }
 }
 
 /** Bypasses knex, which would treat question marks in a file as bindings. */
-async function openSession(trx: Knex.Transaction): Promise<Session> {
+async function openSession(database: Database, trx: Knex.Transaction): Promise<Session> {
   // Knex types its client as any; inside a transaction it is the connection.
   const client: RawClient = await trx.client.acquireConnection()
-  return { trx, ...connectionOf(client) }
+  return { trx, ...connectionOf(database, client) }
 }
 
-function connectionOf(client: RawClient): Connection {
+/** A pooler may stand before a server, and does not keep prepared statements. */
+function connectionOf({ concurrent }: Database, client: RawClient): Connection {
   return {
-    async query({ text, values }) {
-      const { rows, fields, rowCount } = await client.query({ text, values, rowMode: 'array' })
+    async query({ text, values, name }) {
+      const { rows, fields, rowCount } = await client.query({
+        text,
+        values,
+        rowMode: 'array',
+        name: concurrent ? undefined : name,
+      })
       return { rows, columns: fields, count: rowCount ?? 0 }
     },
   }

@@ -238,7 +238,7 @@ const DESCRIBED = catalogOf('c.oid in (select jsonb_array_elements_text($2)::oid
  * session's search path is that schema. One statement, for scratch databases, which have no time limit; for others, see `readLiveCatalog`.
  */
 export async function readCatalog(connection: Connection, schema: string | null = null): Promise<Catalog> {
-  const { rows } = await connection.query({ text: CATALOG, values: [schema] })
+  const { rows } = await connection.query({ text: CATALOG, values: [schema], name: `catalog of ${schema}` })
   return JSON.parse(rows[0]?.[0] ?? '[]') as Catalog
 }
 
