@@ -1,10 +1,9 @@
 /** What the command line, the generated documentation and our own tests import. `package.json` does not export it; plugins have `index.ts`. */
 export type { App } from './application.js'
-export { textOf } from './access/decide/decide-write.js'
 export { decide } from './access/decide/decide.js'
 export { cannotRetrieve, explainGrants, type EvaluatedGrant } from './access/explain-grants.js'
 export { kindOf } from './access/decide/compare.js'
-export { sourceOfText } from './access/example-values.js'
+export { sourceOfText, textOfSent } from './access/example-values.js'
 export { callerFor, exampleCallers, exampleValues, nearTo, rulesOf, towards } from './access/examples.js'
 export {
   type EvaluatedCondition,

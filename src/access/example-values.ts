@@ -5,7 +5,7 @@ import { ruleBrokenBy, valueSchema } from '../fields/value-schema.js'
 import type { Json } from '../foundation/json.js'
 import { remember } from '../foundation/remember.js'
 import { createCompiler } from '../resource/validator.js'
-import { kindOf } from './decide/compare.js'
+import { kindOf, printJson, type StoredText } from './decide/compare.js'
 
 /** A JSON value, and its exact text. */
 interface Written {
@@ -89,4 +89,10 @@ function writtenAs(typed: Typed, text: string): Written | undefined {
 /** The JSON of a stored text, for a body, with all digits; the text itself if the type has other values. */
 export function sourceOfText(field: FieldSpec, text: string): string {
   return writtenAs(field, text)?.source ?? JSON.stringify(text)
+}
+
+/** The text of a value in a body; its JSON if it is not valid. */
+export function textOfSent(field: FieldSpec, json: Json): StoredText {
+  if (json === null || validatorOf(field)({ json, source: JSON.stringify(json) })) return printJson(field, json)
+  return typeof json === 'string' ? json : JSON.stringify(json)
 }

@@ -78,7 +78,7 @@ export async function explainRequest(context: CliContext, loaded: Application, r
   const operation = generated ? generated.operation : (action?.name ?? '')
   const id =
     key.fields.length > 0 && key.fields.every((field) => field.name in params) ? key.parseParams(params) : undefined
-  const body = request.data === undefined ? undefined : readBody(request.data)
+  const body = request.data === undefined ? undefined : readBody(resource.model, request.data)
   const accessRequest: AccessRequest = {
     operation: operation as AccessRequest['operation'],
     ...(id !== undefined && { id: key.write(id).map(String) }),

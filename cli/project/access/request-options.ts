@@ -1,4 +1,12 @@
-import { type AccessRequest, type AppSpec, type Caller, isRounded, type Json, textOf } from '../../../src/internal.js'
+import {
+  type AccessRequest,
+  type AppSpec,
+  type Caller,
+  isRounded,
+  type Json,
+  type ModelSpec,
+  textOfSent,
+} from '../../../src/internal.js'
 import { Failure } from '../../failure.js'
 import { similarHelp } from '../../similar.js'
 import { rejectInexact } from './caller.js'
@@ -25,14 +33,18 @@ export function parseCaller(known: NonNullable<AppSpec['auth']>['claims'], text:
   return { subject: sub, roles: (roles as readonly Json[]).map(String), claims }
 }
 
-/** The body of `--data`. */
-export function readBody(text: string): NonNullable<AccessRequest['body']> {
+/** The body of `--data`, with the values of fields as PostgreSQL prints them. */
+export function readBody({ fields }: ModelSpec, text: string): NonNullable<AccessRequest['body']> {
   const given = readObject(text, '--data')
   if (isRounded(text))
     throw new Failure(2, '--data has a number that cannot be represented exactly', [
       'write the number as text, in quotes',
     ])
-  return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, textOf(value)]))
+  const entries = Object.entries(given).map(([name, value]) => {
+    const field = fields.find((each) => each.name === name)
+    return [name, field ? textOfSent(field, value) : JSON.stringify(value)]
+  })
+  return Object.fromEntries(entries)
 }
 
 function readObject(text: string, option: '--as' | '--data'): Readonly<Record<string, Json>> {

@@ -1,5 +1,6 @@
 import type { FieldSpec } from '../../config/spec.js'
 import type { TextOrder } from '../../fields/field-type.js'
+import type { Json } from '../../foundation/json.js'
 import type { Lookup } from '../../lookups/lookup.js'
 
 /** True, false, or undefined if it depends on something that is not known. */
@@ -83,4 +84,18 @@ const ORDERS: Readonly<Record<TextOrder, Order>> = {
 export function compareStored(field: FieldSpec, one: StoredText, other: StoredText): number {
   if (one === null || other === null) return Number(one === null) - Number(other === null)
   return ORDERS[kindOf(field) ?? 'text'](one, other)
+}
+
+/** A valid JSON value of a field as PostgreSQL prints it in the columns of `StoredRecord`. */
+export function printJson({ type, options }: FieldSpec, json: Json): StoredText {
+  if (json === null) return null
+  const value = type.fromJson(json, JSON.stringify(json), options)
+  // For booleans and `char`, which compare in memory, a cast to text differs from what PostgreSQL prints.
+  const print = type.comparesAs === undefined ? (type.print ?? type.write) : type.write
+  return String(print(value, options))
+}
+
+/** Whether two texts of a field are the same value. */
+export function areSame({ type }: FieldSpec, one: StoredText | undefined, other: StoredText | undefined): boolean {
+  return one === other || (one != null && other != null && type.areEqual?.(one, other) === true)
 }

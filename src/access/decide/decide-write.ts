@@ -1,7 +1,6 @@
 import type { FieldSpec, GrantSpec, ModelSpec } from '../../config/spec.js'
-import type { Json } from '../../foundation/json.js'
 import { isOptional } from '../../resource/field-schema.js'
-import type { StoredText, Verdict } from './compare.js'
+import { areSame, printJson, type StoredText, type Verdict } from './compare.js'
 import { decideDestroy, isHeld } from './decide-destroy.js'
 import {
   type AccessRequest,
@@ -119,7 +118,10 @@ function candidatesFor(
     if (presets.some(([, text]) => text === NO_VALUE)) return []
     const preset = Object.fromEntries(presets) as Candidate['preset']
     const outside = Object.keys(sent).filter((name) => !(name in preset) && !grant.fields.includes(name))
-    const isDefault = (name: string) => sent[name] === initialText(fieldOf(model.fields, name))
+    const isDefault = (name: string) => {
+      const field = fieldOf(model.fields, name)
+      return areSame(field, sent[name], initialText(field))
+    }
     return kind === 'create' && !outside.every(isDefault) ? [] : [{ grant, preset, outside }]
   })
 }
@@ -166,7 +168,8 @@ function coversBefore(
 
 /** Whether a change leaves a field as the caller sees it. */
 function isKept(situation: Situation, before: StoredRecord, after: After, name: string): Verdict {
-  return before[name] === after[name] ? isSeen(situation, before, name) : false
+  const field = fieldOf(situation.resource.model.fields, name)
+  return areSame(field, before[name], after[name]) ? isSeen(situation, before, name) : false
 }
 
 interface Write {
@@ -269,13 +272,9 @@ function isKeptByWrites({ auto, generated }: FieldSpec): boolean {
 }
 
 /** The value that the database gives a field; undefined if only the database knows it. */
-function initialText({ default: standard, assigned, auto, generated }: FieldSpec): StoredText | undefined {
+function initialText(field: FieldSpec): StoredText | undefined {
+  const { default: standard, assigned, auto, generated } = field
   if (assigned || auto !== undefined || generated) return undefined
   if (standard === undefined) return null
-  return 'literal' in standard ? textOf(standard.literal) : undefined
-}
-
-/** A value of a body as PostgreSQL prints it, for types whose text is the same as in JSON. */
-export function textOf(value: Json): StoredText {
-  return value === null ? null : String(value)
+  return 'literal' in standard ? printJson(field, standard.literal) : undefined
 }
