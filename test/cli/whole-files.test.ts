@@ -1,6 +1,6 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import {
   mkdir,
   chmod,
@@ -53,6 +53,11 @@ const ticksOf = (pid: number | undefined): number => {
   const fields = rest.split(' ')
   return Number(fields[11]) + Number(fields[12])
 }
+/** Whether no thread of a process waits for a processor, as it may for long on a busy machine. */
+const isAsleep = (pid: number | undefined): boolean =>
+  readdirSync(`/proc/${pid}/task`).every((thread) =>
+    readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8').includes(') S '),
+  )
 const read = (path: string) => readFile(join(project.folder, path), 'utf8')
 const list = async (folder = '.') =>
   (await readdir(join(project.folder, folder))).filter((name) => name !== '.snippetctl')
@@ -149,8 +154,9 @@ describe('dump --output', () => {
     const args = [COMMAND, 'dump', 'book', '--output', 'pipe']
     const child = spawn(process.execPath, args, { cwd: project.folder, env: inherited() })
     const ended = once(child, 'exit')
-    // It is known to wait when it has used no time of a processor for a while.
-    for (let [before, now] = [-1, 0]; before !== now; [before, now] = [now, ticksOf(child.pid)]) await delay(500)
+    // It is known to wait when it has used no time of a processor for a while, and wants none.
+    for (let [before, now] = [-1, 0]; before !== now || !isAsleep(child.pid); [before, now] = [now, ticksOf(child.pid)])
+      await delay(500)
     child.kill('SIGINT')
     expect(await ended).toEqual([130, null])
   })

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { readdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { answerBackups } from '../../../cli/database/backups.js'
 import type { Log } from '../../../cli/serve/log/log.js'
@@ -18,6 +17,7 @@ import {
   startServe,
 } from '../../support/cli.js'
 import { onProjectDatabase, runSql } from '../../support/existing.js'
+import { waitUntil } from '../../support/wait-until.js'
 
 // The embedded database of a project, whatever the tests run on.
 
@@ -122,8 +122,7 @@ describe('db backup and db restore', () => {
       for (const id of [randomUUID(), randomUUID()]) {
         const asked = `${embedded}.backup-${id}.asked`
         await writeFile(asked, '')
-        for (let turn = 0; turn < 100 && existsSync(asked); turn += 1) await delay(50)
-        expect(existsSync(asked)).toBe(false)
+        await waitUntil(() => !existsSync(asked))
       }
     } finally {
       release()

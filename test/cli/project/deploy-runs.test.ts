@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { makeProject, type Project, runCli, type Serving, startServe } from '../../support/cli.js'
 import { envOf, openOnlyOnServer, type TestDatabase } from '../../support/database.js'
 import { containerOf, execForm, image } from '../../support/deploy.js'
+import { waitUntil } from '../../support/wait-until.js'
 
 let project: Project
 let database: TestDatabase | undefined
@@ -59,11 +60,10 @@ describe('the contents of the image', () => {
       >
       expect(port).toBe('admin')
       // It says that it listens a moment before it is ready.
-      let status = 0
-      for (const end = Date.now() + 10_000; status !== 200 && Date.now() < end; ) {
-        status = (await fetch(new URL(path ?? '', admin))).status
-      }
-      expect(status).toBe(200)
+      await waitUntil(
+        () => fetch(new URL(path ?? '', admin)),
+        ({ status }) => status === 200,
+      )
     })
 
     test('is healthy by its own check, until it has ended', async () => {
