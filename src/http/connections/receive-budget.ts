@@ -6,6 +6,8 @@ import { createRoom } from './room.js'
 export interface ReceiveBudget {
   /** Counts a body of at most this many bytes. `reject` is called if others need its room while it arrives too slowly. */
   begin(maxBytes: number, reject: (problem: Problem) => void): ReceivedBody
+  /** Calls `hurry` repeatedly for a while after a body found no room, with the time since when room is wanted. */
+  onPressure(hurry: (since: number) => void): void
 }
 
 export interface ReceivedBody {
@@ -21,6 +23,7 @@ export interface ReceivedBody {
 
 /** Bodies up to this size are not counted: the limit of connections bounds them. */
 const UNCOUNTED = 4 * 1024
+const CHECK_INTERVAL_MS = 250
 const FREE: ReceivedBody = { take: () => undefined, held: () => 0, complete() {}, release() {} }
 
 interface Counted {
@@ -35,10 +38,13 @@ interface Counted {
   wasSlow: boolean
 }
 
-export function createReceiveBudget({ receiveBytes, receiveStall, stallRate }: Limits): ReceiveBudget {
+export function createReceiveBudget({ receiveBytes, receiveStall, stallTimeout, stallRate }: Limits): ReceiveBudget {
   const room = createRoom(receiveBytes)
   /** The bodies that are not complete, in the order in which they began. */
   const arriving = new Set<Counted>()
+
+  let pressing: NodeJS.Timeout | undefined
+  let hurry: (since: number) => void = () => {}
 
   const hold = (body: Counted, bytes: number): void => {
     room.hold(bytes, body.held)
@@ -73,6 +79,17 @@ export function createReceiveBudget({ receiveBytes, receiveStall, stallRate }: L
     }
   }
 
+  /** Bodies keep their room until their clients have read the responses, so those who do not read have to be found. */
+  const press = (): void => {
+    const since = performance.now()
+    pressing ??= setInterval(() => {
+      hurry(since)
+      if (performance.now() - since < stallTimeout + 4 * CHECK_INTERVAL_MS) return
+      clearInterval(pressing)
+      pressing = undefined
+    }, CHECK_INTERVAL_MS).unref()
+  }
+
   return {
     begin(maxBytes, reject) {
       if (maxBytes <= UNCOUNTED) return FREE
@@ -83,7 +100,10 @@ export function createReceiveBudget({ receiveBytes, receiveStall, stallRate }: L
           measure(body, chunk)
           if (bytes === body.held) return undefined
           if (!room.fits(bytes, body.held)) rejectSlow(body, bytes)
-          if (!room.fits(bytes, body.held)) return noRoom()
+          if (!room.fits(bytes, body.held)) {
+            press()
+            return noRoom()
+          }
           hold(body, bytes)
           arriving.add(body)
           return undefined
@@ -92,6 +112,9 @@ export function createReceiveBudget({ receiveBytes, receiveStall, stallRate }: L
         complete: () => void arriving.delete(body),
         release: () => release(body),
       }
+    },
+    onPressure(callback) {
+      hurry = callback
     },
   }
 }

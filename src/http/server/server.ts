@@ -155,7 +155,9 @@ export function createServer(parts: ServerParts): HttpServer {
       pipeline.proceed(connection, socket)
     })
   })
-  budget.onPressure(createSlowClientCheck(sockets, (socket) => connections.get(socket)?.unread, limits))
+  const closeSlow = createSlowClientCheck(sockets, (socket) => connections.get(socket)?.unread, limits)
+  budget.onPressure(closeSlow)
+  bodies.onPressure(closeSlow)
   rejectGarbage(server, { rendererAt: (path) => routes.rendererAt(path), connections, limits, log })
 
   const drainAll = async () => {

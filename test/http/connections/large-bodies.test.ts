@@ -40,6 +40,10 @@ const plugin: Plugin = (app) => {
     }
     return { status: 200, headers: { 'content-type': 'text/event-stream' }, stream: events() }
   })
+  app.route('POST', '/long/', 'long', async (context) => {
+    await context.body({ mediaTypes: ['application/json'], optional: false, limit: 2 * MB })
+    return { status: 200, body: 'x'.repeat(30 * MB) }
+  })
   app.route('POST', '/early/', 'early', async (context) => {
     void context.body({ mediaTypes: ['application/json'], optional: false, limit: 2 * MB })
     return { status: 200, body: {} }
@@ -247,4 +251,23 @@ test('a body has no room any more once a stream has begun', async () => {
     await body?.getReader().read()
   }
   expect(await statusOf(api.send('POST', '/notes/', { text: 'x'.repeat(MB) }))).toBe(201)
+})
+
+test('clients that do not read their responses are closed when a body needs the room of theirs', async () => {
+  await serve({ ...ROOM, stallTimeout: 300 })
+  for (let count = 0; count < 2; count++) {
+    const socket = dial(api.url)
+    sockets.push(socket)
+    socket.pause().on('error', () => {})
+    const body = textOf(MB)
+    socket.write(
+      `POST /long/ HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    )
+  }
+  const isRejected = () => api.send('POST', '/notes/', { text: 'x'.repeat(MB) }).then(({ status }) => status === 503)
+  while (!(await isRejected())) await delay(5)
+  while (await isRejected()) await delay(50)
+  expect(
+    api.logged.filter((entry) => entry.event === 'request' && 'route' in entry && entry.route === 'long'),
+  ).toHaveLength(2)
 })
