@@ -52,7 +52,7 @@ export function compileStore<Item, Items>(
   const referrers = referrersOf(spec, model)
   const estimates = createEstimates()
   const lockable: Lockable = {}
-  const unfilled = watchUnfilled(model)
+  const unfilled = watchUnfilled(model, counts)
   const limits = resource.access && compileLimitedPlans(resource.spec, resource.access)
   return (connection) => {
     const sender = senderOn(connection, {

@@ -91,7 +91,7 @@ export function compileStoredResponses({ table: name }: ModelSpec): (connection:
         const { [SHOWN]: fields, ...sent } = JSON.parse(headers ?? '{}') as Record<string, string>
         if (shown && fields && fields.split(',').some((field) => !shown.includes(field))) {
           const detail =
-            'the request with this Idempotency-Key has been executed, and its response has a field that is hidden or removed now'
+            'the request with this Idempotency-Key has been executed, and its response may have a field that is hidden or removed now'
           throw new Problem('conflict', detail)
         }
         return { status: Number(status), headers: sent, body: body ?? undefined }

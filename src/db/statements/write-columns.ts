@@ -44,17 +44,22 @@ const UNFILLED = `
 /** Returns the fields that inserts must fill. */
 export type Unfilled = (connection: Connection) => readonly FilledField[] | Promise<readonly FilledField[]>
 
-/** Asks the database once, and only about an unmanaged table with declared values. */
-export function watchUnfilled(model: ModelSpec): Unfilled {
+/**
+ * Asks the database once for each generation of its columns, and only about an unmanaged table with declared values: the program that owns the table
+ * may add and drop defaults at any time.
+ */
+export function watchUnfilled(model: ModelSpec, counts: { readonly generation: number } = { generation: 0 }): Unfilled {
   const declared = filledFields(model)
-  let known = declared.length === 0 ? declared : undefined
+  if (declared.length === 0) return () => declared
+  let known: { readonly fields: readonly FilledField[]; readonly generation: number } | undefined
   const ask = async (connection: Connection) => {
+    const { generation } = counts
     const { rows } = await connection.query({ text: UNFILLED, values: [tableSql(model.table)], retry: true })
     const columns = JSON.parse(rows[0]?.[0] ?? '[]') as readonly string[]
     const found = declared.filter(({ field }) => columns.includes(field.column))
     // The table may be made later.
-    if (rows.length > 0) known = found
+    if (rows.length > 0) known = { fields: found, generation }
     return found
   }
-  return (connection) => known ?? ask(connection)
+  return (connection) => (known?.generation === counts.generation ? known.fields : ask(connection))
 }

@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises'
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
 import type { Plugin } from '../../../src/index.js'
+import { DEFAULT_LIMITS } from '../../../src/http/connections/limits.js'
 import { type Api, startApi } from '../../support/api.js'
-import { openTestDatabase, type TestDatabase } from '../../support/database.js'
+import { openTestDatabase, testDatabaseKind, type TestDatabase } from '../../support/database.js'
 import { runSql } from '../../support/existing.js'
 import { blocksOf } from '../../support/pages.js'
 import { waitUntil } from '../../support/wait-until.js'
@@ -176,6 +177,45 @@ test('a table that is made later has the declared values too', async () => {
   )
   expect(made).toMatchObject({ status: 201, body: { state: 'draft' } })
 })
+
+// Only this process can alter the embedded database.
+const onServer = testDatabaseKind() === 'postgres' ? test : test.skip
+
+onServer(
+  'defaults that columns lose and get while the service runs count from the next check of its tables on',
+  async () => {
+    const altered = await openTestDatabase('')
+    await runSql(altered, SQL)
+    const { tableCheckInterval } = DEFAULT_LIMITS
+    const service = await startApi(YAML, {
+      database: altered,
+      plugin,
+      checkResponses: false,
+      limits: { tableCheckInterval },
+    })
+    const article = async (slug: string) =>
+      (await service.send('POST', '/api/articles/', { title: 'A', slug })).json() as Promise<Record<string, unknown>>
+    try {
+      expect(await article('before')).toMatchObject({ state: 'old', views: 0 })
+      await runSql(
+        altered,
+        'alter table articles alter state drop default, alter state drop not null, alter views set default 7',
+      )
+      expect(await article('too early')).toMatchObject({ state: null, views: 0 })
+      const now = performance.now.bind(performance)
+      jest.spyOn(performance, 'now').mockImplementation(() => now() + tableCheckInterval + 1)
+      let count = 0
+      const later = await waitUntil(
+        () => article(String(count++)),
+        ({ views }) => views === 7,
+      ).finally(() => jest.restoreAllMocks())
+      expect(later).toMatchObject({ state: 'draft' })
+    } finally {
+      await service.close()
+      await altered.close()
+    }
+  },
+)
 
 const STORED = { name: 'Tea', status: "it's", stock: 0, labels: [], created_at: TIME, updated_at: TIME }
 
