@@ -143,20 +143,34 @@ interface Described {
   readonly live: CatalogTable
 }
 
-/** Lets requests omit the fields whose column has a default now, and no longer those whose column has none. */
-export function changedDefaults({ model, now, there, live }: Described): readonly EditOf[] {
+/** Removes the defaults of the database that columns have lost. */
+export function lostDefaults({ model, now, there, live }: Described): readonly EditOf[] {
   if (now.isView) return []
-  return withColumns(model).flatMap((field) => {
-    const words = now.fields.find(({ column }) => column === field.column)?.words
+  return filledByRequests(model).flatMap((field) => {
     const column = find(live.columns, field.column)
-    if (!words || !column || field.assigned || field.generated || field.auto !== undefined) return []
+    const isDescribed = now.fields.some((each) => each.column === field.column)
     const given = field.default
-    const isGained = words.some(([word]) => word === 'default') && given === undefined && !field.nullable
+    if (!column || !isDescribed || !given || !('call' in given) || given.call !== 'database') return []
     const isUnfilled = !isFilled(asBase(column)) && !triggerOn(column, there)
-    const isLost = isUnfilled && given !== undefined && 'call' in given && given.call === 'database'
-    const said = new Map(isGained ? [['default', { function: 'database' }]] : [])
-    return isGained || isLost ? [changeField(model, field, said, ['default'])] : []
+    return isUnfilled ? [changeField(model, field, new Map(), ['default'])] : []
   })
+}
+
+/** The required fields whose columns have a default. Requests may have to send them on purpose, so the fields stay as they are. */
+export function unusedDefaults({ model, now }: Described): readonly string[] {
+  if (now.isView) return []
+  return filledByRequests(model).flatMap((field) => {
+    const words = now.fields.find(({ column }) => column === field.column)?.words ?? []
+    if (!words.some(([word]) => word === 'default') || field.default !== undefined || field.nullable) return []
+    const said = formatSettings([['default', { function: 'database' }]]).join()
+    return [
+      `${model.name}.${field.name}: requests must send it, although the column has a default; to let them omit it, write \`${said}\``,
+    ]
+  })
+}
+
+function filledByRequests(model: ModelSpec): readonly FieldSpec[] {
+  return withColumns(model).filter(({ assigned, generated, auto }) => !assigned && !generated && auto === undefined)
 }
 
 /** Whether a foreign key of the column is not the relation of its field. */

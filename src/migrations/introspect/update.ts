@@ -10,14 +10,15 @@ import type { FieldSpelling } from './choose/field-names.js'
 import type { SchemaInspection } from './catalog/inspect.js'
 import { specOfText, tryText } from './spec-of-text.js'
 import {
-  changedDefaults,
   changedFields,
   changedUniques,
   type Edit,
   goneFields,
+  lostDefaults,
   newFields,
   narrowerColumns,
   otherValues,
+  unusedDefaults,
   withColumns,
 } from './update-fields.js'
 import { changedIndexes, newKeys, newRelations } from './update-parts.js'
@@ -155,7 +156,7 @@ async function editsFor(
       const differing = lacks.flatMap(({ table, column }) => (column && table === model.table ? [column] : []))
       return changedFields(model, now.fields, differing)
     }),
-    ...pairs.flatMap(changedDefaults),
+    ...pairs.flatMap(lostDefaults),
     ...pairs.flatMap(({ model, now }) => newFields(model, now.fields)),
     ...pairs.flatMap(changedIndexes),
     ...pairs.flatMap(newRelations),
@@ -163,6 +164,7 @@ async function editsFor(
   ]
   const left = [
     ...pairs.flatMap(newKeys),
+    ...pairs.flatMap(unusedDefaults),
     ...pairs.flatMap(({ model, now }) => [...otherValues(model, now.fields), ...narrowerColumns(model, now.fields)]),
   ]
   return { edits: edits.map((edit) => edit(file, text)), left }

@@ -233,20 +233,26 @@ test('declared values that the service sets stay, and need no default of the col
   expect(await configuration()).toBe(text)
 })
 
-test('a required field follows a default that its column gets or loses', async () => {
+test('a required field stays required when its column gets a default, which is reported', async () => {
   await given('create table posts (id bigserial primary key, at timestamptz not null, state text not null, note text)')
   expect(await run('introspect')).toMatchObject({ code: 0 })
   const before = await configuration()
   await given(
     "alter table posts alter at set default clock_timestamp(), alter state set default 'x', alter note set default 'x'",
   )
+  const left = (name: string) =>
+    `left  posts.${name}: requests must send it, although the column has a default; to let them omit it, write \`default: { function: database }\``
+  for (const time of ['first', 'second']) {
+    const { stderr } = await run('introspect', '--update')
+    expect([time, stderr.match(/^(?:changed|left .*default).*$/gm)]).toEqual([time, [left('at'), left('state')]])
+  }
+  expect(await configuration()).toBe(before)
+  const text = before.replace(/(state: +\{ type: text) \}/, '$1, default: { function: database } }')
+  await writeFile(file(), text)
+  expect((await run('introspect', '--update')).stderr).not.toContain('posts.state')
+  expect(await configuration()).toBe(text)
+  await given('alter table posts alter state drop default')
   expect((await run('introspect', '--update')).stderr.match(/^changed.*$/gm)).toEqual([
-    'changed  posts.at: follows its column: default: { function: database }',
-    'changed  posts.state: follows its column: default: { function: database }',
-  ])
-  await given('alter table posts alter at drop default, alter state drop default')
-  expect((await run('introspect', '--update')).stderr.match(/^changed.*$/gm)).toEqual([
-    'changed  posts.at: follows its column: no default',
     'changed  posts.state: follows its column: no default',
   ])
   expect(await configuration()).toBe(before)
