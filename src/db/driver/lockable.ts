@@ -15,7 +15,7 @@ export interface Lockable {
 const RETRY_MS = 60_000
 
 export function isLockable(lockable: Lockable): boolean | undefined {
-  return lockable.until !== undefined && Date.now() >= lockable.until ? undefined : lockable.is
+  return lockable.until !== undefined && performance.now() >= lockable.until ? undefined : lockable.is
 }
 
 interface LockAttempt {
@@ -38,7 +38,7 @@ export async function learnLockable(lockable: Lockable, { locked, unlocked, isPr
     if (!cannotLock(error)) throw error
     result = await unlocked()
     lockable.is = false
-    if (lacksPrivilege(error)) lockable.until = Date.now() + RETRY_MS
+    if (lacksPrivilege(error)) lockable.until = performance.now() + RETRY_MS
     else delete lockable.until
   }
   return result

@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import type { Connect } from './connect.js'
 
 type Take = (error: Error | undefined, client: pg.PoolClient | undefined) => void
 
@@ -13,7 +14,7 @@ export interface Handover {
 /** The longest time, in ms, without returning a connection to the pool, which closes connections that are too old. */
 const MAX_HOLD_MS = 1_000
 
-export function createHandover(pool: pg.Pool): Handover {
+export function createHandover(pool: pg.Pool, connect: Connect): Handover {
   const heldSince = new WeakMap<pg.PoolClient, number>()
   let offered: pg.PoolClient | undefined
 
@@ -26,7 +27,7 @@ export function createHandover(pool: pg.Pool): Handover {
       const client = offered
       offered = undefined
       if (client) return callback(undefined, client)
-      pool.connect((error, client) => {
+      connect((error, client) => {
         if (client) heldSince.set(client, performance.now())
         callback(error, client)
       })

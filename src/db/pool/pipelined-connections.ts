@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type pg from 'pg'
 import {
   append,
@@ -26,6 +27,11 @@ export interface PipelinedConnections {
   query(statement: Statement, cost: number): Promise<TimedResult>
   /** Whether a connection can take another statement without a noticeable wait. */
   hasRoom(): boolean
+  /**
+   * Closes an open connection once its statements are done, and opens none for a moment, because the server has no other connection for work of the pool.
+   * Returns, after a short time at most, whether a connection was given up lately.
+   */
+  yieldOne(): Promise<boolean>
   /** Whether a response has arrived since this time of the process's clock. */
   hasAnsweredSince(time: number): boolean
   /** The number of connections, of statements in progress, and of rejected statements. */
@@ -99,6 +105,8 @@ const REOPEN_AFTER_MS = 1_000
 
 /** How long the server may take to close a connection, in ms. A frozen server never does. */
 const END_TIMEOUT_MS = 500
+/** How long the statements of a connection that is given up may take, in ms: longer than the server lets any statement run. */
+const MAX_DRAIN_MS = 6_000
 
 /**
  * Pipelining several statements costs both sides far fewer system calls. But a statement waits for those before it, so only indexed reads belong
@@ -152,20 +160,11 @@ export function openPipelined({
 
   /** Returns the first connection with room, otherwise a new one, otherwise the least busy one. */
   const choose = (): Pipelined | undefined => {
-    let least: Pipelined | undefined
-    for (const connection of connections) {
-      if (connection.isBlocked) continue
-      if (connection.backlog < MAX_BACKLOG_MS) return connection
-      if (!least || connection.backlog < least.backlog) least = connection
-    }
-    return mayOpen() ? open() : least
+    const found = firstWithRoom(connections)
+    return hasBacklog(found) && mayOpen() ? open() : found
   }
 
-  const hasRoom = (): boolean => {
-    if (mayOpen()) return true
-    for (const { isBlocked, backlog } of connections) if (!isBlocked && backlog < MAX_BACKLOG_MS) return true
-    return false
-  }
+  const hasRoom = (): boolean => mayOpen() || !hasBacklog(firstWithRoom(connections))
 
   const check = (): void => {
     let isBusy = false
@@ -183,6 +182,18 @@ export function openPipelined({
     if (isBusy) return
     clearInterval(interval)
     interval = undefined
+  }
+
+  let yielded = Number.NEGATIVE_INFINITY
+  const yieldOne = async (): Promise<boolean> => {
+    const least = leastUsed(connections)
+    if (least) {
+      yielded = performance.now()
+      mayOpenFrom = yielded + REOPEN_AFTER_MS
+      connections.delete(least)
+      await Promise.race([end(least.client, MAX_DRAIN_MS), delay(END_TIMEOUT_MS)])
+    }
+    return performance.now() - yielded < REOPEN_AFTER_MS
   }
 
   const send = (connection: Pipelined, statement: Statement): Promise<TimedResult> => {
@@ -225,6 +236,7 @@ export function openPipelined({
       }
     },
     hasRoom,
+    yieldOne,
     hasAnsweredSince: (time) => [...connections].some(({ answered }) => answered > time),
     usage: () => ({
       pipelinedConnections: connections.size,
@@ -238,8 +250,29 @@ export function openPipelined({
   }
 }
 
-async function end(client: pg.Client): Promise<void> {
-  const timer = setTimeout(() => cutStream(client), END_TIMEOUT_MS)
+/** The first connection with room, otherwise the least busy one that is not blocked. */
+function firstWithRoom(connections: Iterable<Pipelined>): Pipelined | undefined {
+  let least: Pipelined | undefined
+  for (const connection of connections) {
+    if (connection.isBlocked) continue
+    if (!hasBacklog(connection)) return connection
+    if (!least || connection.backlog < least.backlog) least = connection
+  }
+  return least
+}
+
+/** Whether a further statement would wait noticeably, or there is no connection for it. */
+function hasBacklog(connection: Pipelined | undefined): boolean {
+  return connection === undefined || connection.backlog >= MAX_BACKLOG_MS
+}
+
+function leastUsed(connections: Iterable<Pipelined>): Pipelined | undefined {
+  const open = [...connections].filter(({ isReady }) => isReady)
+  return open.toSorted((one, other) => one.statements - other.statements)[0]
+}
+
+async function end(client: pg.Client, timeout = END_TIMEOUT_MS): Promise<void> {
+  const timer = setTimeout(() => cutStream(client), timeout)
   await client.end().catch(() => undefined)
   clearTimeout(timer)
 }

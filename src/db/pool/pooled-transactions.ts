@@ -4,11 +4,12 @@ import type { Connection, Database, InternalTransactionOptions, QueueKey } from 
 import { isTransient, toProblem } from '../driver/errors.js'
 import type { Send } from '../driver/send.js'
 import { type End, openingOf, runTransaction } from '../driver/transaction.js'
+import type { Connect } from './connect.js'
 import type { FairQueue } from './fair-queue.js'
 import type { WorkQueue } from './work-queues.js'
 
 interface TransactionsParts {
-  readonly pool: pg.Pool
+  readonly connect: Connect
   readonly queue: FairQueue
   readonly send: Send
   /** Sends statements that may take any time. */
@@ -21,7 +22,7 @@ const MAX_RERUNS = 3
 
 /** Runs transactions, each on a connection of its own, and again after deadlocks and serialization failures. */
 export function createTransactions({
-  pool,
+  connect: take,
   queue,
   send,
   sendUnlimited,
@@ -43,13 +44,13 @@ export function createTransactions({
       if (giveUp) signal?.addEventListener('abort', abort, { once: true })
     })
 
-  const connect = async (): Promise<pg.PoolClient> => {
-    try {
-      return await pool.connect()
-    } catch (error) {
-      throw toProblem(error)
-    }
-  }
+  const connect = (): Promise<pg.PoolClient> =>
+    new Promise((resolve, reject) =>
+      take((error, client) => {
+        if (client) resolve(client)
+        else reject(toProblem(error ?? new Error('the pool returned no connection')))
+      }),
+    )
 
   return async <T>(
     work: (connection: Connection) => Promise<T>,

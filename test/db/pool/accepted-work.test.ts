@@ -4,6 +4,7 @@ import type pg from 'pg'
 import type { Statement } from '../../../src/db/database.js'
 import type { Send } from '../../../src/db/driver/send.js'
 import type { FairQueue } from '../../../src/db/pool/fair-queue.js'
+import type { Connect } from '../../../src/db/pool/connect.js'
 import { createHandover, type Handover } from '../../../src/db/pool/handover.js'
 import { type PipelinedConnections, PipelineUnavailable } from '../../../src/db/pool/pipelined-connections.js'
 import { createQueries } from '../../../src/db/pool/pooled-queries.js'
@@ -27,6 +28,11 @@ let queue: FairQueue
 let pool: pg.Pool
 /** Opens a connection, or fails. */
 let connect: () => Promise<pg.PoolClient>
+const take: Connect = (callback) =>
+  void connect().then(
+    (client) => callback(undefined, client),
+    (error: unknown) => callback(error as Error, undefined),
+  )
 /** The error of each statement, in order; those after them are answered. */
 let errors: Error[]
 const send: Send = (_client, _statement, settle) => settle(errors.shift() ?? null, ANSWER, false)
@@ -42,7 +48,7 @@ beforeEach(() => {
   }
   queue = { enter, leave: () => {}, waiting: () => 0, rejected: () => 0 }
   connect = async () => ({ release: () => {} }) as unknown as pg.PoolClient
-  const members = { waitingCount: 0, ending: false, connect: () => connect() }
+  const members = { waitingCount: 0, ending: false }
   pool = Object.assign(new EventEmitter(), members) as unknown as pg.Pool
 })
 afterEach(() => {
@@ -51,7 +57,9 @@ afterEach(() => {
 
 describe('a transaction', () => {
   const run = (signal?: AbortSignal) =>
-    createTransactions({ pool, queue, send, sendUnlimited: send, ends: new Set() })(async () => 'done', { signal })
+    createTransactions({ connect: take, queue, send, sendUnlimited: send, ends: new Set() })(async () => 'done', {
+      signal,
+    })
 
   test('that was accepted is not rejected after a deadlock', async () => {
     errors = [failure('40P01')]
@@ -121,7 +129,10 @@ describe('a statement', () => {
     const giveUp = jest.fn()
     admit = () => giveUp
     const gone = new AbortController()
-    const asked = createSendOnce({ queue, handover: createHandover(pool), send })({ ...STATEMENT, signal: gone.signal })
+    const asked = createSendOnce({ queue, handover: createHandover(pool, take), send })({
+      ...STATEMENT,
+      signal: gone.signal,
+    })
     gone.abort(new Error('gone'))
     await expect(asked).rejects.toThrow('gone')
     expect(giveUp).toHaveBeenCalledTimes(1)
@@ -136,7 +147,7 @@ describe('a statement', () => {
   })
 
   test('that is aborted before it is sent does not wait, and leaves nothing at its signal once it is rejected', async () => {
-    const once = createSendOnce({ queue, handover: createHandover(pool), send })
+    const once = createSendOnce({ queue, handover: createHandover(pool, take), send })
     const reason = new Error('gone')
     await expect(once({ ...STATEMENT, signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
     expect(entered).toEqual([])

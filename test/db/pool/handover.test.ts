@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events'
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals'
 import type pg from 'pg'
+import { createConnect } from '../../../src/db/pool/connect.js'
 import { createHandover } from '../../../src/db/pool/handover.js'
 
 let pool: pg.Pool & { waitingCount: number; ending: boolean }
@@ -26,7 +27,7 @@ beforeEach(() => {
       callback(undefined, open(`connection ${opened}`))
     },
   }) as unknown as typeof pool
-  handover = createHandover(pool)
+  handover = createHandover(pool, createConnect(pool, undefined))
 })
 afterEach(() => {
   jest.useRealTimers()

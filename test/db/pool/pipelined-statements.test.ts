@@ -149,6 +149,32 @@ describeWithSessions('quick reads', () => {
     await changeRole('drop role $')
   })
 
+  test('give their connection to a transaction if the server has no other one', async () => {
+    const role = `limited_${randomUUID().replaceAll('-', '')}`
+    const changeRole = (text: string) => admin.query({ text: text.replace('$', role), values: [] })
+    await changeRole("create role $ login password 'secret' connection limit 1")
+    const url = Object.assign(new URL(admin.url ?? ''), { username: role, password: 'secret' }).href
+    const limited = await openDatabase({ url, directory: '' }, { DATABASE_POOL: '4' })
+    try {
+      const write = () => limited.transaction((connection) => connection.query({ text: 'select 1', values: [] }))
+      expect((await limited.query(echo(1))).rows).toEqual([['1', '1']])
+      expect(limited.usage()).toMatchObject({ pipelinedConnections: 1, open: 0 })
+      const reads = Array.from({ length: 50 }, (_, value) => limited.query(echo(value)))
+      expect((await write()).rows).toEqual([['1']])
+      await Promise.all(reads)
+      const mixed = await Promise.all([write(), limited.query(echo(2)), write(), limited.query(echo(3)), write()])
+      expect(mixed.map(({ rows }) => rows[0]?.[0])).toEqual(['1', '2', '1', '3', '1'])
+      await changeRole('alter role $ connection limit 4')
+      await waitUntil(async () => {
+        await limited.query(echo(2))
+        return limited.usage().pipelinedConnections > 0
+      })
+    } finally {
+      await limited.close()
+      await changeRole('drop role $')
+    }
+  })
+
   const session = { ...quick, text: 'select pg_backend_pid()', values: [] }
 
   test.each([
