@@ -1,6 +1,7 @@
 import type { AppSpec } from '../../config/spec.js'
 import type { Database } from '../../db/database.js'
 import { formattedTable } from '../../fields/table-name.js'
+import { revokedRights } from './revoked-rights.js'
 import { type Difference, findLacks, tablesOf, withoutHarmlessObstacles } from './verify.js'
 
 /** The tables that a service cannot use as configured, with one sentence for each reason. */
@@ -15,7 +16,7 @@ export interface Misfits {
 export interface LiveTables {
   /** Whether other programs can alter them while this process runs. */
   readonly shared: boolean
-  /** Returns a text that changes whenever a column is added, altered or dropped. */
+  /** Returns a text that changes whenever a column is added, altered or dropped, or the database user may read or insert rows no longer. */
   digest(): Promise<string>
   misfits(): Promise<Misfits>
 }
@@ -32,23 +33,27 @@ export function liveTables(spec: AppSpec, database: Database): LiveTables {
     },
     misfits: async () => {
       const differences = withoutHarmlessObstacles(spec, await findLacks(tablesOf(spec), database))
+      const { unreadable, unwritable } = await revokedRights(spec, database)
       return {
-        unserved: textsByTable(differences.filter(({ breaks }) => breaks)),
-        closed: textsByTable(differences.filter(({ stopsInserts }) => stopsInserts)),
+        unserved: textsByTable([...differences.filter(({ breaks }) => breaks), ...unreadable]),
+        closed: textsByTable([...differences.filter(({ stopsInserts }) => stopsInserts), ...unwritable]),
       }
     },
   }
 }
 
-function textsByTable(differences: readonly Difference[]): Misfits['unserved'] {
+function textsByTable(differences: readonly Pick<Difference, 'table' | 'text'>[]): Misfits['unserved'] {
   const texts = new Map<string, readonly string[]>()
   for (const { table, text } of differences) texts.set(table, [...(texts.get(table) ?? []), text])
   return texts
 }
 
+/** SQL: a text for the rights of the database user on a table `c`. */
+const RIGHTS = `has_any_column_privilege(c.oid, 'select')::text || has_any_column_privilege(c.oid, 'insert')`
+
 /** A column whose type was changed, even temporarily, has another version of its row in the catalogue. */
 const DIGEST = `
-  select hashtextextended(string_agg(concat_ws(' ', a.attrelid, a.attnum, a.xmin), ',' order by a.attrelid, a.attnum), 0)::text
+  select hashtextextended(string_agg(concat_ws(' ', a.attrelid, a.attnum, a.xmin, case when a.attnum = 1 then ${RIGHTS} end), ',' order by a.attrelid, a.attnum), 0)::text
   from pg_attribute a
   join pg_class c on c.oid = a.attrelid
   join pg_namespace n on n.oid = c.relnamespace
