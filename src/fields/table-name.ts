@@ -79,10 +79,13 @@ function formattedPart(part: string): string {
   return `(case when ${part} ~ '[".,*:]' then '"' || replace(${part}, '"', '""') || '"' else ${part}::text end)`
 }
 
+const SYSTEM_NAMES = `select relname from pg_catalog.pg_class where relnamespace = 'pg_catalog'::regnamespace`
+
 /**
- * SQL: the canonical name of a table, from its row in `pg_class` and its schema's row in `pg_namespace`.
- * @param current the schema that is left out
+ * SQL: the canonical name of a table, from its row in `pg_class` and its schema's row in `pg_namespace`. A table named like an object of `pg_catalog`
+ * keeps its schema, because without one its name would mean that object.
+ * @param current the schema that is otherwise left out
  */
 export function formattedTable(table: string, schema: string, current = 'current_schema()'): string {
-  return `(case when ${schema}.nspname = ${current} then '' else ${formattedPart(`${schema}.nspname`)} || '.' end || ${formattedPart(`${table}.relname`)})`
+  return `(case when ${schema}.nspname = ${current} and ${table}.relname not in (${SYSTEM_NAMES}) then '' else ${formattedPart(`${schema}.nspname`)} || '.' end || ${formattedPart(`${table}.relname`)})`
 }

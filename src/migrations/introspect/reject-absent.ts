@@ -39,14 +39,15 @@ export function rejectAbsent(
  * @throws MigrationError naming the models whose tables would get a second model, because the name has the schema that others are written without
  */
 export function rejectQualified(
-  { schema: current }: SchemaInspection,
+  { schema: current, tables }: SchemaInspection,
   spec: AppSpec | undefined,
   only?: readonly string[],
 ): void {
   const errors = (spec?.models ?? []).flatMap(({ name: model, table }) => {
     const { schema, name = '' } = readTableName(table) ?? {}
     const short = formatTableName({ schema: undefined, name })
-    if (schema !== current || only?.includes(short) === false) return []
+    const isNeeded = tables.some((each) => each.name === table)
+    if (schema !== current || isNeeded || only?.includes(short) === false) return []
     return [`the model \`${model}\` names the current schema: write \`${formatSettings([['table', short]]).join()}\``]
   })
   if (errors.length > 0) throw new MigrationError(errors)
