@@ -1,6 +1,6 @@
 /**
  * A process that runs command lines one after another, for tests of what commands do. Most of the time of a command is spent on starting: Node, the
- * program, the code of the embedded database. Each message is a task and its parameter; the reply is its result.
+ * program, the code of the embedded database. Each message is a task and its parameter; the reply is its result and the memory of the process.
  */
 import { createRequire } from 'node:module'
 import { Readable, Writable } from 'node:stream'
@@ -20,8 +20,8 @@ process.setMaxListeners(0)
 const tasks = { run, query, loadExtensions, empty: emptyKeptProject, release: releaseKeptProject }
 process.on('message', ({ task, given }) => {
   tasks[task](given).then(
-    (result) => process.send({ result }),
-    (error) => process.send({ error }),
+    (result) => process.send({ result, bytes: process.memoryUsage.rss() }),
+    (error) => process.send({ error, bytes: process.memoryUsage.rss() }),
   )
 })
 process.on('disconnect', () => {

@@ -4,12 +4,12 @@ import { fileURLToPath } from 'node:url'
 
 const HOST = fileURLToPath(new URL('command-host.mjs', import.meta.url))
 
-/** After this many commands a host is replaced, because code of plugins and databases stays in its memory. */
-const MAX_COMMANDS = 50
+/** A host is replaced when it uses this much memory, because code of plugins and databases stays in it. */
+const MAX_BYTES = 700 * 1024 ** 2
 
 /** The process and its end; undefined before the first command and after an unexpected end. */
 let host
-let commands = 0
+let isLarge = false
 let last = Promise.resolve()
 /** The project whose embedded database the host keeps open. */
 let kept
@@ -48,9 +48,8 @@ function perform(task, given, keeping) {
 }
 
 async function performNow(task, given) {
-  if (commands >= MAX_COMMANDS && task === 'run') await endHost()
+  if (isLarge && task === 'run') await endHost()
   if (host === undefined) startHost()
-  if (task === 'run') commands += 1
   const { child, ended } = host
   // An idle host does not keep Jest from ending.
   child.ref()
@@ -62,7 +61,8 @@ async function performNow(task, given) {
       host = undefined
       throw new Error(`the process ended: ${task} ${JSON.stringify(given)}`)
     }
-    const [{ result, error }] = reply
+    const [{ result, error, bytes }] = reply
+    isLarge = bytes > MAX_BYTES
     if (error !== undefined) throw error
     return result
   } finally {
@@ -80,7 +80,7 @@ export async function endHost() {
 }
 
 function startHost() {
-  commands = 0
+  isLarge = false
   // Node reads it from the environment with which the process has started: without it, the databases of commands are on a disk.
   const { TMPDIR } = process.env
   const child = fork(HOST, {
