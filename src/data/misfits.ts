@@ -29,7 +29,6 @@ export async function misfitsOf(
     const standard = field.type.column(field.options)
     const type = table.types.get(field.column) ?? standard
     const declared = table.declaredTypes.get(field.column) ?? standard
-    await query('savepoint value')
     try {
       // A cast to a length truncates texts.
       const compared = `select ((cell::${declared})::text is not distinct from (cell::${type})::text)::text`
@@ -45,6 +44,8 @@ export async function misfitsOf(
     }
   }
   const found: FieldError[] = []
+  await query('savepoint value')
   for (const field of batch.fields) if (!(await fits(field))) found.push(...misfits([field.column]))
+  await query('release savepoint value')
   return found
 }

@@ -37,5 +37,7 @@ function findMistake(returned: unknown): string | undefined {
 function describe(value: unknown): string {
   if (typeof value === 'string') return 'a string'
   if (typeof value !== 'object' || value === null) return inspect(value)
-  return Array.isArray(value) ? 'an array' : `an object with the members ${Object.keys(value).join(', ')}`
+  if (Array.isArray(value)) return 'an array'
+  const members = Object.keys(value)
+  return members.length === 0 ? 'an empty object' : `an object with the members ${members.join(', ')}`
 }

@@ -17,6 +17,7 @@ import {
   parseMigration,
   readMigrations,
 } from '../files/files.js'
+import { partsOf } from '../files/steps.js'
 import { writeNext } from '../files/write-next.js'
 import { rejectUnlessAllApplied } from '../files/journal.js'
 import { renderStatement } from '../files/render.js'
@@ -26,7 +27,7 @@ import { catalogOf, FROM, onReplayed } from '../run/scratch.js'
 import { runStatements, sqlState } from '../run/session.js'
 import { addConstraint } from '../plan/sql.js'
 import { isRepresentable } from './catalog/representable.js'
-import { adoptionWithoutField, filesBefore, hasText, splitObject } from './interrupted-adoption.js'
+import { adoptionWithoutField, filesBefore, hasText } from './interrupted-adoption.js'
 import { rejectIfUndone } from './undone.js'
 
 /** The result of an adoption. */
@@ -92,7 +93,7 @@ async function adopt(
     if (column) return { file: earlier.file, column, known: undefined, resumed: true }
     throw new MigrationError([`${object} does not exist only in the database`], helpFor(sides))
   }
-  const parts = partsOf(sides, object)
+  const parts = fileParts(sides, object)
   const known = await reasonAgainst({ sides, object, files, scratch, text: textOf(object, parts) })
   const text = known === undefined ? textOf(object, parts) : knownText(object, known, parts)
   const column = known === undefined ? newColumn(sides, object) : undefined
@@ -174,7 +175,7 @@ interface DriftedObject {
 }
 
 function locate({ files, live }: Drifted, object: string): DriftedObject {
-  const { table, name } = splitObject(object)
+  const [table, name = ''] = partsOf(object)
   const [made, there] = [find(files, table), find(live, table)]
   if (!made || !there) throw new Error(`a drift without its table: ${object}`)
   return { made, there, name }
@@ -188,7 +189,7 @@ function newColumn(sides: Drifted, object: string): Adopted['column'] {
 
 /** The column, if a field can describe it. */
 function describableColumn(sides: Drifted, object: string): Adopted['column'] {
-  const { table, name } = splitObject(object)
+  const [table, name = ''] = partsOf(object)
   const column = find(find(sides.live, table)?.columns ?? [], name)
   return column && isRepresentable(column) && column.identity === null ? { ...column, table } : undefined
 }
@@ -199,7 +200,7 @@ function changedColumn(sides: Drifted, object: string) {
   return old && now ? { table: made.name, old, now } : undefined
 }
 
-function partsOf(sides: Drifted, object: string): Parts {
+function fileParts(sides: Drifted, object: string): Parts {
   const { made, there, name } = locate(sides, object)
   const table = tableSql(made.name)
   const [old, now] = [find(made.columns, name), find(there.columns, name)]

@@ -2,12 +2,7 @@ import type { AppSpec } from '../../config/spec.js'
 import type { Connection } from '../../db/database.js'
 import { compareJournal, rejectUnlessAllApplied } from '../files/journal.js'
 import { type Migration, parseMigration } from '../files/files.js'
-
-/** The table of an object such as `books.isbn`, and its name within the table. */
-export function splitObject(object: string): { readonly table: string; readonly name: string } {
-  const dot = object.indexOf('.')
-  return { table: object.slice(0, dot), name: object.slice(dot + 1) }
-}
+import { partsOf } from '../files/steps.js'
 
 /** The files before an adoption. */
 interface FilesBefore {
@@ -45,7 +40,7 @@ export function adoptionWithoutField(
   files: readonly Migration[],
   { spec, object }: { readonly spec: AppSpec; readonly object: string },
 ): Migration | undefined {
-  const { table, name } = splitObject(object)
+  const [table, name] = partsOf(object)
   const model = spec.models.find((each) => each.table === table)
   if (model === undefined || model.fields.some((field) => field.column === name)) return undefined
   return files.findLast(({ adopted }) => adopted.includes(object))

@@ -22,6 +22,7 @@ export default (app) => {
   app.route('GET', '/low/', 'low', () => ({ status: 99 }))
   app.route('GET', '/number/', 'number', () => ({ status: 200, text: 5 }))
   app.route('GET', '/both/', 'both', () => ({ status: 200, body: {}, text: '{}' }))
+  app.route('GET', '/empty/', 'empty', () => ({}))
   app.use((_context, next) => next())
   app.mount('/twice/', (request, response) => { response.end('1'); response.end('2') })
 }
@@ -55,6 +56,7 @@ test.each([
   { name: 'nothing', line: 10, returned: `undefined; ${RIGHT}` },
   { name: 'later', line: 11, returned: `null; ${RIGHT}` },
   { name: 'body', line: 12, returned: `an object with the members ok; ${RIGHT}` },
+  { name: 'empty', line: 17, returned: `an empty object; ${RIGHT}` },
   { name: 'word', line: 13, returned: "the status 'ok'; it must be an integer from 200 to 599" },
   { name: 'low', line: 14, returned: 'the status 99; it must be an integer from 200 to 599' },
   { name: 'number', line: 15, returned: 'a `text` of another type: number; it must be a string or bytes' },
