@@ -75,6 +75,14 @@ test('a plan notes no storage that the new type cannot have', async () => {
   expect(stdout).not.toContain('set storage')
 })
 
+/** A policy, a trigger and a rule of another table with the same name. */
+const OTHERS = `
+  create schema other;
+  create table other.books (pages integer);
+  create policy few on other.books;
+  create trigger few before update on other.books for each row execute function suppress_redundant_updates_trigger();
+  create rule few as on delete to other.books do instead nothing`
+
 describe('a plan is rejected with a way out', () => {
   test('if a view of this database reads the column', async () => {
     await sql('create view long_books as select title from books where pages > 100')
@@ -82,11 +90,20 @@ describe('a plan is rejected with a way out', () => {
     const rejected = await migrate('plan', '--write')
     expect(rejected).toMatchObject({ code: 1 })
     expect(rejected.stdout).toContain(
-      'books.pages cannot be changed, because the view long_books of this database reads it: drop the view',
+      'books.pages cannot be changed, because the view long_books of this database reads it: ' +
+        `keep its definition (select pg_get_viewdef('long_books'::regclass)), drop the view, apply the migration, and create the view again`,
     )
     await sql('drop view long_books')
     expect(await migrate('plan', '--write', 'long_pages')).toMatchObject({ code: 0 })
     expect(await migrate('up')).toMatchObject({ code: 0 })
+  })
+
+  test('if a view of this database reads a column that is dropped', async () => {
+    await sql('create view long_books as select title from books where pages > 100')
+    await project.write('resources.yaml', BOOKS.replace('table: books', 'table: books\n    dropped: [pages]'))
+    const rejected = await migrate('plan', '--write')
+    expect(rejected).toMatchObject({ code: 1 })
+    expect(rejected.stdout).toContain('apply the migration, and create the view again without books.pages')
   })
 
   test.each([
@@ -125,9 +142,14 @@ describe('a plan is rejected with a way out', () => {
     await project.write('resources.yaml', withField('pages: { type: bigint, nullable: true }'))
     const rejected = await migrate('plan', '--write')
     expect(rejected).toMatchObject({ code: 1 })
-    expect(rejected.stdout).toContain(
-      `books.pages cannot be changed, because the ${kind} few of this database reads it: drop the ${kind}, apply the migration, and create the ${kind} again: select `,
-    )
+    const [, definition, advice] =
+      /books\.pages cannot be changed, because the (?:\w+) few of this database reads it: keep its definition \((select .*)\), (.*)/.exec(
+        rejected.stdout,
+      ) ?? []
+    expect(advice).toBe(`drop the ${kind}, apply the migration, and create the ${kind} again`)
+    await sql(OTHERS)
+    const kept = { text: definition ?? '', values: [] }
+    expect(await project.onDatabase(async (open) => (await open.query(kept)).rows)).toHaveLength(1)
     await sql(drop)
     expect(await migrate('plan', '--write', 'long_pages')).toMatchObject({ code: 0 })
     expect(await migrate('up')).toMatchObject({ code: 0 })

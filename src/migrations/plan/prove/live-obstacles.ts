@@ -21,13 +21,16 @@ const USERS = `
   select distinct ${formattedTable('t', 'n')}, a.attname, u.kind, u.name, case when o.relnamespace = n.oid then ${formattedTable('o', 'm')} end, u.definition
   from (
     select 'pg_rewrite'::regclass as class, oid, ev_class as owner, 'view' as kind, ev_class::regclass::text as name,
-      format('select pg_get_viewdef(%L)', ev_class::regclass) as definition
+      format('select pg_get_viewdef(%L::regclass)', ev_class::regclass) as definition
     from pg_rewrite where rulename = '_RETURN'
-    union all select 'pg_rewrite'::regclass, oid, ev_class, 'rule', quote_ident(rulename), format('select pg_get_ruledef(oid) from pg_rewrite where rulename = %L', rulename)
+    union all select 'pg_rewrite'::regclass, oid, ev_class, 'rule', quote_ident(rulename),
+      format('select pg_get_ruledef(oid) from pg_rewrite where rulename = %L and ev_class = %L::regclass', rulename, ev_class::regclass)
     from pg_rewrite where rulename <> '_RETURN'
-    union all select 'pg_policy'::regclass, oid, polrelid, 'policy', quote_ident(polname), format('select * from pg_policies where policyname = %L', polname)
-    from pg_policy
-    union all select 'pg_trigger'::regclass, oid, tgrelid, 'trigger', quote_ident(tgname), format('select pg_get_triggerdef(oid) from pg_trigger where tgname = %L', tgname)
+    union all select 'pg_policy'::regclass, p.oid, polrelid, 'policy', quote_ident(polname),
+      format('select * from pg_policies where policyname = %L and tablename = %L and schemaname = %L', polname, relname, nspname)
+    from pg_policy p join pg_class c on c.oid = polrelid join pg_namespace s on s.oid = relnamespace
+    union all select 'pg_trigger'::regclass, oid, tgrelid, 'trigger', quote_ident(tgname),
+      format('select pg_get_triggerdef(oid) from pg_trigger where tgname = %L and tgrelid = %L::regclass', tgname, tgrelid::regclass)
     from pg_trigger where not tgisinternal
   ) u
   join pg_class o on o.oid = u.owner
@@ -56,6 +59,7 @@ export async function rejectObstacles<Planned extends Plan>(planned: Planned, da
   const changed = new Set(planned.steps.map(({ subject }) => subject))
   const rejections = planned.steps.flatMap((step) => {
     const subject = was(step.subject)
+    const isDrop = step.change === 'drop'
     const isTaken = step.change === 'add' && taken.has(subject) && !gone.has(subject)
     const blocking = users.filter(
       ([table, column, , , owner]) =>
@@ -65,8 +69,8 @@ export async function rejectObstacles<Planned extends Plan>(planned: Planned, da
       ...(isTaken ? [takenName(subject)] : []),
       ...blocking.map(
         ([, , kind, name, , definition]) =>
-          `${step.subject} cannot be ${step.change === 'drop' ? 'dropped' : 'changed'}, because the ${kind} ${name} of this database reads it: ` +
-          `drop the ${kind}, apply the migration, and create the ${kind} again: ${definition}`,
+          `${step.subject} cannot be ${isDrop ? 'dropped' : 'changed'}, because the ${kind} ${name} of this database reads it: keep its definition (${definition}), ` +
+          `drop the ${kind}, apply the migration, and create the ${kind} again${isDrop ? ` without ${step.subject}` : ''}`,
       ),
     ]
   })
