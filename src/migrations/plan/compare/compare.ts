@@ -16,6 +16,7 @@ import { type CatalogView, createViews, readViews, type WantedView } from '../vi
 import { compareSchemas, type Difference } from './diff.js'
 import type { Ownership } from './ownership.js'
 import { type FormerNames, find, has } from './pair.js'
+import { keyEnumRejections } from './key-enums.js'
 import { reconcile } from './reconcile.js'
 
 /** The schemas to compare. */
@@ -101,7 +102,12 @@ export async function compareSettled(session: Connection, compared: Compared): P
   )
   const all = [...choices, ...first, ...ofTables, ...last]
   const existing = { tables: from, views: fromViews.map(({ name }) => name) }
-  const allRejections = [...renames.rejections, ...rejections, ...knownAlready(all, known)]
+  const allRejections = [
+    ...renames.rejections,
+    ...rejections,
+    ...keyEnumRejections(target),
+    ...knownAlready(all, known),
+  ]
   return { steps: all, rejections: allRejections, notes, to: target.to, former, existing }
 }
 

@@ -1,5 +1,6 @@
-import type { Catalog, CatalogColumn } from '../../introspect/catalog/catalog.js'
-import type { WantedTable } from '../sql.js'
+import { formatValue } from '../../../config/edit/format-value.js'
+import type { Catalog, CatalogColumn, CatalogConstraint } from '../../introspect/catalog/catalog.js'
+import type { WantedColumn, WantedTable } from '../sql.js'
 import { find } from './pair.js'
 import type { TargetSchema } from './reconcile-pair.js'
 
@@ -10,27 +11,67 @@ import type { TargetSchema } from './reconcile-pair.js'
 export function withKeyEnums({ wanted, to }: TargetSchema, from: Catalog): TargetSchema {
   let tables = to
   const changed = wanted.map((table) => {
-    const enums = enumsOfKeys(table, tables, from)
-    if (enums.size === 0) return table
     const target = find(tables, table.name)
-    const columns = target?.columns.map((column) => ({ ...column, ...typeOf(column, enums.get(column.name)) }))
-    tables = tables.map((each) => (each === target && columns ? { ...each, columns } : each))
-    return { ...table, columns: table.columns.map((column) => retyped(column, enums.get(column.name))) }
+    const there = find(from, table.name)
+    const enums = new Map(
+      keyColumns(table, tables).flatMap(({ asked, key }) =>
+        hasItsChoices(asked, key) && !(there && find(there.columns, asked.name)) ? [[asked.name, key] as const] : [],
+      ),
+    )
+    if (!target || enums.size === 0) return table
+    // The enum already limits the choices.
+    const remain = ({ kind, columns }: Pick<CatalogConstraint, 'kind' | 'columns'>) =>
+      kind !== 'check' || !columns.every((column) => column !== null && enums.has(column))
+    const typed = {
+      ...target,
+      columns: target.columns.map((column) => ({ ...column, ...typeOf(column, enums.get(column.name)) })),
+      constraints: target.constraints.filter(remain),
+    }
+    tables = tables.map((each) => (each === target ? typed : each))
+    return {
+      ...table,
+      columns: table.columns.map((column) => retyped(column, enums.get(column.name))),
+      constraints: table.constraints.filter(remain),
+    }
   })
   return { wanted: changed, to: tables }
 }
 
-/** The keys that are enums, by the new columns that refer to them. */
-function enumsOfKeys(table: WantedTable, to: Catalog, from: Catalog): ReadonlyMap<string, CatalogColumn> {
-  const there = find(from, table.name)
-  const found = table.constraints.flatMap(({ kind, columns, target, targetColumns = [] }) => {
+/** Relations to a key that is an enum, by columns of another type: PostgreSQL has no foreign keys between them. */
+export function keyEnumRejections({ wanted, to }: TargetSchema): readonly string[] {
+  return wanted.flatMap((table) =>
+    keyColumns(table, to).flatMap(({ asked, key, keyName }) => {
+      const column = find(find(to, table.name)?.columns ?? [], asked.name)
+      if (!column || column.type === key.type) return []
+      const remedy = hasItsChoices(asked, key)
+        ? 'write a migration by hand that gives the column this enum'
+        : `write \`type: choice\` and \`choices: ${formatValue(key.labels ?? [])}\` in the field \`${asked.field}\` of the model \`${table.model}\``
+      return `${table.name}.${asked.name} is ${column.type} and cannot refer to ${keyName}, which is the enum ${key.type}: ${remedy}`
+    }),
+  )
+}
+
+interface KeyColumn {
+  /** The column that refers to the key. */
+  readonly asked: WantedColumn
+  readonly key: CatalogColumn
+  readonly keyName: string
+}
+
+/** The columns of a table that refer to enums. */
+function keyColumns(table: WantedTable, to: Catalog): readonly KeyColumn[] {
+  return table.constraints.flatMap(({ kind, columns, target, targetColumns = [] }) => {
     const keys = kind === 'foreign_key' && target !== undefined ? find(to, target)?.columns : undefined
     return columns.flatMap((name, place) => {
       const key = keys && find(keys, targetColumns[place] ?? '')
-      return key?.labels && !(there && find(there.columns, name)) ? [[name, key] as const] : []
+      const asked = find(table.columns, name)
+      return key?.labels && asked ? [{ asked, key, keyName: `${target}.${key.name}` }] : []
     })
   })
-  return new Map(found)
+}
+
+function hasItsChoices({ choices, impliedChoices }: WantedColumn, { labels }: CatalogColumn): boolean {
+  return (choices ?? impliedChoices)?.toSorted().join('\0') === labels?.toSorted().join('\0')
 }
 
 function typeOf(column: CatalogColumn, key: CatalogColumn | undefined): Partial<CatalogColumn> {
@@ -39,10 +80,7 @@ function typeOf(column: CatalogColumn, key: CatalogColumn | undefined): Partial<
   return { type, collation, labels, default: column.default?.replace(/::text$/, `::${type}`) ?? null }
 }
 
-function retyped(
-  column: WantedTable['columns'][number],
-  key: CatalogColumn | undefined,
-): WantedTable['columns'][number] {
+function retyped(column: WantedColumn, key: CatalogColumn | undefined): WantedColumn {
   return key
     ? { ...column, type: key.type, definition: key.type + column.definition.slice(column.type.length) }
     : column
