@@ -4,7 +4,8 @@ import { bareName, tableAlias, tableSql } from '../../fields/table-name.js'
 import { scopeClause } from '../statements/rules/scope.js'
 import { parameters } from '../statements/parameters.js'
 import type { Query } from './query-knex.js'
-import { codeOf, isLocking, kindOf, unknownCalls } from './statement-kind.js'
+import { codeOf } from './sql-code.js'
+import { isLocking, kindOf, unknownCalls } from './statement-kind.js'
 
 /**
  * Limits every table of a query that has a scope to the rows of the scope: in joins, relations and subqueries too. PostgreSQL

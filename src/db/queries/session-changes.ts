@@ -1,3 +1,5 @@
+import { codeOf, codeOfBlock } from './sql-code.js'
+
 /**
  * A call of a function that changes the connection beyond the transaction of a query. Later requests of other callers have the same connection: a
  * setting by which policies of the database tell tenants apart must end with the transaction.
@@ -13,28 +15,31 @@ const SETTINGS = /\bupdate\s+(?:only[\s(]+)?(?:pg_catalog\s*\.\s*)?pg_settings\b
 /** A name that is written with escapes, in code whose names and texts are empty. */
 const ESCAPED = /(?<![\w$\u0080-\uffff])u&""/
 
+/** The third argument of `set_config` by its name. */
+const LOCAL = /^\s*is_local\s*(?:=>|:=)/
+
 const LOCK = 'use `pg_advisory_xact_lock`, whose lock ends with the transaction'
 const SETTING = 'write `true` as its third argument, so that the setting ends with the transaction'
 const INSTEAD = 'use `set_config(name, value, true)`'
 
 /**
  * Why a query may not be sent, because it would change the connection; undefined if its text shows no such change. Functions of the database are not read.
- * @param own its code without literals and comments, as `codeOf` returns it
+ * @param own its code, as `codeOf` returns it
  */
-export function sessionChange(text: string, own: string, codeOf: (text: string) => string): string | undefined {
-  // The code of a block is a text, which has other texts between two quotes.
-  const block = /^\W*do\b/.test(own) ? codeOf(text.replaceAll(/'|\$(?:[A-Za-z_]\w*)?\$/g, ' ')) : ''
+export function sessionChange(text: string, own: string): string | undefined {
+  const block = codeOfBlock(text, own)
   if (ESCAPED.test(`${own} ${block}`)) return reject('write a name with `U&`', 'write its letters')
   const [, word] = IN_BLOCK.exec(block) ?? []
   if (word !== undefined) return reject(`send \`${word}\` in a block`, INSTEAD)
   if (!/set_config|advisory_lock|pg_settings/i.test(text)) return undefined
-  // Names of functions may be quoted, and the code of a block is between dollars.
-  const code = codeOf(text.replaceAll(/"([a-z]\w*)"/g, '$1').replaceAll(/\$(?:[A-Za-z_]\w*)?\$/g, ' '))
+  // Names of functions may be quoted.
+  const unquoted = text.replaceAll(/"([a-z]\w*)"/g, '$1')
+  const code = `${codeOf(unquoted)} ${codeOfBlock(unquoted, own)}`
   if (SETTINGS.test(code)) return reject('change `pg_settings`', INSTEAD)
   for (const { 1: name = '', index, 0: call } of code.matchAll(CALL)) {
     const isLock = name !== 'set_config'
     if (isLock || isLasting(code.slice(index + call.length)))
-      return reject(`call \`${name}\` so`, isLock ? LOCK : SETTING)
+      return reject(`call \`${name}\` for the session`, isLock ? LOCK : SETTING)
   }
   return undefined
 }
@@ -54,7 +59,8 @@ function isLasting(rest: string): boolean {
     if (character === ',' && depth === 0) given.push('')
     else given.push(`${given.pop() ?? ''}${character}`)
   }
-  return given.at(-1)?.trim() !== 'true'
+  const last = given.find((argument) => LOCAL.test(argument)) ?? given.at(-1) ?? ''
+  return !/^[\s(]*true[\s)]*(?:::\s*bool(?:ean)?[\s)]*)?$/.test(last.replace(LOCAL, ''))
 }
 
 /** The code of the statement that `explain` explains, and may execute. */

@@ -1,3 +1,4 @@
+import { codeOf } from './sql-code.js'
 import { explained, makesTable, sessionChange } from './session-changes.js'
 
 /** The kind of a statement, as far as its text tells. A statement of unknown effect counts as `write`. */
@@ -27,7 +28,7 @@ export function kindOf(text: string): StatementKind {
   const code = codeOf(text)
   const first = firstOf(code)
   if (!WRITES.has(first) && !READS.has(first)) reject(first)
-  const change = sessionChange(text, code, codeOf)
+  const change = sessionChange(text, code)
   if (change !== undefined) throw new Error(change)
   if (first === 'explain') kindOf(explained(code))
   if (makesTable(code)) reject('into')
@@ -66,19 +67,6 @@ function callsOf(code: string): readonly string[] {
   const names = [...code.matchAll(CALL)].map(([, name = '']) => name)
   return [...new Set(names.filter((name) => !HARMLESS.has(name)))]
 }
-
-/** The text without comments, literals and quoted names, in lower case: only words and symbols remain. */
-export function codeOf(text: string): string {
-  return text
-    .replaceAll(QUOTED, (found) =>
-      found.startsWith('"') ? '""' : found.startsWith('-') || found.startsWith('/') ? ' ' : "''",
-    )
-    .toLowerCase()
-}
-
-/** Comments, string constants (plain, with escapes, and dollar-quoted) and quoted identifiers. */
-const QUOTED =
-  /--[^\n]*|\/\*[\s\S]*?\*\/|\b[eE]'(?:[^'\\]|\\[\s\S]|'')*'|'(?:[^']|'')*'|\$([A-Za-z_]\w*)?\$[\s\S]*?\$\1\$|"(?:[^"]|"")*"/g
 
 /** Words before a parenthesis that call nothing, and functions of PostgreSQL that change nothing. */
 const HARMLESS: ReadonlySet<string> = new Set(

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { kindOf } from '../../../src/db/queries/statement-kind.js'
 import { type Context, JsonText, type Plugin, Problem, type Transaction } from '../../../src/index.js'
 import { type Api, startApi } from '../../support/api.js'
 import { ddlOf, specOf } from '../../support/config.js'
@@ -334,6 +335,12 @@ describe('a transaction', () => {
     [`explain analyze update/**/pg_settings set setting = 'x'`, 'cannot change `pg_settings`'],
     [`update u&"pg!005fsettings" uescape '!' set setting = 'x'`, 'cannot write a name with `U&`'],
     [`do $$ begin perform U&"set\\005fconfig"('a.b', 'c', false); end $$`, 'cannot write a name with `U&`'],
+    [`do 'begin perform set_config(''app.tenant'', ''2'', false); end'`, 'cannot call `set_config` for the session'],
+    [`do $a$ begin execute 'update books set pages = 2; reset role'; end $a$`, 'cannot send `reset` in a block'],
+    [`do $a$ begin execute $q$select set_config('a.b', 'c', false)$q$; end $a$`, 'third argument'],
+    [`do /* $$ */ $$ begin reset role; end $$ language plpgsql`, 'cannot send `reset` in a block'],
+    [`do e'begin perform set_config(\\'a.b\\', \\'c\\', false); end'`, 'third argument'],
+    [`select set_config(is_local => false, setting_name => 'a.b', new_value => (true)::text)`, 'third argument'],
     ['select pg_advisory_lock(1)', 'pg_advisory_xact_lock'],
     ['select pg_try_advisory_lock_shared(1, 2)', 'pg_advisory_xact_lock'],
   ])('rejects `%s`, because the connection is shared', async (text, advice) => {
@@ -343,6 +350,11 @@ describe('a transaction', () => {
   test.each([
     `select set_config('app.tenant', ')', true)`,
     `do $$ begin perform set_config('app.tenant', ',false)', true); end $$`,
+    `do $$ begin insert into authors (name) select 'a; reset b' where false; end $$`,
+    `do 'begin insert into authors (name) select ''begin set x'' where false; end'`,
+    `select set_config('app.tenant', '2', (true))`,
+    `select set_config('app.tenant', '2', true::boolean)`,
+    `select $$set_config('app.tenant', '2', false)$$ as text`,
     'do $$ begin set local app.tenant = 2; if true then update books set pages = 2; end if; end $$',
     'select name from pg_settings where false',
     'select pg_advisory_xact_lock(1)',
@@ -354,6 +366,14 @@ describe('a transaction', () => {
     `select menu&"Flags" from (values (3, 1)) as meals(menu, "Flags")`,
   ])('sends `%s`', async (text) => {
     await expect(valueOf(({ knex }) => knex.raw(text).then(() => 'sent'))).resolves.toBe('sent')
+  })
+
+  // Only newer servers have the names.
+  test.each([
+    `select set_config('app.tenant', '2', is_local => true)`,
+    `select set_config(is_local := true, setting_name := 'app.tenant', new_value := '2')`,
+  ])('may send `%s`', (text) => {
+    expect(kindOf(text)).toBe('write')
   })
 
   test('accepts only one statement per query', async () => {
