@@ -41,6 +41,7 @@ export function compileStore<Item, Items>(
   { projection, listed }: Projections<Item, Items>,
   { counts, spec, skipped }: StoreParts,
 ): (connection: Connection) => (bounds?: Bounds) => Store<Item, Items> {
+  const { selectable } = resource
   const { model } = resource.spec
   const statements = compileStatements(model, { projection, listed }, counts)
   const uncounted = remember((plan: ListPlan): ListPlan => ({ ...plan, total: 'none' }))
@@ -63,7 +64,7 @@ export function compileStore<Item, Items>(
       // Does not mention rows that the request may not see.
       referrers: (bounds) => (bounds ? referrersOf(spec, model, bounds) : referrers),
     })
-    const bound = { model, projection, statements, sender }
+    const bound = { model, projection, statements, sender, selectable }
     const operations = {
       ...listsOn({ ...bound, projection: listed, estimates, uncounted, exactly, connection }),
       ...createsOn({ ...bound, skipped, unfilled, connection }),

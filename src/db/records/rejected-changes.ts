@@ -15,10 +15,12 @@ interface Bound {
   readonly model: ModelSpec
   readonly statements: Statements
   readonly sender: Sender
+  /** Whether clients may select parts of a record, which have tags of their own. */
+  readonly selectable: boolean
 }
 
 /** Finds out why a statement about one record has changed nothing. Without a reason, the request sees no such record. */
-export function rejectionsOn({ model, statements, sender }: Bound) {
+export function rejectionsOn({ model, statements, sender, selectable }: Bound) {
   /**
    * Throws if the request may see the record, but no grant covers the change.
    * @param row the change; undefined for a deletion
@@ -46,7 +48,8 @@ export function rejectionsOn({ model, statements, sender }: Bound) {
   ): Promise<void> => {
     const isSeen = async (when?: readonly Precondition[]) =>
       (await sender.read(follow(statements.retrieve(bounds, id, when)))).rows.length > 0
-    if (only && (await isSeen()) && !(await isSeen(only))) throw new Problem('precondition_failed', unmet(only))
+    if (only && (await isSeen()) && !(await isSeen(only)))
+      throw new Problem('precondition_failed', unmet(only, selectable))
   }
   const rejectIfThere = async (
     bounds: Bounds | undefined,
@@ -89,9 +92,8 @@ export function missingOr(model: ModelSpec, { inTransaction }: Sender): (error: 
   }
 }
 
-function unmet(only: readonly Precondition[]): string {
+function unmet(only: readonly Precondition[], selectable: boolean): string {
   if (only.length > 1) return 'the record does not meet both If-Match and If-None-Match'
-  return only[0]?.wanted === true
-    ? 'the record has changed since the version in If-Match, or that ETag came with `fields` or `expand`'
-    : 'If-None-Match lists this version of the record, or is `*`'
+  if (only[0]?.wanted !== true) return 'If-None-Match lists this version of the record, or is `*`'
+  return `the record has changed since the version in If-Match${selectable ? ', or that ETag came with `fields` or `expand`' : ''}`
 }

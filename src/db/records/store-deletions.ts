@@ -26,6 +26,8 @@ export interface Bound<Item, Items> {
 export interface Changes<Item, Items> extends Bound<Item, Items> {
   readonly skipped: SkippedRows
   readonly connection: Connection
+  /** Whether clients may select parts of a record. */
+  readonly selectable: boolean
 }
 
 /** A record to delete, and its place in the request. */
@@ -39,7 +41,7 @@ type Destroy<Item, Items> = Bounded<Store<Item, Items>>['destroy']
 
 /** The operations of stores that delete records. */
 export function deletionsOn<Item, Items>(
-  { model, projection, statements, sender, skipped, connection }: Changes<Item, Items>,
+  { model, projection, statements, sender, skipped, connection, selectable }: Changes<Item, Items>,
   { rejectRemaining }: ReturnType<typeof rejectionsOn>,
   skips: ReturnType<typeof skipsOn>,
 ): Bounded<Pick<Store<Item, Items>, 'destroy' | 'destroyMany' | 'take'>> {
@@ -85,7 +87,7 @@ export function deletionsOn<Item, Items>(
   /** Deletes a record, or undoes what its triggers have done if they keep it. */
   const destroyOrUndo = (bounds: Bounds | undefined, id: Id): Promise<boolean> =>
     sender.attempt((inside) => {
-      const rejections = rejectionsOn({ model, statements, sender: inside })
+      const rejections = rejectionsOn({ model, statements, sender: inside, selectable })
       const own = skipsOn({ model, statements, sender: inside, skipped, connection }, rejections)
       return destroyBy(inside, own)(bounds, id)
     })

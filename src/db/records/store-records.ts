@@ -113,10 +113,11 @@ export function recordsOn<Item, Items>({
   sender,
   skipped,
   connection,
+  selectable,
 }: Changes<Item, Items>): Bounded<Omit<Store<Item, Items>, 'create' | 'createMany' | 'list' | 'batches'>> {
   const key = recordKey(model)
   const read = readStored(model, projection)
-  const rejections = rejectionsOn({ model, statements, sender })
+  const rejections = rejectionsOn({ model, statements, sender, selectable })
   const { rejectUncovered, rejectUnmet, rejectIfThere } = rejections
   const skips = skipsOn({ model, statements, sender, skipped, connection }, rejections)
   const { digestBefore, holds, rejectKept } = skips
@@ -199,7 +200,7 @@ export function recordsOn<Item, Items>({
         return isSame ? readOne(await sender.read(statements.retrieve(bounds, written, only))) : undefined
       }),
 
-    ...deletionsOn({ model, projection, statements, sender, skipped, connection }, rejections, skips),
+    ...deletionsOn({ model, projection, statements, sender, skipped, connection, selectable }, rejections, skips),
   }
 }
 
