@@ -1,4 +1,4 @@
-import type { GrantSpec, ModelSpec, Rule, SetSpec, UserSpec } from '../config/spec.js'
+import type { FieldSpec, GrantSpec, ModelSpec, Rule, SetSpec, UserSpec } from '../config/spec.js'
 import type { Database } from '../db/database.js'
 import { comparedColumn } from '../fields/compared-column.js'
 import { identifier } from '../fields/sql-literal.js'
@@ -80,18 +80,42 @@ export async function readForDecision(
 
   for (const start of starts) {
     for (const rule of [...grants, ...others].flatMap(({ rows, becomes }) => [rows, becomes])) await follow(rule, start)
-    for (const { name, target } of model.fields) {
-      const reference = start[name]
-      const owner = spec.models.find(({ table }) => table === target?.table)
-      if (reference == null || target === undefined || owner === undefined) continue
-      for (const related of await reader(owner, { [target.field]: reference }, 1))
+    for (const { target, parts } of model.relations) {
+      const owner = spec.models.find(({ name }) => name === target.model)
+      const by = valuesOf(
+        start,
+        parts.map(({ field, to }) => [field, to.name] as const),
+      )
+      if (owner === undefined || by === undefined) continue
+      for (const related of await reader(owner, by, 1))
         for (const each of spec.resources.filter((one) => one.model === owner))
           for (const { rows } of grantsOf(each, 'retrieve', caller)) await follow(rows, related)
     }
   }
+  // Another record may have the key of a new one.
+  const key =
+    request.operation === 'create' && request.body
+      ? valuesOf(
+          request.body,
+          model.key.map((field) => [field, field.name] as const),
+        )
+      : undefined
+  if (key !== undefined && model.key.length > 0) await reader(model, key, 1)
   // A record that was not read may decide.
   for (const table of incomplete) found.delete(table)
   return found
+}
+
+/** The values of some fields, by other names; undefined if a field has none, or one that it cannot have. */
+function valuesOf(
+  record: StoredRecord,
+  fields: readonly (readonly [field: FieldSpec, name: string])[],
+): Readonly<Record<string, string>> | undefined {
+  const entries = fields.flatMap(([{ name, type, options }, other]) => {
+    const text = record[name]
+    return text != null && type.parse(text, options) !== undefined ? [[other, text] as const] : []
+  })
+  return entries.length < fields.length ? undefined : Object.fromEntries(entries)
 }
 
 function literalPresets(grants: readonly GrantSpec[]): StoredRecord {

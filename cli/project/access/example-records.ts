@@ -181,8 +181,8 @@ function recordOf({ fields }: ModelSpec, row: readonly (string | null)[] = []): 
 
 /** Models after those that their relations name. */
 function inOrder(models: readonly ModelSpec[]): readonly ModelSpec[] {
-  return inDependencyOrder(models, ({ fields }) =>
-    fields.flatMap(({ target }) => models.find(({ table }) => table === target?.table) ?? []),
+  return inDependencyOrder(models, ({ relations }) =>
+    relations.flatMap(({ target }) => models.find(({ name }) => name === target.model) ?? []),
   )
 }
 

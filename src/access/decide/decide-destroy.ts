@@ -1,4 +1,4 @@
-import type { FieldSpec } from '../../config/spec.js'
+import type { ModelRelation } from '../../config/spec.js'
 import { evaluateRule, some, type StoredRecord } from './evaluate.js'
 import {
   type AccessRequest,
@@ -21,23 +21,28 @@ export function decideDestroy(situation: Situation, request: AccessRequest): Dec
   const covered = some(grants.map(({ rows }) => evaluateRule(rows, before, known).holds))
   if (covered !== true) return { status: covered === false ? 403 : undefined }
   if (!isUnchanged(request, shown)) return { status: 412 }
-  return { status: isHeld(situation, before, ({ onDelete }) => onDelete === 'restrict') ? 409 : 204 }
+  return { status: isHeld(situation, before, ({ target }) => target.onDelete === 'restrict') ? 409 : 204 }
 }
 
 /** Whether other records refer to a record by some relations. */
 export function isHeld(
   { resource: { model: own }, known, spec }: Situation,
   record: StoredRecord,
-  isAmong: (target: NonNullable<FieldSpec['target']>) => boolean,
+  isAmong: (relation: ModelRelation) => boolean,
 ): boolean {
   return spec.models.some(
     (model) =>
       model.view === undefined &&
-      model.fields.some(
-        ({ name, target }) =>
-          target?.table === own.table &&
-          isAmong(target) &&
-          (known.records(model.table) ?? []).some((each) => each !== record && each[name] === record[target.field]),
+      model.relations.some(
+        (relation) =>
+          relation.target.table === own.table &&
+          isAmong(relation) &&
+          (known.records(model.table) ?? []).some((each) => each !== record && refersTo(each, relation, record)),
       ),
   )
+}
+
+/** Whether a relation of a record refers to another record. */
+export function refersTo(record: StoredRecord, { parts }: ModelRelation, other: StoredRecord): boolean {
+  return parts.every(({ field, to }) => record[field.name] != null && record[field.name] === other[to.name])
 }

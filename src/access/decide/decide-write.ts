@@ -1,7 +1,7 @@
-import type { FieldSpec, GrantSpec, ModelSpec } from '../../config/spec.js'
+import type { FieldSpec, GrantSpec, ModelRelation, ModelSpec } from '../../config/spec.js'
 import { isOptional } from '../../resource/field-schema.js'
 import { areSame, printJson, type StoredText, type Verdict } from './compare.js'
-import { decideDestroy, isHeld } from './decide-destroy.js'
+import { decideDestroy, isHeld, refersTo } from './decide-destroy.js'
 import {
   type AccessRequest,
   type Decision,
@@ -187,15 +187,13 @@ function rejection(situation: Situation, write: Write): number | 'none' | undefi
   const { model } = resource
   // Perhaps no grant may set a required field.
   if (model.fields.some(({ name, nullable }) => !nullable && after[name] === null)) return 400
-  const references = model.fields.filter(({ target }) => target !== undefined)
-  const reached = references
-    .filter(({ name }) => name in sent && !(name in (chosen[0]?.preset ?? {})))
-    .map((field) =>
-      some([
-        before ? isKept(situation, before, after, field.name) : false,
-        isReachable(situation, field, after[field.name]),
-      ]),
-    )
+  const isSent = (name: string) => name in sent && !(name in (chosen[0]?.preset ?? {}))
+  const reached = model.relations.flatMap((relation) => {
+    const names = relation.parts.map(({ field }) => field.name).filter(isSent)
+    if (names.length === 0) return []
+    const kept = before ? every(names.map((name) => isKept(situation, before, after, name))) : false
+    return [some([kept, isReachable(situation, relation, before, after)])]
+  })
   if (reached.includes(false)) return 409
   const covers = chosen.map((candidate): Verdict => {
     const rule = kind === 'create' ? candidate.grant.rows : candidate.grant.becomes
@@ -208,44 +206,54 @@ function rejection(situation: Situation, write: Write): number | 'none' | undefi
   const covered = some(covers)
   if (covered === true && isTaken(situation, before, after)) return 409
   if (covered !== true || reached.includes(undefined)) return covered === false ? 403 : undefined
-  // The value that other records refer to cannot change.
-  if (before && isHeld(situation, before, ({ field }) => before[field] !== after[field])) return 409
-  const exists = every(references.map((field) => isThere(situation, field, after)))
+  // The values that other records refer to cannot change.
+  const isChanged = ({ parts }: ModelRelation) => parts.some(({ to }) => before?.[to.name] !== after[to.name])
+  if (before && isHeld(situation, before, isChanged)) return 409
+  const exists = every(model.relations.map((relation) => isThere(situation, relation, after)))
   return exists === true ? 'none' : exists === false ? 409 : undefined
 }
 
-/** Whether the record that a relation names exists; true if it names none. A new record may name itself, by a key that only the database knows. */
-function isThere({ resource: { model }, known }: Situation, { name, target }: FieldSpec, after: After): Verdict {
-  const reference = after[name]
-  if (reference == null || target === undefined) return true
-  const found = known.records(target.table)?.some((each) => each[target.field] === reference)
-  return found === false && target.table === model.table && after[target.field] === undefined ? undefined : found
+/**
+ * Whether the record that a relation names exists; true if it names none. A new record may name itself, perhaps by values that only the database knows.
+ */
+function isThere({ resource: { model }, known }: Situation, relation: ModelRelation, after: After): Verdict {
+  const { target, parts } = relation
+  if (parts.some(({ field }) => after[field.name] == null)) return true
+  const isOwn = target.table === model.table
+  if (isOwn && refersTo(after, relation, after)) return true
+  const found = known.records(target.table)?.some((each) => refersTo(after, relation, each))
+  return found === false && isOwn && parts.some(({ to }) => after[to.name] === undefined) ? undefined : found
 }
 
 /**
- * Whether the caller may retrieve the record that a relation names, and sees the field by which it does; true if this holds for all records, even if
- * the record does not exist.
+ * Whether the caller may retrieve the record that a relation names, and sees the fields by which it does; true if this holds for all records, even if
+ * the record does not exist. A new record may name itself.
  */
 function isReachable(
-  { spec, caller, known }: Situation,
-  { target }: FieldSpec,
-  reference: StoredText | undefined,
+  { spec, resource: { model: own }, caller, known }: Situation,
+  relation: ModelRelation,
+  before: StoredRecord | undefined,
+  after: After,
 ): Verdict {
-  if (target === undefined || reference === null) return true
-  if (reference === undefined) return undefined
+  const { target, parts } = relation
+  const references = parts.map(({ field }) => after[field.name])
+  if (references.includes(null)) return true
+  if (references.includes(undefined)) return undefined
   const grants = spec.resources
     .filter(({ model }) => model.table === target.table)
     .flatMap((resource) => grantsOf(resource, 'retrieve', caller))
-    .filter(({ fields }) => target.isKey || fields.includes(target.field))
+    .filter(({ fields }) => target.isKey || parts.every(({ to }) => fields.includes(to.name)))
   if (grants.some(({ rows }) => rows === undefined)) return true
-  const related = known.records(target.table)?.find((each) => each[target.field] === reference)
+  const added = before === undefined && target.table === own.table ? [after] : []
+  const related = [...(known.records(target.table) ?? []), ...added].find((each) => refersTo(after, relation, each))
   return related === undefined ? false : some(grants.map(({ rows }) => evaluateRule(rows, related, known).holds))
 }
 
-/** Whether another record has the values of a unique field or index. */
+/** Whether another record has the values of the key, or of a unique field or index. */
 function isTaken({ resource: { model }, known }: Situation, before: StoredRecord | undefined, after: After): boolean {
   const others = (known.records(model.table) ?? []).filter((each) => each !== before)
   const unique = [
+    ...(model.key.length > 0 ? [model.key.map(({ name }) => name)] : []),
     ...model.fields.filter((field) => field.unique).map(({ name }) => [name]),
     ...model.indexes
       .filter((index) => index.unique && index.where.length === 0)
