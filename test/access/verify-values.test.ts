@@ -79,3 +79,24 @@ test.each([
   const situation = { spec, resource, caller: ANN, known: knownBy(spec, ANN, () => [stored]) }
   expect(decide(situation, { operation: 'partial_update', id: ['1'], body: { n: '2', extra } }).status).toBe(status)
 })
+
+test.each([
+  { managed: false, more: '' },
+  { managed: true, more: 'indexes: [{ fields: [place], using: gist }, { fields: [place], unique: true }]' },
+])('a service has no difference where an empty database lacks types, managed: $managed', ({ managed, more }) =>
+  onEmpty(async (scratch) => {
+    const yaml = yamlWith('{ to: member, may: all, rows: { n: 1 } }').replace(
+      'table: things',
+      `table: things
+    managed: ${managed}
+    ${more}`,
+    )
+    const fields = `place: { type: opaque, column_type: "geometry(Point,4326)", nullable: true }
+      mood: { type: opaque, column_type: 'elsewhere."My mood"[]', ${managed ? 'nullable' : 'generated'}: true }
+      at: { type: opaque, column_type: point, nullable: true }
+      n: {`
+    const { code, differences, empty, requests } = await verify(yaml.replace('n: {', fields), { scratch })
+    expect({ code, differences, empty }).toEqual({ code: 0, differences: [], empty: [] })
+    expect(requests).toBeGreaterThan(20)
+  }),
+)

@@ -5,7 +5,7 @@ import {
   createSchemas,
   createViews,
   type Database,
-  describedTables,
+  describeTables,
   exampleValues,
   identifier,
   inDependencyOrder,
@@ -47,7 +47,7 @@ export async function makeExamples(
 ): Promise<ExampleRecords> {
   const run = (text: string) => database.query({ text, values: [] })
   await database.transaction(async (connection) => {
-    const tables = describedTables(spec)
+    const tables = await describeTables(spec, connection)
     await prepareCollations(connection, tables, files)
     await connection.query({ text: [...createSchemas(tables), ...createAll(tables)].join(';\n'), values: [] })
     await createViews(connection, wantedViews(spec))

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { inDependencyOrder } from '../../foundation/dependency-order.js'
 import { partsOf, tableSql } from '../../fields/table-name.js'
 import { defaultSql } from '../../config/default-sql.js'
-import { columnsOf, isOwnTable, isPlain, isUnmanaged, loneKey } from '../../config/model-spec.js'
+import { columnsOf, isPlain, loneKey } from '../../config/model-spec.js'
 import type { AppSpec, FieldSpec, ModelRelation, ModelSpec } from '../../config/spec.js'
 import { checkName, foreignKeyName, primaryKeyName, uniqueName } from '../../config/parse/constraint-names.js'
 import type { ExistingColumn } from '../../fields/existing-column.js'
@@ -87,45 +87,13 @@ export function usedTables({ models }: Pick<AppSpec, 'models'>): readonly Wanted
     }))
 }
 
-/**
- * All tables that the configuration describes, also those of other programs, to make them in an empty database. The tables of other programs have only
- * their unique indexes, and take null in columns that only the database fills.
- */
-export function describedTables({ models }: Pick<AppSpec, 'models'>): readonly WantedTable[] {
-  const others = models.filter(isUnmanaged)
-  const names = new Set(others.map(({ name }) => name))
-  const describe = (model: ModelSpec): WantedTable => {
-    const table = wantedTable(model)
-    const relations = model.relations.filter(({ target }) => names.has(target.model))
-    const keys = relations.map((relation) => foreignKey(model.table, relation))
-    return { ...table, constraints: [...table.constraints, ...keys] }
-  }
-  return [
-    ...models.filter(isOwnTable).map(describe),
-    ...others.map((model) => ({
-      ...describe(model),
-      columns: model.fields.map(describedColumn),
-      indexes: wantedIndexes(model).filter(({ unique }) => unique),
-    })),
-  ]
-}
-
 /** The statements that make the schemas of tables, as far as these name one. */
 export function createSchemas(tables: readonly WantedTable[]): readonly string[] {
   const schemas = new Set(tables.flatMap(({ name }) => partsOf(name).schema ?? []))
   return [...schemas].map((schema) => `create schema if not exists ${identifier(schema)}`)
 }
 
-/** Without its collation, which only the database of the other program may have. */
-function describedColumn(field: FieldSpec): WantedColumn {
-  const full = wantedColumn(field)
-  const type = full.type.replace(/ collate ".*"$/, '')
-  const column = { ...full, type, definition: full.definition.replace(full.type, type) }
-  const isFilled = field.generated || (field.default !== undefined && 'call' in field.default && !column.filled)
-  return isFilled && !field.primaryKey ? { ...column, definition: column.type } : column
-}
-
-function wantedTable(model: ModelSpec): WantedTable {
+export function wantedTable(model: ModelSpec): WantedTable {
   return {
     name: model.table,
     model: model.name,
@@ -232,7 +200,7 @@ function checksOf(table: string, field: FieldSpec): readonly WantedConstraint[] 
   })
 }
 
-function foreignKey(table: string, relation: ModelRelation): WantedConstraint {
+export function foreignKey(table: string, relation: ModelRelation): WantedConstraint {
   const { target, parts } = relation
   const columns = columnsOf(relation)
   const targetColumns = parts.map(({ to }) => to.column)
