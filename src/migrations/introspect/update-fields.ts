@@ -188,11 +188,14 @@ function lostChoices(field: FieldSpec, words: ReadonlyMap<string, Json>): boolea
   return declaredChoices(field) !== undefined && words.get('type') === 'opaque'
 }
 
+/** Whether requests may send values of a field. */
+type IsWritten = (field: FieldSpec) => boolean
+
 /**
  * How fields allow the other values of their columns, and which of their choices the columns do not take. A field may leave out values on purpose, so its
  * choices stay.
  */
-export function otherValues(model: ModelSpec, fields: readonly ChosenField[]): readonly string[] {
+export function otherValues(model: ModelSpec, fields: readonly ChosenField[], isWritten: IsWritten): readonly string[] {
   return withColumns(model).flatMap((field) => {
     const choices = declaredChoices(field)
     const words = fields.find((each) => each.column === field.column)?.words ?? []
@@ -206,7 +209,7 @@ export function otherValues(model: ModelSpec, fields: readonly ChosenField[]): r
       ...(others === ''
         ? []
         : [`${place} also takes ${others}, which requests may not send; to allow that, write \`${said}\``]),
-      ...(gone === ''
+      ...(gone === '' || !isWritten(field)
         ? []
         : [`${place} does not take ${gone}, which requests may send; to reject that before, write \`${said}\``]),
     ]
@@ -222,22 +225,28 @@ const BOUNDS = [
 ] as const
 
 /** The fields whose columns take fewer values than requests may send, because of a check or a smaller type. */
-export function narrowerColumns(model: ModelSpec, fields: readonly ChosenField[]): readonly string[] {
-  return withColumns(model).flatMap(({ name, column, type, options, generated }) => {
-    const words = new Map(fields.find((each) => each.column === column)?.words ?? [])
-    const given = new Map<string, unknown>(Object.entries(options))
-    const isNarrower = (key: string, sign: number) => {
-      const [now, before] = [words.get(key), given.get(key)]
-      if (now === undefined || !(key in type.options)) return false
-      return before === undefined || sign * (Number(now) - Number(before)) > 0
-    }
-    const narrower = BOUNDS.filter(([key, sign]) => isNarrower(key, sign)).map(([key]) => key)
-    if (narrower.length === 0 || generated) return []
-    const said = formatSettings(narrower.map((key) => [key, words.get(key) ?? null])).join(', ')
-    return [
-      `${model.name}.${name}: the column takes fewer values than requests may send; to reject the others before, write \`${said}\``,
-    ]
-  })
+export function narrowerColumns(
+  model: ModelSpec,
+  fields: readonly ChosenField[],
+  isWritten: IsWritten,
+): readonly string[] {
+  return withColumns(model)
+    .filter(isWritten)
+    .flatMap(({ name, column, type, options }) => {
+      const words = new Map(fields.find((each) => each.column === column)?.words ?? [])
+      const given = new Map<string, unknown>(Object.entries(options))
+      const isNarrower = (key: string, sign: number) => {
+        const [now, before] = [words.get(key), given.get(key)]
+        if (now === undefined || !(key in type.options)) return false
+        return before === undefined || sign * (Number(now) - Number(before)) > 0
+      }
+      const narrower = BOUNDS.filter(([key, sign]) => isNarrower(key, sign)).map(([key]) => key)
+      if (narrower.length === 0) return []
+      const said = formatSettings(narrower.map((key) => [key, words.get(key) ?? null])).join(', ')
+      return [
+        `${model.name}.${name}: the column takes fewer values than requests may send; to reject the others before, write \`${said}\``,
+      ]
+    })
 }
 
 function quoted(values: readonly string[]): string {

@@ -1,4 +1,6 @@
-import type { AppSpec, ModelSpec } from '../../config/spec.js'
+import { isReading, type Operation } from '../../config/core-spec.js'
+import { isWritable } from '../../config/model-spec.js'
+import type { AppSpec, FieldSpec, ModelSpec } from '../../config/spec.js'
 import type { Database } from '../../db/database.js'
 import { readTableName } from '../../fields/table-name.js'
 import { unmanagedTableDifferences } from '../drift/unmanaged-tables.js'
@@ -162,12 +164,23 @@ async function editsFor(
     ...pairs.flatMap(newRelations),
     ...pairs.flatMap(({ model, there }) => goneFields(model, there)),
   ]
+  const written = new Set(
+    spec.resources.flatMap(({ model, operations }) => (operations.some(isWriting) ? [model.name] : [])),
+  )
   const left = [
     ...pairs.flatMap(newKeys),
     ...pairs.flatMap(unusedDefaults),
-    ...pairs.flatMap(({ model, now }) => [...otherValues(model, now.fields), ...narrowerColumns(model, now.fields)]),
+    ...pairs.flatMap(({ model, now }) => {
+      const isWritten = (field: FieldSpec) => written.has(model.name) && isWritable(field)
+      return [...otherValues(model, now.fields, isWritten), ...narrowerColumns(model, now.fields, isWritten)]
+    }),
   ]
   return { edits: edits.map((edit) => edit(file, text)), left }
+}
+
+/** Whether requests for an operation have values of fields. */
+function isWriting(operation: Operation): boolean {
+  return !isReading(operation) && operation !== 'destroy'
 }
 
 function namesByColumn(model: ModelSpec): ReadonlyMap<string, string> {

@@ -401,6 +401,30 @@ test('values of a check that replaces an enum are reported, and neither added no
   ])
 })
 
+test('bounds and choices are not reported for fields that no request writes', async () => {
+  await given(`create type state as enum ('new', 'old'); create table seats (id serial primary key, row integer, number integer, total integer, state state);
+    create table logs (id serial primary key, line integer)`)
+  expect(await run('introspect')).toMatchObject({ code: 0 })
+  const text = (await configuration())
+    .replace(/^( +row: .*?) \}/m, '$1, read_only: true }')
+    .replace(/^( +number: .*?) \}/m, '$1, private: true }')
+    .replace(/^( +state: .*?) \}/m, '$1, read_only: true }')
+    .replace('path: /logs/\n', 'path: /logs/\n    operations: [list, retrieve]\n')
+  expect(text).toMatch(/row: .*read_only[^]*number: .*private[^]*state: .*read_only[^]*retrieve/)
+  await writeFile(file(), text)
+  await given(
+    `alter table seats add check (row > 4), add check (number > 4), add check (total > 4); alter table logs add check (line > 4);
+    alter table seats alter state type text using state::text, add check (state in ('new'))`,
+  )
+  const { code, stderr } = await run('introspect', '--update')
+  expect([code, stderr.match(/^(?:changed|left).*$/gm)]).toEqual([
+    0,
+    [
+      'left  seats.total: the column takes fewer values than requests may send; to reject the others before, write `minimum: 5`',
+    ],
+  ])
+})
+
 test('bounds of columns that are narrower than those of their fields are reported, until the fields have them', async () => {
   await given(`create table seats (id serial primary key, row integer check (row >= 0), number smallint, price numeric(6, 2) check (price >= 0), code text,
     note text, total integer generated always as (row * 2) stored)`)
