@@ -2,13 +2,9 @@ import { addField } from '../../config/edit/add-field.js'
 import { commentField, setSetting } from '../../config/edit/edit-field.js'
 import type { FieldSpec, ModelSpec } from '../../config/spec.js'
 import type { Json } from '../../foundation/json.js'
-import { asBase, type CatalogTable, isFilled } from './catalog/catalog.js'
-import { triggerOn } from './catalog/trigger-columns.js'
-import type { ChosenModel } from './choose/choose.js'
 import type { ChosenField } from './choose/field-of-column.js'
 import { freeName } from './choose/field-names.js'
 import type { InspectedTable } from './catalog/inspect.js'
-import { find } from '../plan/compare/pair.js'
 import { declaredChoices } from '../plan/sql.js'
 import { formatSettings } from './render-models.js'
 
@@ -135,44 +131,6 @@ function withoutOthers(field: FieldSpec, words: ChosenField['words']): ChosenFie
   return keepIn(words)
 }
 
-/** A model, the table that it describes as the database has it, and the model that would be made for the table now. */
-interface Described {
-  readonly model: ModelSpec
-  readonly now: Pick<ChosenModel, 'fields' | 'isView'>
-  readonly there: InspectedTable
-  readonly live: CatalogTable
-}
-
-/** Removes the defaults of the database that columns have lost. */
-export function lostDefaults({ model, now, there, live }: Described): readonly EditOf[] {
-  if (now.isView) return []
-  return filledByRequests(model).flatMap((field) => {
-    const column = find(live.columns, field.column)
-    const isDescribed = now.fields.some((each) => each.column === field.column)
-    const given = field.default
-    if (!column || !isDescribed || !given || !('call' in given) || given.call !== 'database') return []
-    const isUnfilled = !isFilled(asBase(column)) && !triggerOn(column, there)
-    return isUnfilled ? [changeField(model, field, new Map(), ['default'])] : []
-  })
-}
-
-/** The required fields whose columns have a default. Requests may have to send them on purpose, so the fields stay as they are. */
-export function unusedDefaults({ model, now }: Described): readonly string[] {
-  if (now.isView) return []
-  return filledByRequests(model).flatMap((field) => {
-    const words = now.fields.find(({ column }) => column === field.column)?.words ?? []
-    if (!words.some(([word]) => word === 'default') || field.default !== undefined || field.nullable) return []
-    const said = formatSettings([['default', { function: 'database' }]]).join()
-    return [
-      `${model.name}.${field.name}: requests must send it, although the column has a default; to let them omit it, write \`${said}\``,
-    ]
-  })
-}
-
-function filledByRequests(model: ModelSpec): readonly FieldSpec[] {
-  return withColumns(model).filter(({ assigned, generated, auto }) => !assigned && !generated && auto === undefined)
-}
-
 /** Whether a foreign key of the column is not the relation of its field. */
 function isOtherRelation({ target }: FieldSpec, words: ReadonlyMap<string, Json>): boolean {
   if (words.get('type') !== 'belongs_to') return false
@@ -270,7 +228,7 @@ export function changedUniques(model: ModelSpec, fields: readonly ChosenField[])
   })
 }
 
-function changeField(
+export function changeField(
   model: ModelSpec,
   field: FieldSpec,
   words: ReadonlyMap<string, Json>,

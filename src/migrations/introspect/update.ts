@@ -11,16 +11,15 @@ import { chooseModelsWithRelations } from './choose/choose-joined.js'
 import type { FieldSpelling } from './choose/field-names.js'
 import type { SchemaInspection } from './catalog/inspect.js'
 import { specOfText, tryText } from './spec-of-text.js'
+import { lostDefaults, unusedDefaults } from './update-defaults.js'
 import {
   changedFields,
   changedUniques,
   type Edit,
   goneFields,
-  lostDefaults,
   newFields,
   narrowerColumns,
   otherValues,
-  unusedDefaults,
   withColumns,
 } from './update-fields.js'
 import { changedIndexes, newKeys, newRelations } from './update-parts.js'

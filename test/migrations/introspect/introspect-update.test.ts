@@ -258,6 +258,40 @@ test('a required field stays required when its column gets a default, which is r
   expect(await configuration()).toBe(before)
 })
 
+test('keys that get a default are reported with the setting that lets requests omit them', async () => {
+  await given(`create table codes (code varchar primary key); create table parts (x bigint, part uuid, primary key (x, part));
+    create table notes (id bigint primary key); create table logs (id uuid primary key); create sequence numbers`)
+  expect(await run('introspect')).toMatchObject({ code: 0 })
+  const before = await configuration()
+  await given(`alter table codes alter code set default 'a'; alter table parts alter x set default 1, alter part set default gen_random_uuid();
+    alter table notes alter id set default nextval('numbers'); alter table logs alter id set default gen_random_uuid()`)
+  const { code, stderr } = await run('introspect', '--update')
+  const remedies = {
+    'codes.code': 'write `default: { function: database }`',
+    'logs.id': 'remove `key: client`',
+    'notes.id': 'remove `key: client`',
+    'parts.x': 'write `default: { function: database }`',
+    'parts.part': 'write `key: uuid`',
+  }
+  expect([code, stderr.match(/^(?:changed|left).*$/gm)]).toEqual([
+    0,
+    Object.entries(remedies).map(
+      ([field, remedy]) =>
+        `left  ${field}: requests must send it, although the column has a default; to let them omit it, ${remedy}`,
+    ),
+  ])
+  const followed = before
+    .replace(/^( +code: .*?) \}/m, '$1, default: { function: database } }')
+    .replace(/^( +x: .*?) \}/m, '$1, default: { function: database } }')
+    .replaceAll(', key: client', '')
+    .replace(/^( +part: .*?) \}/m, '$1, key: uuid }')
+  await writeFile(file(), followed)
+  expect(await run('introspect', '--update')).toMatchObject({
+    code: 0,
+    stderr: expect.stringMatching(/^nothing to change/),
+  })
+})
+
 test('a default of the database stays where a trigger or a sequence fills the column', async () => {
   await given(`
     create table lines (id serial primary key, number integer not null, part serial);
