@@ -16,8 +16,17 @@ const PORT = 28_000 + (process.pid % 4_000)
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 
-const selected = (process.env.SNIPPETCTL_SERVERS ?? '').split(',')
-const failed = VERSIONS.filter((version) => selected.some((start) => version.startsWith(start))).filter((version) => {
+const starts = (process.env.SNIPPETCTL_SERVERS ?? '').split(',').map((start) => start.trim())
+const named = starts.filter((start) => start !== '')
+const unknown = named.filter((start) => !VERSIONS.some((version) => version.startsWith(start)))
+if (unknown.length > 0) {
+  console.error(
+    `SNIPPETCTL_SERVERS: no version starts with ${unknown.join(' or ')}; the versions are ${VERSIONS.join(', ')}`,
+  )
+  process.exit(1)
+}
+const selected = VERSIONS.filter((version) => named.length === 0 || named.some((start) => version.startsWith(start)))
+const failed = selected.filter((version) => {
   console.log(`\nPostgreSQL ${version}`)
   return !passes(version)
 })
@@ -25,9 +34,9 @@ console.log(failed.length === 0 ? '\nno failures' : `\nfailed: ${failed.join(', 
 process.exitCode = failed.length === 0 ? 0 : 1
 
 function passes(version) {
+  const owner = serverUser()
   const folder = mkdtempSync(join(tmpdir(), 'snippetctl-server-'))
   chmodSync(folder, 0o755)
-  const owner = serverUser()
   const run = (program, ...args) =>
     execFileSync(join(folder, 'node_modules', PACKAGE, 'native/bin', program), args, {
       ...owner,
