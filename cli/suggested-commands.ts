@@ -17,7 +17,7 @@ export function completeCommands(text: string, running: Command): string {
   })
 }
 
-/** Empty if a command without it reads the same file. */
+/** Empty if neither an option nor the environment names the file. */
 function configFlag(running: Command): string {
   const { config } = running.opts<{ readonly config?: string }>()
   if (config === undefined || running.getOptionValueSource('config') === 'default') return ''
