@@ -53,7 +53,10 @@ const plan = (models: Models) => planMigration(specOf(models), folder.path, scra
 async function prepare(from: Models, to: Models) {
   await writeMigration(await plan(from), folder.path, 'first')
   await migrateUp(database, folder.path)
-  await database.query({ text: `insert into authors (name) select 'n' || n from generate_series(1, 50) n`, values: [] })
+  await database.query({
+    text: `insert into authors (name) select 'n' || n from generate_series(1, 50) n`,
+    values: [],
+  })
   await database.query({
     text: `insert into books (title, code, pages) select 't' || n, 'c' || n, n from generate_series(1, 50) n`,
     values: [],
@@ -144,6 +147,21 @@ test.each([
   ])
   const index = planned.text?.match(/alter index "\w+"/g) ?? []
   expect(index).toEqual(planned.outsideText === undefined ? [] : [`alter index "${name}"`, expect.any(String)])
+})
+
+test.each<{ change: string; pages: Fields }>([
+  { change: 'a default', pages: { type: 'integer', nullable: true, default: 7 } },
+  { change: 'a value in each row', pages: { type: 'integer' } },
+  { change: 'both', pages: { type: 'integer', default: 7 } },
+])('an index stays until the index that replaces it was built if its column gets $change', async ({ pages }) => {
+  const to = books({ pages }, { indexes: [['pages', 'title']] })
+  const { planned } = await prepare(indexed(['pages']), to)
+  expect(planned.text ?? '').not.toMatch(/^drop index "/m)
+  const [up = ''] = (planned.outsideText ?? planned.text ?? '').split('-- down')
+  expect(up.match(/(?:create|drop) index concurrently "\w+"/g)).toEqual([
+    expect.stringMatching(/^create /),
+    'drop index concurrently "books_pages_idx"',
+  ])
 })
 
 test('an index whose column is dropped goes with it, before another one is built', async () => {

@@ -23,9 +23,8 @@ export function dropLater(step: Step, steps: readonly Step[], from: Catalog): La
   const others = steps.filter((other) => other !== step && partsOf(other.subject)[0] === table)
   const built = others.filter(({ change, up }) => change === 'add' && up.some((text) => BUILDS.test(text)))
   const isChanged = others.some(
-    ({ subject, change, detail }) =>
-      index.uses.includes(partsOf(subject)[1] ?? '') &&
-      (change === 'drop' || (change === 'change' && / -> /.test(detail))),
+    ({ subject, change, up }) =>
+      index.uses.includes(partsOf(subject)[1] ?? '') && (change === 'drop' || up.some((text) => RETYPES.test(text))),
   )
   if (built.length === 0 || isChanged) return undefined
   if (!built.some(({ subject }) => subject === step.subject)) return { last: lateDrop(step, index) }
@@ -44,6 +43,8 @@ export function dropLater(step: Step, steps: readonly Step[], from: Catalog): La
   }
 }
 
+const NAME = '"(?:[^"]|"")+"'
+const RETYPES = new RegExp(`^alter table (?:${NAME}\\.)?${NAME} alter column ${NAME} type `)
 const BUILDS = /^create (?:unique )?index | add constraint .* unique /s
 
 function lateDrop(step: Step, { name, definition }: CatalogIndex): Step {
