@@ -100,6 +100,17 @@ const SHAPES: readonly Shape[] = [
     back: ['2', '2'],
   },
   {
+    goes: 'negative zero to json',
+    from: { type: 'float' },
+    to: { type: 'json' },
+    rows: [`'-0'`, '0', '2.5'],
+    rejection: `1 of 3 rows have no exact form as jsonb: "-0": ${CORRECT} 'books.value=to_jsonb("value")'`,
+    using: 'to_jsonb("value")',
+    reverse: '"value"::double precision',
+    then: ['0', '0', '2.5'],
+    back: ['0', '0', '2.5'],
+  },
+  {
     goes: 'a decimal with more digits',
     from: { type: 'decimal', precision: 9, scale: 2 },
     to: { type: 'integer' },

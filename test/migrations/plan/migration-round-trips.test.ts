@@ -63,6 +63,14 @@ describe('up, down and up again', () => {
       'code',
     ],
     ['a wider number', { code: { type: 'integer' } }, { code: { type: 'bigint' } }, '1, -5, 2147483647', 'code'],
+    [
+      'a float as a decimal',
+      { code: { type: 'float' } },
+      { code: { type: 'decimal', precision: 9, scale: 2 } },
+      '0, -1.5, 100',
+      'code::float8',
+    ],
+    ['a float as text', { code: { type: 'float' } }, { code: { type: 'text' } }, `'-0', 1.5, -2.25`, 'code::text'],
     ['a number as text', { code: { type: 'integer' } }, { code: { type: 'text' } }, '1, -5, 7', 'code::text'],
     ['a text as a number', { code: { type: 'text' } }, { code: { type: 'integer' } }, `'1', '-5', '7'`, 'code::text'],
     [
@@ -130,6 +138,14 @@ describe('up, down and up again', () => {
       /do not fit numeric\(9,2\)/,
     ],
     ['a time of day', { type: 'timestamp' }, { type: 'date' }, `'2026-11-21T10:00:00Z'`, /have a time of day/],
+    [
+      'the sign of zero in a decimal',
+      { type: 'float' },
+      { type: 'decimal', precision: 9, scale: 2 },
+      `'-0'`,
+      /have no exact form as numeric\(9,2\)/,
+    ],
+    ['the sign of zero in JSON', { type: 'float', bits: 32 }, { type: 'json' }, `'-0'`, /have no exact form as jsonb/],
     ['a number in another notation', { type: 'text' }, { type: 'integer' }, `'007'`, /have no exact form as integer/],
     ['a number that is not a boolean', { type: 'integer' }, { type: 'boolean' }, '2', /neither 0 nor 1/],
   ])('fails rather than change a value: %s', async (_what, from, to, value, says) => {

@@ -47,6 +47,7 @@ const INTEGERS: Readonly<Record<string, readonly [minimum: string, maximum: stri
   bigint: ['-9223372036854775808', '9223372036854775807'],
 }
 const TEXTS = ['text', 'character varying']
+const FLOATS = /^(?:real|double precision)\b/
 
 /** The rules for pairs of types, in the order in which they are tried. Other pairs are converted by way of their text. */
 const RULES: readonly Find[] = [
@@ -128,7 +129,10 @@ export function convert(table: string, name: string, from: ColumnType, to: Colum
 
 function byText(column: string, from: string, to: string): Rule {
   const using = `${column}::text::${to}`
-  const where = `(${using})::text::${from} is distinct from ${column}`
+  const back = `(${using})::text::${from}`
+  const isOther = `${back} is distinct from ${column}`
+  // -0 equals 0, but has another text.
+  const where = FLOATS.test(from) ? `${isOther} or ${back}::text is distinct from ${column}::text` : isOther
   return { using, misfit: { where, says: `have no exact form as ${to}` } }
 }
 
