@@ -7,12 +7,12 @@ import { MigrationError } from '../files/error.js'
 import type { Migration } from '../files/files.js'
 import { JOURNAL } from '../files/journal.js'
 
-/** A table or column with values that a migration destroys. */
+/** A table, column or attribute of a composite type with values that a migration destroys. */
 export interface Loss {
   readonly migration: string
-  /** `books`, `sales.books` or `books.title`: the name to pass to `--allow-destructive`. */
+  /** `books`, `sales.books`, `books.title`, or `address.city` of a type: the name to pass to `--allow-destructive`. */
   readonly object: string
-  readonly kind: 'column' | 'table' | 'rows' | 'adopted'
+  readonly kind: Destroyed['kind'] | 'adopted'
   /** The number of lost values or rows; undefined if unknown. */
   readonly count: string | undefined
 }
@@ -39,6 +39,7 @@ const WORDS: Readonly<Record<Loss['kind'], { readonly verb: string; readonly par
   column: { verb: 'drops the column', part: 'value', lost: 'is lost with it' },
   table: { verb: 'drops the table', part: 'row', lost: 'is lost with it' },
   rows: { verb: 'deletes from the table', part: 'row', lost: 'is in it' },
+  attribute: { verb: 'drops the attribute', part: '', lost: '' },
   adopted: { verb: 'drops objects that others created:', part: '', lost: '' },
 }
 
@@ -53,23 +54,27 @@ export function describeLoss({ migration, object, kind, count }: Loss): string {
 /** Whether an object may be destroyed. */
 export type Allows = (object: string) => boolean
 
-/** The tables and columns of a database. */
+/** The tables and composite types of a database, with their columns. */
 export interface Inventory {
   /** The current schema; canonical names of its tables have no schema. */
   readonly schema: string
-  /** Their names by their identity, which survives renames. */
+  /** Their names by their identity, which survives renames: `16400` is a table, `16400.2` a column; those of types begin with `TYPE`. */
   readonly objects: ReadonlyMap<string, string>
 }
 
-const TABLES = `
+const TABLES_AND_TYPES = `
   pg_class c join pg_namespace n on n.oid = c.relnamespace and n.nspname !~ '^pg_' and n.nspname <> 'information_schema'
-  where c.relkind in ('r', 'p') and c.relpersistence <> 't' and c.relname !~ '^${JOURNAL}'`
+  where c.relkind in ('r', 'p', 'c') and c.relpersistence <> 't' and c.relname !~ '^${JOURNAL}'`
+
+const TYPE = 'type '
 
 const OBJECTS = `
-  with tables as materialized (select c.oid, ${formattedTable('c', 'n')} as name from ${TABLES})
-  select oid::text, name from tables
+  with wholes as materialized (
+    select c.oid, case c.relkind when 'c' then '${TYPE}' else '' end || c.oid as id, ${formattedTable('c', 'n')} as name from ${TABLES_AND_TYPES}
+  )
+  select id, name from wholes
   union all
-  select oid || '.' || attnum, name || '.' || attname from tables join pg_attribute on attrelid = oid and attnum > 0 and not attisdropped`
+  select id || '.' || attnum, name || '.' || attname from wholes join pg_attribute on attrelid = oid and attnum > 0 and not attisdropped`
 
 export async function takeInventory(connection: Connection): Promise<Inventory> {
   const schema = await currentSchema(connection)
@@ -101,13 +106,14 @@ export async function lossesOfFiles(
   for (const { object, was, kind, cascade } of destroyedBy(statements, schema)) {
     const text = formatNamed(object)
     const renamed = text === formatNamed(was) ? {} : { name: text }
-    for (const existing of await findObjects(connection, was))
+    for (const existing of await findObjects(connection, was, kind))
       found.push({ ...existing, ...renamed, kind, cascade, migration: owners.get(text) ?? '' })
   }
   const losses: Loss[] = []
   const named = new Set(found.map(({ name }) => name))
   for (const { name, table, column, kind, cascade, migration } of found) {
-    losses.push({ migration, object: name, kind, count: await countOf(connection, table, column) })
+    const count = kind === 'attribute' ? undefined : await countOf(connection, table, column)
+    losses.push({ migration, object: name, kind, count })
     for (const referrer of cascade ? await referrersOf(connection, table, cascade) : []) {
       if (named.has(referrer.name)) continue
       named.add(referrer.name)
@@ -127,15 +133,19 @@ interface Existing {
 
 /** A table without a schema that the connection does not find may be in a schema that the file sets. */
 const FIND = `
-  select ${formattedTable('c', 'n')}, c.oid::regclass::text from ${TABLES}
-  and (c.oid = to_regclass($1) or (to_regclass($1) is null and c.relname = $2))
+  select ${formattedTable('c', 'n')}, c.oid::regclass::text from ${TABLES_AND_TYPES}
+  and (c.relkind = 'c') = $4::boolean and (c.oid = to_regclass($1) or (to_regclass($1) is null and c.relname = $2))
   and ($3::text is null or exists (select from pg_attribute where attrelid = c.oid and attname = $3 and attnum > 0 and not attisdropped))
   order by 1`
 
-async function findObjects(connection: Connection, { table, column }: Named): Promise<readonly Existing[]> {
+async function findObjects(
+  connection: Connection,
+  { table, column }: Named,
+  kind: Destroyed['kind'],
+): Promise<readonly Existing[]> {
   const sql = tableSql(table)
   const bare = bareName(table)
-  const values = [sql, sql === identifier(bare) ? bare : null, column ?? null]
+  const values = [sql, sql === identifier(bare) ? bare : null, column ?? null, String(kind === 'attribute')]
   const { rows } = await connection.query({ text: FIND, values })
   return rows.map(([found, regclass]) => ({
     name: formatNamed({ table: found ?? '', column }),
@@ -213,8 +223,17 @@ export function lossesBetween(
 ): readonly Loss[] {
   const { start, before, after } = inventories
   const gone = [...before.objects].filter(([id]) => start.objects.has(id) && !after.objects.has(id))
-  const tables = new Set(gone.flatMap(([id]) => (id.includes('.') ? [] : [id])))
-  return gone
-    .filter(([id]) => !id.includes('.') || !tables.has(id.split('.')[0] ?? ''))
-    .map(([id, object]) => ({ migration, object, kind: id.includes('.') ? 'column' : 'table', count: undefined }))
+  const wholes = new Set(gone.flatMap(([id]) => (id.includes('.') ? [] : [id])))
+  return gone.flatMap(([id, object]) => {
+    const kind = kindOf(id)
+    // A type that is dropped had no values, except in columns that are dropped with it.
+    const isPart = wholes.has(id.split('.')[0] ?? '') && id.includes('.')
+    return kind === undefined || isPart ? [] : [{ migration, object, kind, count: undefined }]
+  })
+}
+
+function kindOf(id: string): Loss['kind'] | undefined {
+  const isType = id.startsWith(TYPE)
+  if (id.includes('.')) return isType ? 'attribute' : 'column'
+  return isType ? undefined : 'table'
 }

@@ -1,7 +1,7 @@
 import { bareName, formatTableName, readTableName, type TableName } from '../../fields/table-name.js'
 import { type FileStatement, NAME, QUOTED, tokensOf, unquoted } from '../files/statements.js'
 
-/** A table in its canonical spelling, or a column of one. */
+/** A table or composite type in its canonical spelling, or a column of one. */
 export interface Named {
   readonly table: string
   readonly column?: string | undefined
@@ -12,22 +12,23 @@ export function formatNamed({ table, column }: Named): string {
   return column === undefined ? table : `${table}.${column}`
 }
 
-/** An object that a statement destroys: a column, a table with all its rows, or rows of a table. */
+/** An object that a statement destroys: a column, a table with all its rows, rows of a table, or an attribute of a composite type, which the values of all columns of the type lose. */
 export interface Destroyed {
   /** The object, as in the statement. */
   readonly object: Named
   /** The object under the name that it had before the first statement. */
   readonly was: Named
-  readonly kind: 'column' | 'table' | 'rows'
+  readonly kind: 'column' | 'table' | 'rows' | 'attribute'
   /** The foreign keys through which the deletion also removes rows of other tables. */
   readonly cascade?: 'all foreign keys' | 'on delete cascade' | undefined
 }
 
 const QUALIFIED = String.raw`${NAME}(?:\s*\.\s*${NAME})?`
-const ALTER = new RegExp(
+const ALTER_TABLE = new RegExp(
   String.raw`^alter\s+table\s+(?:if\s+exists\s+)?(?:only\s+)?(${QUALIFIED})\s*\*?\s+(.*)$`,
   'isu',
 )
+const ALTER_TYPE = new RegExp(String.raw`^alter\s+type\s+(${QUALIFIED})\s+(.*)$`, 'isu')
 
 /** The effect of one kind of statement or `alter table` action on names. In a list of them, the first one that matches counts. */
 interface Reading {
@@ -40,7 +41,16 @@ function reading(pattern: string, read: Reading['read']): Reading {
   return { pattern: new RegExp(pattern, 'isu'), read }
 }
 
-const ACTIONS: readonly Reading[] = [
+const MOVES: readonly Reading[] = [
+  reading(String.raw`^rename\s+to\s+(${NAME})`, ([to = ''], ledger, table) =>
+    ledger.rename({ table }, { table: ledger.nameIn(readTableName(table)?.schema, unquoted(to)) }),
+  ),
+  reading(String.raw`^set\s+schema\s+(${NAME})`, ([schema = ''], ledger, table) =>
+    ledger.rename({ table }, { table: ledger.nameIn(unquoted(schema), bareName(table)) }),
+  ),
+]
+
+const TABLE_ACTIONS: readonly Reading[] = [
   reading(String.raw`^drop\s+constraint\b`, () => []),
   reading(String.raw`^drop\s+(?:column\s+)?(?:if\s+exists\s+)?(${NAME})`, ([column = ''], ledger, table) =>
     ledger.drop({ table, column: unquoted(column) }, 'column'),
@@ -52,20 +62,31 @@ const ACTIONS: readonly Reading[] = [
     ledger.make({ table, column: unquoted(column) }),
   ),
   reading(String.raw`^rename\s+constraint\b`, () => []),
-  reading(String.raw`^rename\s+to\s+(${NAME})`, ([to = ''], ledger, table) =>
-    ledger.rename({ table }, { table: ledger.nameIn(readTableName(table)?.schema, unquoted(to)) }),
-  ),
-  reading(String.raw`^set\s+schema\s+(${NAME})`, ([schema = ''], ledger, table) =>
-    ledger.rename({ table }, { table: ledger.nameIn(unquoted(schema), bareName(table)) }),
-  ),
+  ...MOVES,
   reading(String.raw`^rename\s+(?:column\s+)?(${NAME})\s+to\s+(${NAME})`, ([from = '', to = ''], ledger, table) =>
     ledger.rename({ table, column: unquoted(from) }, { table, column: unquoted(to) }),
   ),
 ]
 
+const TYPE_ACTIONS: readonly Reading[] = [
+  reading(String.raw`^drop\s+attribute\s+(?:if\s+exists\s+)?(${NAME})`, ([column = ''], ledger, table) =>
+    ledger.drop({ table, column: unquoted(column) }, 'attribute'),
+  ),
+  reading(String.raw`^add\s+attribute\s+(${NAME})`, ([column = ''], ledger, table) =>
+    ledger.make({ table, column: unquoted(column) }),
+  ),
+  reading(String.raw`^rename\s+attribute\s+(${NAME})\s+to\s+(${NAME})`, ([from = '', to = ''], ledger, table) =>
+    ledger.rename({ table, column: unquoted(from) }, { table, column: unquoted(to) }),
+  ),
+  ...MOVES,
+]
+
 const STATEMENTS: readonly Reading[] = [
   reading(String.raw`^create\s+(?:unlogged\s+|temp\s+|temporary\s+)?table\s+if\s+not\s+exists\b`, () => []),
   reading(String.raw`^create\s+(?:unlogged\s+|temp\s+|temporary\s+)?table\s+(${QUALIFIED})`, ([made = ''], ledger) =>
+    ledger.tablesIn(made).flatMap((table) => ledger.make({ table })),
+  ),
+  reading(String.raw`^create\s+type\s+(${QUALIFIED})`, ([made = ''], ledger) =>
     ledger.tablesIn(made).flatMap((table) => ledger.make({ table })),
   ),
   reading(
@@ -129,12 +150,18 @@ export function destroyedBy(statements: readonly FileStatement[], schema: string
   return statements.flatMap(({ text }) => readStatement(withoutComments(text), ledger))
 }
 
+const ALTERATIONS = [
+  [ALTER_TABLE, TABLE_ACTIONS],
+  [ALTER_TYPE, TYPE_ACTIONS],
+] as const
+
 function readStatement(text: string, ledger: Ledger): readonly Destroyed[] {
-  const [, target, actions] = ALTER.exec(text) ?? []
-  if (target !== undefined && actions !== undefined) {
+  for (const [pattern, readings] of ALTERATIONS) {
+    const [, target = '', actions] = pattern.exec(text) ?? []
+    if (actions === undefined) continue
     const [table] = ledger.tablesIn(target)
     if (table === undefined) return []
-    return splitActions(actions).flatMap((action) => readBy(ACTIONS, action, { ledger, table }))
+    return splitActions(actions).flatMap((action) => readBy(readings, action, { ledger, table }))
   }
   return [...readBy(STATEMENTS, text, { ledger, table: '' }), ...readDeletes(text, ledger)]
 }

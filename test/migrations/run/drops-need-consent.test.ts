@@ -73,6 +73,41 @@ describe('data loss in a migration', () => {
     expect((await migrateUp(database, folder.path, { allows })).at(-1)).toMatchObject({ name: '0003_less' })
   })
 
+  describe('by a dropped attribute of a composite type', () => {
+    const TYPED =
+      'create type size as (width int, height int); create table boxes (size size); insert into boxes values ((1, 2));'
+
+    test.each<[sql: string, object: string]>([
+      ['alter type size drop attribute height cascade;', 'size.height'],
+      ['alter type public.size add attribute depth int cascade, drop attribute if exists height;', 'size.height'],
+      ['alter type size rename attribute height to h; alter type size drop attribute h;', 'size.h'],
+      ['alter type size rename to extent; alter type extent drop attribute height;', 'extent.height'],
+      ["do $$ begin execute 'alter type size drop attri' || 'bute height'; end $$;", 'size.height'],
+    ])('must be named: %s', async (sql, object) => {
+      const folder = await makeFolder({ '0001_boxes.sql': `-- up\n${TYPED}\n` })
+      await migrateUp(database, folder.path)
+      await folder.write('0002_less.sql', `-- up\n${sql}\n`)
+      const look = async () => (await database.query({ text: 'select size::text from boxes', values: [] })).rows
+      expect(await failureOf(migrateUp(database, folder.path))).toBe(`0002_less drops the attribute ${object}`)
+      expect(await look()).toEqual([['(1,2)']])
+      const allows = (name: string) => name === object
+      expect((await migrateUp(database, folder.path, { allows })).at(-1)).toMatchObject({ name: '0002_less' })
+    })
+
+    test.each([
+      ['drop table boxes; drop type size;', 'boxes'],
+      ['drop type size cascade;', 'boxes.size'],
+      ['alter table boxes alter size type text using size::text; drop type size;', undefined],
+      ['create type pair as (a int, b int); alter type pair drop attribute b;', undefined],
+    ])('need not be named with the type or its columns: %s', async (sql, object) => {
+      const folder = await makeFolder({ '0001_boxes.sql': `-- up\n${TYPED}\n` })
+      await migrateUp(database, folder.path)
+      await folder.write('0002_less.sql', `-- up\n${sql}\n`)
+      const allows = (name: string) => name === object
+      expect(await migrateUp(database, folder.path, { allows })).toHaveLength(1)
+    })
+  })
+
   test.each([
     ['truncate books cascade;', ['books', 'lines', 'reviews']],
     ['delete from books;', ['books', 'lines']],
@@ -190,6 +225,9 @@ test.each<[sql: string, objects: readonly string[]]>([
   ['create or replace function f() returns int language sql begin atomic delete from a; select 1; end', []],
   ['create rule r as on insert to a do also delete from b; grant truncate on a to public', []],
   ['alter table a add if not exists b int; alter table a drop b', ['a.b']],
+  ['alter type t add attribute b int; alter type t drop attribute b, drop attribute c cascade', ['t.c']],
+  ['create type t as (b int); alter type t drop attribute b', []],
+  ["alter type t add value 'drop attribute b'; alter type t alter attribute c type text", []],
   ['create table app (b int); delete from app.b', ['app.b']],
   ['create table s.a (b int); delete from s.a; delete from a', ['a']],
   ["comment on table a is 'drop table a'; drop index a; drop view a", []],
