@@ -12,9 +12,11 @@ export interface Loss {
   readonly migration: string
   /** `books`, `sales.books`, `books.title`, or `address.city` of a type: the name to pass to `--allow-destructive`. */
   readonly object: string
-  readonly kind: Destroyed['kind'] | 'adopted'
+  readonly kind: Destroyed['kind'] | 'deleted' | 'adopted'
   /** The number of lost values or rows; undefined if unknown. */
   readonly count: string | undefined
+  /** The tables of which a table is a partition or a child; permission for one of them is enough. */
+  readonly within?: readonly string[]
 }
 
 /** Thrown for a migration that would destroy objects without consent. Nothing was changed. */
@@ -39,6 +41,7 @@ const WORDS: Readonly<Record<Loss['kind'], { readonly verb: string; readonly par
   column: { verb: 'drops the column', part: 'value', lost: 'is lost with it' },
   table: { verb: 'drops the table', part: 'row', lost: 'is lost with it' },
   rows: { verb: 'deletes from the table', part: 'row', lost: 'is in it' },
+  deleted: { verb: 'deletes from the table', part: 'row', lost: 'is lost' },
   attribute: { verb: 'drops the attribute', part: '', lost: '' },
   adopted: { verb: 'drops objects that others created:', part: '', lost: '' },
 }
@@ -60,6 +63,10 @@ export interface Inventory {
   readonly schema: string
   /** Their names by their identity, which survives renames: `16400` is a table, `16400.2` a column; those of types begin with `TYPE`. */
   readonly objects: ReadonlyMap<string, string>
+  /** The rows of each table that its session has deleted so far. */
+  readonly deleted: ReadonlyMap<string, number>
+  /** The tables of which each table is a partition or a child. */
+  readonly parents: ReadonlyMap<string, readonly string[]>
 }
 
 const TABLES_AND_TYPES = `
@@ -72,14 +79,20 @@ const OBJECTS = `
   with wholes as materialized (
     select c.oid, case c.relkind when 'c' then '${TYPE}' else '' end || c.oid as id, ${formattedTable('c', 'n')} as name from ${TABLES_AND_TYPES}
   )
-  select id, name from wholes
+  select id, name, pg_stat_get_xact_tuples_deleted(oid)::text, (select string_agg(inhparent::text, ',') from pg_inherits where inhrelid = oid) from wholes
   union all
-  select id || '.' || attnum, name || '.' || attname from wholes join pg_attribute on attrelid = oid and attnum > 0 and not attisdropped`
+  select id || '.' || attnum, name || '.' || attname, null, null from wholes join pg_attribute on attrelid = oid and attnum > 0 and not attisdropped
+  order by 2`
 
 export async function takeInventory(connection: Connection): Promise<Inventory> {
   const schema = await currentSchema(connection)
   const { rows } = await connection.query({ text: OBJECTS, values: [] })
-  return { schema, objects: new Map(rows.map(([id, name]) => [id ?? '', name ?? ''])) }
+  return {
+    schema,
+    objects: new Map(rows.map(([id, name]) => [id ?? '', name ?? ''])),
+    deleted: new Map(rows.map(([id, , count]) => [id ?? '', Number(count)])),
+    parents: new Map(rows.flatMap(([id, , , parents]) => (parents ? [[id ?? '', parents.split(',')] as const] : []))),
+  }
 }
 
 async function currentSchema(connection: Connection): Promise<string> {
@@ -203,13 +216,14 @@ async function countOf(connection: Connection, table: string, column?: string): 
 
 /** Whether a loss is allowed, by its own name or by a name that the file gave it earlier. */
 export function isAllowed(
-  { object }: Loss,
+  { object, within = [] }: Loss,
   statements: Migration['up'],
   { allows, schema }: { readonly allows: Allows; readonly schema: string },
 ): boolean {
-  return (
-    allows(object) ||
-    destroyedBy(statements, schema).some((each) => formatNamed(each.was) === object && allows(formatNamed(each.object)))
+  const destroyed = destroyedBy(statements, schema)
+  return [object, ...within].some(
+    (name) =>
+      allows(name) || destroyed.some((each) => formatNamed(each.was) === name && allows(formatNamed(each.object))),
   )
 }
 
@@ -224,12 +238,32 @@ export function lossesBetween(
   const { start, before, after } = inventories
   const gone = [...before.objects].filter(([id]) => start.objects.has(id) && !after.objects.has(id))
   const wholes = new Set(gone.flatMap(([id]) => (id.includes('.') ? [] : [id])))
-  return gone.flatMap(([id, object]) => {
+  const dropped = gone.flatMap(([id, object]) => {
     const kind = kindOf(id)
     // A type that is dropped had no values, except in columns that are dropped with it.
     const isPart = wholes.has(id.split('.')[0] ?? '') && id.includes('.')
     return kind === undefined || isPart ? [] : [{ migration, object, kind, count: undefined }]
   })
+  return [...dropped, ...deletedBetween(migration, inventories)]
+}
+
+/** The deletions of one migration, also by functions, triggers, rules and views. */
+function deletedBetween(
+  migration: string,
+  { start, before, after }: Parameters<typeof lossesBetween>[1],
+): readonly Loss[] {
+  return [...after.deleted].flatMap(([id, count]): readonly Loss[] => {
+    const rows = count - (before.deleted.get(id) ?? 0)
+    const object = before.objects.get(id)
+    if (object === undefined || !start.objects.has(id) || !(rows > 0)) return []
+    const within = ancestorsOf(id, before).flatMap((each) => before.objects.get(each) ?? [])
+    return [{ migration, object, kind: 'deleted', count: rows.toLocaleString('en-US'), within }]
+  })
+}
+
+function ancestorsOf(id: string, inventory: Inventory): readonly string[] {
+  const parents = inventory.parents.get(id) ?? []
+  return [...parents, ...parents.flatMap((each) => ancestorsOf(each, inventory))]
 }
 
 function kindOf(id: string): Loss['kind'] | undefined {

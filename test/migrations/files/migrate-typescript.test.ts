@@ -53,7 +53,12 @@ describe('a migration in TypeScript', () => {
     expect((await migrateUp(database, folder)).map(({ name }) => name)).toEqual(['0001_books', '0002_rows'])
     expect(await titles()).toEqual(['one', 'two'])
     expect(await migrateUp(database, folder)).toEqual([])
-    expect(await migrateDown(database, folder)).toMatchObject([{ name: '0002_rows' }])
+    expect(await failureOf(migrateDown(database, folder))).toBe(
+      '0002_rows deletes from the table books: 2 rows are lost',
+    )
+    expect(await titles()).toEqual(['one', 'two'])
+    const allows = (name: string) => name === 'books'
+    expect(await migrateDown(database, folder, { allows })).toMatchObject([{ name: '0002_rows' }])
     expect(await titles()).toEqual([])
     expect(await states(folder)).toEqual(['0001_books applied', '0002_rows pending'])
   })

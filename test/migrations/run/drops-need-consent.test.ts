@@ -59,6 +59,26 @@ describe('data loss in a migration', () => {
     ],
     ["do $$ begin execute 'alter table books drop si' || 'ze'; end $$;", 'books.size', /drops the column books\.size$/],
     ['create schema s; alter table books set schema s; drop schema s cascade;', 'books', /drops the table books$/],
+    [
+      'create table notes (id int); create rule r as on insert to notes do also delete from books; insert into notes values (1);',
+      'books',
+      /^0003_less deletes from the table books: 2 rows are lost$/,
+    ],
+    [
+      'create view sized as select * from books where size > 0; delete from sized;',
+      'books',
+      /deletes from the table books: 1 row is lost$/,
+    ],
+    [
+      "create function clear() returns void language sql as 'delete from books'; select clear();",
+      'books',
+      /deletes from the table books: 2 rows are lost$/,
+    ],
+    [
+      "do $$ begin execute 'delete fr' || 'om books'; end $$; alter table books rename to old;",
+      'books',
+      /deletes from the table books: 2 rows are lost$/,
+    ],
   ])('must be named: %s', async (sql, object, says) => {
     const folder = await makeFolder({ '0001_books.sql': MADE })
     await migrateUp(database, folder.path)
@@ -160,6 +180,30 @@ describe('data loss in a migration', () => {
     expect(await failureOf(migrateUp(database, folder.path, { allows: (name) => name === 'books' }))).toContain(says)
     const allows = (name: string) => name === object
     expect((await migrateUp(database, folder.path, { allows })).at(-1)).toMatchObject({ name: '0003_less' })
+  })
+
+  test.each([
+    'create rule r as on update to books do also delete from books;',
+    "create table notes (id int); insert into notes values (1); create function clear() returns void language sql as 'delete from notes'; select clear();",
+  ])('need not be named if no existing row is deleted: %s', async (sql) => {
+    const folder = await makeFolder({ '0001_books.sql': MADE })
+    await migrateUp(database, folder.path)
+    await folder.write('0002_more.sql', `-- up\n${sql}\n`)
+    expect(await migrateUp(database, folder.path)).toHaveLength(1)
+  })
+
+  test('names the partitioned table or the partition whose rows are deleted, and each table that loses rows by it', async () => {
+    const parts =
+      'create table parts (id int primary key) partition by range (id); create table first partition of parts for values from (0) to (9); ' +
+      'create table lines (part int references parts on delete cascade); insert into parts values (1); insert into lines values (1), (1);'
+    const folder = await makeFolder({ '0001_parts.sql': `-- up\n${parts}\n` })
+    await migrateUp(database, folder.path)
+    await folder.write('0002_less.sql', `-- up\ndo $$ begin execute 'delete fr' || 'om parts'; end $$;\n`)
+    expect(await failureOf(migrateUp(database, folder.path))).toBe(
+      '0002_less deletes from the table first: 1 row is lost\n0002_less deletes from the table lines: 2 rows are lost',
+    )
+    const allows = (name: string) => ['parts', 'lines'].includes(name)
+    expect(await migrateUp(database, folder.path, { allows })).toHaveLength(1)
   })
 
   test('names tables of other schemas that lose rows by foreign keys', async () => {
