@@ -58,5 +58,8 @@ export const bulk: Feature<BulkSpec> = {
     })
   },
 
-  options: ({ bulk: { operations, max } }) => (operations.length > 0 ? { bulk: [...operations], bulk_max: max } : {}),
+  options({ operations, bulk: { operations: several, max } }) {
+    const offered = several.filter((operation) => operations.includes(operation))
+    return offered.length > 0 ? { bulk: offered, bulk_max: max } : {}
+  },
 }

@@ -25,7 +25,7 @@ export function describeResource({ spec, access, sendable }: Described): Json {
     fields: Object.fromEntries(fields.map((field) => [field.name, describeField(field, spec)])),
     // A dialect has its own parameters.
     ...(dialect && { dialect: dialect.name }),
-    ...featureOptions(spec),
+    ...featureOptions({ ...spec, operations }),
   }
 }
 

@@ -353,6 +353,36 @@ resources:
   }
 })
 
+test.each([
+  { may: '[read, change]', bulk: ['partial_update'], ordering: ['kind'] },
+  { may: '[create, update]', bulk: ['create'], ordering: undefined },
+  { may: 'all', bulk: ['create', 'partial_update', 'destroy'], ordering: ['kind'] },
+  { may: 'read', bulk: undefined, ordering: ['kind'] },
+])('OPTIONS lists what a grant allows on several records: $may', async ({ may, bulk, ordering }) => {
+  const yaml = `version: 1
+auth: { development: { ann: {} } }
+models:
+  note:
+    table: notes
+    fields: { id: { type: bigint, primary_key: true }, kind: { type: string, max: 9 } }
+    indexes: [[kind, id]]
+resources:
+  note:
+    model: note
+    path: /notes/
+    bulk: [create, partial_update, destroy]
+    orderable: [kind]
+    access: [{ to: signed_in, may: ${may} }]
+`
+  const other = await startTasks({ yaml, checkResponses: false })
+  try {
+    const described = (await other.as('ann', 'OPTIONS', '/api/notes/')).json as Readonly<Record<string, unknown>>
+    expect([described['bulk'], described['bulk_max'], described['ordering']]).toEqual([bulk, bulk && 100, ordering])
+  } finally {
+    await other.close()
+  }
+})
+
 test('OpenAPI has members that only some records show as optional', async () => {
   const shownTo = async (name: string) => {
     const { components } = (await tasks.as(name, 'GET', '/openapi.json')).json as OpenApi
