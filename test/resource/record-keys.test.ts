@@ -27,6 +27,10 @@ models:
     table: countries
     fields:
       code: { type: char, length: 2, primary_key: true, key: client }
+  price:
+    fields:
+      amount: { type: decimal, precision: 6, scale: 2, primary_key: true }
+      note: { type: string, max: 20, nullable: true }
   order:
     fields:
       id: { type: bigint, primary_key: true }
@@ -61,6 +65,7 @@ resources:
   product: { model: product, path: /products/, url: true, bulk: [create, partial_update, destroy], idempotency: optional }
   tag: { model: tag, path: /tags/, url: true }
   country: { model: country, path: /countries/, url: true, filterable: { code: [exact] } }
+  price: { model: price, path: /prices/, bulk: [destroy], filterable: { amount: [exact, in, gt] } }
   order: { model: order, path: /orders/, url: true, links: { customer: customer-detail }, expand: [customer] }
   line:
     model: line
@@ -223,6 +228,35 @@ describe('keys that clients give', () => {
       return (await api.fetch(`/api/countries${path}`)).status
     })
     expect(await Promise.all(statuses)).toEqual([200, 404, 200, 400])
+  })
+
+  test('of the type `decimal` have one spelling, with all digits of the scale', async () => {
+    for (const amount of ['1.50', '0.00', '-2.00', '7']) await post('/api/prices/', { amount })
+    const status = async (method: string, path: string) =>
+      (await api.send(method, `/api/prices/${path}`, method === 'DELETE' ? undefined : { note: 'x' })).status
+    const found = ['1.50', '0.00', '-2.00', '7.00']
+    const others = ['1.5', '1.500', '1.5000000', '01.50', '0', '0.000', '-0.00', '-2.000', '7', '7.', '7.000', '1.505']
+    for (const method of ['PATCH', 'PUT'])
+      for (const [expected, spellings] of [
+        [200, found],
+        [404, others],
+      ] as const)
+        for (const each of spellings)
+          expect([method, each, await status(method, `${each}/`)]).toEqual([method, each, expected])
+    for (const each of others) {
+      expect([each, (await api.fetch(`/api/prices/${each}/`)).status]).toEqual([each, 404])
+      expect([each, await status('DELETE', `${each}/`)]).toEqual([each, 404])
+      expect([each, await status('DELETE', `?ids=${each}`)]).toEqual([each, 404])
+    }
+    expect(await status('DELETE', '?ids=1.50,0.00,-2.00')).toBe(204)
+  })
+
+  test('of the type `decimal` are compared as numbers in filters', async () => {
+    await post('/api/prices/', { amount: '3.50' })
+    const count = async (query: string) =>
+      ((await json(await api.fetch(`/api/prices/?${query}`))) as readonly unknown[]).length
+    const counts = ['amount=3.500', 'amount__in=3.5,3.501', 'amount=3.501', 'amount__gt=3.499&amount__in=3.50']
+    expect(await Promise.all(counts.map(count))).toEqual([1, 1, 0, 1])
   })
 
   test('may be UUIDs', async () => {

@@ -24,12 +24,17 @@ function boundsOf({ minimum, maximum }: DecimalOptions) {
   }
 }
 
-/** As PostgreSQL prints it: `12.5` with a scale of 2 is `12.50`, and without a scale `12.5`; zero has no sign. */
+/** As PostgreSQL prints it: `12.5` and `12.500` with a scale of 2 are `12.50`; without a scale, every zero stays. Zero has no sign. */
 function canonical(text: string, scale: number | undefined): string {
   const [whole = '', fraction = ''] = text.split('.')
-  const padded = fraction.padEnd(scale ?? 0, '0')
+  const padded = scale === undefined ? fraction : withoutZerosAfter(fraction, scale).padEnd(scale, '0')
   const plain = padded === '' ? whole : `${whole}.${padded}`
   return /[1-9]/.test(plain) ? plain : plain.replace('-', '')
+}
+
+function withoutZerosAfter(fraction: string, scale: number): string {
+  const isZero = /^0*$/.test(fraction.slice(scale))
+  return isZero ? fraction.slice(0, scale) : fraction
 }
 
 /** Without a zero before the point, which no `precision` counts. */
