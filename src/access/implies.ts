@@ -1,11 +1,14 @@
-import type { Rule, RuleCondition, RuleValue, SetSpec } from '../config/spec.js'
+import type { FieldSpec, Rule, RuleCondition, RuleValue } from '../config/spec.js'
 import type { Json } from '../foundation/json.js'
 import type { RangeEnd } from '../lookups/in-memory.js'
 import { compareStored, compareValue, excludesNull, kindOf } from './decide/compare.js'
 import { writtenLiteral } from './format.js'
 
+/** A right side that depends on the caller. */
+export type Variable = Exclude<RuleValue, { literal: unknown }>
+
 /** Whether a variable means the same in two configurations. */
-export type SameVariable = (value: Exclude<RuleValue, { literal: unknown }>) => boolean
+export type SameVariable = (value: Variable) => boolean
 
 type Conjunction = readonly RuleCondition[]
 
@@ -45,8 +48,13 @@ function conditionImplies(given: RuleCondition, wanted: RuleCondition, same: Sam
 
 /** Identifies the columns that a condition compares. */
 function placeOf({ relations, field }: RuleCondition): string {
-  const steps = relations.map((each) => [each.field.column, each.target.table, each.target.column])
-  return JSON.stringify([...steps, [field.column, field.type.name]])
+  const steps = relations.map((each) => [...placeOfField(each.field), each.target.table, each.target.column])
+  return JSON.stringify([...steps, placeOfField(field)])
+}
+
+/** Identifies a column and the way in which its values compare. */
+export function placeOfField(field: FieldSpec): readonly string[] {
+  return [field.column, field.type.name]
 }
 
 function isNotNull({ lookup, value }: RuleCondition): boolean {
@@ -59,7 +67,7 @@ function isSameValue(one: RuleValue, other: RuleValue): boolean {
 }
 
 /** The name of a variable. */
-export function nameOf(value: Exclude<RuleValue, { literal: unknown }>): string {
+export function nameOf(value: Variable): string {
   if ('subject' in value) return 'sub'
   if ('claim' in value) return value.claim
   return 'user' in value ? 'user' : value.set.name
@@ -86,13 +94,4 @@ function isWithin(given: RuleCondition, wanted: RuleCondition): boolean {
     return difference > 0 || (difference === 0 && (limit.inclusive || !end.inclusive))
   }
   return fits(inner.low, outer.low, 1) && fits(inner.high, outer.high, -1)
-}
-
-/** The set of a condition must not have gained rows. */
-export function setNarrower(one: SetSpec, other: SetSpec, same: SameVariable): boolean {
-  return (
-    one.model.table === other.model.table &&
-    one.field.column === other.field.column &&
-    ruleImplies(one.rows, other.rows, same)
-  )
 }

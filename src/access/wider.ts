@@ -8,13 +8,12 @@ import {
   OPERATIONS,
   type ResourceSpec,
   type Rule,
-  type SetSpec,
 } from '../config/spec.js'
 import { ungrantedCascades } from '../config/parse/access-effects.js'
-import { findValue, type Path } from '../config/yaml/located.js'
-import { conjunctionsOf, implies, nameOf, type SameVariable, setNarrower } from './implies.js'
+import { conjunctionsOf, implies, type SameVariable } from './implies.js'
 import { grantableFields, grantPath } from './matrix.js'
 import { formatFields, formatRule, formatValue } from './format.js'
+import { changedVariables, sameVariables } from './same-variables.js'
 import { widenedAuth, widenedMounts } from './wider-auth.js'
 import { type Configured, isToAll, type Widened } from './widened.js'
 
@@ -70,9 +69,10 @@ function widenedGrants(old: ResourceSpec | undefined, resource: ResourceSpec, sa
             : [],
         )
         const unnamed = old && others.length > 0 ? addedFields(resource, grant, old) : []
+        const unlike = changedVariables(grant, old?.access ?? [], same)
         return {
           what: `${resource.name}.${operation}:${grant.to}`,
-          now: [formatGrant(resource, grant), ...movedFields(resource, grant, old), ...unnamed].join('; '),
+          now: [formatGrant(resource, grant), ...movedFields(resource, grant, old), ...unnamed, ...unlike].join('; '),
           path: grantPath(resource, index),
           before: others,
         }
@@ -219,11 +219,11 @@ function isOperation(name: string): boolean {
 
 /** Whether a grant sets what an old one did, and nothing that clients could not set. */
 function setsAsMuch(grant: Used, old: Used, same: SameVariable): boolean {
-  const spelled = new Map(grant.set.map(({ column, field, value }) => [column, formatValue(value, field)]))
-  const isKept = old.set.every(
-    ({ column, field, value }) =>
-      spelled.get(column) === formatValue(value, field) && ('literal' in value || same(value)),
-  )
+  const isKept = old.set.every(({ column, field, value }) => {
+    const now = grant.set.find((each) => each.column === column)
+    if (now === undefined || formatValue(now.value, now.field) !== formatValue(value, field)) return false
+    return 'literal' in now.value || same(now.value)
+  })
   const known = old.set.map(({ column }) => column)
   return isKept && grant.set.every(({ column }) => known.includes(column) || old.columns.includes(column))
 }
@@ -239,30 +239,4 @@ function formatGrant(resource: ResourceSpec, { to, rows, becomes, fields, set }:
     `fields ${formatFields(fields, grantableFields(resource))}`,
   ]
   return parts.join('; ')
-}
-
-/** Which variables mean the same in both files, or less in the new one. */
-function sameVariables(before: Configured, after: Configured): SameVariable {
-  const isSame = (path: Path) =>
-    JSON.stringify(findValue(before.root, path)) === JSON.stringify(findValue(after.root, path))
-  const isSameUser = isSame(['auth', 'user'])
-  const old = setsOf(before.spec)
-  const same: SameVariable = (value) => {
-    if ('subject' in value) return true
-    if ('claim' in value) return isSame(['auth', 'claims', value.claim])
-    if ('user' in value) return isSameUser
-    const other = old.get(nameOf(value))
-    return other !== undefined && setNarrower(value.set, other, same)
-  }
-  return same
-}
-
-/** The sets that the rules of a configuration use. */
-function setsOf({ resources }: AppSpec): ReadonlyMap<string, SetSpec> {
-  const rules = resources.flatMap(({ access = [] }) => access.flatMap(({ rows, becomes }) => [rows, becomes]))
-  return new Map(
-    rules.flatMap((rule) =>
-      (rule ?? []).flat().flatMap(({ value }) => ('set' in value ? [[value.set.name, value.set]] : [])),
-    ),
-  )
 }

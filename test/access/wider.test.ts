@@ -280,6 +280,91 @@ resources:
     ])
   })
 
+  describe('the record of the caller', () => {
+    const yaml = (user: string, id = 'id: { type: bigint, primary_key: true', match = 'subject') => `version: 1
+auth:
+  roles: { names: [member] }
+  user: { model: user, match: ${match} }
+  sets: { mine: { of: membership.team, rows: { user: $user } } }
+models:
+  user:
+    ${user}
+    fields:
+      ${id} }
+      subject: { type: string, max: 100, unique: true }
+      nick: { type: string, max: 100, unique: true, column: nickname }
+  team: { table: teams, fields: { id: { type: bigint, primary_key: true } } }
+  membership:
+    table: memberships
+    fields: { id: { type: bigint, primary_key: true }, user: { type: belongs_to, model: user }, team: { type: belongs_to, model: team } }
+  note:
+    table: notes
+    fields:
+      id: { type: bigint, primary_key: true }
+      owner: { type: belongs_to, model: user }
+      team: { type: belongs_to, model: team }
+resources:
+  note:
+    model: note
+    path: /notes/
+    access:
+      - { to: member, may: list, rows: { owner: $user } }
+      - { to: member, may: destroy, rows: { team__in: $mine } }
+      - { to: member, may: create, set: { owner: $user } }
+`
+    const before = yaml('table: users')
+    const nick = 'nick: { type: string, max: 100, unique: true, column: nickname }'
+    const subject = 'subject: { type: string, max: 100, unique: true }'
+    test.each([
+      ['another field with the subject', yaml('table: users', undefined, 'nick')],
+      [
+        'another column of that field',
+        before.replace(nick, '').replace('unique: true }', 'unique: true, column: nickname }'),
+      ],
+      ['another type of that field', before.replace(subject, 'subject: { type: text, unique: true }')],
+      ['another column of the key', yaml('table: users', 'id: { type: bigint, primary_key: true, column: boss_id')],
+      ['another table', yaml('table: people')],
+      ['another schema', yaml('table: other.users\n    managed: false')],
+      ['a view instead of the table', yaml('view: select * from users')],
+    ])('widens with %s', (_name, after) => {
+      expect(after).not.toBe(before)
+      expect(widened(before, after)).toEqual(
+        expect.arrayContaining(['note.list:member', 'note.destroy:member', 'note.create:member']),
+      )
+    })
+
+    test('may be a view with a query that differs', () => {
+      const [one, other] = ['id < 9', 'true'].map((where) =>
+        yaml(`table: users\n    view: select id, subject, nickname from people where ${where}`),
+      )
+      expect(widened(one ?? '', other ?? '')).toEqual(['models.user.view'])
+      expect(widened(before, other ?? '')).toEqual(['models.user.view'])
+    })
+
+    test('does not widen if only names differ', () => {
+      const renamed = before
+        .replaceAll(/\buser: \{ type/g, 'person: { type')
+        .replaceAll('model: user', 'model: person')
+        .replace('  user:\n', '  person:\n')
+        .replace('rows: { user: $user }', 'rows: { person: $user }')
+        .replace('person: { type: belongs_to', 'person: { column: user_id, type: belongs_to')
+        .replace(subject, 'login: { type: string, max: 100, unique: true, column: subject }')
+        .replace('match: subject', 'match: login')
+      expect(renamed).not.toContain('user:\n')
+      expect(widened(before, renamed)).toEqual([])
+      expect(widened(before, before.replaceAll('max: 100', 'max: 200'))).toEqual([])
+    })
+
+    test('is named in the report', () => {
+      const found = findWidened(configured(before), configured(yaml('table: people')))
+      expect(found.map(({ now }) => now)).toEqual([
+        'to member; rows owner: $user; fields all; $user may have other values than before',
+        'to member; rows team__in: $mine; fields all; $mine may have other values than before',
+        'to member; set owner: $user; fields all; $user may have other values than before',
+      ])
+    })
+  })
+
   test('a resource widens', () => {
     const user = '  user: { model: user, path: /users/, access: [{ to: boss, may: list }] }'
     expect(widened(TASKS_YAML, change('resources:\n', `resources:\n${user}\n`))).toEqual(['user.list:boss'])
