@@ -1,4 +1,5 @@
 import type { FieldSpec, Rule, RuleCondition, RuleValue } from '../config/spec.js'
+import { collationOf } from '../fields/compared-column.js'
 import type { Json } from '../foundation/json.js'
 import type { RangeEnd } from '../lookups/in-memory.js'
 import { compareStored, compareValue, excludesNull, kindOf } from './decide/compare.js'
@@ -54,7 +55,7 @@ function placeOf({ relations, field }: RuleCondition): string {
 
 /** Identifies a column and the way in which its values compare. */
 export function placeOfField(field: FieldSpec): readonly string[] {
-  return [field.column, field.type.name]
+  return [field.column, field.type.name, collationOf(field) ?? 'C']
 }
 
 function isNotNull({ lookup, value }: RuleCondition): boolean {

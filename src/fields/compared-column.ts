@@ -25,13 +25,23 @@ export function comparedColumn(field: Typed & { readonly column: string }, owner
  * @param column the SQL of the stored value, which is compared with the value at `place`: a list of one item for a list
  */
 export function sameText({ managed, ...field }: Typed, column: string, place: string): string {
-  // The column of a relation has the collation of the key that it refers to.
   const items = field.type.items?.(field.options)
-  const { type, options } = items ?? ('key' in field.options ? (field.options.key as Typed) : field)
-  const hasCollation = 'collation' in options && options.collation !== undefined
-  const isFolding = hasCollation || (managed === false && type.serves?.(A_CITEXT, options) === true)
+  const { type, options } = itemOrKey(field)
+  const isFolding = collationOf(field) !== undefined || (managed === false && type.serves?.(A_CITEXT, options) === true)
   if (!isFolding) return ''
   return items
     ? ` and ${column}::text[] collate "C" operator(pg_catalog.@>) ${place}::text[]`
     : ` and ${column}::text collate "C" = ${place}::text`
+}
+
+/** The collation that a field names for the comparisons of its texts; undefined if it names none. */
+export function collationOf(field: Pick<Typed, 'type' | 'options'>): string | undefined {
+  const { options } = itemOrKey(field)
+  return 'collation' in options ? (options.collation as string | undefined) : undefined
+}
+
+/** The items of a list, and the key that a relation refers to, whose collation the column of the relation has. */
+function itemOrKey(field: Pick<Typed, 'type' | 'options'>): Pick<Typed, 'type' | 'options'> {
+  const inner = field.type.items?.(field.options) ?? ('key' in field.options ? (field.options.key as Typed) : undefined)
+  return inner ?? field
 }

@@ -365,6 +365,68 @@ resources:
     })
   })
 
+  describe('another collation', () => {
+    const yaml = (rows: string, collations: Readonly<Record<string, string>> = {}) => {
+      const text = (name: string, more = '') => {
+        const collation = collations[name] === undefined ? '' : `, collation: ${collations[name]}`
+        return `{ type: string, max: 20${more}${collation} }`
+      }
+      return `version: 1
+auth:
+  roles: { names: [member] }
+  claims: { tenant: { type: string } }
+  user: { model: user, match: subject }
+  sets: { mine: { of: membership.team, rows: { user: $user, level: high } } }
+models:
+  user: { table: users, fields: { id: ${text('user', ', primary_key: true')}, subject: ${text('subject', ', unique: true')} } }
+  team: { table: teams, fields: { id: ${text('team', ', primary_key: true')}, tenant: ${text('tenant')} } }
+  membership:
+    table: memberships
+    fields: { id: { type: bigint, primary_key: true }, user: { type: belongs_to, model: user }, team: ${text('membership')}, level: ${text('level')} }
+  note:
+    table: notes
+    fields:
+      id: { type: bigint, primary_key: true }
+      owner: { type: belongs_to, model: user }
+      team: { type: belongs_to, model: team }
+      region: ${text('region')}
+      tags: { type: array, items: ${text('tag')}, nullable: true }
+      title: ${text('title')}
+resources:
+  note: { model: note, path: /notes/, access: [{ to: member, may: destroy, rows: { ${rows} } }] }
+`
+    }
+    test.each([
+      ['of the field', 'region: eu', 'region'],
+      ['of the field that is compared with a claim', 'region: $tenant', 'region'],
+      ['of the field that is compared with several texts', 'region__in: [eu, us]', 'region'],
+      ['of the items of a list', 'tags__has: eu', 'tag'],
+      ['of a related field', 'team.tenant: $tenant', 'tenant'],
+      ['of the key of a relation', 'team: a', 'team'],
+      ['of the key by which a relation finds a record', 'team.tenant: $tenant', 'team'],
+      ['of the field with the subject', 'owner: $user', 'subject'],
+      ['of the key of callers', 'owner: $user', 'user'],
+      ['of the field of a set', 'team__in: $mine', 'membership'],
+      ['of a condition of a set', 'team__in: $mine', 'level'],
+      ['of the field with the subject, for a set', 'team__in: $mine', 'subject'],
+    ])('%s widens `%s`', (_name, rows, field) => {
+      const [before, now, built] = [yaml(rows), yaml(rows, { [field]: 'ci' }), yaml(rows, { [field]: 'de-x-icu' })]
+      expect(now).not.toBe(before)
+      for (const [one, other] of [
+        [before, now],
+        [now, before],
+        [built, now],
+      ] as const)
+        expect(widened(one, other)).toEqual(['note.destroy:member'])
+      expect(widened(now, now)).toEqual([])
+    })
+
+    test('does not widen if no condition compares the field, or if it is the default', () => {
+      expect(widened(yaml('region: eu'), yaml('region: eu', { title: 'ci', tenant: 'ci', subject: 'ci' }))).toEqual([])
+      expect(widened(yaml('region: eu'), yaml('region: eu', { region: 'C' }))).toEqual([])
+    })
+  })
+
   test('a resource widens', () => {
     const user = '  user: { model: user, path: /users/, access: [{ to: boss, may: list }] }'
     expect(widened(TASKS_YAML, change('resources:\n', `resources:\n${user}\n`))).toEqual(['user.list:boss'])
