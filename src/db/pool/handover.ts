@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { Connect } from './connect.js'
+import type { Connector } from './connect.js'
 
 type Take = (error: Error | undefined, client: pg.PoolClient | undefined) => void
 
@@ -14,7 +14,7 @@ export interface Handover {
 /** The longest time, in ms, without returning a connection to the pool, which closes connections that are too old. */
 const MAX_HOLD_MS = 1_000
 
-export function createHandover(pool: pg.Pool, connect: Connect): Handover {
+export function createHandover(pool: pg.Pool, { connect, give }: Connector): Handover {
   const heldSince = new WeakMap<pg.PoolClient, number>()
   let offered: pg.PoolClient | undefined
 
@@ -27,8 +27,8 @@ export function createHandover(pool: pg.Pool, connect: Connect): Handover {
       const client = offered
       offered = undefined
       if (client) return callback(undefined, client)
-      connect((error, client) => {
-        if (client) heldSince.set(client, performance.now())
+      connect((error, client, isGiven) => {
+        if (client && !isGiven) heldSince.set(client, performance.now())
         callback(error, client)
       })
     },
@@ -37,6 +37,7 @@ export function createHandover(pool: pg.Pool, connect: Connect): Handover {
         client.release()
         return proceed()
       }
+      if (give(client)) return proceed()
       offered = client
       proceed()
       // Listeners learn from a release that the database responds, so it is emitted either way.

@@ -7,7 +7,7 @@ import { driverTypes } from '../driver/parsers.js'
 import { RowClient } from '../driver/row-messages.js'
 import { createSend } from '../driver/send.js'
 import type { End } from '../driver/transaction.js'
-import { createConnect } from './connect.js'
+import { createConnector } from './connect.js'
 import { createFairQueue } from './fair-queue.js'
 import { createHandover } from './handover.js'
 import { openPipelined, type PipelinedOptions } from './pipelined-connections.js'
@@ -54,8 +54,8 @@ export function poolDatabase({
 
   const ends = new Set<End>()
   const pipelined = quick && openPipelined(quick)
-  const connect = createConnect(pool, pipelined)
-  const once = createSendOnce({ queue, handover: createHandover(pool, connect), send })
+  const connector = createConnector(pool, pipelined)
+  const once = createSendOnce({ queue, handover: createHandover(pool, connector), send })
 
   const end = async (): Promise<void> => {
     const reason = new Problem('unavailable', 'The service stops', { headers: { 'Retry-After': '1' } })
@@ -76,7 +76,7 @@ export function poolDatabase({
     },
     query: createQueries(once, pipelined),
     transaction: createTransactions({
-      connect,
+      connect: connector.connect,
       queue,
       send,
       sendUnlimited: createSend({ ...sending, patience: undefined }),

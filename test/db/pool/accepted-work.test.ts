@@ -4,7 +4,7 @@ import type pg from 'pg'
 import type { Statement } from '../../../src/db/database.js'
 import type { Send } from '../../../src/db/driver/send.js'
 import type { FairQueue } from '../../../src/db/pool/fair-queue.js'
-import type { Connect } from '../../../src/db/pool/connect.js'
+import type { Connect, Connector } from '../../../src/db/pool/connect.js'
 import { createHandover, type Handover } from '../../../src/db/pool/handover.js'
 import { type PipelinedConnections, PipelineUnavailable } from '../../../src/db/pool/pipelined-connections.js'
 import { createQueries } from '../../../src/db/pool/pooled-queries.js'
@@ -33,6 +33,7 @@ const take: Connect = (callback) =>
     (client) => callback(undefined, client),
     (error: unknown) => callback(error as Error, undefined),
   )
+const connector: Connector = { connect: take, give: () => false }
 /** The error of each statement, in order; those after them are answered. */
 let errors: Error[]
 const send: Send = (_client, _statement, settle) => settle(errors.shift() ?? null, ANSWER, false)
@@ -129,7 +130,7 @@ describe('a statement', () => {
     const giveUp = jest.fn()
     admit = () => giveUp
     const gone = new AbortController()
-    const asked = createSendOnce({ queue, handover: createHandover(pool, take), send })({
+    const asked = createSendOnce({ queue, handover: createHandover(pool, connector), send })({
       ...STATEMENT,
       signal: gone.signal,
     })
@@ -147,7 +148,7 @@ describe('a statement', () => {
   })
 
   test('that is aborted before it is sent does not wait, and leaves nothing at its signal once it is rejected', async () => {
-    const once = createSendOnce({ queue, handover: createHandover(pool, take), send })
+    const once = createSendOnce({ queue, handover: createHandover(pool, connector), send })
     const reason = new Error('gone')
     await expect(once({ ...STATEMENT, signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
     expect(entered).toEqual([])

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals'
 import type pg from 'pg'
-import { createConnect } from '../../../src/db/pool/connect.js'
+import { createConnector } from '../../../src/db/pool/connect.js'
 import { createHandover } from '../../../src/db/pool/handover.js'
 
 let pool: pg.Pool & { waitingCount: number; ending: boolean }
@@ -15,19 +15,26 @@ function open(name: string): pg.PoolClient {
   return { name, release: () => void returned.push(name) } as unknown as pg.PoolClient
 }
 
+let maximum: number
 beforeEach(() => {
   jest.useFakeTimers()
+  maximum = Infinity
   opened = 0
   returned = []
   pool = Object.assign(new EventEmitter(), {
     waitingCount: 0,
     ending: false,
-    connect: (callback: (error: undefined, client: pg.PoolClient) => void) => {
+    totalCount: 1,
+    connect: (callback?: (error: Error | undefined, client?: pg.PoolClient) => void) => {
+      if (opened === maximum) {
+        const error = Object.assign(new Error('too many connections'), { code: '53300' })
+        return callback ? callback(error) : Promise.reject(error)
+      }
       opened += 1
-      callback(undefined, open(`connection ${opened}`))
+      callback?.(undefined, open(`connection ${opened}`))
     },
   }) as unknown as typeof pool
-  handover = createHandover(pool, createConnect(pool, undefined))
+  handover = createHandover(pool, createConnector(pool, undefined))
 })
 afterEach(() => {
   jest.useRealTimers()
@@ -80,4 +87,36 @@ test('a connection is passed on for almost a second', () => {
   jest.advanceTimersByTime(999)
   handover.offer(client, () => expect(take()).toBe(client))
   expect(returned).toEqual([])
+})
+
+test('a connection is passed on first to those that found no other on the server, in their order', async () => {
+  maximum = 1
+  const client = take()
+  const got: string[] = []
+  for (const name of ['first', 'second'])
+    handover.take((_error, given) => {
+      got.push(name)
+      expect(given).toBe(client)
+    })
+  await jest.advanceTimersByTimeAsync(5)
+  const later = () => handover.take(() => got.push('later'))
+  for (let count = 0; count < 2; count++) {
+    handover.offer(client, later)
+    await jest.advanceTimersByTimeAsync(0)
+  }
+  expect(got).toEqual(['first', 'second'])
+  handover.offer(client, () => {})
+  await jest.advanceTimersByTimeAsync(0)
+  expect(got).toEqual(['first', 'second', 'later'])
+})
+
+test('a statement that finds no connection on the server is rejected after about a second', async () => {
+  maximum = 1
+  take()
+  const errors: unknown[] = []
+  handover.take((error) => errors.push(error))
+  await jest.advanceTimersByTimeAsync(900)
+  expect(errors).toEqual([])
+  await jest.advanceTimersByTimeAsync(200)
+  expect(errors).toMatchObject([{ code: '53300' }])
 })
