@@ -22,7 +22,11 @@ models:
 `
 const DIALECTS = ['page', 'json-server', 'simple-rest', 'crud'] as const
 const YAML = `${MODELS}resources:
-  country: { model: country, path: /countries/, bulk: [create, partial_update, destroy] }
+  country:
+    model: country
+    path: /countries/
+    filterable: { code: [ne, startswith] }
+    bulk: [create, partial_update, destroy]
   counted: { model: counted, path: /counted/, bulk: [partial_update] }
   capital: { model: capital, path: /capitals/, links: { country: country-detail } }
 mounts:
@@ -133,6 +137,10 @@ test.each([
   ['simple-rest', `filter=${text({ id: ['a', 'none'] })}`, [CODES[0]]],
   ['simple-rest', `sort=${text(['id', 'DESC'])}&range=[0,1]`, [CODES[2], CODES[1]]],
   ['crud', `s=${text({ id: { $in: ['a', 'x~y z/.'] } })}&sort=id,DESC`, [CODES[2], CODES[0]]],
+  ['page', 'id__startswith=x', [CODES[2]]],
+  ['json-server', 'id_ne=a', [CODES[1], CODES[2]]],
+  ['simple-rest', `filter=${text({ id__startswith: 'b' })}`, [CODES[1]]],
+  ['crud', `s=${text({ id: { $ne: 'a' } })}`, [CODES[1], CODES[2]]],
 ])('a list in the dialect %s knows ids in ?%s', async (dialect, query, expected) => {
   expect(await idsIn(`/${dialect}/countries?${query}`)).toEqual(expected)
 })
@@ -160,6 +168,9 @@ test('documents describe the id, in responses, filters and bulk changes', async 
   expect(Counted?.properties).not.toHaveProperty('id')
   expect(document.paths['/json-server/countries']?.['get']?.parameters).toContainEqual(
     expect.objectContaining({ name: 'id', in: 'query' }),
+  )
+  expect(document.paths['/json-server/countries']?.['get']?.parameters).toContainEqual(
+    expect.objectContaining({ name: 'id_ne', in: 'query' }),
   )
   expect(JSON.stringify(document.paths['/json-server/countries']?.['patch'])).toContain(
     '"anyOf":[{"required":["id"]},{"required":["code"]}]',

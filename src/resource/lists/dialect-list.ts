@@ -143,9 +143,11 @@ export function lookupsOf(spec: ResourceSpec): ReadonlyMap<string, Offered> {
     const more = lookups.some((each) => equal.includes(each)) || (!related && field === key) ? equal : []
     return [name, { field, related, lookups: new Set([...more, ...lookups]) }]
   })
-  const names = new Set([...(spec.addedId ? [ADDED_ID] : []), ...(key ? [key.name] : [])])
-  const always = key ? [...names].map((name): [string, Offered] => [name, { field: key, lookups: new Set(equal) }]) : []
-  return new Map([...always, ...declared])
+  if (!key) return new Map(declared)
+  const [, ofKey = { field: key, lookups: new Set(equal) }] =
+    declared.find(([, { field, related }]) => !related && field === key) ?? []
+  const names = spec.addedId ? [ADDED_ID, key.name] : [key.name]
+  return new Map([...names.map((name) => [name, ofKey] as const), ...declared])
 }
 
 /** The member by which clients know a record; undefined if records do not show it. */
