@@ -184,6 +184,15 @@ test('pages in /explore link to these records', async () => {
   expect((await api.fetch('/explore/json-server/countries/a/')).status).toBe(200)
 })
 
+test.each(['/json-server/capitals/', '/api/capitals/'])(
+  'pages of %s in /explore link to records whose key is a link',
+  async (path) => {
+    const record = `/explore${path}x~y%20z%2F./`
+    expect(await (await api.fetch(`/explore${path}`)).text()).toContain(`<a href="${record}">`)
+    expect((await api.fetch(record)).status).toBe(200)
+  },
+)
+
 test('another member `id` is an error in a dialect', () => {
   const yaml = MODELS.replace('      people:', '      id: { type: integer }\n      people:')
   const resources = 'resources:\n  country: { model: country, path: /countries/ }\n'

@@ -5,6 +5,7 @@ import { grouped, type Html, html } from '../html.js'
 import { orderedUrl, orderParameter } from './list-query.js'
 import { nameOf } from '../names.js'
 import { type Explored, type ApiPath, ROOT, recordRoute } from '../place.js'
+import { acceptsLink } from '../../resource/bodies/links.js'
 import type { Resource } from '../../resource/resource.js'
 
 /** The records of a table; more would make browsers slow. */
@@ -71,13 +72,19 @@ function picker(place: ApiPath, key: readonly string[], { members, path, resourc
 /** The path of a record in a list; undefined if the list does not show its key. */
 function pathOf(
   { routes }: Explored,
-  { params }: ApiPath,
+  { params, resource }: ApiPath,
   { route, key }: NonNullable<ReturnType<typeof recordRoute>>,
   members: Members,
 ): string | undefined {
   const parts = key.map((name) => [name, members.get(name)] as const)
   if (parts.some(([, value]) => value === undefined)) return undefined
-  const shown = Object.fromEntries(parts.map(([name, value]) => [name, textOf(value ?? null)]))
+  const valueOf = (name: string, value: Exact): string => {
+    const field = resource?.spec.model.key.find((each) => each.name === name)
+    const linked =
+      resource && field && typeof value === 'string' ? acceptsLink(resource.spec, routes)(field, value) : undefined
+    return linked === undefined ? textOf(value) : String(linked)
+  }
+  const shown = Object.fromEntries(parts.map(([name, value]) => [name, valueOf(name, value ?? null)]))
   return routes.reverse(route.name, { ...params, ...shown })
 }
 
