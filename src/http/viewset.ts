@@ -145,6 +145,7 @@ function endpointOf(resource: Resource, { form, operation, path }: Placed, addit
     operation,
     path,
     respondsJson,
+    showsRecords: respondsJson,
     checkQuery: queryCheck(resource, form),
     idempotency: name === 'create' ? spec.idempotency : undefined,
     replacement: additions.replacements.get(name)?.replacement,

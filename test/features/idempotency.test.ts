@@ -357,6 +357,19 @@ test('a stored response with a field that is removed since is not sent again', a
   await database.close()
 })
 
+test('a stored response of an action without records is sent again although a field is hidden since', async () => {
+  const database = await openTestDatabase(ddlOf(specOf(CONFIG)))
+  const reloaded = await startApi(CONFIG, { database, plugin, checkResponses: false })
+  await reloaded.send('POST', '/api/books/', { title: 'Emma' })
+  const touch = () => reloaded.send('POST', '/api/books/1/touch/', undefined, KEY)
+  expect((await touch()).status).toBe(204)
+  await reloaded.replace(CONFIG.replace('pages: {', 'pages: { private: true,'))
+  const again = await touch()
+  expect([again.status, again.headers.get(REPLAYED)]).toEqual([204, 'true'])
+  await reloaded.close()
+  await database.close()
+})
+
 test.each([
   ['an action with that output', '/api/books/1/count/', '{"pages":4711}'],
   ['a member of a JSON field with that name', '/api/books/', '"pages": 4711}'],

@@ -14,6 +14,8 @@ export interface Endpoint {
   readonly path: string
   /** Whether responses have a body, so that clients must accept JSON. */
   readonly respondsJson: boolean
+  /** Whether responses show records of the resource. */
+  readonly showsRecords: boolean
   /** Rejects unknown query parameters; undefined if any are accepted. */
   readonly checkQuery: ((search: string) => void) | undefined
   /** Set if requests with `Idempotency-Key` are deduplicated. */

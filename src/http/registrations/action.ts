@@ -119,6 +119,7 @@ export function actionRoute(
     operation,
     path,
     respondsJson: false,
+    showsRecords: output === 'record',
     checkQuery: method !== 'GET' && isStrict(spec) ? rejectAny : undefined,
     idempotency: method === 'POST' ? spec.idempotency : undefined,
     replacement: undefined,
