@@ -15,8 +15,8 @@ export interface Connector {
 
 const TOO_MANY_CONNECTIONS = '53300'
 
-/** How long to wait before each further attempt, in ms: a session of the server ends a moment after its connection. */
-const RETRIES_MS = [10, 20, 40, 80, 160, 160, 160, 160, 160]
+/** How long to wait before each further attempt, in ms: a session of the server ends a moment after its connection. A readiness probe waits for all. */
+const RETRIES_MS = [10, 20, 40, 80, 150, 150, 150]
 
 /** After how many attempts another pipelined connection is given up. */
 const ATTEMPTS_PER_YIELD = 4
