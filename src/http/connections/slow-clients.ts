@@ -11,18 +11,18 @@ interface Mark {
 }
 
 /**
- * Returns a check that closes connections whose clients read a large response too slowly. It runs repeatedly while others wait for room; `since` is
+ * Returns a check that closes those of some connections whose clients read a large response too slowly. It runs repeatedly while others wait for room; `since` is
  * when they began to wait. `unreadOf` returns the bytes of responses that a client has not read.
  */
 export function createSlowClientCheck(
-  sockets: ReadonlySet<Socket>,
+  socketsNow: () => Iterable<Socket>,
   unreadOf: (socket: Socket) => number | undefined,
   { stallTimeout, stallRate }: Limits,
 ): (since: number) => void {
   const marks = new WeakMap<Socket, Mark>()
   return (since) => {
     const now = performance.now()
-    for (const socket of sockets) {
+    for (const socket of socketsNow()) {
       const { writableLength } = socket
       // The client cannot read a response that waits for an earlier one.
       if (writableLength === 0 || Math.max(writableLength, unreadOf(socket) ?? 0) <= LARGE) {

@@ -191,6 +191,11 @@ export function returnRoom({ response, body, failBody, isHandling }: Exchange): 
   if (response.destroyed && !isHandling && !failBody) body?.release()
 }
 
+/** Whether the body of a request in progress takes room. */
+export function holdsBody(connection: Connection | undefined): boolean {
+  return connection?.underWay.some(({ body }) => body !== undefined && body.held() > 0) ?? false
+}
+
 /** Stops accepting requests on a connection; the current response is its last. */
 export function endConnection(connection: Connection): void {
   connection.closing = true

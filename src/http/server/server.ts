@@ -6,7 +6,7 @@ import { Problem } from '../../foundation/problem.js'
 import { abandon, breakOff, newConnection, reject, targetOf, toProblem } from '../connections/connection.js'
 import type { Records } from '../records.js'
 import type { Cors } from '../headers/cors.js'
-import type { Connection } from './exchange.js'
+import { type Connection, holdsBody } from './exchange.js'
 import { createFallback, type Mount } from './fallback.js'
 import { compileOriginCheck } from '../headers/origin-check.js'
 import { createSlowClientCheck } from '../connections/slow-clients.js'
@@ -155,9 +155,10 @@ export function createServer(parts: ServerParts): HttpServer {
       pipeline.proceed(connection, socket)
     })
   })
-  const closeSlow = createSlowClientCheck(sockets, (socket) => connections.get(socket)?.unread, limits)
-  budget.onPressure(closeSlow)
-  bodies.onPressure(closeSlow)
+  const unreadOf = (socket: Socket) => connections.get(socket)?.unread
+  budget.onPressure(createSlowClientCheck(() => sockets, unreadOf, limits))
+  const withBody = () => [...sockets].filter((socket) => holdsBody(connections.get(socket)))
+  bodies.onPressure(createSlowClientCheck(withBody, unreadOf, limits))
   rejectGarbage(server, { rendererAt: (path) => routes.rendererAt(path), connections, limits, log })
 
   const drainAll = async () => {

@@ -44,6 +44,7 @@ const plugin: Plugin = (app) => {
     await context.body({ mediaTypes: ['application/json'], optional: false, limit: 2 * MB })
     return { status: 200, body: 'x'.repeat(30 * MB) }
   })
+  app.route('GET', '/file/', 'file', () => ({ status: 200, body: 'x'.repeat(30 * MB) }))
   app.route('POST', '/early/', 'early', async (context) => {
     void context.body({ mediaTypes: ['application/json'], optional: false, limit: 2 * MB })
     return { status: 200, body: {} }
@@ -265,7 +266,24 @@ test('clients that do not read their responses are closed when a body needs the 
     )
   }
   const isRejected = () => api.send('POST', '/notes/', { text: 'x'.repeat(MB) }).then(({ status }) => status === 503)
-  while (!(await isRejected())) await delay(5)
-  while (await isRejected()) await delay(50)
+  await waitUntil(isRejected)
+  await waitUntil(async () => !(await isRejected()))
   expect(api.logged.some((entry) => entry.event === 'request' && 'route' in entry && entry.route === 'long')).toBe(true)
+})
+
+test('a client that reads slowly is not closed for a body if it holds no room', async () => {
+  await serve({ ...ROOM, stallTimeout: 300 })
+  const reader = dial(api.url)
+  sockets.push(reader)
+  reader.pause().write('GET /file/ HTTP/1.1\r\nHost: localhost\r\n\r\n')
+  for (let count = 0; count < 2; count++) await occupy(MB)
+  const until = performance.now() + 2_000
+  while (performance.now() < until) {
+    expect(await statusOf(api.send('POST', '/notes/', { text: 'x'.repeat(MB) }))).toBe(503)
+    await delay(50)
+  }
+  expect(api.logged.some((entry) => entry.event === 'request' && 'route' in entry && entry.route === 'file')).toBe(
+    false,
+  )
+  await endAll()
 })

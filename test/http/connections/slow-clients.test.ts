@@ -18,7 +18,11 @@ afterEach(() => {
 function startClient(left: number, unread = left) {
   const handle = { bytesWritten: 0, writeQueueSize: 0 }
   const socket = { writableLength: left, _handle: handle, destroy: jest.fn() }
-  const check = createSlowClientCheck(new Set([socket as unknown as Socket]), () => unread, LIMITS)
+  const check = createSlowClientCheck(
+    () => [socket as unknown as Socket],
+    () => unread,
+    LIMITS,
+  )
   const since = performance.now()
   return {
     socket,
