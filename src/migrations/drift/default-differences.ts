@@ -4,7 +4,7 @@ import { isUnmanaged } from '../../config/model-spec.js'
 import type { AppSpec } from '../../config/spec.js'
 import { show } from '../../config/words.js'
 import { defaultSql } from '../../config/default-sql.js'
-import type { Connection } from '../../db/database.js'
+import type { Database } from '../../db/database.js'
 import { codeOf } from '../../db/driver/meanings.js'
 import { asBase, type CatalogColumn } from '../introspect/catalog/catalog.js'
 import { readDefault } from '../introspect/catalog/constraint-parser.js'
@@ -13,7 +13,7 @@ import { find } from '../plan/compare/pair.js'
 import { readLive, tablesOf } from './verify.js'
 
 /** Finds columns with another default than their field declares. A missing default is another difference, and an undeclared one is none. */
-export async function defaultDifferences(spec: AppSpec, database: Connection): Promise<readonly Rejection[]> {
+export async function defaultDifferences(spec: AppSpec, database: Database): Promise<readonly Rejection[]> {
   const { live } = await readLive(tablesOf(spec), database, null)
   const differences: Rejection[] = []
   for (const model of spec.models) {
@@ -48,7 +48,7 @@ const HELP_MANAGED = [
 
 interface Place {
   readonly column: CatalogColumn
-  readonly database: Connection
+  readonly database: Database
 }
 
 /** Whether two defaults give new rows the same value, however they are written. */
@@ -58,7 +58,7 @@ async function isSameDefault(wanted: string, live: string, { column, database }:
   if (declared !== undefined && isDeepStrictEqual(declared, given)) return true
   const call = CALLS.find(({ declares }) => declares === wanted)
   if (call) return call.is.test(live)
-  return isConstant(live) && (await isSameValue(wanted, live, { column, database }))
+  return CONSTANT.test(live) && (await isSameValue(wanted, live, { column, database }))
 }
 
 /** Functions that a file declares, and all expressions that mean the same. */
@@ -70,20 +70,24 @@ const CALLS = [
   { declares: 'gen_random_uuid()', is: /uuid|guid/i },
 ]
 
-/** Whether an expression calls no function, so that the database can compute it without effects. */
-function isConstant(expression: string): boolean {
-  const unquoted = expression.replaceAll(/'(?:[^']|'')*'/g, '').replaceAll(/"(?:[^"]|"")+"/g, 'name')
-  return !/[a-z_]\w*\s*\((?!\d)/i.test(unquoted)
-}
+/** Constants, casts and the operators of numbers. Others may call functions that change something, such as `nextval`. */
+const CONSTANT =
+  /^(?:[\s\d.,()[\]]|[-+*/%=](?![-+*/%=])|E?'(?:[^']|'')*'(?!')|::(?:\w+\b|"(?:[^"]|"")+"(?!"))(?:\.(?:\w+\b|"(?:[^"]|"")+"(?!")))?(?: varying| precision)?|with(?:out)? time zone|\b(?:array|true|false|null)\b)*$/i
 
-/** Has the database compare values, because many texts can mean the same one, such as `0` and `0.00`. */
+/**
+ * Has the database compare values, because many texts can mean the same one, such as `0` and `0.00`. A cast may run a function of the database, which
+ * can change nothing here.
+ */
 async function isSameValue(wanted: string, live: string, { column, database }: Place): Promise<boolean> {
   const text = `select (cast((${live}) as ${column.type}) = cast((${wanted}) as ${column.type}))::text`
   try {
-    return (await database.query({ text, values: [] })).rows[0]?.[0] === 'true'
+    return await database.transaction(async (connection) => {
+      await connection.query({ text: 'set transaction read only', values: [] })
+      return (await connection.query({ text, values: [] })).rows[0]?.[0] === 'true'
+    })
   } catch (error) {
-    // The type has no equality, or a value is not of the type.
-    if (/^(?:22|42)/.test(codeOf(error))) return false
+    // The type has no equality, a value is not of the type, or a cast wants to change something.
+    if (/^(?:22|42|25006)/.test(codeOf(error))) return false
     throw error
   }
 }

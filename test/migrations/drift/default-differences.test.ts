@@ -10,12 +10,22 @@ beforeAll(async () => {
 })
 afterAll(() => database.close())
 
+/** Functions, a cast and an operator that change the database. */
+const EFFECTS = `
+  drop table if exists log; drop type if exists odd cascade; create table log (n integer); create type odd as (n integer);
+  create or replace function bump(n integer) returns integer language sql volatile as 'insert into log values (n) returning 5';
+  create or replace function bump(n integer, m integer) returns integer language sql volatile as 'insert into log values (n) returning 5';
+  create or replace function even(odd) returns integer language sql volatile as 'insert into log values (1) returning 5';
+  create cast (odd as integer) with function even(odd);
+  drop operator if exists %% (integer, integer); create operator %% (function = bump, leftarg = integer, rightarg = integer);`
+
 /** The messages for a column with a definition in the database, whose field has these settings. */
 async function messagesOf(definition: string, field: string, table = 'managed: false'): Promise<readonly string[]> {
   await runSql(
     database,
     `drop table if exists things; drop type if exists mood; drop domain if exists price; drop sequence if exists counted;
      create type mood as enum ('calm', 'cross'); create domain price as numeric(8, 2) default 5; create sequence counted;
+     ${EFFECTS}
      create table things (id bigint generated always as identity primary key, value ${definition})`,
   )
   const spec = specOf(`version: 1
@@ -40,6 +50,9 @@ test.each([
   ['numeric(8, 2) default 0', 'type: decimal, precision: 8, scale: 2, default: "0.00"'],
   ['numeric(8, 2) default 1.5::double precision', 'type: decimal, precision: 8, scale: 2, default: "1.50"'],
   ['price', 'type: decimal, precision: 8, scale: 2, default: "5"'],
+  ['integer default 60 * 60 * 24', 'type: integer, default: 86400'],
+  ["varchar(9)[] default '{a}'", 'type: array, items: { type: string, max: 9 }, default: [a]'],
+  ["timestamp(3) default '2020-01-02 03:04'", 'type: local_timestamp, default: "2020-01-02T03:04:00.000"'],
   ['double precision default 1', 'type: float, default: 1.0'],
   ['boolean default (1 = 1)', 'type: boolean, default: true'],
   ["date default '2020-01-02'", 'type: date, default: "2020-01-02"'],
@@ -78,12 +91,19 @@ test.each([
   ['numeric(8, 2) default 0.01', 'type: decimal, precision: 8, scale: 2, default: "0.00"', 'has the default `0.01`'],
   ['price', 'type: decimal, precision: 8, scale: 2, default: "6"', 'has the default `5`'],
   ['boolean default false', 'type: boolean, default: true', 'has the default `false`'],
+  ['date default current_date', `type: date, default: "${new Date().toISOString().slice(0, 10)}"`, '`CURRENT_DATE`'],
+  ['integer default abs(5)', 'type: integer, default: 5', 'has the default `abs(5)`'],
+  ['integer default bump(1)', 'type: integer, default: 5', 'has the default `bump(1)`'],
+  ['integer default (1 %% 2)', 'type: integer, default: 5', 'has the default `(1 %% 2)`'],
+  ["integer default '(1)'::odd::integer", 'type: integer, default: 5', "has the default `('(1)'::odd)::integer`"],
   ["timestamptz default '2020-01-02 00:00+00'", 'type: timestamp, auto: on_create', 'and the file declares `now()`'],
   ["timestamptz default now() + '1 day'::interval", 'type: timestamp, default: { function: now }', '`(now() + '],
   ["jsonb default '[]'", 'type: json, default: { a: 1 }', "has the default `'[]'::jsonb`"],
 ])('a column `%s` has another default than a field { %s }', async (definition, field, said) => {
   for (const table of ['managed: false', 'managed: true'])
     expect(await messagesOf(definition, field, table)).toEqual([expect.stringContaining(said)])
+  // The comparison has changed nothing.
+  expect(await database.query({ text: 'select n from log', values: [] })).toMatchObject({ rows: [] })
 })
 
 test('the report leads to the setting, and says what to do', async () => {
