@@ -67,7 +67,8 @@ const CALLS = [
     declares: 'now()',
     is: /^[^+-]*\b(?:now|(?:current|transaction|statement|clock)_timestamp|localtimestamp)\b[^+-]*$/i,
   },
-  { declares: 'gen_random_uuid()', is: /uuid|guid/i },
+  // A call: a constant has a cast to the type.
+  { declares: 'gen_random_uuid()', is: /(?:uuid|guid)\w{0,63}"?\(/i },
 ]
 
 /** Constants, casts and the operators of numbers. Others may call functions that change something, such as `nextval`. */

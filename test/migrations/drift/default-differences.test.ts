@@ -96,6 +96,11 @@ test.each([
   ['integer default bump(1)', 'type: integer, default: 5', 'has the default `bump(1)`'],
   ['integer default (1 %% 2)', 'type: integer, default: 5', 'has the default `(1 %% 2)`'],
   ["integer default '(1)'::odd::integer", 'type: integer, default: 5', "has the default `('(1)'::odd)::integer`"],
+  [
+    "uuid default '00000000-0000-0000-0000-000000000000'",
+    'type: uuid, default: { function: uuid }',
+    'and the file declares `gen_random_uuid()`',
+  ],
   ["timestamptz default '2020-01-02 00:00+00'", 'type: timestamp, auto: on_create', 'and the file declares `now()`'],
   ["timestamptz default now() + '1 day'::interval", 'type: timestamp, default: { function: now }', '`(now() + '],
   ["jsonb default '[]'", 'type: json, default: { a: 1 }', "has the default `'[]'::jsonb`"],
