@@ -93,6 +93,6 @@ export const WARNINGS = {
   SC418: {
     title: 'Default differs in the database',
     explanation:
-      'Found by `check --database`: the column has another default than its field declares. Other programs that leave the column out get the default of the column. Records made by requests get the declared value if the table is unmanaged (`managed: false`), else also the default of the column.',
+      'Found by `check --database`: the column has another default than its field declares. A new record without a value of the field gets the default of the column, also if a request makes it: the service writes the declared value only if the column has no default and the table is unmanaged (`managed: false`).',
   },
 } as const satisfies Readonly<Record<string, CodeEntry>>

@@ -38,8 +38,8 @@ export async function defaultDifferences(spec: AppSpec, database: Database): Pro
 }
 
 const HELP_UNMANAGED = [
-  'declare the same default, or `default: { function: database }` to leave the value to the column',
-  'or ask the owner of the table to change it: records that other programs add have its value',
+  'declare the same default, or `default: { function: database }` to declare no value',
+  'or ask the owner of the table to change the default of the column, which new records get, also those of requests',
 ]
 const HELP_MANAGED = [
   'compare the database with the migration files: snippetctl migrate status',

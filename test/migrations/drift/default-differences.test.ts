@@ -132,8 +132,8 @@ models:
       code: 'SC418',
       path: ['models', 'thing', 'fields', 'value', 'default'],
       help: [
-        'declare the same default, or `default: { function: database }` to leave the value to the column',
-        'or ask the owner of the table to change it: records that other programs add have its value',
+        'declare the same default, or `default: { function: database }` to declare no value',
+        'or ask the owner of the table to change the default of the column, which new records get, also those of requests',
       ],
     }),
   ])
