@@ -40,7 +40,7 @@ export function unusedDefaults({ model, now, live }: Described): readonly string
     return remedy === undefined
       ? []
       : [
-          `${model.name}.${field.name}: requests must send it, although the column has a default; to let them omit it, ${remedy}`,
+          `${model.name}.${field.name}: the column has a default, which the field does not declare; if new records may omit the field, ${remedy}`,
         ]
   })
 }

@@ -233,6 +233,24 @@ test('declared values that the service sets stay, and need no default of the col
   expect(await configuration()).toBe(text)
 })
 
+test('a default that a field does not declare is reported, also where requests cannot send the field', async () => {
+  await given(
+    "create table posts (id bigserial primary key, owner text not null default 'o', secret text not null default 's')",
+  )
+  expect(await run('introspect')).toMatchObject({ code: 0 })
+  const text = (await configuration())
+    .replace(/(owner: +\{ type: text).*\}/, '$1, read_only: true }')
+    .replace(/(secret: +\{ type: text).*\}/, '$1, private: true }')
+    .replace('path: /posts/', 'path: /posts/\n    operations: [list, retrieve]')
+  await writeFile(file(), text)
+  const { stderr } = await run('introspect', '--update')
+  expect(stderr.match(/^left .*$/gm)).toEqual([
+    expect.stringContaining('posts.owner: the column has a default, which the field does not declare;'),
+    expect.stringContaining('posts.secret: the column has a default, which the field does not declare;'),
+  ])
+  expect(stderr).not.toContain('requests must')
+})
+
 test('a required field stays required when its column gets a default, which is reported', async () => {
   await given('create table posts (id bigserial primary key, at timestamptz not null, state text not null, note text)')
   expect(await run('introspect')).toMatchObject({ code: 0 })
@@ -241,7 +259,7 @@ test('a required field stays required when its column gets a default, which is r
     "alter table posts alter at set default clock_timestamp(), alter state set default 'x', alter note set default 'x'",
   )
   const left = (name: string) =>
-    `left  posts.${name}: requests must send it, although the column has a default; to let them omit it, write \`default: { function: database }\``
+    `left  posts.${name}: the column has a default, which the field does not declare; if new records may omit the field, write \`default: { function: database }\``
   for (const time of ['first', 'second']) {
     const { stderr } = await run('introspect', '--update')
     expect([time, stderr.match(/^(?:changed|left .*default).*$/gm)]).toEqual([time, [left('at'), left('state')]])
@@ -277,7 +295,7 @@ test('keys that get a default are reported with the setting that lets requests o
     0,
     Object.entries(remedies).map(
       ([field, remedy]) =>
-        `left  ${field}: requests must send it, although the column has a default; to let them omit it, ${remedy}`,
+        `left  ${field}: the column has a default, which the field does not declare; if new records may omit the field, ${remedy}`,
     ),
   ])
   const followed = before
