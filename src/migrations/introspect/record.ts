@@ -1,6 +1,6 @@
 import { keyTypeOf } from '../../fields/columns.js'
 import { identifier, literal } from '../../fields/sql-literal.js'
-import { tableSql } from '../../fields/table-name.js'
+import { partsOf, tableSql } from '../../fields/table-name.js'
 import { isCitext } from '../../fields/text-rules.js'
 import { collationSql } from './catalog/collation.js'
 import type {
@@ -69,8 +69,10 @@ export function recordTables(
 /**
  * Why migrations cannot make a table; undefined if they can. A column of a foreign type is left out of the table, unless a field can describe it.
  */
-export function reasonAgainstManaging({ special, columns }: InspectedTable): string | undefined {
+export function reasonAgainstManaging({ name, special, columns }: InspectedTable): string | undefined {
   if (special !== null) return special
+  // The tables are those of the current schema, which other names leave out.
+  if (partsOf(name).schema !== undefined) return 'a system catalogue has its name'
   const text = columns.find(({ type, foreign }) => foreign && isCitext({ type: type.replace(/\[\]$/, '') }))
   if (text) return `the type of its column ${text.name}, ${text.type}, does not exist in every database`
   const column = columns.find(({ foreign, foreignCollation }) => foreignCollation && !foreign)

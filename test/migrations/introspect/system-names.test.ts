@@ -27,6 +27,21 @@ test('a table named like a system catalogue keeps its schema', async () => {
   expect([code, `${stdout}${stderr}`]).toEqual([0, expect.not.stringMatching(/SC409|missing/)])
 })
 
+test.each([
+  ['a column', ''],
+  ['a relation', 'create index notes_class_idx on public.notes (class)'],
+])('migrations do not create it, and %s refers to it', async (kind, index) => {
+  await given(`${TABLES}; ${index}`)
+  const { code, stderr } = await run('introspect', '--manage')
+  const line = 'public.pg_class: migrations do not create it: a system catalogue has its name; no plan changes it'
+  expect([code, stderr]).toEqual([0, expect.stringContaining(line)])
+  const text = await readFile(join(project.folder, 'resources.yaml'), 'utf8')
+  expect(text).toContain('table: "public.pg_class"\n    managed: false')
+  expect(text.includes('model: pg_class, column: class')).toBe(kind === 'a relation')
+  expect(await run('check', '--database')).toMatchObject({ code: 0 })
+  expect(await run('migrate', 'plan')).toMatchObject({ code: 0, stdout: expect.stringContaining('nothing') })
+})
+
 test('its records are served', async () => {
   const database = await openTestDatabase('')
   await runSql(database, TABLES)
