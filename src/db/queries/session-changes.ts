@@ -1,4 +1,4 @@
-import { codeOf, codeOfBlock } from './sql-code.js'
+import { codeOf, codeOfBlock, isReadable } from './sql-code.js'
 
 /**
  * A call of a function that changes the connection beyond the transaction of a query. Later requests of other callers have the same connection: a
@@ -27,6 +27,7 @@ const INSTEAD = 'use `set_config(name, value, true)`'
  * @param own its code, as `codeOf` returns it
  */
 export function sessionChange(text: string, own: string): string | undefined {
+  if (!isReadable(text, own)) return reject('send a `do` statement of this form', 'write `do $$ begin … end $$`')
   const block = codeOfBlock(text, own)
   if (ESCAPED.test(`${own} ${block}`)) return reject('write a name with `U&`', 'write its letters')
   const [, word] = IN_BLOCK.exec(block) ?? []
