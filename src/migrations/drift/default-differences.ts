@@ -87,8 +87,8 @@ async function isSameValue(wanted: string, live: string, { column, database }: P
       return (await connection.query({ text, values: [] })).rows[0]?.[0] === 'true'
     })
   } catch (error) {
-    // The type has no equality, a value is not of the type, or a cast wants to change something.
-    if (/^(?:22|42|25006)/.test(codeOf(error))) return false
+    // The type has no equality, a value is not of the type or breaks its domain, or a cast fails or wants to change something.
+    if (/^(?:22|23|42|25006|P0001)/.test(codeOf(error))) return false
     throw error
   }
 }

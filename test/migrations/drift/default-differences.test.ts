@@ -17,6 +17,7 @@ const EFFECTS = `
   create or replace function bump(n integer, m integer) returns integer language sql volatile as 'insert into log values (n) returning 5';
   create or replace function even(odd) returns integer language sql volatile as 'insert into log values (1) returning 5';
   create cast (odd as integer) with function even(odd);
+  drop domain if exists positive; create domain positive as integer check (value > 0);
   drop operator if exists %% (integer, integer); create operator %% (function = bump, leftarg = integer, rightarg = integer);`
 
 /** The messages for a column with a definition in the database, whose field has these settings. */
@@ -96,6 +97,7 @@ test.each([
   ['integer default bump(1)', 'type: integer, default: 5', 'has the default `bump(1)`'],
   ['integer default (1 %% 2)', 'type: integer, default: 5', 'has the default `(1 %% 2)`'],
   ["integer default '(1)'::odd::integer", 'type: integer, default: 5', "has the default `('(1)'::odd)::integer`"],
+  ['integer default (0)::positive', 'type: integer, default: 1', 'has the default `'],
   [
     "uuid default '00000000-0000-0000-0000-000000000000'",
     'type: uuid, default: { function: uuid }',
