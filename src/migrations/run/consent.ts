@@ -15,8 +15,8 @@ export interface Loss {
   readonly kind: Destroyed['kind'] | 'deleted' | 'adopted'
   /** The number of lost values or rows; undefined if unknown. */
   readonly count: string | undefined
-  /** The tables of which a table is a partition or a child; permission for one of them is enough. */
-  readonly within?: readonly string[]
+  /** Each table that rows were deleted from, with those of which it is a partition or a child; each needs permission for one of these. */
+  readonly from?: readonly (readonly string[])[]
 }
 
 /** Thrown for a migration that would destroy objects without consent. Nothing was changed. */
@@ -41,7 +41,7 @@ const WORDS: Readonly<Record<Loss['kind'], { readonly verb: string; readonly par
   column: { verb: 'drops the column', part: 'value', lost: 'is lost with it' },
   table: { verb: 'drops the table', part: 'row', lost: 'is lost with it' },
   rows: { verb: 'deletes from the table', part: 'row', lost: 'is in it' },
-  deleted: { verb: 'deletes from the table', part: 'row', lost: 'is lost' },
+  deleted: { verb: 'deletes from the table', part: 'row', lost: 'may be lost' },
   attribute: { verb: 'drops the attribute', part: '', lost: '' },
   adopted: { verb: 'drops objects that others created:', part: '', lost: '' },
 }
@@ -65,8 +65,12 @@ export interface Inventory {
   readonly objects: ReadonlyMap<string, string>
   /** The rows of each table that its session has deleted so far. */
   readonly deleted: ReadonlyMap<string, number>
+  /** The rows that it has inserted. */
+  readonly inserted: ReadonlyMap<string, number>
   /** The tables of which each table is a partition or a child. */
   readonly parents: ReadonlyMap<string, readonly string[]>
+  /** The topmost table of each partition and partitioned table. */
+  readonly roots: ReadonlyMap<string, string>
 }
 
 const TABLES_AND_TYPES = `
@@ -79,9 +83,11 @@ const OBJECTS = `
   with wholes as materialized (
     select c.oid, case c.relkind when 'c' then '${TYPE}' else '' end || c.oid as id, ${formattedTable('c', 'n')} as name from ${TABLES_AND_TYPES}
   )
-  select id, name, pg_stat_get_xact_tuples_deleted(oid)::text, (select string_agg(inhparent::text, ',') from pg_inherits where inhrelid = oid) from wholes
+  select id, name, pg_stat_get_xact_tuples_deleted(oid)::text, pg_stat_get_xact_tuples_inserted(oid)::text,
+    (select string_agg(inhparent::text, ',') from pg_inherits where inhrelid = oid), pg_partition_root(oid)::oid::text
+  from wholes
   union all
-  select id || '.' || attnum, name || '.' || attname, null, null from wholes join pg_attribute on attrelid = oid and attnum > 0 and not attisdropped
+  select id || '.' || attnum, name || '.' || attname, null, null, null, null from wholes join pg_attribute on attrelid = oid and attnum > 0 and not attisdropped
   order by 2`
 
 export async function takeInventory(connection: Connection): Promise<Inventory> {
@@ -91,7 +97,9 @@ export async function takeInventory(connection: Connection): Promise<Inventory> 
     schema,
     objects: new Map(rows.map(([id, name]) => [id ?? '', name ?? ''])),
     deleted: new Map(rows.map(([id, , count]) => [id ?? '', Number(count)])),
-    parents: new Map(rows.flatMap(([id, , , parents]) => (parents ? [[id ?? '', parents.split(',')] as const] : []))),
+    inserted: new Map(rows.map(([id, , , count]) => [id ?? '', Number(count)])),
+    parents: new Map(rows.flatMap(([id, , , , parents]) => (parents ? [[id ?? '', parents.split(',')] as const] : []))),
+    roots: new Map(rows.flatMap(([id, , , , , root]) => (root ? [[id ?? '', root] as const] : []))),
   }
 }
 
@@ -216,15 +224,14 @@ async function countOf(connection: Connection, table: string, column?: string): 
 
 /** Whether a loss is allowed, by its own name or by a name that the file gave it earlier. */
 export function isAllowed(
-  { object, within = [] }: Loss,
+  { object, from = [[object]] }: Loss,
   statements: Migration['up'],
   { allows, schema }: { readonly allows: Allows; readonly schema: string },
 ): boolean {
   const destroyed = destroyedBy(statements, schema)
-  return [object, ...within].some(
-    (name) =>
-      allows(name) || destroyed.some((each) => formatNamed(each.was) === name && allows(formatNamed(each.object))),
-  )
+  const isNamed = (name: string): boolean =>
+    allows(name) || destroyed.some((each) => formatNamed(each.was) === name && allows(formatNamed(each.object)))
+  return from.every((names) => names.some(isNamed))
 }
 
 /**
@@ -247,23 +254,40 @@ export function lossesBetween(
   return [...dropped, ...deletedBetween(migration, inventories)]
 }
 
-/** The deletions of one migration, also by functions, triggers, rules and views. */
+/**
+ * The deletions of one migration, also by functions, triggers, rules and views. An update that moves a row to another partition deletes and
+ * inserts it, so the partitions of one table are counted together.
+ */
 function deletedBetween(
   migration: string,
   { start, before, after }: Parameters<typeof lossesBetween>[1],
 ): readonly Loss[] {
-  return [...after.deleted].flatMap(([id, count]): readonly Loss[] => {
-    const rows = count - (before.deleted.get(id) ?? 0)
-    const object = before.objects.get(id)
-    if (object === undefined || !start.objects.has(id) || !(rows > 0)) return []
-    const within = ancestorsOf(id, before).flatMap((each) => before.objects.get(each) ?? [])
-    return [{ migration, object, kind: 'deleted', count: rows.toLocaleString('en-US'), within }]
+  const grown = (counts: 'deleted' | 'inserted', id: string): number =>
+    (after[counts].get(id) ?? 0) - (before[counts].get(id) ?? 0)
+  const names = new Map([...after.objects, ...before.objects])
+  const parents = new Map([...after.parents, ...before.parents])
+  // A partition that the migration detaches counts with its former table.
+  const roots = new Map([...after.roots, ...before.roots])
+  const groups = new Map<string, string[]>()
+  for (const id of after.deleted.keys()) {
+    const root = roots.get(id) ?? id
+    groups.set(root, [...(groups.get(root) ?? []), id])
+  }
+  return [...groups].flatMap(([root, tables]): readonly Loss[] => {
+    const sources = tables.filter((id) => grown('deleted', id) > 0)
+    const deleted = sources.reduce((sum, id) => sum + grown('deleted', id), 0)
+    const inserted = roots.has(root) ? tables.reduce((sum, id) => sum + grown('inserted', id), 0) : 0
+    const existing = [root, ...sources].find((id) => start.objects.has(id) && before.objects.has(id))
+    if (existing === undefined || deleted <= inserted) return []
+    const from = sources.map((id) => [id, ...ancestorsOf(id, parents)].map((each) => names.get(each) ?? ''))
+    const count = (deleted - inserted).toLocaleString('en-US')
+    return [{ migration, object: names.get(existing) ?? '', kind: 'deleted', count, from }]
   })
 }
 
-function ancestorsOf(id: string, inventory: Inventory): readonly string[] {
-  const parents = inventory.parents.get(id) ?? []
-  return [...parents, ...parents.flatMap((each) => ancestorsOf(each, inventory))]
+function ancestorsOf(id: string, parents: Inventory['parents']): readonly string[] {
+  const direct = parents.get(id) ?? []
+  return [...direct, ...direct.flatMap((each) => ancestorsOf(each, parents))]
 }
 
 function kindOf(id: string): Loss['kind'] | undefined {
