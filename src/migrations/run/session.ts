@@ -95,15 +95,20 @@ async function openSession(database: Database, trx: Knex.Transaction): Promise<S
   return { trx, ...connectionOf(database, client) }
 }
 
+/** The connections whose prepared statements a file may have deallocated, which the driver does not notice. */
+const deallocating = new WeakSet<RawClient>()
+const DEALLOCATES = /\b(?:deallocate|discard)\b/i
+
 /** A pooler may stand before a server, and does not keep prepared statements. */
 function connectionOf({ concurrent }: Database, client: RawClient): Connection {
   return {
     async query({ text, values, name }) {
+      if (name === undefined && DEALLOCATES.test(text)) deallocating.add(client)
       const { rows, fields, rowCount } = await client.query({
         text,
         values,
         rowMode: 'array',
-        name: concurrent ? undefined : name,
+        name: concurrent || deallocating.has(client) ? undefined : name,
       })
       return { rows, columns: fields, count: rowCount ?? 0 }
     },
