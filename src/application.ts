@@ -17,6 +17,7 @@ import type { LoadedPlugin } from './plugins/load.js'
 import { registerPlugin } from './plugins/registration.js'
 import type { Computations } from './resource/computed.js'
 import { type Links, linksAt } from './resource/bodies/links.js'
+import type { IsReplaced } from './migrations/drift/revoked-rights.js'
 import { compileResource, type Resource } from './resource/resource.js'
 import { type CompileSchema, createCompiler } from './resource/validator.js'
 import { type Environment, readSettings, withPublicUrl } from './settings.js'
@@ -30,6 +31,8 @@ export interface App {
   readonly mounts: readonly Mount[]
   /** The functions for computed fields of a resource. */
   readonly computationsOf: (resource: Resource) => Computations | undefined
+  /** Whether a plugin replaces an operation. */
+  readonly isReplaced: IsReplaced
   /** The rights of callers; undefined without `auth`. */
   readonly access: AppAccess | undefined
   /** The ways to sign in of plugins, in the order in which they are asked. */
@@ -90,6 +93,8 @@ export function compileApp(
     routes,
     mounts,
     computationsOf: ({ spec: { name } }) => registry.computations.get(resourceNamed(registry, name)),
+    isReplaced: ({ name }, operation) =>
+      registry.additions.get(resourceNamed(registry, name))?.replacements.has(operation) === true,
     access,
     authenticators,
     pages: compilePages(registry, access, development),

@@ -76,7 +76,7 @@ export function createService(
   const onAltered = () => (statements.generation += 1)
   let own: string | undefined
   const serve = (served: App) => {
-    const tables = liveTables(served.spec, database)
+    const tables = liveTables(served.spec, database, served.isReplaced)
     const gate = createDriftGate({ tables, log, onAltered, interval: allLimits.tableCheckInterval })
     const records = bindRecords(served, database, { gate, statements, budget, largeReads, slots, times: allLimits })
     const { mounts, pages } = served

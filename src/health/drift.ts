@@ -11,7 +11,7 @@ export interface DriftGate {
   suspect(sure: boolean): void
   /** The tables that cannot be served now. */
   unserved(): readonly string[]
-  /** The tables that cannot be served, or to which no record can be added. */
+  /** The tables that cannot be served, or that stop new records. A role that may only read is no reason. */
   drifted(): readonly string[]
   close(): void
 }
@@ -28,7 +28,7 @@ interface DriftGateOptions {
   readonly interval: number
 }
 
-const NOTHING: Misfits = { unserved: new Map(), closed: new Map() }
+const NOTHING: Misfits = { unserved: new Map(), closed: new Map(), unreadable: new Map(), unwritable: new Map() }
 
 /**
  * Checks the database's catalogue when a request reports a problem, repeats the check while a table differs, and checks now and then while there are
@@ -59,13 +59,14 @@ export function createDriftGate({ tables, log, onAltered, interval }: DriftGateO
   /** If the columns are unaltered, the tables match as before, unless a type, a schema or a domain was altered, which is rare. */
   const findChanges = async (sure: boolean): Promise<void> => {
     const found = await tables.digest()
-    if (state.closed || (found === columns && !sure && !hasMisfits(state.misfits))) return
+    if (state.closed || (found === columns && !sure && !differs(state.misfits))) return
     const misfits = await tables.misfits()
     if (state.closed) return
     reportChanges(state.misfits, misfits, log)
     if (found !== columns) onAltered()
     state.misfits = misfits
-    columns = found
+    // A right that was revoked in between, and granted since, leaves no other trace.
+    columns = (await tables.digest()) === found ? found : undefined
   }
 
   const lookNow = async (sure: boolean): Promise<void> => {
@@ -78,12 +79,14 @@ export function createDriftGate({ tables, log, onAltered, interval }: DriftGateO
     state.looking = false
     state.lookedAt = performance.now()
     state.looked = true
-    if (!state.closed && (failed || hasMisfits(state.misfits))) lookAgain(sure)
+    // Without requests for unreadable tables, only this notices a grant.
+    const isWaiting = failed || differs(state.misfits) || state.misfits.unreadable.size > 0
+    if (!state.closed && isWaiting) lookAgain(failed && sure)
   }
 
   return {
     admit: ({ table }) => {
-      if (state.misfits.unserved.has(table)) throw mismatchProblem()
+      if (state.misfits.unserved.has(table) || state.misfits.unreadable.has(table)) throw mismatchProblem()
       if (tables.shared && !state.looking && !state.closed && performance.now() - state.lookedAt > interval)
         void lookNow(false)
     },
@@ -93,8 +96,8 @@ export function createDriftGate({ tables, log, onAltered, interval }: DriftGateO
       if (state.looked && performance.now() - state.lookedAt < CHECK_INTERVAL_MS) lookAgain(sure)
       else void lookNow(sure)
     },
-    unserved: () => [...state.misfits.unserved.keys()],
-    drifted: () => [...new Set([...state.misfits.unserved.keys(), ...state.misfits.closed.keys()])],
+    unserved: () => [...unservedBy(state.misfits)],
+    drifted: () => [...driftedBy(state.misfits)],
     close: () => {
       state.closed = true
       clearTimeout(timer)
@@ -102,22 +105,38 @@ export function createDriftGate({ tables, log, onAltered, interval }: DriftGateO
   }
 }
 
-function hasMisfits({ unserved, closed }: Misfits): boolean {
+/** Whether a column, not just a right, is the reason: the digest may not notice its repair. */
+function differs({ unserved, closed }: Misfits): boolean {
   return unserved.size > 0 || closed.size > 0
 }
 
+function unservedBy({ unserved, unreadable }: Misfits): ReadonlySet<string> {
+  return new Set([...unserved.keys(), ...unreadable.keys()])
+}
+
+function driftedBy(misfits: Misfits): ReadonlySet<string> {
+  return new Set([...unservedBy(misfits), ...misfits.closed.keys()])
+}
+
 function reportChanges(before: Misfits, now: Misfits, log: Log): void {
+  const changed = (part: keyof Misfits) =>
+    [...now[part]].filter(([table, reasons]) => before[part].get(table)?.join() !== reasons.join())
   const report = (part: keyof Misfits, effect: string): void => {
-    for (const [table, differences] of now[part]) {
-      if (before[part].get(table)?.join() === differences.join()) continue
+    for (const [table, differences] of changed(part)) {
       const msg = `the table ${table} does not match the configuration, so ${effect}: ${differences.join('; ')}`
       log.error({ event: 'schema_drift', table, differences, msg })
     }
   }
   report('unserved', 'its routes return 503')
+  report('unreadable', 'its routes return 503')
   report('closed', 'creating its records returns 503')
-  for (const table of new Set([...before.unserved.keys(), ...before.closed.keys()])) {
-    if (now.unserved.has(table) || now.closed.has(table)) continue
+  for (const [table, reasons] of changed('unwritable')) {
+    const msg = `creating records of the table ${table} returns 503: ${reasons.join('; ')}`
+    log.info({ event: 'inserts_denied', table, msg })
+  }
+  const drifted = driftedBy(now)
+  for (const table of driftedBy(before)) {
+    if (drifted.has(table)) continue
     log.info({ event: 'schema_fits', table, msg: `the table ${table} fits the configuration again` })
   }
 }

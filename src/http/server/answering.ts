@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { isMismatch, rejectionOf } from '../../db/driver/errors.js'
+import { isMismatch, lacksPrivilege, rejectionOf } from '../../db/driver/errors.js'
 import { outcomeUnknown } from '../../db/driver/outcome.js'
 import { Problem, PROBLEMS } from '../../foundation/problem.js'
 import { createDeadlines, type Deadlines } from '../connections/deadlines.js'
@@ -71,7 +71,9 @@ export function createAnswering(parts: AnsweringParts): Answering {
     if (parts.access && (problem.type === 'unauthorized' || problem.type === 'forbidden'))
       exchange.denied = problem.message
     // An error of ours may come from a cell that is not of its field's type.
-    if (isMismatch(problem) || problem.type === 'internal') parts.onMismatch?.(isMismatch(problem))
+    // A missing right is in the digest of the tables.
+    if (isMismatch(problem) || problem.type === 'internal')
+      parts.onMismatch?.(isMismatch(problem) && !lacksPrivilege(problem))
     if (isGap(problem)) reportGap(exchange, problem)
     reportRejection(exchange, problem)
     if (response.headersSent && !response.writableEnded) cutOff(exchange)

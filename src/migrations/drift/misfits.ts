@@ -1,7 +1,7 @@
 import type { AppSpec } from '../../config/spec.js'
 import type { Database } from '../../db/database.js'
 import { formattedTable } from '../../fields/table-name.js'
-import { revokedRights } from './revoked-rights.js'
+import { type IsReplaced, revokedRights } from './revoked-rights.js'
 import { type Difference, findLacks, tablesOf, withoutHarmlessObstacles } from './verify.js'
 
 /** The tables that a service cannot use as configured, with one sentence for each reason. */
@@ -10,18 +10,23 @@ export interface Misfits {
   readonly unserved: ReadonlyMap<string, readonly string[]>
   /** The tables to which no record can be added, although a resource creates them. */
   readonly closed: ReadonlyMap<string, readonly string[]>
+  /** The tables that the database user may not read, although a resource does. */
+  readonly unreadable: ReadonlyMap<string, readonly string[]>
+  /** The tables to which the database user may not add rows, although a resource does. */
+  readonly unwritable: ReadonlyMap<string, readonly string[]>
 }
 
 /** The tables of a configuration in a database. */
 export interface LiveTables {
   /** Whether other programs can alter them while this process runs. */
   readonly shared: boolean
-  /** Returns a text that changes whenever a column is added, altered or dropped, or the database user may read or insert rows no longer. */
+  /** Returns a text that changes whenever a column is added, altered or dropped, or the right of the database user to read or insert rows is granted or revoked. */
   digest(): Promise<string>
   misfits(): Promise<Misfits>
 }
 
-export function liveTables(spec: AppSpec, database: Database): LiveTables {
+/** @param isReplaced whether a plugin replaces an operation, which then needs no rights */
+export function liveTables(spec: AppSpec, database: Database, isReplaced: IsReplaced): LiveTables {
   let names: string | undefined
   return {
     // Only this process can open the embedded database.
@@ -33,10 +38,12 @@ export function liveTables(spec: AppSpec, database: Database): LiveTables {
     },
     misfits: async () => {
       const differences = withoutHarmlessObstacles(spec, await findLacks(tablesOf(spec), database))
-      const { unreadable, unwritable } = await revokedRights(spec, database)
+      const { unreadable, unwritable } = await revokedRights(spec, database, isReplaced)
       return {
-        unserved: textsByTable([...differences.filter(({ breaks }) => breaks), ...unreadable]),
-        closed: textsByTable([...differences.filter(({ stopsInserts }) => stopsInserts), ...unwritable]),
+        unserved: textsByTable(differences.filter(({ breaks }) => breaks)),
+        closed: textsByTable(differences.filter(({ stopsInserts }) => stopsInserts)),
+        unreadable: textsByTable(unreadable),
+        unwritable: textsByTable(unwritable),
       }
     },
   }
@@ -48,8 +55,8 @@ function textsByTable(differences: readonly Pick<Difference, 'table' | 'text'>[]
   return texts
 }
 
-/** SQL: a text for the rights of the database user on a table `c`. */
-const RIGHTS = `has_any_column_privilege(c.oid, 'select')::text || has_any_column_privilege(c.oid, 'insert')`
+/** SQL: a text for the rights of the database user on a table `c` in a schema `n`. */
+const RIGHTS = `concat(has_schema_privilege(n.oid, 'usage'), has_any_column_privilege(c.oid, 'select'), has_any_column_privilege(c.oid, 'insert'))`
 
 /** A column whose type was changed, even temporarily, has another version of its row in the catalogue. */
 const DIGEST = `

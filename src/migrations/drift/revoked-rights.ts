@@ -1,4 +1,4 @@
-import type { AppSpec, Operation } from '../../config/spec.js'
+import type { AppSpec, Operation, ResourceSpec } from '../../config/spec.js'
 import type { Database } from '../../db/database.js'
 import { identifier } from '../../fields/sql-literal.js'
 import { formattedTable, tableSql } from '../../fields/table-name.js'
@@ -14,6 +14,8 @@ interface RevokedRights {
   readonly unwritable: readonly RevokedRight[]
 }
 
+export type IsReplaced = (resource: ResourceSpec, operation: Operation) => boolean
+
 const RIGHTS = `
   select current_user, ${formattedTable('c', 'n')}, has_any_column_privilege(c.oid, 'select')::text, has_any_column_privilege(c.oid, 'insert')::text
   from pg_class c
@@ -22,11 +24,18 @@ const RIGHTS = `
     and not (has_any_column_privilege(c.oid, 'select') and has_any_column_privilege(c.oid, 'insert'))`
 
 /** Finds the rights on whole tables that requests need and the database user lacks. `doctor` also finds missing rights on columns. */
-export async function revokedRights({ resources }: AppSpec, database: Database): Promise<RevokedRights> {
-  const tablesWith = (needs: (operation: Operation) => boolean) =>
-    new Set(resources.filter(({ operations }) => operations.some(needs)).map(({ model }) => model.table))
-  const read = tablesWith((operation) => operation !== 'create')
-  const created = tablesWith((operation) => operation === 'create')
+export async function revokedRights(
+  { resources }: AppSpec,
+  database: Database,
+  isReplaced: IsReplaced,
+): Promise<RevokedRights> {
+  const used = resources.flatMap((resource) =>
+    resource.operations
+      .filter((operation) => !isReplaced(resource, operation))
+      .map((operation) => ({ operation, table: resource.model.table })),
+  )
+  const read = new Set(used.filter(({ operation }) => operation !== 'create').map(({ table }) => table))
+  const created = new Set(used.filter(({ operation }) => operation === 'create').map(({ table }) => table))
   const { rows } = await database.query({ text: RIGHTS, values: [JSON.stringify([...read, ...created])] })
   const lacking = (needed: ReadonlySet<string>, place: 2 | 3, [verb, right]: readonly [string, string]) =>
     rows.flatMap((row): readonly RevokedRight[] => {

@@ -1,6 +1,11 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import type { Database } from '../../../src/db/database.js'
+import { createDriftGate } from '../../../src/health/drift.js'
+import type { LogEntry } from '../../../src/http/log.js'
+import type { Plugin } from '../../../src/index.js'
 import { liveTables } from '../../../src/migrations/drift/misfits.js'
+import type { IsReplaced } from '../../../src/migrations/drift/revoked-rights.js'
 import { type Api, startApi } from '../../support/api.js'
 import { specOf } from '../../support/config.js'
 import { openTestDatabase, type TestDatabase } from '../../support/database.js'
@@ -51,10 +56,11 @@ async function asOwner(sql: string): Promise<void> {
 
 beforeEach(() => asOwner(`grant select, insert, update, delete on books to ${ROLE}`))
 
-const tables = () => liveTables(specOf(YAML), clerk)
-const misfits = async () => {
-  const { unserved, closed } = await tables().misfits()
-  return { unserved: Object.fromEntries(unserved), closed: Object.fromEntries(closed) }
+const tables = (isReplaced: IsReplaced = () => false) => liveTables(specOf(YAML), clerk, isReplaced)
+const misfits = async (isReplaced?: IsReplaced) => {
+  const { unreadable, unwritable, ...columns } = await tables(isReplaced).misfits()
+  expect(columns).toEqual({ unserved: new Map(), closed: new Map() })
+  return { unreadable: Object.fromEntries(unreadable), unwritable: Object.fromEntries(unwritable) }
 }
 const mayNot = (verb: string, right: string) => [
   `the role ${ROLE} may not ${verb} (as the owner: grant ${right} on "books" to "${ROLE}")`,
@@ -63,15 +69,15 @@ const mayNot = (verb: string, right: string) => [
 test.each([
   [
     'select, insert',
-    { unserved: { books: mayNot('read it', 'select') }, closed: { books: mayNot('add rows', 'insert') } },
+    { unreadable: { books: mayNot('read it', 'select') }, unwritable: { books: mayNot('add rows', 'insert') } },
   ],
-  ['select', { unserved: { books: mayNot('read it', 'select') }, closed: {} }],
-  ['insert', { unserved: {}, closed: { books: mayNot('add rows', 'insert') } }],
+  ['select', { unreadable: { books: mayNot('read it', 'select') }, unwritable: {} }],
+  ['insert', { unreadable: {}, unwritable: { books: mayNot('add rows', 'insert') } }],
   // Their requests are rejected one by one.
-  ['update, delete', { unserved: {}, closed: {} }],
+  ['update, delete', { unreadable: {}, unwritable: {} }],
 ])('finds revoked rights: %s', async (rights, expected) => {
   const before = await tables().digest()
-  expect(await misfits()).toEqual({ unserved: {}, closed: {} })
+  expect(await misfits()).toEqual({ unreadable: {}, unwritable: {} })
   await asOwner(`revoke ${rights} on books from ${ROLE}`)
   expect(await misfits()).toEqual(expected)
   expect((await tables().digest()) === before).toBe(rights === 'update, delete')
@@ -79,7 +85,101 @@ test.each([
 
 test('rights on some columns suffice, and a read-only resource needs no right to add rows', async () => {
   await asOwner(`revoke all on books from ${ROLE}; grant select (id), insert (id) on books to ${ROLE}`)
-  expect(await misfits()).toEqual({ unserved: {}, closed: {} })
+  expect(await misfits()).toEqual({ unreadable: {}, unwritable: {} })
+})
+
+test('operations that a plugin replaces need no rights', async () => {
+  await asOwner(`revoke all on books from ${ROLE}`)
+  const replaced = (...operations: readonly string[]) =>
+    misfits(({ name }, operation) => name === 'book' && operations.includes(operation))
+  expect(await replaced('create')).toEqual({ unreadable: { books: mayNot('read it', 'select') }, unwritable: {} })
+  const reading = ['list', 'retrieve', 'update', 'partial_update', 'destroy']
+  expect(await replaced(...reading)).toEqual({ unreadable: {}, unwritable: { books: mayNot('add rows', 'insert') } })
+  expect(await replaced(...reading, 'create')).toEqual({ unreadable: {}, unwritable: {} })
+})
+
+test('a resource whose operations are all replaced is not reported', async () => {
+  const yaml = YAML.replace('path: /books/', 'path: /books/, operations: [list]')
+  const plugin: Plugin = (app) =>
+    app.replace('book', 'list', () => ({ status: 200, body: { count: 0, next: null, previous: null, results: [] } }))
+  const own = await startApi(`${yaml}plugins: [./plugin.mjs]\n`, { database: clerk, plugin })
+  await asOwner(`revoke all on books, authors from ${ROLE}`)
+  expect((await own.fetch('/authors/')).status).toBe(503)
+  await waitUntil(() => own.logged.some(({ event }) => event === 'schema_drift'))
+  expect(own.logged.filter(({ event }) => event === 'schema_drift')).toMatchObject([{ table: 'authors' }])
+  expect((await own.fetch('/books/')).status).toBe(200)
+  await asOwner(`grant select on authors to ${ROLE}`)
+  await own.close()
+})
+
+/** Counts the checks of a gate, which begins with one. */
+function watchedGate() {
+  const live = tables()
+  const counts = { digests: 0, comparisons: 0 }
+  const logged: LogEntry[] = []
+  const add = (entry: LogEntry) => void logged.push(entry)
+  const gate = createDriftGate({
+    tables: {
+      ...live,
+      digest: () => {
+        counts.digests += 1
+        return live.digest()
+      },
+      misfits: () => {
+        counts.comparisons += 1
+        return live.misfits()
+      },
+    },
+    log: { info: add, error: add },
+    onAltered: () => {},
+    interval: Infinity,
+  })
+  gate.suspect(true)
+  return { gate, counts, events: () => logged.map(({ event }) => event) }
+}
+
+const MORE_THAN_ONE_CHECK = 2_500
+
+test('a role that may only read is no drift, is logged once and checked no more often', async () => {
+  await asOwner(`revoke insert on books from ${ROLE}`)
+  const { gate, counts, events } = watchedGate()
+  await waitUntil(() => events().length > 0)
+  await delay(MORE_THAN_ONE_CHECK)
+  expect(counts.comparisons).toBe(1)
+  expect(counts.digests).toBeLessThanOrEqual(2)
+  expect([gate.unserved(), gate.drifted()]).toEqual([[], []])
+  expect(events()).toEqual(['inserts_denied'])
+  gate.close()
+})
+
+test('an unreadable table is compared once, until a grant', async () => {
+  await asOwner(`revoke select on books from ${ROLE}`)
+  const { gate, counts, events } = watchedGate()
+  await waitUntil(() => gate.unserved().includes('books'))
+  await delay(MORE_THAN_ONE_CHECK)
+  expect(counts.comparisons).toBe(1)
+  expect(counts.digests).toBeGreaterThan(2)
+  await asOwner(`grant select on books to ${ROLE}`)
+  await waitUntil(() => gate.unserved().length === 0)
+  expect(events()).toEqual(['schema_drift', 'schema_fits'])
+  expect(gate.drifted()).toEqual([])
+  gate.close()
+})
+
+test('creates of a role that may only read are 503, and the log has the reason once', async () => {
+  const own = await startApi(YAML, { database: clerk })
+  await asOwner(`revoke insert on books from ${ROLE}`)
+  for (const id of [1, 2]) expect((await own.send('POST', '/books/', { id })).status).toBe(503)
+  await waitUntil(() => own.logged.some(({ event }) => event === 'inserts_denied'))
+  await delay(MORE_THAN_ONE_CHECK)
+  expect((await own.fetch('/books/')).status).toBe(200)
+  expect(own.logged.filter(({ event }) => !['failure', 'request'].includes(event))).toMatchObject([
+    {
+      event: 'inserts_denied',
+      msg: `creating records of the table books returns 503: ${mayNot('add rows', 'insert').join()}`,
+    },
+  ])
+  await own.close()
 })
 
 test('requests for a table that may not be read are 503, the log says why, and a grant ends it', async () => {
