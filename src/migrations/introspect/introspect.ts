@@ -19,7 +19,7 @@ import { recordMigration } from '../run/run.js'
 import { onReplayed } from '../run/scratch.js'
 import { wantedTables } from '../plan/sql.js'
 import { type SchemaInspection, inspectSchema } from './catalog/inspect.js'
-import { declaredModels, isManagedText, specOfText, specOfWritten } from './spec-of-text.js'
+import { declaredModels, hasDialect, isManagedText, specOfText, specOfWritten, tablesOfModels } from './spec-of-text.js'
 import { schemasOfModels, updateModels } from './update.js'
 import { writeText } from './write-text.js'
 
@@ -171,6 +171,7 @@ async function writeModels(
     only: options.tables,
     managed: false,
     spelling: spellingOf(options),
+    inDialect: hasDialect(options.text ?? '', options.file),
   })
   const start = updated?.text ?? options.text
   const text =
@@ -210,6 +211,7 @@ async function takeOver(
     only: tables,
     managed: true,
     spelling: spellingOf(options),
+    inDialect: hasDialect(options.text ?? '', options.file),
   })
   const unmanaged = declaredModels(before).filter(({ managed }) => !managed)
   const {
@@ -245,10 +247,6 @@ async function tablesOfFiles(
   await rejectUnlessAllApplied(database, files)
   if (files.length === 0) return []
   return onReplayed(scratch, files, async (_session, made) => made.map(({ name }) => name))
-}
-
-function tablesOfModels(spec: AppSpec | undefined): ReadonlyMap<string, string> {
-  return new Map(spec?.models.map(({ table, name }) => [table, name]))
 }
 
 const HEADER = '-- The tables as they were when they were taken over. There is no part that drops them.'

@@ -2,7 +2,10 @@ import { isManagedByDefault } from '../../config/edit/add-resource.js'
 import { checkConfig } from '../../config/parse/check/check.js'
 import type { AppSpec, ModelSpec } from '../../config/spec.js'
 import { MAX_CONFIG_BYTES } from '../../config/yaml/decode.js'
+import { itemsOf } from '../../config/schema/yaml-shape.js'
 import { readConfig } from '../../config/yaml/document.js'
+import { findValue } from '../../config/yaml/located.js'
+import { PLAIN } from '../../dialects/index.js'
 import { MigrationError } from '../files/error.js'
 
 /** The configuration in a text, or its errors, one sentence each. */
@@ -16,6 +19,19 @@ export function tryText(text: string, file: string): AppSpec | readonly string[]
 export function isManagedText(text: string, file: string): boolean {
   const document = readConfig(new TextEncoder().encode(text), file)
   return !Array.isArray(document) && isManagedByDefault(document)
+}
+
+/** Whether the dialect of the API or of a mount shows the keys of models as `id`; false for a text that is not a configuration. */
+export function hasDialect(text: string, file: string): boolean {
+  const document = readConfig(new TextEncoder().encode(text), file)
+  if (Array.isArray(document)) return false
+  const places = [findValue(document.value, ['api']) ?? null, ...itemsOf(findValue(document.value, ['mounts']))]
+  return places.some((place) => (findValue(place, ['dialect']) ?? PLAIN) !== PLAIN)
+}
+
+/** The table and name of each model of the file. */
+export function tablesOfModels(spec: AppSpec | undefined): ReadonlyMap<string, string> {
+  return new Map(spec?.models.map(({ table, name }) => [table, name]))
 }
 
 /** The models of the file, without the tables of the service itself. */

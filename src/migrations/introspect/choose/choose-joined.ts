@@ -1,4 +1,4 @@
-import { EXPANDED } from '../../../config/core-spec.js'
+import { ADDED_ID, EXPANDED } from '../../../config/core-spec.js'
 import { find } from '../../plan/compare/pair.js'
 import type { Catalog, CatalogConstraint, CatalogTable } from '../catalog/catalog.js'
 import { type Choice, chooseModels, type ChosenModel, type ChosenRelation, partitionsOf } from './choose.js'
@@ -14,18 +14,20 @@ interface Context {
   readonly models: ReadonlyMap<string, ChosenModel>
   readonly catalog: Catalog
   readonly managed: boolean
+  readonly inDialect: boolean
   readonly partitions: ReadonlySet<string>
 }
 
 /** Chooses a model for each table and view, with the relations that describe foreign keys of several columns. */
 export function chooseModelsWithRelations(...[inspected, all, options]: Parameters<typeof chooseModels>): Choice {
-  const { managed } = options
+  const { managed, inDialect } = options
   const { models, ...choice } = chooseModels(inspected, all, options)
   const catalog = managed ? all : all.map(asUsed)
   const context = {
     models: new Map(models.map((model) => [model.table, model])),
     catalog,
     managed,
+    inDialect,
     partitions: partitionsOf(inspected),
   }
   return { ...choice, models: models.map((model) => withRelations(model, context)) }
@@ -35,7 +37,7 @@ function withRelations(model: ChosenModel, context: Context): ChosenModel {
   const live = find(context.catalog, model.table)
   const keys = live?.constraints.filter(({ kind, columns }) => kind === 'foreign_key' && columns.length > 1) ?? []
   if (!live || keys.length === 0) return model
-  const used = new Set([...model.fields.map(({ name }) => name), EXPANDED])
+  const used = new Set([...model.fields.map(({ name }) => name), EXPANDED, ...(context.inDialect ? [ADDED_ID] : [])])
   const seen = new Set<string>()
   const relations: ChosenRelation[] = []
   const left: string[] = []

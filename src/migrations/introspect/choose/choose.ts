@@ -6,7 +6,7 @@ import { chooseLists, type ListSettings } from './choose-lists.js'
 import { chooseIndexes } from './choose-indexes.js'
 import type { IndexSettings } from '../catalog/read-index.js'
 import { chooseRelation, type Related, type RelationContext } from './choose-relation.js'
-import { type FieldName, type FieldSpelling, freeName, nameFields, nameOfTable } from './field-names.js'
+import { type FieldName, type FieldSpelling, freeName, nameFields, nameOfTable, type Naming } from './field-names.js'
 import { isRepresentableName } from '../catalog/representable.js'
 import type { Operation } from '../../../config/core-spec.js'
 import { readTableName, tableSql } from '../../../fields/table-name.js'
@@ -74,6 +74,8 @@ interface ChooseOptions {
   readonly managed: boolean
   /** How the fields of new columns are named. */
   readonly spelling: FieldSpelling
+  /** Whether a dialect shows the keys of new models as `id`. */
+  readonly inDialect: boolean
   /** For an update: the names of the existing fields by column, for each table to choose again. These tables keep the names of their models. */
   readonly again?: ReadonlyMap<string, ReadonlyMap<string, string>>
 }
@@ -82,7 +84,7 @@ interface ChooseOptions {
 export function chooseModels(
   inspected: SchemaInspection,
   catalog: Catalog,
-  { existing, only, managed, spelling, again }: ChooseOptions,
+  { existing, only, managed, spelling, inDialect, again }: ChooseOptions,
 ): Choice {
   const wanted = inspected.tables.filter(
     ({ name, partition }) => !partition && (again?.has(name) || !existing.has(name)) && (only?.includes(name) ?? true),
@@ -115,7 +117,7 @@ export function chooseModels(
     nameTable(
       each,
       { names: all, shown, catalog: used, partitions, unmanageable },
-      { spelling, again: again?.get(each.table.live.name) },
+      { spelling, inDialect, existing: again?.get(each.table.live.name) },
     ),
   )
   const fields = new Map(named.map((each) => [each.table.live.name, each.fields]))
@@ -206,16 +208,11 @@ interface Named extends Sorted {
   readonly fields: ReadonlyMap<string, FieldName>
 }
 
-function nameTable(
-  sorted: Sorted,
-  context: RelationContext,
-  { spelling, again }: { readonly spelling: FieldSpelling; readonly again: ReadonlyMap<string, string> | undefined },
-): Named {
+function nameTable(sorted: Sorted, context: RelationContext, naming: Omit<Naming, 'key'>): Named {
   const related = sorted.shown.map((column) => ({ column, ...chooseRelation(column, sorted.table, context) }))
   const fields = nameFields(
     related.map(({ column, relation }) => ({ column: column.name, relation: relation !== undefined })),
-    spelling,
-    again,
+    { ...naming, key: sorted.chosenKey.key },
   )
   return { ...sorted, related, fields }
 }
@@ -234,7 +231,7 @@ function chooseModel({ table, chosenKey, columns, fieldless, related, fields }: 
   const unmanageable = context.unmanageable.get(live.name)
   const { key, reason } = chosenKey
   const chosen = related.map(({ column, relation: found, left }) => {
-    const { name = column.name, clash } = fields.get(column.name) ?? {}
+    const { name = column.name, reason: why } = fields.get(column.name) ?? {}
     const part = key.includes(column.name) ? (key.length === 1 ? 'whole' : 'part') : undefined
     const references = found?.to && context.fields.get(found.to.table)?.get(found.to.column)?.name
     const relation = found && { ...found, references }
@@ -246,10 +243,10 @@ function chooseModel({ table, chosenKey, columns, fieldless, related, fields }: 
       trigger: triggerOn(column, inspected),
     })
     const renamed =
-      clash === undefined
+      why === undefined
         ? []
         : [
-            `${live.name}.${column.name}: its field is ${name}, because ${clash} is taken; it can have any other name with \`column: ${formatValue(column.name)}\``,
+            `${live.name}.${column.name}: its field is ${name}, because ${why}; it can have any other name with \`column: ${formatValue(column.name)}\``,
           ]
     return { ...field, left: [...renamed, ...left, ...field.left] }
   })

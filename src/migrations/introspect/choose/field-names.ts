@@ -1,3 +1,4 @@
+import { ADDED_ID } from '../../../config/core-spec.js'
 import { isFieldName } from '../../../config/schema/parts.js'
 import { isRepresentableName } from '../catalog/representable.js'
 
@@ -52,23 +53,41 @@ function joinWords(words: readonly string[]): string {
   return words.join('_').slice(0, MAX_NAME_LENGTH)
 }
 
-/** The name of a field; `clash` is its first choice, if another field has it. */
+/** The name of a field, and why its first choice is not possible, if so. */
 export interface FieldName {
   readonly name: string
-  readonly clash?: string
+  readonly reason?: string
 }
 
-/**
- * Names the fields of a table by their columns. Columns whose names are valid keep them, so their fields are named first.
- * @param spelling with `kept`, a name that no field can have is still changed
- * @param existing the names of existing fields, by column
- */
-export function nameFields(
-  columns: readonly { readonly column: string; readonly relation: boolean }[],
-  spelling: FieldSpelling,
-  existing: ReadonlyMap<string, string> = new Map(),
+/** How the fields of a table are named. */
+export interface Naming {
+  /** With `kept`, a name that no field can have is still changed. */
+  readonly spelling: FieldSpelling
+  /** The names of existing fields, by column. */
+  readonly existing: ReadonlyMap<string, string> | undefined
+  /** The columns of the primary key. */
+  readonly key: readonly string[]
+  /** Whether a dialect shows the key as `id`. */
+  readonly inDialect: boolean
+}
+
+type Columns = readonly { readonly column: string; readonly relation: boolean }[]
+
+/** Names the fields of a table by their columns. In a dialect, only a whole key can have the name `id`. */
+export function nameFields(columns: Columns, { key, inDialect, ...naming }: Naming): ReadonlyMap<string, FieldName> {
+  const names = nameInOrder(columns, naming, new Set())
+  const [first = '', ...others] = key
+  const isId = others.length === 0 && names.get(first)?.name === ADDED_ID
+  return !inDialect || key.length === 0 || isId ? names : nameInOrder(columns, naming, new Set([ADDED_ID]))
+}
+
+/** Columns whose names are valid keep them, so their fields are named first. */
+function nameInOrder(
+  columns: Columns,
+  { spelling, existing = new Map() }: Pick<Naming, 'spelling' | 'existing'>,
+  reserved: ReadonlySet<string>,
 ): ReadonlyMap<string, FieldName> {
-  const used = new Set(existing.values())
+  const used = new Set([...existing.values(), ...reserved])
   const fresh = columns.filter(({ column }) => !existing.has(column))
   const isKept = ({ column, relation }: { readonly column: string; readonly relation: boolean }) =>
     spelling === 'kept' ? isFieldName(column) : !relation && isRepresentableName(column)
@@ -80,11 +99,17 @@ export function nameFields(
   ])
   for (const { column } of plain) used.add(column)
   for (const { column, relation } of others) {
-    const found = freeName(candidatesOf(column, relation && spelling !== 'kept'), used)
+    const candidates = candidatesOf(column, relation && spelling !== 'kept')
+    const found = reserved.has(candidates.at(-1) ?? '') ? withoutId(used) : freeName(candidates, used)
     used.add(found.name)
     names.set(column, found)
   }
   return names
+}
+
+function withoutId(used: ReadonlySet<string>): FieldName {
+  const { name } = freeName([`column_${ADDED_ID}`], used)
+  return { name, reason: `the dialect shows the key as ${ADDED_ID}` }
 }
 
 /** A relation drops `_id`, if no other field has the name that remains. */
@@ -101,5 +126,5 @@ export function freeName(candidates: readonly string[], used: ReadonlySet<string
   const clash = candidates.at(-1) ?? ''
   let number = 2
   while (used.has(`${clash.slice(0, MAX_NAME_LENGTH)}_${number}`)) number += 1
-  return { name: `${clash.slice(0, MAX_NAME_LENGTH)}_${number}`, clash }
+  return { name: `${clash.slice(0, MAX_NAME_LENGTH)}_${number}`, reason: `${clash} is taken` }
 }
