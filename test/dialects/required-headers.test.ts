@@ -28,15 +28,17 @@ test('check warns of required headers that clients of a dialect do not send', as
     config('    dialect: simple-rest\n    concurrency: required\n    idempotency: required\n', MOUNTS),
   )
   expect(said).toContain(
-    'warning[SC417]: `concurrency: required` keeps clients of the dialect `simple-rest` and `json-server` of the mount `/admin` and `simple-rest` of the mount `/plain` from `book`: they do not send `If-Match`, so the response to update, partial_update, destroy is 428',
+    'warning[SC417]: `concurrency: required` needs `If-Match`, which clients of the dialect `simple-rest` and `json-server` of the mount `/admin` and `simple-rest` of the mount `/plain` do not send: `book` responds to their update, partial_update, destroy with 428',
   )
-  expect(said).toContain('they do not send `Idempotency-Key`, so the response to create is 400')
-  expect(said).toContain('set `idempotency: optional`, or serve such clients by a resource of their own')
+  expect(said).toContain('do not send: `book` responds to their create with 400')
+  expect(said).toContain(
+    'set `idempotency: optional`, or declare a second resource of the same model for these clients, with another path, the same `dialect` and `idempotency: optional`',
+  )
 })
 
 test('check warns of a mount with a dialect only', async () => {
   const said = await warningsOf(config('    concurrency: required\n', MOUNTS))
-  expect(said).toContain('keeps clients of the dialect `json-server` of the mount `/admin` from `book`')
+  expect(said).toContain('which clients of the dialect `json-server` of the mount `/admin` do not send')
 })
 
 test.each([
@@ -49,4 +51,23 @@ test.each([
   ],
 ])('check does not warn %s', async (_title, book, more) => {
   expect(await warningsOf(config(book, more))).not.toContain('SC417')
+})
+
+const second = (dialect: string, settings: string) =>
+  `  draft:\n    model: book\n    path: /drafts/\n${dialect}    concurrency: optional\n    idempotency: optional\n${settings}`
+
+const BOTH = '    concurrency: required\n    idempotency: required\n'
+
+test.each([
+  ['of the resources', '    dialect: crud\n', ''],
+  ['of a mount', '', MOUNTS],
+  ['of the resources and of a mount', '    dialect: crud\n', MOUNTS],
+])('check does not warn if clients of a dialect %s can use a second resource', async (_title, dialect, mounts) => {
+  expect(await warningsOf(config(dialect + BOTH, second(dialect, '') + mounts))).not.toContain('SC417')
+})
+
+test('check warns if the second resource has another dialect, or lacks an operation', async () => {
+  expect(await warningsOf(config(`    dialect: crud\n${BOTH}`, second('    dialect: page\n', '')))).toContain('SC417')
+  const said = await warningsOf(config(BOTH, second('', '    operations: [list, update, create]\n') + MOUNTS))
+  expect(said.match(/SC417.*/g)).toEqual([expect.stringContaining('`concurrency: required`')])
 })

@@ -17,34 +17,76 @@ export function checkDialectGaps(document: ConfigDocument, spec: AppSpec): reado
   return [...gapsOfApi(document, spec), ...gapsOfMounts(spec), ...checkRequiredHeaders(spec)]
 }
 
-/** Reports resources that require headers which the clients of their dialects do not send. */
-function checkRequiredHeaders({ resources, mounts }: AppSpec): readonly Rejection[] {
-  return resources.flatMap((resource) => {
-    const mounted = mounts.flatMap((mount) => {
-      const found = mount.resources.find((each) => each.mounted === resource.name)
-      return found?.dialect ? [`${show(found.dialect.name)} of the mount ${show(mount.path)}`] : []
-    })
-    const dialects = [...(resource.dialect ? [show(resource.dialect.name)] : []), ...mounted]
-    return dialects.length === 0 ? [] : requiredHeaders(resource, dialects.join(' and '))
-  })
+/** Operations that need a header, with the status of requests without it. */
+interface Required {
+  readonly key: 'concurrency' | 'idempotency'
+  readonly header: string
+  readonly operations: readonly Operation[]
+  readonly status: number
+  readonly isSet: (resource: ResourceSpec) => boolean
 }
 
-const CHANGES: readonly Operation[] = ['update', 'partial_update', 'destroy']
-const CREATES: readonly Operation[] = ['create']
+const REQUIRED: readonly Required[] = [
+  {
+    key: 'concurrency',
+    header: 'If-Match',
+    operations: ['update', 'partial_update', 'destroy'],
+    status: 428,
+    isSet: ({ concurrency }) => concurrency === 'required',
+  },
+  {
+    key: 'idempotency',
+    header: 'Idempotency-Key',
+    operations: ['create'],
+    status: 400,
+    isSet: ({ idempotency }) => idempotency?.required === true,
+  },
+]
 
-function requiredHeaders(resource: ResourceSpec, dialects: string): readonly Rejection[] {
-  const { name, concurrency, idempotency } = resource
-  const required = [
-    { key: 'concurrency', isSet: concurrency === 'required', header: 'If-Match', of: CHANGES, status: 428 },
-    { key: 'idempotency', isSet: idempotency?.required, header: 'Idempotency-Key', of: CREATES, status: 400 },
+/** Reports resources that require headers which the clients of their dialects do not send. */
+function checkRequiredHeaders({ resources, mounts }: AppSpec): readonly Rejection[] {
+  const places = [
+    { resources, suffix: '' },
+    ...mounts.map((mount) => ({ resources: mount.resources, suffix: ` of the mount ${show(mount.path)}` })),
   ]
-  return required.flatMap(({ key, isSet, header, of, status }): readonly Rejection[] => {
-    const operations = of.filter((operation) => resource.operations.includes(operation))
-    if (!isSet || operations.length === 0) return []
-    const message = `\`${key}: required\` keeps clients of the dialect ${dialects} from ${show(name)}: they do not send \`${header}\`, so the response to ${operations.join(', ')} is ${status}`
-    const help = [`set \`${key}: optional\`, or serve such clients by a resource of their own`]
-    return [{ code: 'SC417', path: ['resources', name, key], part: 'key', message, help }]
-  })
+  const dialectsOf = (name: string, required: Required) =>
+    places.flatMap(({ resources: all, suffix }) => {
+      const found = all.find((each) => (each.mounted ?? each.name) === name)
+      return found?.dialect && isBlocked(found, all, required) ? [`${show(found.dialect.name)}${suffix}`] : []
+    })
+  return resources.flatMap((resource) =>
+    REQUIRED.flatMap((required): readonly Rejection[] => {
+      const dialects = dialectsOf(resource.name, required)
+      return dialects.length === 0 ? [] : [rejectHeader(resource, required, dialects.join(' and '))]
+    }),
+  )
+}
+
+/** Whether the clients of a resource lack some of its operations, also by the other resources of the same model and dialect. */
+function isBlocked(
+  resource: ResourceSpec,
+  all: readonly ResourceSpec[],
+  { operations, isSet }: Pick<Required, 'operations' | 'isSet'>,
+): boolean {
+  const { model, dialect } = resource
+  const open = all
+    .filter((each) => each.model.name === model.name && each.dialect?.name === dialect?.name && !isSet(each))
+    .flatMap((each) => each.operations)
+  return isSet(resource) && operations.some((each) => resource.operations.includes(each) && !open.includes(each))
+}
+
+function rejectHeader(resource: ResourceSpec, required: Required, dialects: string): Rejection {
+  const { key, header, status } = required
+  const operations = required.operations.filter((operation) => resource.operations.includes(operation))
+  return {
+    code: 'SC417',
+    path: ['resources', resource.name, key],
+    part: 'key',
+    message: `\`${key}: required\` needs \`${header}\`, which clients of the dialect ${dialects} do not send: ${show(resource.name)} responds to their ${operations.join(', ')} with ${status}`,
+    help: [
+      `set \`${key}: optional\`, or declare a second resource of the same model for these clients, with another path, the same \`dialect\` and \`${key}: optional\``,
+    ],
+  }
 }
 
 function gapsOfApi(document: ConfigDocument, { api, resources }: AppSpec): readonly Rejection[] {
