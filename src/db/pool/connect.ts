@@ -15,69 +15,81 @@ export interface Connector {
 
 const TOO_MANY_CONNECTIONS = '53300'
 
-/** How long to wait before each further attempt, in ms: a session of the server ends a moment after its connection. A readiness probe waits for all. */
-const RETRIES_MS = [10, 20, 40, 80, 150, 150, 150]
+/** How long a statement waits for a connection that becomes free, in ms: less than a readiness probe waits for an answer. */
+const PATIENCE_MS = 600
 
-/** After how many attempts another pipelined connection is given up. */
-const ATTEMPTS_PER_YIELD = 4
+/** The first and the longest pause before another attempt, in ms: a session of the server ends a moment after its connection. */
+const PAUSES_MS = { first: 10, longest: 100 }
+
+/** The place of a statement in the line; `wake` is set while it waits. */
+interface Waiter {
+  wake: ((given?: pg.PoolClient) => void) | undefined
+}
 
 /** Connects, also if the server has no more connections than those that this process has already: idle and pipelined ones become free. */
 export function createConnector(pool: pg.Pool, pipelined: PipelinedConnections | undefined): Connector {
-  const waiting = new Set<(given?: pg.PoolClient) => void>()
+  const line = new Set<Waiter>()
   let yielding: Promise<boolean> | undefined
 
   /** Waits for a connection that is passed on, for one that becomes idle, or for this long. */
-  const waitFor = (milliseconds: number): Promise<pg.PoolClient | undefined> =>
+  const waitFor = (waiter: Waiter, milliseconds: number): Promise<pg.PoolClient | undefined> =>
     new Promise((resolve) => {
-      const wake = (given?: pg.PoolClient): void => {
+      waiter.wake = (given) => {
         clearTimeout(timer)
-        waiting.delete(wake)
+        waiter.wake = undefined
         resolve(given)
       }
-      const timer = setTimeout(wake, milliseconds)
-      waiting.add(wake)
+      const timer = setTimeout(waiter.wake, milliseconds)
     })
   const wakeFirst = (given?: pg.PoolClient): boolean => {
-    const [first] = waiting
-    first?.(given)
-    return first !== undefined
+    for (const { wake } of line) {
+      if (!wake) continue
+      wake(given)
+      return true
+    }
+    return false
   }
   const yieldOne = (): Promise<boolean> =>
     (yielding ??= (pipelined?.yieldOne() ?? Promise.resolve(false)).finally(() => {
       yielding = undefined
     }))
 
-  const retry = async (error: Error): Promise<{ readonly client: pg.PoolClient; readonly isGiven: boolean }> => {
-    let failure: unknown = error
-    let isYielded = false
-    for (const [attempt, wait] of RETRIES_MS.entries()) {
-      if (attempt % ATTEMPTS_PER_YIELD === 0) isYielded = await yieldOne()
-      if (!isYielded && pool.totalCount === 0) break
-      const given = await waitFor(wait)
-      if (given) return { client: given, isGiven: true }
-      try {
-        return { client: await pool.connect(), isGiven: false }
-      } catch (error) {
-        if (!isTooMany(error)) throw error
-        failure = error
+  /** @param error why no connection could be opened; undefined for a statement that only waits behind others */
+  const waitInLine = async (error?: Error): Promise<{ readonly client: pg.PoolClient; readonly isGiven: boolean }> => {
+    const waiter: Waiter = { wake: undefined }
+    const until = performance.now() + PATIENCE_MS
+    line.add(waiter)
+    try {
+      const isYielded = await yieldOne()
+      if (error && !isYielded && pool.totalCount === 0) throw error
+      for (let pause = PAUSES_MS.first; ; pause = Math.min(2 * pause, PAUSES_MS.longest)) {
+        const given = await waitFor(waiter, pause)
+        if (given) return { client: given, isGiven: true }
+        try {
+          return { client: await pool.connect(), isGiven: false }
+        } catch (error) {
+          if (!isTooMany(error) || performance.now() >= until) throw error
+        }
       }
+    } finally {
+      line.delete(waiter)
     }
-    throw failure
   }
 
-  // The pool has the connection from the next tick on.
+  // The pool has the connection from the next tick on, unless it was closed.
   pool.on('release', () => {
-    if (waiting.size > 0) process.nextTick(wakeFirst)
+    if (line.size > 0) process.nextTick(() => pool.idleCount > 0 && wakeFirst())
   })
   return {
-    connect: (callback) =>
-      pool.connect((error, client) => {
-        if (!isTooMany(error)) return callback(error, client)
-        retry(error).then(
+    connect: (callback) => {
+      const wait = (error?: Error) =>
+        void waitInLine(error).then(
           ({ client, isGiven }) => callback(undefined, client, isGiven),
           (error: unknown) => callback(error as Error, undefined),
         )
-      }),
+      if (line.size > 0) return wait()
+      pool.connect((error, client) => (isTooMany(error) ? wait(error) : callback(error, client)))
+    },
     give: wakeFirst,
   }
 }

@@ -37,10 +37,13 @@ export function createHandover(pool: pg.Pool, { connect, give }: Connector): Han
         client.release()
         return proceed()
       }
-      if (give(client)) return proceed()
+      // Listeners learn from a release that the database responds, so it is emitted either way.
+      if (give(client)) {
+        pool.emit('release', undefined, client)
+        return proceed()
+      }
       offered = client
       proceed()
-      // Listeners learn from a release that the database responds, so it is emitted either way.
       if (offered === undefined) pool.emit('release', undefined, client)
       else client.release()
       offered = undefined

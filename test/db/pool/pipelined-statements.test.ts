@@ -164,6 +164,10 @@ describeWithSessions('quick reads', () => {
       await Promise.all(reads)
       const mixed = await Promise.all([write(), limited.query(echo(2)), write(), limited.query(echo(3)), write()])
       expect(mixed.map(({ rows }) => rows[0]?.[0])).toEqual(['1', '2', '1', '3', '1'])
+      const busy = Array.from({ length: 12 }, async () => {
+        for (let count = 0; count < 40; count++) await write()
+      })
+      await Promise.all(busy)
       await changeRole('alter role $ connection limit 4')
       await waitUntil(async () => {
         await limited.query(echo(2))
