@@ -71,9 +71,9 @@ export function createAnswering(parts: AnsweringParts): Answering {
     if (parts.access && (problem.type === 'unauthorized' || problem.type === 'forbidden'))
       exchange.denied = problem.message
     // An error of ours may come from a cell that is not of its field's type.
-    // A missing right is in the digest of the tables.
+    // A missing right is in the digest of the tables, and a rejection without a cause comes from a known difference.
     if (isMismatch(problem) || problem.type === 'internal')
-      parts.onMismatch?.(isMismatch(problem) && !lacksPrivilege(problem))
+      parts.onMismatch?.(isMismatch(problem) && problem.cause !== undefined && !lacksPrivilege(problem))
     if (isGap(problem)) reportGap(exchange, problem)
     reportRejection(exchange, problem)
     if (response.headersSent && !response.writableEnded) cutOff(exchange)
