@@ -26,6 +26,8 @@ const ROOM: Partial<Limits> = { receiveBytes: 3 * MB, receiveStall: 300, handler
 /** The requests that wait in the handler, and what ends them. */
 const busy: Promise<Response>[] = []
 const endings: (() => void)[] = []
+/** How many bodies the handler of long responses has received. */
+let received = 0
 const plugin: Plugin = (app) => {
   app.route('POST', '/wait/', 'wait', async (context) => {
     await context.body({ mediaTypes: ['application/json'], optional: false, limit: 2 * MB })
@@ -42,6 +44,7 @@ const plugin: Plugin = (app) => {
   })
   app.route('POST', '/long/', 'long', async (context) => {
     await context.body({ mediaTypes: ['application/json'], optional: false, limit: 2 * MB })
+    received += 1
     return { status: 200, body: 'x'.repeat(30 * MB) }
   })
   app.route('GET', '/file/', 'file', () => ({ status: 200, body: 'x'.repeat(30 * MB) }))
@@ -256,6 +259,7 @@ test('a body has no room any more once a stream has begun', async () => {
 
 test('clients that do not read their responses are closed when a body needs the room of theirs', async () => {
   await serve({ ...ROOM, stallTimeout: 300 })
+  received = 0
   for (let count = 0; count < 2; count++) {
     const socket = dial(api.url)
     sockets.push(socket)
@@ -265,8 +269,9 @@ test('clients that do not read their responses are closed when a body needs the 
       `POST /long/ HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
     )
   }
+  await waitUntil(() => received === 2)
   const isRejected = () => api.send('POST', '/notes/', { text: 'x'.repeat(MB) }).then(({ status }) => status === 503)
-  await waitUntil(isRejected)
+  expect(await isRejected()).toBe(true)
   await waitUntil(async () => !(await isRejected()))
   expect(api.logged.some((entry) => entry.event === 'request' && 'route' in entry && entry.route === 'long')).toBe(true)
 })
