@@ -93,14 +93,11 @@ export async function readForDecision(
     }
   }
   // Another record may have the key of a new one.
-  const key =
-    request.operation === 'create' && request.body
-      ? valuesOf(
-          request.body,
-          model.key.map((field) => [field, field.name] as const),
-        )
-      : undefined
-  if (key !== undefined && model.key.length > 0) await reader(model, key, 1)
+  if (request.operation === 'create' && model.key.length > 0) {
+    const names = model.key.map((field) => [field, field.name] as const)
+    const key = valuesOf(request.body ?? {}, names)
+    if (key) await reader(model, key, 1)
+  }
   // A record that was not read may decide.
   for (const table of incomplete) found.delete(table)
   return found

@@ -11,7 +11,7 @@ export interface DriftGate {
   suspect(sure: boolean): void
   /** The tables that cannot be served now. */
   unserved(): readonly string[]
-  /** The tables that cannot be served, or that stop new records. A role that may only read is no reason. */
+  /** The tables that cannot be served or that reject every new record; not those that the database user may only read. */
   drifted(): readonly string[]
   close(): void
 }

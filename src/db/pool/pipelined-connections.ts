@@ -261,7 +261,7 @@ function firstWithRoom(connections: Iterable<Pipelined>): Pipelined | undefined 
   return least
 }
 
-/** Whether a further statement would wait noticeably, or there is no connection for it. */
+/** Whether a further statement would have to wait noticeably, for others or for a connection. */
 function hasBacklog(connection: Pipelined | undefined): boolean {
   return connection === undefined || connection.backlog >= MAX_BACKLOG_MS
 }

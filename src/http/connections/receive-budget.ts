@@ -1,6 +1,7 @@
 import { Problem } from '../../foundation/problem.js'
 import type { Limits } from './limits.js'
 import { createRoom } from './room.js'
+import { CHECK_INTERVAL_MS } from './slow-clients.js'
 
 /** Bounds the memory of request bodies, from their first bytes until their handlers have ended and their responses have been sent. */
 export interface ReceiveBudget {
@@ -23,7 +24,6 @@ export interface ReceivedBody {
 
 /** Bodies up to this size are not counted: the limit of connections bounds them. */
 const UNCOUNTED = 4 * 1024
-const CHECK_INTERVAL_MS = 250
 const FREE: ReceivedBody = { take: () => undefined, held: () => 0, complete() {}, release() {} }
 
 interface Counted {

@@ -1,6 +1,7 @@
 import { Problem } from '../../foundation/problem.js'
 import type { Limits } from './limits.js'
 import { createRoom, SMALL } from './room.js'
+import { CHECK_INTERVAL_MS } from './slow-clients.js'
 
 /** Bounds the memory of responses, from the query until the client has read them. While there is room, reserving it costs one comparison. */
 export interface SendBudget {
@@ -21,7 +22,6 @@ export interface SendBudget {
 
 /** The number of lists that always fit at once. */
 const SHARES = 16
-const CHECK_INTERVAL_MS = 250
 /** How many late lists are rejected in one go; the others follow after other requests had a turn. */
 const MAX_REJECTED_AT_ONCE = 16
 

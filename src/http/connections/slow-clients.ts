@@ -10,9 +10,14 @@ interface Mark {
   readonly taken: number
 }
 
+/** Between two runs of the check, in ms. */
+export const CHECK_INTERVAL_MS = 250
+
 /**
- * Returns a check that closes those of some connections whose clients read a large response too slowly. It runs repeatedly while others wait for room; `since` is
- * when they began to wait. `unreadOf` returns the bytes of responses that a client has not read.
+ * Returns a check that closes connections whose clients read a large response too slowly. It runs repeatedly while others wait for room; `since` is
+ * when they began to wait.
+ * @param socketsNow the connections that may be closed
+ * @param unreadOf the bytes of responses that a client has not read
  */
 export function createSlowClientCheck(
   socketsNow: () => Iterable<Socket>,

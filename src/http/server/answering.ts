@@ -70,8 +70,8 @@ export function createAnswering(parts: AnsweringParts): Answering {
     }
     if (parts.access && (problem.type === 'unauthorized' || problem.type === 'forbidden'))
       exchange.denied = problem.message
-    // An error of ours may come from a cell that is not of its field's type.
-    // A missing right is in the digest of the tables, and a rejection without a cause comes from a known difference.
+    // An error of ours may come from a cell that is not of its field's type. Tables need not be compared for a missing right, which their digest shows,
+    // nor for a mismatch without a cause, which the gate of the tables reports itself.
     if (isMismatch(problem) || problem.type === 'internal')
       parts.onMismatch?.(isMismatch(problem) && problem.cause !== undefined && !lacksPrivilege(problem))
     if (isGap(problem)) reportGap(exchange, problem)

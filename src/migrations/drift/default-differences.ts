@@ -12,7 +12,7 @@ import { isOpaque } from '../introspect/catalog/representable.js'
 import { find } from '../plan/compare/pair.js'
 import { readLive, tablesOf } from './verify.js'
 
-/** Finds columns with another default than their field declares. A missing default is another difference, and an undeclared one is none. */
+/** Finds the columns whose default differs from that of their field, where both have one. */
 export async function defaultDifferences(spec: AppSpec, database: Database): Promise<readonly Rejection[]> {
   const { live } = await readLive(tablesOf(spec), database, null)
   const differences: Rejection[] = []

@@ -159,7 +159,7 @@ function watchedGate() {
 
 const MORE_THAN_ONE_CHECK = 2_500
 
-test('a role that may only read is no drift, is logged once and checked no more often', async () => {
+test('a role that may only read does not count as drift, is logged once, and is not checked more often', async () => {
   await asOwner(`revoke insert on books from ${ROLE}`)
   const { gate, counts, events } = watchedGate()
   await waitUntil(() => events().length > 0)
