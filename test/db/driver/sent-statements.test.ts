@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, jest, test } from '@jest/globals'
 import type pg from 'pg'
 import type { CellQuery } from '../../../src/db/driver/cell-query.js'
 import { createSend } from '../../../src/db/driver/send.js'
+import { passTime } from '../../support/pass-time.js'
 
 /** How long the server may take to respond, and then to report a cancelled statement, and the interval between two checks, in ms. */
 const PATIENCE = 6_000
@@ -33,16 +34,13 @@ afterEach(() => {
   jest.useRealTimers()
 })
 
-/** Lets time pass in which the process reads everything that arrives. */
-const pass = (milliseconds: number) => jest.advanceTimersByTimeAsync(milliseconds)
-
 test.each([
   { answer: 'that it was done', error: undefined, spent: false },
   { answer: 'that it was rejected', error: '23505', spent: false },
   { answer: 'that the session is terminated', error: '57P01', spent: true },
 ])('the connection of an answered statement is used again unless it is lost: $answer', async ({ error, spent }) => {
   const query = send()
-  await pass(PATIENCE - CHECK)
+  await passTime(PATIENCE - CHECK)
   if (error === undefined) query.handleReadyForQuery()
   else query.handleError(Object.assign(new Error(error), { code: error }))
   expect(outcomes).toEqual([[error, spent]])
@@ -55,7 +53,7 @@ test.each([
   'the connection of a cancelled statement is not used again, although the server says $answer',
   async ({ outcome }) => {
     const query = send()
-    await pass(PATIENCE + CHECK)
+    await passTime(PATIENCE + CHECK)
     if (outcome === undefined) query.handleReadyForQuery()
     else query.handleError(Object.assign(new Error(outcome), { code: '57014' }))
     expect(outcomes).toEqual([[outcome, true]])
@@ -64,9 +62,9 @@ test.each([
 
 test('the server has time to report the outcome of a cancelled statement, but not forever', async () => {
   const query = send()
-  await pass(PATIENCE + CANCEL - CHECK)
+  await passTime(PATIENCE + CANCEL - CHECK)
   expect(outcomes).toEqual([])
-  await pass(2 * CHECK)
+  await passTime(2 * CHECK)
   expect(outcomes).toEqual([['Query read timeout', true]])
   query.handleReadyForQuery()
   expect(outcomes).toHaveLength(1)
@@ -75,12 +73,12 @@ test('the server has time to report the outcome of a cancelled statement, but no
 
 test('each statement has its own time, also after a pause in which none was in progress', async () => {
   send().handleReadyForQuery()
-  await pass(PATIENCE)
+  await passTime(PATIENCE)
   expect(jest.getTimerCount()).toBe(0)
   send()
-  await pass(2 * CANCEL)
+  await passTime(2 * CANCEL)
   const second = send()
-  await pass(PATIENCE - CANCEL + CHECK)
+  await passTime(PATIENCE - CANCEL + CHECK)
   second.handleReadyForQuery()
   expect(outcomes.slice(1)).toEqual([
     ['Query read timeout', true],

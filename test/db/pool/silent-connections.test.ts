@@ -6,6 +6,7 @@ import pg from 'pg'
 import type { Database, Statement } from '../../../src/db/database.js'
 import { openDatabase } from '../../../src/db/open.js'
 import { openTestDatabase, type TestDatabase, testDatabaseKind } from '../../support/database.js'
+import { passTime } from '../../support/pass-time.js'
 import { waitUntil } from '../../support/wait-until.js'
 
 const describeWithSessions = testDatabaseKind() === 'postgres' ? describe : describe.skip
@@ -96,10 +97,11 @@ describeWithSessions('if the server falls silent, but keeps its connections open
     proxy = await startProxy(admin.url ?? '')
     const { username, pathname } = new URL(admin.url ?? '')
     const url = `postgres://${username}@127.0.0.1:${proxy.port}${pathname}`
+    // Time stands still between two passes: the limits cost nothing, and a busy machine exceeds none of them.
     jest.useFakeTimers({ doNotFake: ['setImmediate', 'clearImmediate', 'nextTick', 'queueMicrotask'] })
     database = await openDatabase({ url, directory: '' }, { DATABASE_POOL: '9' })
     await database.query(quick(0))
-    await pass(CHECK)
+    await passTime(CHECK)
   })
   afterEach(async () => {
     jest.useRealTimers()
@@ -108,8 +110,6 @@ describeWithSessions('if the server falls silent, but keeps its connections open
     await admin.close()
   })
 
-  /** Lets time pass, which stands still otherwise: the limits cost nothing, and a busy machine exceeds none of them. */
-  const pass = (milliseconds: number) => jest.advanceTimersByTimeAsync(milliseconds)
   /** Records what became of work so far. */
   const watch = (work: Promise<unknown>): (() => unknown) => {
     let outcome: unknown = 'pending'
@@ -124,19 +124,19 @@ describeWithSessions('if the server falls silent, but keeps its connections open
     proxy.silence('open')
     const first = watch(database.query(quick(1)))
     const behind = Promise.all([2, 3].map((value) => database.query(quick(value))))
-    await pass(2 * CHECK)
+    await passTime(2 * CHECK)
     expect((await behind).map(({ rows }) => rows)).toEqual([[['2']], [['3']]])
     expect(database.usage()).toMatchObject({ pipelinedConnections: 1, pipelinedStatements: 1 })
-    await pass(RESPONSE - 3 * CHECK)
+    await passTime(RESPONSE - 3 * CHECK)
     expect(first()).toBe('pending')
-    await pass(2 * CHECK)
+    await passTime(2 * CHECK)
     expect(first()).toMatchObject(unavailable)
   })
 
   test('its pipelined connection is closed, and replaced by another one', async () => {
     proxy.silence('open')
     const read = watch(database.query(quick(1)))
-    await pass(RESPONSE + CHECK)
+    await passTime(RESPONSE + CHECK)
     expect(read()).toMatchObject(unavailable)
     expect(database.usage()).toMatchObject({ pipelinedConnections: 0, pipelinedStatements: 0 })
     expect((await database.query(quick(2))).rows).toEqual([['2']])
@@ -148,7 +148,7 @@ describeWithSessions('if the server falls silent, but keeps its connections open
   test('later reads do not wait for its slow connection, which is used again once it has responded', async () => {
     proxy.silence('open')
     const slow = database.query(quick(1))
-    await pass(2 * CHECK)
+    await passTime(2 * CHECK)
     expect((await database.query(quick(2))).rows).toEqual([['2']])
     expect(database.usage()).toMatchObject({ pipelinedConnections: 2, pipelinedStatements: 1 })
     proxy.resume()
@@ -178,11 +178,11 @@ describeWithSessions('if the server falls silent, but keeps its connections open
   test('a quick read fails without a second attempt if no connection can be opened', async () => {
     proxy.silence('all')
     const slow = watch(database.query(quick(1)))
-    await pass(2 * CHECK)
+    await passTime(2 * CHECK)
     const read = watch(database.query(quick(2)))
-    await pass(CONNECT - CHECK)
+    await passTime(CONNECT - CHECK)
     expect([slow(), read()]).toEqual(['pending', 'pending'])
-    await pass(2 * CHECK)
+    await passTime(2 * CHECK)
     expect([slow(), read()]).toEqual(['pending', expect.objectContaining(unavailable)])
   })
 
@@ -205,11 +205,11 @@ describeWithSessions('if the server falls silent, but keeps its connections open
     await Promise.all([database.query(plain), database.query(quick(1))])
     proxy.silence('all')
     const read = watch(database.query(plain))
-    await pass(RESPONSE)
+    await passTime(RESPONSE)
     const probe = watch(database.probe())
-    await pass(CANCEL + 2 * CHECK)
+    await passTime(CANCEL + 2 * CHECK)
     expect([read(), probe()]).toEqual([expect.objectContaining({ type: 'outcome_unknown' }), 'pending'])
-    await pass(2 * CONNECT)
+    await passTime(2 * CONNECT)
     expect(probe()).toMatchObject(unavailable)
   })
 
@@ -235,10 +235,10 @@ describeWithSessions('if the server falls silent, but keeps its connections open
   test('a probe resolves with the response to a quick read while all connections of the pool are busy', async () => {
     const free = await occupy()
     const probe = watch(database.probe())
-    await pass(CHECK)
+    await passTime(CHECK)
     expect(probe()).toBe('pending')
     expect((await database.query(quick(1))).rows).toEqual([['1']])
-    await pass(CHECK)
+    await passTime(CHECK)
     expect(probe()).toBeUndefined()
     await free()
   })
