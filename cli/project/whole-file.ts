@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { constants } from 'node:fs'
+import { constants, writeFileSync } from 'node:fs'
 import { type FileHandle, mkdir, open, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -51,8 +51,13 @@ function toStream(handle: FileHandle): WholeFile {
 }
 
 async function openDraft(file: string, part: string): Promise<WholeFile> {
-  const handle = await open(part, 'wx', 0o600)
+  // In one turn: a signal comes before or after both.
+  writeFileSync(part, '', { flag: 'wx', mode: 0o600 })
   const removePart = removeAtExit(part)
+  const handle = await open(part, 'r+').catch((error: unknown) => {
+    removePart()
+    throw error
+  })
   return {
     write: (data) => handle.writeFile(data),
     async finish() {

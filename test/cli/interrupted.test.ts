@@ -4,7 +4,10 @@ import { existsSync } from 'node:fs'
 import { cp, mkdir, mkdtemp, readdir, rename, rm, utimes } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import process from 'node:process'
+import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from '@jest/globals'
+import { openWhole } from '../../cli/project/whole-file.js'
 import {
   BOOKS,
   BOOKS_MIGRATION,
@@ -41,6 +44,25 @@ test.each([
     expect(await ended).toEqual([expected, null])
     expect(await parts()).toEqual([])
     expect(await runInHost(['dump', 'book', '--output', 'books.csv'], { cwd: folder })).toMatchObject({ code: 0 })
+  } finally {
+    await project.remove()
+  }
+})
+
+test('an incomplete file is removed at exit from the moment that it exists', async () => {
+  const project = await makeProject({})
+  try {
+    const part = join(project.folder, 'books.csv.part')
+    const before = process.listenerCount('exit')
+    const opened = openWhole(join(project.folder, 'books.csv'), part)
+    while (!existsSync(part)) {
+      await turn()
+      // Threads go on, but the process does not notice what they have done.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5)
+    }
+    expect(process.listenerCount('exit')).toBe(before + 1)
+    await (await opened).discard()
+    expect([existsSync(part), process.listenerCount('exit')]).toEqual([false, before])
   } finally {
     await project.remove()
   }
