@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import type { Statement } from '../../../src/db/database.js'
 import { kindOf } from '../../../src/db/queries/statement-kind.js'
 import { type Context, JsonText, type Plugin, Problem, type Transaction } from '../../../src/index.js'
 import { type Api, startApi } from '../../support/api.js'
@@ -59,7 +60,7 @@ overriding system value values
 select setval('books_id_seq', 100)`
 
 let database: TestDatabase
-let sent: { readonly text: string }[]
+let sent: Statement[]
 let api: Api
 /** The same with little time for each request. */
 let hasty: Api
@@ -81,6 +82,9 @@ afterAll(async () => {
   await api.close()
   await database.close()
 })
+
+/** Without those of the service: in the second after an error, it compares the tables with the configuration. */
+const sentByPlugin = () => sent.filter(({ resource }) => resource !== undefined)
 
 /** Sends a request that does this, and returns its answer. */
 async function run(next: Work, on = api): Promise<{ readonly status: number; readonly text: string }> {
@@ -163,7 +167,7 @@ describe('knex in a request', () => {
 
   test('reads with one statement, and writes in its own transaction', async () => {
     await valueOf(({ knex }) => knex('books').select('id').orderBy('id'))
-    expect(sent.map(({ text }) => text)).toEqual(['select "id" from "books" order by "id" asc'])
+    expect(sentByPlugin().map(({ text }) => text)).toEqual(['select "id" from "books" order by "id" asc'])
     expect(await valueOf(({ knex }) => knex('books').where('pages', '>', 10).update({ available: false }))).toBe(2)
     expect(await valueOf(({ knex }) => knex('books').where({ id: 3 }).del())).toBe(1)
     expect(await titles()).toEqual(['First', 'Second'])
@@ -487,7 +491,7 @@ describe('models', () => {
       { title: 'Third', sequel_to: { title: 'Third' } },
       { id: 9007199254740993n, sequel_to: { id: 1n, author: { name: 'Ann' } } },
     ])
-    expect(sent).toHaveLength(5)
+    expect(sentByPlugin()).toHaveLength(5)
   })
 
   test('fetch relations of a thousand records with as many statements as of one', async () => {
@@ -498,14 +502,13 @@ describe('models', () => {
     )
     expect(books).toHaveLength(1000)
     expect(books.every(({ author_id, author }) => author_id === author.id)).toBe(true)
-    // The service looks at the catalogue at times.
-    expect(sent.filter(({ text }) => !text.includes('pg_attribute'))).toHaveLength(2)
+    expect(sentByPlugin()).toHaveLength(2)
   })
 
   test('join relations without querying the columns of tables', async () => {
     const books = await valueOf(({ models }) => models.book.query().withGraphJoined('author').orderBy('books.id'))
     expect(books).toMatchObject([{ author: { name: 'Ann' } }, { author: null }, { author: { name: 'Ann' } }])
-    expect(sent).toHaveLength(1)
+    expect(sentByPlugin()).toHaveLength(1)
     const joined = await valueOf(({ models }) =>
       models.book.query().joinRelated('author').where('author.name', 'Ann').orderBy('books.id').select('title'),
     )
