@@ -39,8 +39,8 @@ export interface Lifecycle {
   finish(code: ExitCode): void
   /** Opens the database of a project. */
   openDatabase(choice: DatabaseChoice, env: CliContext['env']): Promise<Database>
-  /** Opens an empty embedded database whose contents are discarded when it is closed. */
-  openScratch(): Promise<Database>
+  /** Opens an empty embedded database for about so many tables, whose contents are discarded when it is closed. */
+  openScratch(tables?: number): Promise<Database>
 }
 
 /** The environment of a command: streams, variables, folders and the process. */

@@ -69,7 +69,7 @@ const lifecycle: Lifecycle = {
     setTimeout(() => process.exit(), EXIT_TIMEOUT_MS).unref()
   },
   openDatabase,
-  openScratch: () => openScratch(),
+  openScratch: (tables) => openScratch({ tables }),
 }
 
 /** Runs the command line of this process, and sets its exit code in every case. */

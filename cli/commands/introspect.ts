@@ -86,7 +86,8 @@ async function run(context: CliContext, options: IntrospectOptions): Promise<Exi
       ...{ file: shown, text, directory, tables, schemas, manage, update, resources },
       spelling: options.keepNames ? 'kept' : 'snake_case',
       onStage: (stage) => stages.next(stage),
-      openScratch: () => openScratchOf(context, options),
+      // The migration creates every table that is found.
+      openScratch: () => openScratchOf(context, { ...options, tables: Infinity }),
     }).finally(() => stages.end())
     for (const each of found.left) context.err.line(`${context.err.colors.yellow('left')}  ${onOneLine(each)}`)
     for (const each of found.changes) context.err.line(`${context.err.colors.green('changed')}  ${onOneLine(each)}`)

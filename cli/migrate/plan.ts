@@ -56,7 +56,7 @@ export async function plan(context: CliContext, options: PlanOptions): Promise<E
   const { migrations } = projectFolders(spec.file)
   const findLarge = findLargeTables(context, { file: spec.file, concurrently: options.concurrently })
   const conversions = conversionsOf(options)
-  const made = await withScratch(context, options, (scratch) =>
+  const made = await withScratch(context, { ...options, tables: spec.models.length }, (scratch) =>
     planMigration(spec, migrations, scratch, { findLarge, conversions, swaps: options.swap ?? [] }),
   )
   const writes = options.write !== undefined

@@ -28,13 +28,15 @@ export async function resolve(context: CliContext, options: ResolveOptions): Pro
     if (applied !== true && applied.length + notApplied.length + edited.length === 0)
       return print(
         context,
-        await withScratch(context, options, (scratch) => diagnoseJournal(database, folder, scratch)),
+        await withScratch(context, { ...options, tables: spec.models.length }, (scratch) =>
+          diagnoseJournal(database, folder, scratch),
+        ),
         inServer(database),
       )
     const names = applied === true ? await pendingOf(database, folder) : applied
     if (applied === true && names.length === 0) throw new Failure(1, 'no migration is pending; nothing was recorded')
     const resolution: Resolution = { applied: names, notApplied, edited }
-    const notes = await withScratch(context, options, (scratch) =>
+    const notes = await withScratch(context, { ...options, tables: spec.models.length }, (scratch) =>
       resolveJournal(database, folder, { ...resolution, certain: yes, scratch }),
     )
     for (const [verb, list] of done(resolution)) for (const name of list) context.err.line(`${verb} ${name}`)

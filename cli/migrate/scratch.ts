@@ -20,6 +20,11 @@ export interface ScratchOptions {
   readonly scratch?: string
 }
 
+interface ScratchSize {
+  /** How many tables it will have, about; few by default. */
+  readonly tables?: number
+}
+
 /** Returns the scratch database for commands without the option. */
 export function scratchOf({ env }: CliContext): ScratchOptions {
   const url = env[VARIABLE]
@@ -29,7 +34,7 @@ export function scratchOf({ env }: CliContext): ScratchOptions {
 /** Opens an empty database: an embedded one, unless the option or the environment names a server. It keeps results next to the configuration. */
 export async function openScratchOf(
   context: CliContext,
-  { scratch: url, config }: ScratchOptions & CommonOptions,
+  { scratch: url, config, tables }: ScratchOptions & CommonOptions & ScratchSize,
 ): Promise<Database> {
   // The names of the program's other files contain digests of their content, so this one changes with all of them.
   const program = hash('sha256', await readFile(context.program))
@@ -37,15 +42,15 @@ export async function openScratchOf(
   const results = openResultStore(schemas, `${context.version} ${program}`)
   const scratch =
     url === undefined
-      ? await context.openScratch()
-      : await openScratch({ url, variable: url === context.env[VARIABLE] ? VARIABLE : '--scratch' })
+      ? await context.openScratch(tables)
+      : await openScratch({ server: { url, variable: url === context.env[VARIABLE] ? VARIABLE : '--scratch' } })
   return withParts(scratch, { results })
 }
 
 /** Runs `work` with that database, and closes it. A bar at the terminal shows work that takes long. */
 export async function withScratch<T>(
   context: CliContext,
-  options: ScratchOptions & CommonOptions,
+  options: ScratchOptions & CommonOptions & ScratchSize,
   work: (scratch: Database) => Promise<T>,
 ): Promise<T> {
   const stages = createStages(context, SCRATCH_STAGES)
@@ -61,7 +66,7 @@ const SCRATCH_STAGES = 2
 /** The same without a bar, for a server, whose terminal has its log. */
 export async function withSilentScratch<T>(
   context: CliContext,
-  options: ScratchOptions & CommonOptions,
+  options: ScratchOptions & CommonOptions & ScratchSize,
   work: (scratch: Database) => Promise<T>,
 ): Promise<T> {
   const scratch = await openScratchOf(context, options)

@@ -17,7 +17,7 @@ export async function squash(context: CliContext, options: SquashOptions): Promi
   const database = hasDatabase(context, spec.file) ? await openReachable(context, spec.file) : undefined
   try {
     const request = { spec, through: options.through, name: options.name, database }
-    const { file, replaced, kept } = await withScratch(context, options, (scratch) =>
+    const { file, replaced, kept } = await withScratch(context, { ...options, tables: spec.models.length }, (scratch) =>
       squashFiles(migrations, { ...request, scratch }),
     )
     context.err.line(

@@ -30,7 +30,9 @@ export async function status(context: CliContext, options: StatusOptions): Promi
     // Objects that a later version made are not drift, and no file here describes them.
     const drift =
       applied && migrations.length > 0 && newer.length === 0
-        ? await withScratch(context, options, (scratch) => readDrift(database, folder, scratch))
+        ? await withScratch(context, { ...options, tables: spec.models.length }, (scratch) =>
+            readDrift(database, folder, scratch),
+          )
         : []
     const ok = applied && differences.length === 0 && drift.length === 0
     const texts = differences.map(({ text }) => text)

@@ -80,7 +80,7 @@ async function add(context: CliContext, { spec, before, database, log }: Fit, la
   const known = await readMigrations(migrations)
   const { plan, open, growth } = await withSilentScratch(
     context,
-    { ...scratchOf(context), config: spec.file },
+    { ...scratchOf(context), config: spec.file, tables: spec.models.length },
     async (scratch) => {
       const made = await planAdditions(spec, before, known, scratch)
       const last = made.text === undefined ? undefined : await findOpen(spec.file, known)

@@ -41,20 +41,32 @@ export async function openDatabase(choice: DatabaseChoice, environment: Environm
 }
 
 /** A server database for comparing schemas, and the variable that its URL comes from. */
-export interface ScratchServer {
+interface ScratchServer {
   readonly url: string
   readonly variable: string
 }
 
+interface ScratchChoice {
+  readonly server?: ScratchServer
+  readonly tables?: number | undefined
+}
+
+/** With more tables, the files of a scratch database take more memory (about 250 kB for each table) than a command should use. */
+const MAX_TABLES_IN_MEMORY = 200
+
 /**
- * Opens an empty database for comparing schemas; its contents are discarded when it is closed. Without a server, it is an embedded database in a
- * temporary folder, or in memory if no folder is writable.
+ * Opens an empty database for comparing schemas; its contents are discarded when it is closed. Without a server, it is an embedded database in
+ * memory, or in a temporary folder if it will have many tables and such a folder is writable.
+ * @param tables how many tables it will have, about
  * @throws DatabaseRejected if the server's database is not empty
  */
-export function openScratch(server?: ScratchServer): Promise<Database> {
+export function openScratch({ server, tables = 0 }: ScratchChoice = {}): Promise<Database> {
   if (server) return openEmpty(server)
-  return openTemporary('an empty embedded database', layOutDirectory).catch(openMemory)
+  const inMemory = () => openMemory(EMPTY)
+  return tables > MAX_TABLES_IN_MEMORY ? openTemporary(EMPTY, layOutDirectory).catch(inMemory) : inMemory()
 }
+
+const EMPTY = 'an empty embedded database'
 
 /** Finds the first object that makes a database non-empty: a table, a function, an extension other than PL/pgSQL, or a schema other than `public`. */
 const FOUND = `

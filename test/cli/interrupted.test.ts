@@ -153,12 +153,20 @@ test('Ctrl-C in `db backup` leaves no copy of the database', async () => {
   }
 })
 
-test('Ctrl-C in `migrate plan` leaves no temporary database', async () => {
+/** A command that copies the embedded database, and a project for it. */
+const MEASURE = ['migrate', 'plan', '--measure']
+async function makeMeasured() {
   const project = await makeProject({ 'resources.yaml': BOOKS })
+  expect(await runInHost(['migrate', 'up'], { cwd: project.folder })).toMatchObject({ code: 0 })
+  return project
+}
+
+test('Ctrl-C in `migrate plan --measure` leaves no temporary database', async () => {
+  const project = await makeMeasured()
   const temporary = await mkdtemp(join(tmpdir(), 'interrupted-'))
   try {
     const options = { cwd: project.folder, env: { TMPDIR: temporary } }
-    expect(await interrupt(['migrate', 'plan'], options, async () => (await readdir(temporary)).length > 0)).toBe(130)
+    expect(await interrupt(MEASURE, options, async () => (await readdir(temporary)).length > 0)).toBe(130)
     expect(await readdir(temporary)).toEqual([])
   } finally {
     await rm(temporary, { recursive: true })
@@ -167,7 +175,7 @@ test('Ctrl-C in `migrate plan` leaves no temporary database', async () => {
 })
 
 test('the next command removes the temporary database of a killed one, and nothing else', async () => {
-  const project = await makeProject({ 'resources.yaml': BOOKS })
+  const project = await makeMeasured()
   const temporary = await mkdtemp(join(tmpdir(), 'interrupted-'))
   try {
     const kept = ['another', 'snippetctl-copy-unknown']
@@ -177,9 +185,9 @@ test('the next command removes the temporary database of a killed one, and nothi
       const left = (await readdir(temporary)).find((name) => !kept.includes(name))
       return left !== undefined && existsSync(join(temporary, left, 'pg'))
     }
-    expect(await interrupt(['migrate', 'plan'], options, isOwned, 'SIGKILL')).toBe('SIGKILL')
+    expect(await interrupt(MEASURE, options, isOwned, 'SIGKILL')).toBe('SIGKILL')
     expect(await readdir(temporary)).toHaveLength(3)
-    expect(await runCli(['migrate', 'plan'], options)).toMatchObject({ code: 0 })
+    expect(await runCli(MEASURE, options)).toMatchObject({ code: 0 })
     expect((await readdir(temporary)).sort()).toEqual(kept)
   } finally {
     await rm(temporary, { recursive: true })

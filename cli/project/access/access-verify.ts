@@ -29,7 +29,7 @@ const HEADER = 'x-verify-caller'
  */
 export async function verifyAccess(context: CliContext, loaded: Application, request: Verification): Promise<ExitCode> {
   const { spec } = loaded
-  return withSilentScratch(context, { ...request, config: spec.file }, async (scratch) => {
+  return withSilentScratch(context, { ...request, config: spec.file, tables: spec.models.length }, async (scratch) => {
     const examples = await makeExamples(spec, scratch, await readMigrations(projectFolders(spec.file).migrations))
     const found = await compareAll(context, loaded, { examples, scratch }).finally(examples.remove)
     const idle = findRedundant(loaded, examples, request.lineOf)

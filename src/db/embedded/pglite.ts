@@ -2,13 +2,14 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { types } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
-import type { PGlite } from '@electric-sql/pglite'
+import type { MemoryFS, PGlite } from '@electric-sql/pglite'
 import { type Database, DatabaseRejected } from '../database.js'
 import { loadExtensions, loadInstalled } from './extensions.js'
+import { copyIntoMemory } from './in-memory.js'
 import { lockDirectory } from './lock.js'
 import { settleRestores } from './temporary.js'
 import { PgliteStream } from './stream.js'
-import { layOut } from './template.js'
+import { findTemplate, layOut } from './template.js'
 import { poolDatabase } from '../pool/pooled-database.js'
 import { withParts } from '../wrap.js'
 
@@ -42,10 +43,11 @@ export async function openPglite(given: string): Promise<Database> {
   }
 }
 
-/** Opens an empty embedded database in memory. It takes seconds to create and needs no disk. */
-export async function openMemory(): Promise<Database> {
-  const pglite = await startPglite({})
-  return pgliteDatabase(pglite, `embedded PGlite in memory (${PROMISES})`, () => pglite.close())
+/** Opens an empty embedded database in memory. It takes seconds to create if no folder keeps the files of one. */
+export async function openMemory(description: string): Promise<Database> {
+  const files = await findTemplate(makeFiles).then(copyIntoMemory, () => undefined)
+  const pglite = await startPglite(files === undefined ? {} : { fs: files })
+  return pgliteDatabase(pglite, description, () => pglite.close())
 }
 
 const FIRST_STATEMENTS = [
@@ -59,13 +61,15 @@ const FIRST_STATEMENTS = [
   'checkpoint',
 ]
 
-/** Creates the files of an empty database in a folder that does not exist yet. */
-export async function layOutDirectory(folder: string): Promise<void> {
-  await layOut(folder, async (fresh) => {
-    const pglite = await startPglite({ dataDir: fresh })
-    for (const statement of FIRST_STATEMENTS) await pglite.exec(statement)
-    await pglite.close()
-  })
+/** Puts the files of an empty database into a folder that does not exist yet. */
+export function layOutDirectory(folder: string): Promise<void> {
+  return layOut(folder, makeFiles)
+}
+
+async function makeFiles(folder: string): Promise<void> {
+  const pglite = await startPglite({ dataDir: folder })
+  for (const statement of FIRST_STATEMENTS) await pglite.exec(statement)
+  await pglite.close()
 }
 
 const SETTINGS: Readonly<Record<string, string>> = {
@@ -95,9 +99,10 @@ export function expectBriefWork(): void {
   compiling = COMPILING.brief
 }
 
-/** Starts PGlite in a directory, from a dump, or empty in memory. */
+/** Starts PGlite in a directory, from a dump, with files in memory, or empty in memory. */
 export async function startPglite(options: {
   readonly dataDir?: string
+  readonly fs?: MemoryFS
   readonly loadDataDir?: Blob
 }): Promise<PGlite> {
   // Loaded here, because a service on PostgreSQL never needs it.

@@ -43,7 +43,7 @@ function copyFolder(from: string, to: string): void {
  * code next to it. Its name includes the version and the form.
  * @throws if there is none and none can be written
  */
-async function findTemplate(make: MakeFiles): Promise<string> {
+export async function findTemplate(make: MakeFiles): Promise<string> {
   const entry = createRequire(import.meta.url).resolve('@electric-sql/pglite')
   const modules = entry.slice(0, entry.lastIndexOf(`node_modules${sep}`) + 'node_modules'.length)
   const manifest = await readFile(join(modules, '@electric-sql', 'pglite', 'package.json'), 'utf8')
