@@ -45,7 +45,9 @@ export async function openPglite(given: string): Promise<Database> {
 
 /** Opens an empty embedded database in memory. It takes seconds to create if no folder keeps the files of one. */
 export async function openMemory(description: string): Promise<Database> {
-  const files = await findTemplate(makeFiles).then(copyIntoMemory, () => undefined)
+  const files = await findTemplate(makeFiles)
+    .then(copyIntoMemory)
+    .catch(() => undefined)
   const pglite = await startPglite(files === undefined ? {} : { fs: files })
   return pgliteDatabase(pglite, description, () => pglite.close())
 }
