@@ -39,7 +39,10 @@ export interface Lifecycle {
   finish(code: ExitCode): void
   /** Opens the database of a project. */
   openDatabase(choice: DatabaseChoice, env: CliContext['env']): Promise<Database>
-  /** Opens an empty embedded database for about so many tables, whose contents are discarded when it is closed. */
+  /**
+   * Opens an empty embedded database. Its contents are discarded when it is closed.
+   * @param tables the approximate number of its tables
+   */
   openScratch(tables?: number): Promise<Database>
 }
 

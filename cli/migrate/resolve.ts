@@ -23,20 +23,19 @@ export interface ResolveOptions extends CommonOptions, ScratchOptions {
 /** `migrate resolve`: corrects the journal after comparing it with the database; without options, shows what would correct it. */
 export async function resolve(context: CliContext, options: ResolveOptions): Promise<ExitCode> {
   const spec = await requireSpec(context, options)
+  const sized = { ...options, tables: spec.models.length }
   return onDatabase<ExitCode>(context, spec, async (database, folder) => {
     const { applied = [], notApplied = [], edited = [], yes = false } = options
     if (applied !== true && applied.length + notApplied.length + edited.length === 0)
       return print(
         context,
-        await withScratch(context, { ...options, tables: spec.models.length }, (scratch) =>
-          diagnoseJournal(database, folder, scratch),
-        ),
+        await withScratch(context, sized, (scratch) => diagnoseJournal(database, folder, scratch)),
         inServer(database),
       )
     const names = applied === true ? await pendingOf(database, folder) : applied
     if (applied === true && names.length === 0) throw new Failure(1, 'no migration is pending; nothing was recorded')
     const resolution: Resolution = { applied: names, notApplied, edited }
-    const notes = await withScratch(context, { ...options, tables: spec.models.length }, (scratch) =>
+    const notes = await withScratch(context, sized, (scratch) =>
       resolveJournal(database, folder, { ...resolution, certain: yes, scratch }),
     )
     for (const [verb, list] of done(resolution)) for (const name of list) context.err.line(`${verb} ${name}`)

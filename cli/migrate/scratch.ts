@@ -21,7 +21,7 @@ export interface ScratchOptions {
 }
 
 interface ScratchSize {
-  /** How many tables it will have, about; few by default. */
+  /** The approximate number of its tables; 0 by default. */
   readonly tables?: number
 }
 

@@ -51,13 +51,13 @@ interface ScratchChoice {
   readonly tables?: number | undefined
 }
 
-/** With more tables, the files of a scratch database take more memory (about 250 kB for each table) than a command should use. */
+/** A scratch database with more tables is not in memory, because its files take about 250 kB for each. */
 const MAX_TABLES_IN_MEMORY = 200
 
 /**
  * Opens an empty database for comparing schemas; its contents are discarded when it is closed. Without a server, it is an embedded database in
- * memory, or in a temporary folder if it will have many tables and such a folder is writable.
- * @param tables how many tables it will have, about
+ * memory, or in a temporary folder if it will have many tables and the folder is writable.
+ * @param tables the approximate number of its tables
  * @throws DatabaseRejected if the server's database is not empty
  */
 export function openScratch({ server, tables = 0 }: ScratchChoice = {}): Promise<Database> {

@@ -43,7 +43,7 @@ export async function openPglite(given: string): Promise<Database> {
   }
 }
 
-/** Opens an empty embedded database in memory. It takes seconds to create if no folder keeps the files of one. */
+/** Opens an empty embedded database in memory. This takes seconds unless the template can be read. */
 export async function openMemory(description: string): Promise<Database> {
   const files = await findTemplate(makeFiles)
     .then(copyIntoMemory)

@@ -39,7 +39,7 @@ describe('an embedded scratch database', () => {
     expect(await readdir(folder)).toEqual([])
   })
 
-  test('is in memory anyway if there is no temporary folder', async () => {
+  test('is in memory, whatever its size, if the temporary folder does not exist', async () => {
     process.env['TMPDIR'] = join(folder, 'missing')
     const scratch = await openScratch({ tables: 1_000 })
     expect(await createAndCount(scratch)).toBe('1')
