@@ -43,7 +43,7 @@ const PROOFS: Readonly<Record<string, readonly string[]>> = {
   'fields/body-values': ['does not repeat a rejected value'],
   'config/config-diagnostics': ['reports all of them at once, each with its line and column'],
   'config/config-mutations': ['are accepted, or rejected with positions inside the file'],
-  'migrations/run/drops-need-consent': ['is rejected before anything is applied'],
+  'migrations/consent/drops-need-consent': ['is rejected before anything is applied'],
   'migrations/serve-destroys-nothing': [
     'does not start, names the losses, and applies nothing, not even the safe part',
   ],

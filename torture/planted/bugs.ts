@@ -278,7 +278,7 @@ export const BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'reverting an adoption drops the adopted object',
-    file: 'src/migrations/run/consent.ts',
+    file: 'src/migrations/consent/losses-of-files.ts',
     search: "return part === 'up' ? losses : [...losses, ...adoptedIn(files, losses)]",
     replace: `adoptedIn(files, part === 'up' ? [] : losses)
   return losses`,

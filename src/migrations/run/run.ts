@@ -1,14 +1,9 @@
 import type { Database, Knex } from '../../db/database.js'
 import { runOutside } from './run-outside.js'
-import {
-  type Allows,
-  ConsentNeeded,
-  type Inventory,
-  isAllowed,
-  lossesBetween,
-  lossesOfFiles,
-  takeInventory,
-} from './consent.js'
+import { type Inventory, takeInventory } from '../consent/inventory.js'
+import { type Allows, ConsentNeeded, isAllowed } from '../consent/loss.js'
+import { lossesBetween } from '../consent/losses-between.js'
+import { lossesOfFiles } from '../consent/losses-of-files.js'
 import { runPart } from '../files/code.js'
 import { isOutside } from '../files/concurrent.js'
 import { MigrationError } from '../files/error.js'

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
-import { destroyedBy, formatNamed } from '../../../src/migrations/run/destruction.js'
+import { destroyedBy, formatNamed } from '../../../src/migrations/consent/destruction.js'
 import { migrateDown, migrateUp, migrationStatus } from '../../../src/migrations/run/run.js'
 import { splitStatements } from '../../../src/migrations/files/statements.js'
 import { BOOKS, makeProject, type Outcome, type Project, runInHost } from '../../support/cli.js'
