@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type ServerResponse, STATUS_CODES } from 'node:http'
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { Problem, type ProblemType } from '../../foundation/problem.js'
 import { type Connection, endConnection, type Exchange, type Rejection } from '../server/exchange.js'
@@ -39,15 +39,20 @@ export function newConnection(): Connection {
 
 /**
  * Counts a request. The last request that a connection may have closes it; later ones on the connection are ignored, and the client knows from
- * `Connection: close` to send them again. Node would respond with 503 instead.
+ * `Connection: close` to send them again. Node would respond with 503 instead. A request to upgrade is the last one, because Node skips the rest of
+ * the packet in which it ends, and takes the next packet for the beginning of a request.
  */
 export function enter(connection: Connection, exchange: Exchange, { requestsPerConnection }: Limits): void {
   connection.underWay.push(exchange)
   connection.count += 1
   connection.latest = exchange
-  if (connection.count < requestsPerConnection) return
+  if (connection.count < requestsPerConnection && !asksToUpgrade(exchange.request)) return
   exchange.mustClose = true
   endConnection(connection)
+}
+
+function asksToUpgrade({ headers }: IncomingMessage): boolean {
+  return headers.upgrade !== undefined && headers.connection?.toLowerCase().includes('upgrade') === true
 }
 
 /** What Node's parser reports for bytes that it could not parse. */

@@ -33,6 +33,7 @@ function post(headers: readonly string[], body = OK_BODY, target = '/api/books/'
 }
 
 const JSON_TYPE = 'Content-Type: application/json'
+const UPGRADE = ['Connection: keep-alive, Upgrade', 'Upgrade: h2c']
 
 /** A time in ms in which a test that waited for it would fail. */
 const TOO_LONG = 600_000
@@ -513,6 +514,21 @@ describe('connections', () => {
     const { answers } = await talk(books.url, twoHosts + post([JSON_TYPE]))
     expect(answers.map(({ status }) => status)).toEqual([400])
     expect(books.written).toHaveLength(before)
+  })
+
+  test.each([
+    { method: 'GET', upgraded: request('GET', '/api/books/3/', UPGRADE), body: '{"id":3}' },
+    { method: 'POST', upgraded: post([JSON_TYPE, ...UPGRADE]), body: OK_BODY },
+  ])('answers the requests up to a $method to upgrade, and then closes the connection', async ({ upgraded, body }) => {
+    const kept = [get('/api/books/1/'), upgraded, get('/api/books/4/')].map((one) =>
+      one.replace('Connection: close\r\n', ''),
+    )
+    const { answers, closed } = await talk(books.url, kept.join(''))
+    expect(answers).toMatchObject([
+      { body: '{"id":1}', headers: { connection: 'keep-alive' } },
+      { body, headers: { connection: 'close' } },
+    ])
+    expect(closed).toBe(true)
   })
 
   test.each([
