@@ -39,8 +39,12 @@ interface ApiOptions {
   readonly host?: string
 }
 
-/** A check for altered tables sends statements of its own, and has others prepared again: on a slow machine, in the middle of a test that counts them. */
-const UNDISTURBED: Partial<Limits> = { tableCheckInterval: Infinity }
+const UNDISTURBED: Partial<Limits> = {
+  /** The check sends statements of its own, and has others prepared again: on a slow machine, in the middle of a test that counts them. */
+  tableCheckInterval: Infinity,
+  /** On a slow machine, seconds can pass between two requests of a test: the server then closes the connection on which the second one is sent. */
+  keepAliveTimeout: 60_000,
+}
 
 /** The repository's own application. */
 export const SNIPPETS_FILE = resolve('resources.yaml')
