@@ -1,5 +1,5 @@
-import { codeOf } from './sql-code.js'
-import { explained, makesTable, sessionChange } from './session-changes.js'
+import { sessionChange } from './session-changes.js'
+import { codeOf, isName, readingsOf, type Tokens } from './sql-tokens.js'
 
 /** The kind of a statement, as far as its text tells. A statement of unknown effect counts as `write`. */
 export type StatementKind = 'read' | 'write'
@@ -7,11 +7,15 @@ export type StatementKind = 'read' | 'write'
 /** The statements that plugins may send, by their first word. */
 const READS: ReadonlySet<string> = new Set(['select', 'with', 'values'])
 const WRITES: ReadonlySet<string> = new Set([
-  ...['insert', 'update', 'delete', 'merge', 'truncate', 'lock', 'refresh', 'call', 'do', 'explain', 'analyze'],
+  ...['insert', 'update', 'delete', 'merge', 'truncate', 'lock', 'refresh', 'call', 'explain', 'analyze'],
 ])
 
 /** Advice for statements that plugins may not send. */
 const INSTEAD: readonly (readonly [words: readonly string[], advice: string])[] = [
+  [
+    ['do'],
+    'its code takes no parameters and cannot be checked; send its queries one by one in `context.transaction`, or call a function that a migration creates',
+  ],
   [
     ['begin', 'start', 'commit', 'end', 'rollback', 'abort', 'savepoint', 'release', 'prepare'],
     'use `context.transaction`',
@@ -25,18 +29,23 @@ const INSTEAD: readonly (readonly [words: readonly string[], advice: string])[] 
  * @throws Error for a statement that would change the connection or its transaction, or that neither reads nor changes rows
  */
 export function kindOf(text: string): StatementKind {
-  const code = codeOf(text)
-  const first = firstOf(code)
-  if (!WRITES.has(first) && !READS.has(first)) reject(first)
-  const change = sessionChange(text, code)
-  if (change !== undefined) throw new Error(change)
-  if (first === 'explain') kindOf(explained(code))
-  if (makesTable(code)) reject('into')
-  return WRITES.has(first) || WRITING.test(code) || callsOf(code).length > 0 ? 'write' : 'read'
+  return readingsOf(text).map(kindOfTokens).includes('write') ? 'write' : 'read'
 }
 
-function firstOf(code: string): string {
-  return /^[\s(]*([a-z]+)/.exec(code)?.[1] ?? ''
+function kindOfTokens(tokens: Tokens): StatementKind {
+  const first = firstOf(tokens)
+  if (!WRITES.has(first) && !READS.has(first)) reject(first)
+  const change = sessionChange(tokens)
+  if (change !== undefined) throw new Error(change)
+  if (first === 'explain') kindOfTokens(explained(tokens))
+  if (makesTable(tokens)) reject('into')
+  return WRITES.has(first) || WRITING.test(codeOf(tokens)) || unknownCalls(tokens).length > 0 ? 'write' : 'read'
+}
+
+/** The first word of a statement; empty if it begins with anything else. */
+function firstOf(tokens: Tokens): string {
+  const first = tokens.find((token) => token !== '(') ?? ''
+  return /^[a-z]/.test(first) ? first : ''
 }
 
 function reject(word: string): never {
@@ -47,25 +56,56 @@ function adviceFor(word: string): string {
   return INSTEAD.find(([words]) => words.includes(word))?.[1] ?? 'only statements that read or change rows are allowed'
 }
 
+/** The statement that `explain` explains, and may execute. */
+function explained(tokens: Tokens): Tokens {
+  let at = tokens.indexOf('explain') + 1
+  // A query may be in parentheses, too.
+  if (tokens[at] === '(' && !['(', ...READS].includes(tokens[at + 1] ?? '')) at = tokens.indexOf(')', at) + 1
+  while (['analyze', 'analyse', 'verbose'].includes(tokens[at] ?? '')) at += 1
+  return tokens.slice(at)
+}
+
+/**
+ * Whether a query stores its rows in a new table, which can take the place of another for the connection: by an `into` that follows its `select`. Behind
+ * a point or `as`, both are names.
+ */
+function makesTable(tokens: Tokens): boolean {
+  const isSelect = [false]
+  let isLabel = false
+  for (const [at, token] of tokens.entries()) {
+    isLabel = tokens[at - 1] === '.' || (tokens[at - 1] === 'as' && !isLabel)
+    if (token === '(') isSelect.push(false)
+    if (token === ')') isSelect.pop()
+    if (token === 'select' && !isLabel) isSelect.splice(-1, 1, true)
+    if (token === 'into' && !isLabel && isSelect.at(-1) === true) return true
+  }
+  return false
+}
+
 /** Words by which a query changes or locks rows. */
 const WRITING = /\b(?:insert|update|delete|merge|into|share)\b/
 
 /** Whether a query locks the rows that it reads. */
-export function isLocking(text: string): boolean {
-  return /\bfor\s+(?:no\s+key\s+update|update|key\s+share|share)\b/.test(codeOf(text))
+export function isLocking(tokens: Tokens): boolean {
+  return /\bfor (?:no key update|update|key share|share)\b/.test(codeOf(tokens))
 }
 
-/** The functions that a query calls and that may do more than compute a value from their arguments. */
-export function unknownCalls(text: string): readonly string[] {
-  return callsOf(codeOf(text))
+/** Whether a statement is a query, which may also change rows by the functions that it calls. */
+export function isQuery(tokens: Tokens): boolean {
+  return READS.has(firstOf(tokens))
 }
 
-/** A name before a parenthesis, with its schema; quoted names were replaced. Only ASCII has spaces in SQL: others are letters. */
-const CALL = /([\w$"\u0080-\uffff]+(?:[\t-\r ]*\.[\t-\r ]*[\w$"\u0080-\uffff]+)*)[\t-\r ]*\(/g
-
-function callsOf(code: string): readonly string[] {
-  const names = [...code.matchAll(CALL)].map(([, name = '']) => name)
+/** The functions that a query calls and that may do more than compute a value from their arguments, with their schemas. */
+export function unknownCalls(tokens: Tokens): readonly string[] {
+  const names = tokens.flatMap((token, at) => (token === '(' && isName(tokens[at - 1]) ? [pathTo(tokens, at - 1)] : []))
   return [...new Set(names.filter((name) => !HARMLESS.has(name)))]
+}
+
+/** A name with its schema. */
+function pathTo(tokens: Tokens, end: number): string {
+  let start = end
+  while (tokens[start - 1] === '.' && isName(tokens[start - 2])) start -= 2
+  return tokens.slice(start, end + 1).join('')
 }
 
 /** Words before a parenthesis that call nothing, and functions of PostgreSQL that change nothing. */

@@ -231,12 +231,16 @@ describe('a model in a request with a scope', () => {
       ({ models }) => models.loan.query().whereRaw('exists (select from public.books)'),
       'the query names the table `books` with its schema',
     ],
+    [
+      'a table with its schema, and comments between',
+      ({ models }) => models.loan.query().whereRaw('exists (select from public /* a */ . -- public b\n "books")'),
+      'the query names the table `books` with its schema',
+    ],
     ['a schema', ({ models }) => models.book.query().withSchema('public'), 'with its schema'],
     [
       'a function',
-      ({ models }) =>
-        models.loan.query().select(models.loan.raw("query_to_xml('select * from books', true, true, '')")),
-      'it calls the function `query_to_xml`',
+      ({ models }) => models.loan.query().select(models.loan.raw("table_to_xml('books', true, true, '')")),
+      'it calls the function `table_to_xml`',
     ],
     [
       'a function whose name has letters beyond ASCII',
