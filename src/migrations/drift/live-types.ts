@@ -1,5 +1,6 @@
 import type { CatalogColumn } from '../introspect/catalog/catalog.js'
 import type { WantedColumn, WantedTable } from '../plan/sql.js'
+import { type ClosedTables, grantUsage } from './closed-schemas.js'
 import { sequenceRange } from '../../fields/columns.js'
 import { formatTableName, readTableName } from '../../fields/table-name.js'
 import { textColumn } from '../../fields/text-rules.js'
@@ -10,12 +11,17 @@ export interface Server {
   readonly collation: string | null
   /** The current schema, which names of tables leave out. */
   readonly schema: string | null
+  /** The tables in schemas of the search path that the database user may not use. */
+  readonly closed: ClosedTables
 }
 
 /** Describes a table that the catalogue does not have under its name. */
-export function describeMissing({ name, kind }: Pick<WantedTable, 'name' | 'kind'>, { schema }: Server): string {
+export function describeMissing({ name, kind }: Pick<WantedTable, 'name' | 'kind'>, server: Server): string {
+  const closed = server.closed[name]
+  if (closed)
+    return `${kind} ${name} is in the schema ${closed.schema}, which the role ${closed.role} may not use (as the owner: ${grantUsage(closed)})`
   const { schema: given, name: bare } = readTableName(name) ?? {}
-  if (given === undefined || given !== schema) return `${kind} ${name} is missing`
+  if (given === undefined || given !== server.schema) return `${kind} ${name} is missing`
   const short = formatTableName({ schema: undefined, name: bare ?? '' })
   return `${kind} ${name} is named with the current schema, which the configuration leaves out: write \`table: ${short}\``
 }

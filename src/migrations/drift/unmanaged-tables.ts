@@ -17,9 +17,11 @@ interface UnmanagedDifference extends Rejection {
 
 const OTHER_KEY = 'name other fields, or `primary_key: none`'
 
-function helpOf({ view, fields }: ModelSpec, { isMissing, column }: Difference): readonly string[] {
+function helpOf({ view, fields }: ModelSpec, { isMissing, isClosed, column }: Difference): readonly string[] {
   if (view !== undefined)
     return ['migrations create this view; see the statement that puts it back: snippetctl migrate status']
+  // The message has the statement that helps.
+  if (isClosed) return []
   if (isMissing)
     return [
       'remove the model, or ask the owner of the table to create it',

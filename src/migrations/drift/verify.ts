@@ -10,6 +10,7 @@ import {
 } from '../introspect/catalog/catalog.js'
 import { partsOf } from '../introspect/catalog/in-parts.js'
 import { canEquateTexts, isCollationName } from '../../fields/text-rules.js'
+import { type ClosedTables, closedTables } from './closed-schemas.js'
 import { missingChoices } from './drifted-enums.js'
 import { asSchemaDifference, type SchemaDifference } from './unmanaged-differences.js'
 import { describeMissing, type Server, typeIn, isWider, kindOf, sameType, readType } from './live-types.js'
@@ -21,7 +22,8 @@ const LIVE = `
     (select jsonb_object_agg(w, to_regtype(w)::text)::text from jsonb_array_elements_text($2) w),
     (select 'C' from pg_database d
       where datname = current_database() and datcollate in ('C', 'POSIX') and coalesce(to_jsonb(d) ->> 'datlocprovider', 'c') = 'c'),
-    coalesce($1, current_schema())`
+    coalesce($1, current_schema()),
+    case when $1::text is null then (${closedTables('$3')}) end`
 
 /** The part of a column that differs. */
 type Aspect = 'type' | 'nullable' | 'default'
@@ -44,6 +46,8 @@ export interface Difference {
   readonly wider?: boolean
   /** Whether the table or view is missing. */
   readonly isMissing?: boolean
+  /** Whether the database user may not use the schema of the table. */
+  readonly isClosed?: boolean
   /** Whether only new rows fail. */
   readonly stopsInserts?: boolean
 }
@@ -144,6 +148,7 @@ export async function readLive(
       types: Object.assign({}, ...parts.map(({ server }) => server.types)) as Server['types'],
       collation: parts[0]?.server.collation ?? null,
       schema: parts[0]?.server.schema ?? null,
+      closed: Object.assign({}, ...parts.map(({ server }) => server.closed)) as ClosedTables,
     },
   }
 }
@@ -153,9 +158,10 @@ async function readPart(wanted: readonly WantedTable[], database: Connection, sc
   const names = wanted.map(({ name }) => name)
   const values = [schema, JSON.stringify([...types]), JSON.stringify(names)]
   const { rows } = await database.query({ text: LIVE, values })
-  const [[catalog, named, collation, current] = []] = rows
+  const [[catalog, named, collation = null, current = null, closed] = []] = rows
   const live = JSON.parse(catalog ?? '[]') as Catalog
-  const server: Server = { types: JSON.parse(named ?? '{}'), collation: collation ?? null, schema: current ?? null }
+  const spellings = JSON.parse(named ?? '{}') as Server['types']
+  const server = { types: spellings, collation, schema: current, closed: JSON.parse(closed ?? '{}') as ClosedTables }
   return { live, server }
 }
 
@@ -168,7 +174,8 @@ function tableDifferences(
 ): readonly Difference[] {
   const table = wanted.name
   const difference = (text: string, breaks = false, wider = false): Difference => ({ table, text, breaks, wider })
-  if (!live) return [{ ...difference(describeMissing(wanted, server), true), isMissing: true }]
+  const isClosed = server.closed[table] !== undefined
+  if (!live) return [{ ...difference(describeMissing(wanted, server), true), isMissing: !isClosed, isClosed }]
   return [
     ...wanted.columns.flatMap((column) => {
       const there = live.columns.find(({ name }) => name === column.name)

@@ -6,6 +6,8 @@ import type { LogEntry } from '../../../src/http/log.js'
 import type { Plugin } from '../../../src/index.js'
 import { liveTables } from '../../../src/migrations/drift/misfits.js'
 import type { IsReplaced } from '../../../src/migrations/drift/revoked-rights.js'
+import { unmanagedTableDifferences } from '../../../src/migrations/drift/unmanaged-tables.js'
+import { findLacks, tablesOf } from '../../../src/migrations/drift/verify.js'
 import { type Api, startApi } from '../../support/api.js'
 import { specOf } from '../../support/config.js'
 import { openTestDatabase, type TestDatabase, watchDatabase } from '../../support/database.js'
@@ -106,6 +108,31 @@ test('finds a schema that the role may not use, first of all', async () => {
   expect(await unreadable()).toEqual([])
   await asOwner('drop schema sales cascade')
 })
+
+test.each(['public', 'Sales "x", y'])(
+  'finds tables in a schema of the search path that the role may not use: %s',
+  async (schema) => {
+    const quoted = `"${schema.replaceAll('"', '""')}"`
+    const spec = specOf(YAML.replace('table: books', 'table: invoices').replace('table: authors', 'table: lost'))
+    await asOwner(`create schema if not exists ${quoted}; create table ${quoted}.invoices (id bigint)`)
+    await asOwner(`revoke usage on schema ${quoted} from ${ROLE}, public`)
+    const found = await clerk.transaction(async (connection) => {
+      await connection.query({ text: `set local search_path = "$user", information_schema, ${quoted}`, values: [] })
+      return {
+        gaps: await findLacks(tablesOf(spec), connection),
+        advice: await unmanagedTableDifferences(spec, connection),
+      }
+    })
+    await asOwner(`drop table ${quoted}.invoices; grant usage on schema ${quoted} to ${ROLE}, public`)
+    const grant = `as the owner: grant usage on schema ${quoted} to "${ROLE}"`
+    const reason = `table or view invoices is in the schema ${schema}, which the role ${ROLE} may not use (${grant})`
+    expect(found.gaps).toMatchObject([{ text: reason, breaks: true }, { text: 'table or view lost is missing' }])
+    expect(found.advice).toMatchObject([
+      { message: reason, help: [] },
+      { help: [expect.stringContaining('remove the model'), expect.anything()] },
+    ])
+  },
+)
 
 test('operations that a plugin replaces need no rights', async () => {
   await asOwner(`revoke all on books from ${ROLE}`)
