@@ -127,12 +127,12 @@ function reportChanges(before: Misfits, now: Misfits, log: Log): void {
       log.error({ event: 'schema_drift', table, differences, msg })
     }
   }
-  report('unserved', 'its routes return 503')
-  report('unreadable', 'its routes return 503')
+  report('unserved', 'requests that need it return 503')
+  report('unreadable', 'requests that need it return 503')
   report('closed', 'creating its records returns 503')
   for (const [table, reasons] of changed('unwritable')) {
-    const msg = `creating records of the table ${table} returns 503: ${reasons.join('; ')}`
-    log.info({ event: 'inserts_denied', table, msg })
+    const msg = `some requests that change the table ${table} return 503: ${reasons.join('; ')}`
+    log.info({ event: 'changes_denied', table, msg })
   }
   const drifted = driftedBy(now)
   for (const table of driftedBy(before)) {

@@ -1,7 +1,7 @@
 import type { AppSpec } from '../../config/spec.js'
 import type { Database } from '../../db/database.js'
 import { formattedTable } from '../../fields/table-name.js'
-import { type IsReplaced, revokedRights } from './revoked-rights.js'
+import { type IsReplaced, revokedRights, RIGHTS_TEXT } from './revoked-rights.js'
 import { type Difference, findLacks, tablesOf, withoutHarmlessObstacles } from './verify.js'
 
 /** The tables that a service cannot use as configured, with one sentence for each reason. */
@@ -10,9 +10,9 @@ export interface Misfits {
   readonly unserved: ReadonlyMap<string, readonly string[]>
   /** The tables to which no record can be added, although a resource creates them. */
   readonly closed: ReadonlyMap<string, readonly string[]>
-  /** The tables that the database user may not read, although a resource does. */
+  /** The tables that the database user may not read, although requests do. */
   readonly unreadable: ReadonlyMap<string, readonly string[]>
-  /** The tables to which the database user may not add rows, although a resource does. */
+  /** The tables that the database user may not change as requests do. */
   readonly unwritable: ReadonlyMap<string, readonly string[]>
 }
 
@@ -20,7 +20,7 @@ export interface Misfits {
 export interface LiveTables {
   /** Whether other programs can alter them while this process runs. */
   readonly shared: boolean
-  /** Returns a text that changes whenever a column is added, altered or dropped, or the right of the database user to read or insert rows is granted or revoked. */
+  /** Returns a text that changes whenever a column is added, altered or dropped, or a right of the database user is granted or revoked. */
   digest(): Promise<string>
   misfits(): Promise<Misfits>
 }
@@ -55,12 +55,9 @@ function textsByTable(differences: readonly Pick<Difference, 'table' | 'text'>[]
   return texts
 }
 
-/** SQL: a text for the rights of the database user on a table `c` in a schema `n`. */
-const RIGHTS = `concat(has_schema_privilege(n.oid, 'usage'), has_any_column_privilege(c.oid, 'select'), has_any_column_privilege(c.oid, 'insert'))`
-
 /** A column whose type was changed, even temporarily, has another version of its row in the catalogue. */
 const DIGEST = `
-  select hashtextextended(string_agg(concat_ws(' ', a.attrelid, a.attnum, a.xmin, case when a.attnum = 1 then ${RIGHTS} end), ',' order by a.attrelid, a.attnum), 0)::text
+  select hashtextextended(string_agg(concat_ws(' ', a.attrelid, a.attnum, a.xmin, case when a.attnum = 1 then ${RIGHTS_TEXT} end), ',' order by a.attrelid, a.attnum), 0)::text
   from pg_attribute a
   join pg_class c on c.oid = a.attrelid
   join pg_namespace n on n.oid = c.relnamespace
