@@ -5,7 +5,7 @@ import type { AppSpec } from '../../config/spec.js'
 import { show } from '../../config/words.js'
 import { defaultSql } from '../../config/default-sql.js'
 import type { Database } from '../../db/database.js'
-import { codeOf } from '../../db/driver/meanings.js'
+import { codeOf, driverError, isSqlState } from '../../db/driver/meanings.js'
 import { asBase, type CatalogColumn } from '../introspect/catalog/catalog.js'
 import { readDefault } from '../introspect/catalog/constraint-parser.js'
 import { isOpaque } from '../introspect/catalog/representable.js'
@@ -58,7 +58,8 @@ async function isSameDefault(wanted: string, live: string, { column, database }:
   if (declared !== undefined && isDeepStrictEqual(declared, given)) return true
   const call = CALLS.find(({ declares }) => declares === wanted)
   if (call) return call.is.test(live)
-  return CONSTANT.test(live) && (await isSameValue(wanted, live, { column, database }))
+  const moves = /^(?:date|time)/.test(column.type) && RELATIVE.test(live)
+  return !moves && CONSTANT.test(live) && (await isSameValue(wanted, live, { column, database }))
 }
 
 /** Functions that a file declares, and all expressions that mean the same. */
@@ -67,28 +68,41 @@ const CALLS = [
     declares: 'now()',
     is: /^[^+-]*\b(?:now|(?:current|transaction|statement|clock)_timestamp|localtimestamp)\b[^+-]*$/i,
   },
-  // A call: a constant has a cast to the type.
-  { declares: 'gen_random_uuid()', is: /(?:uuid|guid)\w{0,63}"?\(/i },
+  // A call: a constant has a cast to the type. Without extensions, `md5(random()::text)::uuid` is common.
+  { declares: 'gen_random_uuid()', is: /(?:uuid|guid|random)\w{0,63}"?\(/i },
 ]
 
 /** Constants, casts and the operators of numbers. Others may call functions that change something, such as `nextval`. */
 const CONSTANT =
   /^(?:[\s\d.,()[\]]|[-+*/%=](?![-+*/%=])|E?'(?:[^']|'')*'(?!')|::(?:\w+\b|"(?:[^"]|"")+"(?!"))(?:\.(?:\w+\b|"(?:[^"]|"")+"(?!")))?(?: varying| precision)?|with(?:out)? time zone|\b(?:array|true|false|null)\b)*$/i
 
+/** Texts that mean another time whenever they are cast. */
+const RELATIVE = /\b(?:now|today|tomorrow|yesterday)\b/i
+
+/** Types whose equal values can be spelled differently, and are the same numbers. */
+const SPELLED_FREELY = /^(?:numeric|real|double precision|jsonb)\b/
+
+/** The classes of errors that have nothing to do with the compared values. */
+const OF_SERVER = /^(?:08|40|53|57|58)/
+
 /**
  * Has the database compare values, because many texts can mean the same one, such as `0` and `0.00`. A cast may run a function of the database, which
  * can change nothing here.
  */
 async function isSameValue(wanted: string, live: string, { column, database }: Place): Promise<boolean> {
-  const text = `select (cast((${live}) as ${column.type}) = cast((${wanted}) as ${column.type}))::text`
+  // Equality ignores the case of `citext`, and takes 24 hours for a day.
+  const compared = SPELLED_FREELY.test(column.type) ? '' : '::text collate "C"'
+  const valueOf = (expression: string) => `cast((${expression}) as ${column.type})${compared}`
+  const text = `select (${valueOf(live)} = ${valueOf(wanted)})::text`
   try {
     return await database.transaction(async (connection) => {
       await connection.query({ text: 'set transaction read only', values: [] })
       return (await connection.query({ text, values: [] })).rows[0]?.[0] === 'true'
     })
   } catch (error) {
-    // The type has no equality, a value is not of the type or breaks its domain, or a cast fails or wants to change something.
-    if (/^(?:22|23|42|25006|P0001)/.test(codeOf(error))) return false
+    // A value is not of the type or breaks its domain, or a cast fails, with a code of its own choice, or wants to change something.
+    const cause = driverError(error)
+    if (cause !== undefined && isSqlState(cause) && !OF_SERVER.test(codeOf(error))) return false
     throw error
   }
 }

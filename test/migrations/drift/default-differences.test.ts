@@ -17,6 +17,10 @@ const EFFECTS = `
   create or replace function bump(n integer, m integer) returns integer language sql volatile as 'insert into log values (n) returning 5';
   create or replace function even(odd) returns integer language sql volatile as 'insert into log values (1) returning 5';
   create cast (odd as integer) with function even(odd);
+  drop type if exists failing cascade; create type failing as (n integer);
+  create or replace function failed(failing) returns integer language plpgsql as $$ begin raise exception 'no' using errcode = '38000'; end $$;
+  create cast (failing as integer) with function failed(failing);
+  create extension if not exists citext;
   drop domain if exists positive; create domain positive as integer check (value > 0);
   drop operator if exists %% (integer, integer); create operator %% (function = bump, leftarg = integer, rightarg = integer);`
 
@@ -69,6 +73,12 @@ test.each([
   ["timestamp default (now() at time zone 'utc')", 'type: local_timestamp, auto: on_create'],
   ['uuid default gen_random_uuid()', 'type: uuid, default: { function: uuid }'],
   ['uuid default (gen_random_uuid()::text)::uuid', 'type: uuid, default: { function: uuid }'],
+  ['uuid default md5(random()::text || clock_timestamp()::text)::uuid', 'type: uuid, default: { function: uuid }'],
+  ["text default 'today'", 'type: text, default: today'],
+  ['numeric default 0.00', 'type: decimal, precision: 8, scale: 2, default: "0"'],
+  ["citext default 'a'", 'type: text, default: a'],
+  ["char(5) default 'a'", 'type: char, length: 5, default: a'],
+  ["interval default '24:00:00'", 'type: interval, default: PT24H'],
   // Not declared, or declared as one of the database.
   ["bigint default nextval('counted')", 'type: bigint, default: { function: database }'],
   ["text default 'a'", 'type: text'],
@@ -93,6 +103,16 @@ test.each([
   ['price', 'type: decimal, precision: 8, scale: 2, default: "6"', 'has the default `5`'],
   ['boolean default false', 'type: boolean, default: true', 'has the default `false`'],
   ['date default current_date', `type: date, default: "${new Date().toISOString().slice(0, 10)}"`, '`CURRENT_DATE`'],
+  [
+    "date default ('now'::text)::date",
+    `type: date, default: "${new Date().toISOString().slice(0, 10)}"`,
+    "'now'::text",
+  ],
+  ["citext default 'A'", 'type: text, default: a', "has the default `'A'::citext`"],
+  ["interval default '24:00:00'", 'type: interval, default: P1D', "has the default `'24:00:00'::interval`"],
+  ["interval[] default '{24:00:00}'", 'type: array, items: { type: interval }, default: [P1D]', '24:00:00'],
+  ["integer default '(1)'::failing::integer", 'type: integer, default: 5', '::failing'],
+  ["uuid default (lpad('1', 32, '0'))::uuid", 'type: uuid, default: { function: uuid }', 'lpad('],
   ['integer default abs(5)', 'type: integer, default: 5', 'has the default `abs(5)`'],
   ['integer default bump(1)', 'type: integer, default: 5', 'has the default `bump(1)`'],
   ['integer default (1 %% 2)', 'type: integer, default: 5', 'has the default `(1 %% 2)`'],
