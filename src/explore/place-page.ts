@@ -30,7 +30,7 @@ interface ShownResponse {
 /** The parts of a page that depend on its content. */
 interface Parts {
   readonly buttons?: Html | undefined
-  readonly above?: Html | undefined
+  readonly above?: Html | false | undefined
   readonly body: Html
   readonly below?: Html | undefined
 }
@@ -72,7 +72,7 @@ export async function placePage(
   const title = (record && caller && nameOf(caller.resource, record)) ?? plain
   const script = place.resource && isRecord(place) ? 'explore-record.js' : 'explore-list.js'
   const main = html`<div class="head"><div>${crumbs(explored, place, title === plain ? undefined : plain)}<h1 dir="auto">${title}</h1></div><div class="actions">${buttons}</div></div>
-<p class="facts">${place.methods.map((method) => html`${badge(method)} `)}<span class="dim">${place.template} · ${place.source}</span>${resource && html` · <a href="${schemaUrl(resource)}">Schema</a>`}${docsLink(explored, place)}</p>
+<p class="facts">${place.methods.map((method) => html`${badge(method)} `)}<span class="dim">${place.template} · ${place.source}</span>${resource && all.resources.includes(resource) && html` · <a href="${schemaUrl(resource)}">Schema</a>`}${docsLink(explored, place)}</p>
 ${above}${answer && requestBar({ curl: curlOf(explored, origin + url), url, answer })}
 ${body}
 <noscript><p class="dim">Changing records requires JavaScript: the forms send JSON, like any client.</p></noscript>${below}`
@@ -136,7 +136,7 @@ function partsOf(explored: Explored, place: ApiPath, seen: Answered): Parts {
   const listed = answer && (listBody(explored, place, caller, asked) ?? raw(answer, value))
   return {
     buttons: html`${creates && opener('create', `New ${name}`, { tone: 'primary', accessKey: 'n' })}${actions.buttons}`,
-    above: answer && listTools(explored, caller, asked),
+    above: answer && caller.may('list') && listTools(explored, caller, asked),
     body: rejected ? rejection(answer, value) : html`${listed}`,
     below: html`${
       creates &&

@@ -17,7 +17,7 @@ models:
   secret: { table: secrets, fields: { id: { type: bigint, primary_key: true } } }
 resources:
   note: { model: note, path: /notes/, access: [{ to: signed_in, may: read }, { to: member, may: create }] }
-  secret: { model: secret, path: /secrets/, access: [{ to: member, may: read }] }
+  secret: { model: secret, path: /secrets/, orderable: [id], access: [{ to: member, may: read }] }
 `
 
 const open: Api[] = []
@@ -72,6 +72,16 @@ describe('a page that needs a caller', () => {
     expect(bob).toContain('href="/explore/api/notes/"')
     expect(bob).toContain('list, retrieve')
     expect(bob).not.toMatch(/secret|ping/)
+  })
+
+  test('shows neither the orders of a list that the caller may not use, nor its schema', async () => {
+    const seen = async (name: string) => {
+      const response = await page('/explore/api/secrets/', `Dev ${name}`)
+      const text = await response.text()
+      return [response.status, text.includes('filter-ordering'), text.includes('/~schema/secret')]
+    }
+    expect(await seen('ann')).toEqual([200, true, true])
+    expect(await seen('bob')).toEqual([403, false, false])
   })
 
   test('has curl with the name of a caller in development, but never with a secret', async () => {
