@@ -6,7 +6,7 @@ import type { Migration } from '../files/files.js'
 import type { Step } from '../files/steps.js'
 import { MigrationError } from '../files/error.js'
 import { inputsOfFiles, openRecall, type Recall } from './recall.js'
-import { attempt, inDiscardedTransaction, sqlState } from './session.js'
+import { attempt, inDiscardedTransaction, runInBlocks, runStatements, sqlState } from './session.js'
 import { namesIn, type Ownership } from '../plan/compare/ownership.js'
 import { type CatalogView, readViews } from '../plan/views.js'
 import { normaliseSql } from '../plan/compare/normalise-sql.js'
@@ -153,11 +153,18 @@ export function ownershipOf(files: readonly Migration[], { unrecorded, removed }
   return owned
 }
 
+/** Runs one part of a migration in a scratch database. @throws MigrationError with the file and the line */
+export function runPartInScratch(session: Connection, migration: Migration, part: 'up' | 'down'): Promise<void> {
+  const { file, load } = migration
+  if (load) return runPart(session, migration, part)
+  return runInBlocks(session, migration[part] ?? [], (statements) => runStatements(session, file, statements))
+}
+
 /** Runs the up parts of files as if each had its own transaction. */
 export async function replay(session: Connection, files: readonly Migration[]): Promise<void> {
   for (const file of files) {
     await runAll(session, [`set local search_path = ${FROM}`])
-    await runPart(session, file, 'up').catch((error: unknown) => {
+    await runPartInScratch(session, file, 'up').catch((error: unknown) => {
       throw isWithoutExtension(error) ? withHelp(error) : isWithoutObject(error) ? withRepair(error, file) : error
     })
     // Checks deferred constraints, as the commit of the migration would.
@@ -256,5 +263,11 @@ export async function runSteps(session: Connection, steps: readonly Step[]): Pro
 }
 
 export async function runAll(session: Connection, statements: readonly string[]): Promise<void> {
-  for (const text of statements) await session.query({ text, values: [] })
+  await runInBlocks(
+    session,
+    statements.map((text) => ({ text })),
+    async (part) => {
+      for (const { text } of part) await session.query({ text, values: [] })
+    },
+  )
 }

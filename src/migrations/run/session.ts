@@ -1,6 +1,8 @@
 import type { Connection, Database, Knex } from '../../db/database.js'
+import { literal } from '../../fields/sql-literal.js'
 import { MigrationError } from '../files/error.js'
 import type { FileStatement } from '../files/statements.js'
+import { block } from '../plan/steps/conversions.js'
 
 /** A transaction of knex, and its connection for SQL that knex must not process. */
 export interface Session extends Connection {
@@ -134,6 +136,42 @@ export async function runStatements(
       throw failedAt(`${file}:${at}`, error as ServerError)
     }
   }
+}
+
+/** Statements that do the same in a block as by themselves. */
+const DEFINITION = /^(?:create\s+(?:table|(?:unique\s+)?index)|(?:alter|drop)\s+(?:table|index))\b/i
+/** A few statements are quicker by themselves. */
+const MIN_IN_BLOCK = 5
+const MAX_IN_BLOCK = 100
+
+/**
+ * Runs statements in a scratch database; those that define tables run in blocks of many. After a statement that took more than 15 locks, PostgreSQL visits all
+ * locks of the transaction, which was a third of the time of a plan for 1,000 tables. If a block fails, its statements run again one by one, for an error with its position.
+ */
+export async function runInBlocks<Statement extends { readonly text: string }>(
+  session: Connection,
+  statements: readonly Statement[],
+  runSingly: (part: readonly Statement[]) => Promise<void>,
+): Promise<void> {
+  for (const part of blocksOf(statements)) {
+    const text = block(['begin', ...part.map((statement) => `execute ${literal(statement.text)};`), 'end'])
+    const isDone = part.length >= MIN_IN_BLOCK && !(await attempt(session, () => session.query({ text, values: [] })))
+    if (!isDone) await runSingly(part)
+  }
+}
+
+function blocksOf<Statement extends { readonly text: string }>(
+  statements: readonly Statement[],
+): readonly (readonly Statement[])[] {
+  const blocks: Statement[][] = []
+  let open: Statement[] | undefined
+  for (const statement of statements) {
+    const isDefinition = DEFINITION.test(statement.text)
+    if (isDefinition && open !== undefined && open.length < MAX_IN_BLOCK) open.push(statement)
+    else blocks.push([statement])
+    open = isDefinition ? blocks.at(-1) : undefined
+  }
+  return blocks
 }
 
 /** The error of a failed statement as PostgreSQL reports it; only `message` if a MigrationError wraps it. */

@@ -12,8 +12,8 @@ import { find, has } from '../compare/pair.js'
 import { inherited } from '../view-parts.js'
 import type { CatalogView } from '../views.js'
 import { fillTables } from './samples.js'
-import { settleEnums } from '../../run/scratch.js'
-import { rolledBack, runStatements, type ServerError, sqlState } from '../../run/session.js'
+import { runPartInScratch, settleEnums } from '../../run/scratch.js'
+import { rolledBack, type ServerError, sqlState } from '../../run/session.js'
 import { partsOf, type Step } from '../../files/steps.js'
 
 /** The result of running a planned migration up, down and up again. */
@@ -117,7 +117,7 @@ function parse(text: string): Migration {
 /** Runs one part of migrations in the order in which they are applied or reverted. */
 async function runAll(session: Connection, migrations: readonly Migration[], part: 'up' | 'down'): Promise<void> {
   for (const migration of part === 'up' ? migrations : migrations.toReversed()) {
-    await runStatements(session, migration.file, migration[part] ?? [])
+    await runPartInScratch(session, migration, part)
     // Changes of rows leave checks that would stand in the way of the next file.
     await session.query({ text: 'set constraints all immediate', values: [] })
     if (part === 'up') await settleEnums(session, migration)

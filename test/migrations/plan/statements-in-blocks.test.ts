@@ -1,0 +1,45 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import type { Connection } from '../../../src/db/database.js'
+import { planMigration } from '../../../src/migrations/plan/generate.js'
+import { runAll } from '../../../src/migrations/run/scratch.js'
+import { inDiscardedTransaction } from '../../../src/migrations/run/session.js'
+import { openTestDatabase, type TestDatabase } from '../../support/database.js'
+import { makeFolder, specOf } from '../../support/migrations.js'
+
+let scratch: TestDatabase
+beforeAll(async () => {
+  scratch = await openTestDatabase('')
+})
+afterAll(() => scratch.close())
+
+const tables = Array.from({ length: 250 }, (_, at) => `create table t${at} (id integer primary key)`)
+
+test('a scratch database creates a hundred tables with one statement, in the order of the file', async () => {
+  const [texts, rows] = await inDiscardedTransaction(scratch, async (session) => {
+    const sent: string[] = []
+    const watched: Connection = {
+      query(statement) {
+        sent.push(statement.text)
+        return session.query(statement)
+      },
+    }
+    const insert = `insert into t249 values (1)`
+    const more = ['alter table t249 add copied integer', 'update t249 set copied = id']
+    await runAll(watched, [...tables, insert, ...more])
+    const text =
+      'select id::text, copied::text, (select count(*) from pg_class where relkind = $1 and relname ~ $2)::text from t249'
+    return [sent, (await session.query({ text, values: ['r', '^t[0-9]+$'] })).rows]
+  })
+  const blocks = texts.filter((text) => text.startsWith('do '))
+  expect(blocks.map((text) => text.split('create table').length - 1)).toEqual([100, 100, 50])
+  expect(texts.filter((text) => !blocks.includes(text) && !text.includes('savepoint'))).toHaveLength(3)
+  expect(rows).toEqual([['1', '1', '250']])
+})
+
+test('the error of a file that fails names the line of its statement, and nothing before it is created twice', async () => {
+  const lines = tables.slice(0, 30).map((text, at) => `${at === 20 ? text.replace('integer', 'nothing') : text};`)
+  const folder = await makeFolder({ '0001_first.sql': `-- up\n${lines.join('\n')}\n` })
+  await expect(planMigration(specOf({}), folder.path, scratch)).rejects.toMatchObject({
+    errors: [expect.stringContaining('0001_first.sql:22: type "nothing" does not exist')],
+  })
+})
