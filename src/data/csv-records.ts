@@ -4,8 +4,8 @@ import type { Typed } from '../fields/field-type.js'
 import { readArray } from '../fields/spelling/array-text.js'
 import type { CsvCell } from '../resource/lists/csv-row.js'
 import { createCsvReader, type CsvRow } from './csv.js'
-import { readRecord } from './ndjson.js'
-import { type EntryOrError, UnreadableData } from './record.js'
+import { linesIn, readRecord } from './ndjson.js'
+import { type EntryOrError, NOT_UTF8, UnreadableData } from './record.js'
 
 /**
  * Reads the records of a CSV file, whose first row names the fields.
@@ -26,10 +26,12 @@ async function* csvRows(bytes: AsyncIterable<Uint8Array>): AsyncIterable<CsvRow>
     try {
       return work()
     } catch (error) {
-      throw error instanceof TypeError ? new UnreadableData(1, 'the file is not valid UTF-8') : error
+      throw error instanceof TypeError ? new UnreadableData(reader.line(), NOT_UTF8) : error
     }
   }
-  for await (const chunk of bytes) yield* reader.read(decode(() => decoder.decode(chunk, { stream: true })))
+  for await (const chunk of bytes)
+    for (const line of linesIn(chunk))
+      for (const row of reader.read(decode(() => decoder.decode(line, { stream: true })))) yield row
   yield* reader.read(decode(() => decoder.decode()))
   yield* reader.end()
 }
@@ -43,7 +45,12 @@ function readHeader({ cells, line }: CsvRow): readonly string[] {
 
 function readRow({ cells, line }: CsvRow, header: readonly string[], model: ModelSpec): EntryOrError {
   if (cells.length !== header.length)
-    return { error: { line, message: `the row has ${cells.length} cells, and the first row ${header.length}` } }
+    return {
+      error: {
+        line,
+        message: `the row must have as many cells as the first row, ${header.length}; got ${cells.length}`,
+      },
+    }
   const fields = header.map((name) => model.fields.find((field) => field.name === name))
   const members: string[] = []
   for (const [index, name] of header.entries()) {

@@ -62,6 +62,8 @@ export function createCsvReader() {
   }
 
   return {
+    /** The line of the next character. */
+    line: () => line,
     read(text: string): readonly CsvRow[] {
       const rows: CsvRow[] = []
       for (const character of text) take(character, rows)

@@ -1,7 +1,8 @@
+import { isUtf8 } from 'node:buffer'
 import type { Json } from '../foundation/json.js'
 import { findJsonMistake } from '../foundation/json-mistake.js'
-import { readRecord } from './ndjson.js'
-import { UnreadableData } from './record.js'
+import { linesIn, readRecord } from './ndjson.js'
+import { NOT_UTF8, UnreadableData } from './record.js'
 import type { DataNode } from './tree.js'
 
 /**
@@ -13,7 +14,7 @@ export function readJsonTree(bytes: Uint8Array): DataNode {
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
-    throw new UnreadableData(1, 'the file is not valid UTF-8')
+    throw new UnreadableData([...linesIn(bytes)].findIndex((line) => !isUtf8(line)) + 1, NOT_UTF8)
   }
   const lineAt = createLines(text)
   try {

@@ -26,7 +26,20 @@ export function readRecord(text: Uint8Array, line: number): EntryOrError {
     return { line, body: readJsonBody(text) }
   } catch (error) {
     if (!(error instanceof Problem)) throw error
-    return { error: { line, message: error.message.replace(/^the body/, 'the record') } }
+    const message = error.message
+      .replace(/^the body/, 'the record')
+      .replace(/ at line 1, column (\d+)$/, ' at column $1')
+    return { error: { line, message } }
+  }
+}
+
+/** The lines of a piece of a file, each with its line feed. */
+export function* linesIn(bytes: Uint8Array): Iterable<Uint8Array> {
+  let from = 0
+  while (from < bytes.length) {
+    const end = bytes.indexOf(NEWLINE, from) + 1 || bytes.length
+    yield bytes.subarray(from, end)
+    from = end
   }
 }
 

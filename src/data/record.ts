@@ -21,6 +21,8 @@ export interface DataError {
 
 export type EntryOrError = Entry | { readonly error: DataError }
 
+export const NOT_UTF8 = 'the file is not valid UTF-8'
+
 /** The file as a whole cannot be read because its format is invalid. */
 export class UnreadableData extends Error {
   override readonly name = 'UnreadableData'

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { onProjectDatabase } from '../support/existing.js'
@@ -176,7 +176,7 @@ describe('seed', () => {
       what: 'a row with too few cells',
       file: 'author.csv',
       text: 'id,name\n1\n',
-      says: ['author.csv:2: the row has 1 cells, and the first row 2'],
+      says: ['author.csv:2: the row must have as many cells as the first row, 2; got 1'],
     },
     {
       what: 'an unclosed quote',
@@ -187,8 +187,8 @@ describe('seed', () => {
     {
       what: 'an invalid line',
       file: 'author.ndjson',
-      text: '{"id":1,\n',
-      says: ['author.ndjson:1: the record is not valid JSON'],
+      text: '{"id":1,"name":"A"}\n{"id":1,\n',
+      says: ['author.ndjson:2: the record is not valid JSON at column 9\n'],
     },
     { what: 'invalid YAML', file: 'x.yaml', text: 'author: [\n', says: ['x.yaml:'] },
     {
@@ -208,6 +208,20 @@ describe('seed', () => {
     const { code, stdout, stderr } = await seed(file, text)
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     for (const each of says) expect(stderr).toContain(each)
+  })
+
+  test.each([
+    ['author.csv', 'id,name\n1,"\u00e9\n"\n2,'],
+    ['author.ndjson', '{"id":1,"name":"\u00e9"}\n\n\n{"id":2,"name":"'],
+    ['author.json', '{"author":\n[{"id":1,"name":"\u00e9"},\n{\n"id":2,"name":"'],
+  ])('names the line of %s that is not in UTF-8', async (file, valid) => {
+    const bytes = Buffer.concat([Buffer.from(valid), Buffer.from('J\u00fcrgen\n', 'latin1')])
+    await writeFile(join(shelves.project.folder, file), bytes)
+    const { code, stderr } = await shelves.run('seed', file)
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(new RegExp(`error: ${file}:4: the (?:file|record) is not valid UTF-8\n`)),
+    ])
   })
 
   test('writes nothing if it rejects a record', async () => {
