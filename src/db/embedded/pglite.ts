@@ -11,6 +11,7 @@ import { settleRestores } from './temporary.js'
 import { PgliteStream } from './stream.js'
 import { findTemplate, layOut } from './template.js'
 import { poolDatabase } from '../pool/pooled-database.js'
+import { TEMPORARY_LAST } from '../pool/search-path.js'
 import { withParts } from '../wrap.js'
 
 /** The major version of PostgreSQL in the PGlite that package.json pins. It cannot open directories of other major versions. */
@@ -130,6 +131,8 @@ export function pgliteDatabase(pglite: PGlite, description: string, closed?: () 
       max: 1,
       connectionTimeoutMillis: 5_000,
       idleTimeoutMillis: 0,
+      // eslint-disable-next-line @typescript-eslint/no-misused-promises -- the pool waits for it; only its types do not say so
+      onConnect: (client) => client.query(TEMPORARY_LAST),
     },
     ...(closed && { closed }),
   })

@@ -4,6 +4,7 @@ import { suggest } from '../../config/words.js'
 import { type Database, DatabaseRejected } from '../database.js'
 import { poolDatabase } from './pooled-database.js'
 import { makeSocket } from '../driver/row-messages.js'
+import { TEMPORARY_LAST } from './search-path.js'
 
 const OLDEST = 14
 const CONNECT_TIMEOUT_MS = 2_000
@@ -36,6 +37,7 @@ const SESSION = `
     where current_setting('is_superuser')::boolean and current_setting('session_replication_role') = 'replica';
   select set_config(name, wanted, false) from pg_settings join (values
     ('tcp_keepalives_idle', '10'), ('tcp_keepalives_interval', '5'), ('tcp_keepalives_count', '3')) as keepalives (name, wanted) using (name);
+  ${TEMPORARY_LAST};
   select version()`
 /** Longer than the server's own limit: it applies only if the server is frozen or the network drops packets. */
 const RESPONSE_TIMEOUT_MS = 6_000

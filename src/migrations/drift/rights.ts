@@ -51,7 +51,7 @@ function listed(check: (command: Command) => string): string {
 }
 
 const RIGHTS = `
-  select json_build_object('role', current_user, 'path', case when current_schema() is null then current_setting('search_path') end,
+  select json_build_object('role', current_user, 'path', case when coalesce(current_schema(), 'pg_temp') ~ '^pg_temp' then replace(current_setting('search_path'), ', pg_temp', '') end,
   'tables', (select coalesce(json_agg(json_build_object(
     'place', w.place,
     'view', c.relkind = 'v',

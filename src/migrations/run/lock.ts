@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Connection, Database } from '../../db/database.js'
 import { MigrationError } from '../files/error.js'
 import { type Blocker, describeBlocker, UNWATCHED, type Watch } from './watch.js'
-import { attempt, inTransaction, onOwnConnection, type Session, sqlState } from './session.js'
+import { attempt, inTransaction, onOwnConnection, type Session, sqlState, useOwnSearchPath } from './session.js'
 
 /** The key of the advisory lock that all migrators of a database share: "snip" and "mig" as numbers. */
 const LOCK = '1936615792, 7170407'
@@ -60,10 +60,15 @@ export function asOnlyMigrator<T>(
       await rejectReadOnly(session)
       await takeLock(session, 'pg_try_advisory_xact_lock')
       await applySettings(session, WITHIN)
+      await useOwnSearchPath(session)
       await session.query({ text: LIMIT_WAITS, values: ['true'] })
       await attempt(session, () => applySettings(session, CHECKED))
       await watch.follow(session)
-      return work({ ...session, restoreSettings: () => restore(session, before) })
+      const restoreSettings = async () => {
+        await restore(session, before)
+        await useOwnSearchPath(session)
+      }
+      return work({ ...session, restoreSettings })
     }),
   )
 }
@@ -118,6 +123,7 @@ export function asOnlyMigratorOutside<T>(
     const before = await readSettings(connection)
     try {
       await applySettings(connection, OUTSIDE, 'session')
+      await useOwnSearchPath(connection, 'session')
       await applySettings(connection, CHECKED, 'session').catch(unlessRejected)
       await watch.follow(connection)
       return await work(connection)

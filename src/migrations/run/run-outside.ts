@@ -131,6 +131,10 @@ async function drop(connection: Connection, name: string): Promise<void> {
   await connection.query({ text: `drop index concurrently ${name}`, values: [] })
 }
 
+/** Unqualified names then mean temporary tables first, also where the settings of the server say last. */
+const TEMPORARY_FIRST = `
+  select set_config('search_path', concat_ws(', ', 'pg_temp', nullif(current_setting('search_path'), '')), true)`
+
 const DEFINITION = `
   select pg_get_indexdef(indexrelid, 0, true), indrelid::regclass::text, quote_ident(c.relname)
   from pg_index join pg_class c on c.oid = indrelid where indexrelid = to_regclass($1)`
@@ -148,7 +152,7 @@ async function isTheSame(
   const { definition, relation, table } = await define(name)
   await connection.query({ text: 'begin', values: [] })
   try {
-    // Unqualified names resolve to temporary tables first.
+    await connection.query({ text: TEMPORARY_FIRST, values: [] })
     await connection.query({ text: `create temporary table ${table} (like ${relation})`, values: [] })
     await connection.query({ text: creates.text, values: [] })
     return (await define(`pg_temp.${creates.name}`)).definition === definition

@@ -41,6 +41,14 @@ export async function inTransaction<T>(database: Database, work: (session: Sessi
   }
 }
 
+/**
+ * Lets a session look for temporary tables where the server's own settings say, by default first: so do other programs that run the SQL of migrations.
+ * Connections for requests look for them last.
+ */
+export function useOwnSearchPath(session: Connection, scope: 'local' | 'session' = 'local'): Promise<unknown> {
+  return session.query({ text: `set ${scope} search_path to default`, values: [] })
+}
+
 /** Runs `work` in a transaction and rolls it back. */
 export async function inDiscardedTransaction<T>(
   database: Database,
@@ -48,7 +56,9 @@ export async function inDiscardedTransaction<T>(
 ): Promise<T> {
   const trx = await database.knex.transaction()
   try {
-    return await work(await openSession(database, trx))
+    const session = await openSession(database, trx)
+    await useOwnSearchPath(session)
+    return await work(session)
   } finally {
     await trx.rollback()
   }

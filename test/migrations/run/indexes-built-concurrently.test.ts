@@ -218,6 +218,20 @@ onServer('on a server with concurrent writes', () => {
     expect(await states(folder)).toEqual(['applied', 'applied'])
   })
 
+  test('a finished index is not built again where temporary tables are looked for last', async () => {
+    await sql('create index books_title_idx on books (title)')
+    await sql(
+      `do $$ begin execute format('alter database %I set search_path = public, pg_temp', current_database()); end $$`,
+    )
+    const later = await openDatabase({ url: database.url, directory: '' }, {})
+    try {
+      expect(await migrateUp(later, folder.path)).toMatchObject([{ name: '0002_index' }])
+    } finally {
+      await later.close()
+    }
+    expect(await states(folder)).toEqual(['applied', 'applied'])
+  })
+
   test('another index of a table outside the search path is not taken for the one of the file', async () => {
     await sql('create schema app; create table app.books (id int, title text); create index i on app.books (title)')
     await folder.write('0002_index.sql', '-- up\ncreate unique index concurrently i on app.books (title);\n')
