@@ -371,6 +371,27 @@ test('a stored response of an action without records is sent again although a fi
 })
 
 test.each([
+  ['a field is hidden since', 'pages: { private: true,', [409, null]],
+  ['no field is hidden', 'pages: {', [200, 'true']],
+])('a stored record of an action that no longer returns records: %s', async (_, pages, expected) => {
+  const database = await openTestDatabase(ddlOf(specOf(CONFIG)))
+  let output: 'record' | { readonly done: { readonly type: 'boolean' } } = 'record'
+  const changing: Plugin = (app) => {
+    app.action('book', 'finish', { summary: 'Finish', output, handle: () => undefined })
+  }
+  const reloaded = await startApi(CONFIG, { database, plugin: changing, checkResponses: false })
+  await reloaded.send('POST', '/api/books/', { title: 'Emma', pages: 4711 })
+  const finish = () => reloaded.send('POST', '/api/books/1/finish/', undefined, KEY)
+  expect(await (await finish()).json()).toMatchObject({ pages: 4711 })
+  output = { done: { type: 'boolean' } }
+  await reloaded.replace(CONFIG.replace('pages: {', pages))
+  const again = await finish()
+  expect([again.status, again.headers.get(REPLAYED)]).toEqual(expected)
+  await reloaded.close()
+  await database.close()
+})
+
+test.each([
   ['an action with that output', '/api/books/1/count/', '{"pages":4711}'],
   ['a member of a JSON field with that name', '/api/books/', '"pages": 4711}'],
   ['a replacement that is not JSON', '/api/replaced/', 'not JSON'],

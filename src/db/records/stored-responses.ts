@@ -13,8 +13,10 @@ export interface KeyedRequest {
   readonly rights?: string
   /** How many hours the response is kept. */
   readonly hours: number
-  /** The fields that responses show now, by name. A stored response that may show another one is rejected. */
+  /** The fields that records show now, by name. A stored response that may show another one is rejected. */
   readonly shown?: readonly string[]
+  /** Whether the response may show a record. */
+  readonly showsRecords?: boolean
 }
 
 /** A stored response. */
@@ -97,8 +99,8 @@ export function compileStoredResponses({ table: name }: ModelSpec): (connection:
         return { status: Number(status), headers: sent, body: body ?? undefined }
       },
 
-      async keep(claim, { status, headers, body }, { request, rights, shown }) {
-        const stored = { ...headers, ...(shown && { [SHOWN]: shown.join(',') }) }
+      async keep(claim, { status, headers, body }, { request, rights, shown, showsRecords }) {
+        const stored = { ...headers, ...(showsRecords && shown && { [SHOWN]: shown.join(',') }) }
         const values = [claim, String(status), JSON.stringify(stored), body ?? null] as const
         if (rights === undefined) await send('keep', ...values)
         else await send('keep_rights', ...values, fingerprint(request, rights))

@@ -19,13 +19,13 @@ export const idempotency: Stage = (next, endpoint) => {
   const { idempotency: spec, resource, operation, path, showsRecords, transaction = {} } = endpoint
   if (!spec) return next
   const { required, hours } = spec
-  const shown = showsRecords ? { shown: shownFields(resource.spec.model).map(({ name }) => name) } : {}
+  const shown = shownFields(resource.spec.model).map(({ name }) => name)
   return async (context) => {
     const key = readKey(context, required)
     if (key === undefined) return next(context, await operation.read(context))
     const body = operation.body === undefined ? '' : (await context.body(operation.body)).text
     const head = JSON.stringify([context.method, path, Object.entries(context.params), context.search])
-    const asked = { key, request: hash('sha256', `${head}\n${body}`, 'base64url'), hours, ...shown }
+    const asked = { key, request: hash('sha256', `${head}\n${body}`, 'base64url'), hours, shown, showsRecords }
     // The rules of bodies may have become stricter since the response was stored.
     const parsed = await parse(operation, context)
     const run = async (inside: Context) =>
