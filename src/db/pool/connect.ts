@@ -2,10 +2,10 @@ import type pg from 'pg'
 import { codeOf } from '../driver/meanings.js'
 import type { PipelinedConnections } from './pipelined-connections.js'
 
-/** Calls back with a connection of the pool, or with one that another statement has passed on (`isGiven`). */
-export type Connect = (
-  callback: (error: Error | undefined, client: pg.PoolClient | undefined, isGiven?: boolean) => void,
-) => void
+/** Is called with a connection of the pool, or with one that another statement has passed on (`isGiven`). */
+type Take = (error: Error | undefined, client?: pg.PoolClient, isGiven?: boolean) => void
+
+export type Connect = (take: Take) => void
 
 export interface Connector {
   readonly connect: Connect
@@ -21,76 +21,107 @@ const PATIENCE_MS = 600
 /** The first and the longest pause before another attempt, in ms: a session of the server ends a moment after its connection. */
 const PAUSES_MS = { first: 10, longest: 100 }
 
-/** The place of a statement in the line; `wake` is set while it waits. */
-interface Waiter {
-  wake: ((given?: pg.PoolClient) => void) | undefined
-}
-
-/** Connects, also if the server has no more connections than those that this process has already: idle and pipelined ones become free. */
+/**
+ * Connects, also if the server has no more connections than those that this process has already. Then statements wait in a line, and the first one gets
+ * the next connection: one that another statement passes on, one that becomes idle, or a new one, in the place that a pipelined connection or another
+ * process has left. There is one attempt at a time to open a connection, whoever waits.
+ */
 export function createConnector(pool: pg.Pool, pipelined: PipelinedConnections | undefined): Connector {
-  const line = new Set<Waiter>()
-  let yielding: Promise<boolean> | undefined
+  const line = new Set<Take>()
+  /** Why the server last rejected a connection. */
+  let rejection: Error | undefined
+  let pause = PAUSES_MS.first
+  let timer: NodeJS.Timeout | undefined
+  let isOpening = false
+  /** How many idle connections are on their way from the pool. */
+  let coming = 0
+  let isYielding = false
+  /** Whether a pipelined connection has been given up lately. */
+  let isYielded = false
 
-  /** Waits for a connection that is passed on, for one that becomes idle, or for this long. */
-  const waitFor = (waiter: Waiter, milliseconds: number): Promise<pg.PoolClient | undefined> =>
-    new Promise((resolve) => {
-      waiter.wake = (given) => {
-        clearTimeout(timer)
-        waiter.wake = undefined
-        resolve(given)
-      }
-      const timer = setTimeout(waiter.wake, milliseconds)
-    })
-  const wakeFirst = (given?: pg.PoolClient): boolean => {
-    for (const { wake } of line) {
-      if (!wake) continue
-      wake(given)
-      return true
-    }
-    return false
-  }
-  const yieldOne = (): Promise<boolean> =>
-    (yielding ??= (pipelined?.yieldOne() ?? Promise.resolve(false)).finally(() => {
-      yielding = undefined
-    }))
-
-  /** @param error why no connection could be opened; undefined for a statement that only waits behind others */
-  const waitInLine = async (error?: Error): Promise<{ readonly client: pg.PoolClient; readonly isGiven: boolean }> => {
-    const waiter: Waiter = { wake: undefined }
-    const until = performance.now() + PATIENCE_MS
-    line.add(waiter)
-    try {
-      const isYielded = await yieldOne()
-      if (error && !isYielded && pool.totalCount === 0) throw error
-      for (let pause = PAUSES_MS.first; ; pause = Math.min(2 * pause, PAUSES_MS.longest)) {
-        const given = await waitFor(waiter, pause)
-        if (given) return { client: given, isGiven: true }
-        try {
-          return { client: await pool.connect(), isGiven: false }
-        } catch (error) {
-          if (!isTooMany(error) || performance.now() >= until) throw error
-        }
-      }
-    } finally {
+  const join = (take: Take): void => {
+    const waiter: Take = (...given) => {
       line.delete(waiter)
+      clearTimeout(patience)
+      take(...given)
+    }
+    const patience = setTimeout(() => waiter(rejection), PATIENCE_MS)
+    line.add(waiter)
+    if (line.size === 1) openAfter(PAUSES_MS.first)
+    if (!isYielding) void yieldOne()
+  }
+
+  const give = (client: pg.PoolClient, isGiven = true): boolean => {
+    const [first] = line
+    first?.(undefined, client, isGiven)
+    return first !== undefined
+  }
+
+  const serve = (client: pg.PoolClient): void => {
+    if (!give(client, false)) client.release()
+  }
+
+  const reject = (waiters: readonly Take[], error: Error | undefined): void => {
+    for (const waiter of waiters) if (line.has(waiter)) waiter(error)
+  }
+
+  const openAfter = (milliseconds: number): void => {
+    clearTimeout(timer)
+    pause = milliseconds
+    timer = setTimeout(open, milliseconds)
+  }
+
+  const open = (): void => {
+    if (isOpening || line.size === 0) return
+    isOpening = true
+    const waiting = [...line]
+    pool.connect((error, client) => {
+      isOpening = false
+      if (client) serve(client)
+      else if (isTooMany(error)) rejection = error
+      else reject(waiting, error)
+      rejectIfHopeless()
+      if (line.size > 0) openAfter(client ? PAUSES_MS.first : Math.min(2 * pause, PAUSES_MS.longest))
+    })
+  }
+
+  /** Without a connection of this process, none becomes free. */
+  const rejectIfHopeless = (): void => {
+    if (pool.totalCount === 0 && !isYielding && !isYielded) reject([...line], rejection)
+  }
+
+  const yieldOne = async (): Promise<void> => {
+    isYielding = true
+    isYielded = (await pipelined?.yieldOne()) ?? false
+    isYielding = false
+    if (isYielded) openAfter(PAUSES_MS.first)
+    else rejectIfHopeless()
+  }
+
+  const takeIdle = (): void => {
+    for (let free = Math.min(pool.idleCount, line.size) - coming; free > 0; free -= 1) {
+      coming += 1
+      pool.connect((_error, client) => {
+        coming -= 1
+        if (client) serve(client)
+      })
     }
   }
 
   // The pool has the connection from the next tick on, unless it was closed.
   pool.on('release', () => {
-    if (line.size > 0) process.nextTick(() => pool.idleCount > 0 && wakeFirst())
+    if (line.size > 0) process.nextTick(takeIdle)
   })
   return {
-    connect: (callback) => {
-      const wait = (error?: Error) =>
-        void waitInLine(error).then(
-          ({ client, isGiven }) => callback(undefined, client, isGiven),
-          (error: unknown) => callback(error as Error, undefined),
-        )
-      if (line.size > 0) return wait()
-      pool.connect((error, client) => (isTooMany(error) ? wait(error) : callback(error, client)))
+    connect(take) {
+      if (line.size > 0) return join(take)
+      pool.connect((error, client) => {
+        if (!isTooMany(error)) return take(error, client)
+        rejection = error
+        join(take)
+      })
     },
-    give: wakeFirst,
+    give,
   }
 }
 
