@@ -1,12 +1,12 @@
 import { renameSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { types } from 'node:util'
 import { gunzipSync } from 'node:zlib'
 import { removeAtExit } from '../../foundation/remove-at-exit.js'
 import { DatabaseRejected } from '../database.js'
 import { EMBEDDED_MAJOR, startPglite } from './pglite.js'
 import { lockDirectory } from './lock.js'
+import { reasonOf } from './reason.js'
 import { endRestore, isThere, restoredFolder, settleRestores, unpackingFolder } from './temporary.js'
 
 /** The number of stages of a restore. */
@@ -59,10 +59,11 @@ async function unpack(file: string, folder: string, onStage: (stage: string) => 
     await pglite.exec('analyze').catch(() => {})
     await pglite.close()
   } catch (error) {
-    const reason = types.isNativeError(error) ? error.message : String(error)
     throw new DatabaseRejected(
-      `${file} cannot be restored: ${reason}`,
-      ['nothing was changed; restore a file that `snippetctl db backup` has written'],
+      `${file} cannot be restored: ${reasonOf(error)}`,
+      [
+        'nothing was changed; restore a file that `snippetctl db backup` has written, on a disk with room for all of it',
+      ],
       error,
     )
   }

@@ -1,12 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { types } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
 import type { MemoryFS, PGlite } from '@electric-sql/pglite'
 import { type Database, DatabaseRejected } from '../database.js'
 import { loadExtensions, loadInstalled } from './extensions.js'
 import { copyIntoMemory } from './in-memory.js'
 import { lockDirectory } from './lock.js'
+import { reasonOf } from './reason.js'
 import { settleRestores } from './temporary.js'
 import { PgliteStream } from './stream.js'
 import { findTemplate, layOut } from './template.js'
@@ -39,8 +39,11 @@ export async function openPglite(given: string): Promise<Database> {
   } catch (error) {
     unlock()
     if (error instanceof DatabaseRejected) throw error
-    const reason = types.isNativeError(error) ? error.message : String(error)
-    throw new DatabaseRejected(`the embedded database in ${given} cannot be opened: ${reason}`, advice(given), error)
+    throw new DatabaseRejected(
+      `the embedded database in ${given} cannot be opened: ${reasonOf(error)}`,
+      advice(given),
+      error,
+    )
   }
 }
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { readdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { answerBackups } from '../../../cli/database/backups.js'
 import type { Log } from '../../../cli/serve/log/log.js'
@@ -28,6 +29,19 @@ beforeEach(async () => {
 })
 
 afterEach(() => project.remove())
+
+/** A file in a tar archive. */
+function archived(name: string, content: string): Buffer {
+  const blocks = Buffer.alloc(content === '' ? 512 : 1024)
+  blocks.write(name, 0)
+  blocks.write(content.length.toString(8).padStart(11, '0'), 124)
+  blocks.write(`${' '.repeat(8)}0`, 148)
+  blocks.write('ustar\0' + '00', 257, 'latin1')
+  const sum = blocks.reduce((total, byte) => total + byte, 0)
+  blocks.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148)
+  blocks.write(content, 512)
+  return blocks
+}
 
 const run = (...args: readonly string[]) => runInHost(args, { cwd: project.folder })
 const NAME = join('.snippetctl', 'pg')
@@ -149,6 +163,14 @@ describe('db backup and db restore', () => {
     expect(await run('db', 'restore', 'broken.tar.gz', '--yes', NAME)).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('error: broken.tar.gz cannot be restored: '),
+    })
+    const clash = gzipSync(
+      Buffer.concat([archived('PG_VERSION', '18'), archived('PG_VERSION/x', ''), Buffer.alloc(1024)]),
+    )
+    await writeFile(join(project.folder, 'clash.tar.gz'), clash)
+    expect(await run('db', 'restore', 'clash.tar.gz', '--yes', NAME)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('error: clash.tar.gz cannot be restored: a file or folder cannot be written ('),
     })
     expect(await run('db', 'restore', 'migrations')).toMatchObject({
       code: 2,
