@@ -4,6 +4,7 @@ import {
   type DriverError,
   errorsOf,
   type ConstraintErrors,
+  isInOtherSchema,
   referenceName,
   type Referrers,
   isStillReferredTo,
@@ -193,17 +194,17 @@ export function failedConversionOf(error: unknown): string | undefined {
 }
 
 /** Converts the error of deleting a referenced record to what a client may see; returns any other error unchanged. */
-export function toReferred(error: unknown, { constraints, tables, hasModel }: Referrers): unknown {
+export function toReferred(error: unknown, referrers: Referrers): unknown {
   const cause = driverError(error)
-  if (!cause || !STILL_REFERRED_TO.has(codeOf(cause))) return error
+  if (!cause || !STILL_REFERRED_TO.has(codeOf(cause)) || isInOtherSchema(cause, referrers)) return error
   const name = String(cause.constraint)
   const referred = referredTable(cause.message)
   // The constraint of a partition has the name of its parent, and a number.
   const detail =
-    constraints.get(name) ??
-    constraints.get(name.replace(/_?[0-9]{1,4}$/, '')) ??
+    referrers.constraints.get(name) ??
+    referrers.constraints.get(name.replace(/_?[0-9]{1,4}$/, '')) ??
     (isStillReferredTo(cause) && referred !== undefined
-      ? tables.get(referenceName(cause.table, hasModel(referred) ? referred : undefined))
+      ? referrers.tables.get(referenceName(cause.table, referrers.named(referred).length > 0 ? referred : undefined))
       : undefined)
   return detail ? new Problem('conflict', detail, { cause }) : error
 }

@@ -1,3 +1,4 @@
+import type { TableName } from '../../fields/table-name.js'
 import type { FieldError } from '../../foundation/problem.js'
 
 /** The fields of a driver's error, besides its message. */
@@ -6,6 +7,7 @@ export interface DriverError extends Error {
   readonly constraint?: unknown
   readonly column?: unknown
   readonly detail?: unknown
+  readonly schema?: unknown
   readonly table?: unknown
   readonly routine?: unknown
   readonly syscall?: unknown
@@ -46,8 +48,14 @@ export interface NamedKey {
 export interface Referrers {
   readonly constraints: ReadonlyMap<string, string>
   readonly tables: ReadonlyMap<string, string>
-  /** Whether a table has a model. The server names tables that have none: partitions, and the tables of views. */
-  hasModel(table: string): boolean
+  /** The tables of models with a name. The server also names tables without a model, such as partitions and the tables of views. */
+  named(name: unknown): readonly TableName[]
+}
+
+/** Whether the table of an error only has the name of a model's table, which is in another schema. */
+export function isInOtherSchema({ schema, table }: DriverError, { named }: Pick<Referrers, 'named'>): boolean {
+  const tables = named(table)
+  return tables.length > 0 && tables.every((each) => each.schema !== undefined && each.schema !== schema)
 }
 
 /** @param referred undefined for a table without a model */

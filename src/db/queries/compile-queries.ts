@@ -36,7 +36,7 @@ export function compileQueries(spec: AppSpec): Queries {
       return toReferred(toProblem(error), {
         constraints: merged('constraints'),
         tables: merged('tables'),
-        hasModel: (table) => referrers[0]?.hasModel(table) === true,
+        named: (name) => referrers[0]?.named(name) ?? [],
       })
     }
     return toStatementFailure(error, explaining(error, guarded()))

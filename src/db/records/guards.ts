@@ -5,7 +5,7 @@ import { isPlain, type ModelRelation } from '../../config/model-spec.js'
 import { type AppSpec, columnsOf, type FieldSpec, isShown, type ModelSpec } from '../../config/spec.js'
 import { type Cell, printCell, readCell } from '../../fields/cell.js'
 import { identifier } from '../../fields/sql-literal.js'
-import { bareName } from '../../fields/table-name.js'
+import { bareName, partsOf } from '../../fields/table-name.js'
 import { lowerCase } from '../../fields/text-rules.js'
 import type { FieldError } from '../../foundation/problem.js'
 import type { Id, Row } from '../../resource/plan.js'
@@ -157,7 +157,7 @@ export function referrersOf({ resources, models }: AppSpec, model: ModelSpec, bo
   return {
     constraints: new Map([...constraints, ...Object.entries(model.messages)]),
     tables: new Map(tables.flatMap(([table, message]) => names(table).map((name) => [name, message] as const))),
-    hasModel: (table) => tablesOf(models).has(table),
+    named: (name) => models.map(({ table }) => partsOf(table)).filter((each) => each.name === name),
   }
 }
 

@@ -13,8 +13,14 @@ models:
       id: { type: bigint, primary_key: true }
       name: { type: text }
       email: { type: text, unique: true }
+  order:
+    table: sales.orders
+    fields:
+      id: { type: bigint, primary_key: true }
+      customer: { type: belongs_to, model: customer }
 resources:
   customer: { model: customer, path: /customers/ }
+  order: { model: order, path: /orders/ }
 `
 const plugin: Plugin = (app) =>
   app.route('POST', '/adding/', 'adding', async ({ knex, body }) => {
@@ -30,7 +36,10 @@ beforeAll(async () => {
     api.database,
     `create schema sales;
      create table sales."Customers" (id bigint generated always as identity primary key, name text not null check (name <> 'bad'),
-       email text not null unique)`,
+       email text not null unique);
+     create table sales.orders (id bigint generated always as identity primary key, customer_id bigint not null references sales."Customers");
+     create schema hr;
+     create table hr.orders (customer_id bigint references sales."Customers")`,
   )
 })
 afterAll(() => api.close())
@@ -44,4 +53,15 @@ test.each([
   expect([taken.status, await taken.json()]).toMatchObject([409, { errors: { email: expect.any(String) } }])
   const bad = await api.send('POST', path, { name: 'bad', email: `${path}2` })
   expect([bad.status, await bad.json()]).toMatchObject([400, { detail }])
+})
+
+test.each([
+  ['sales.orders', 'A record of order still refers to it, by customer'],
+  ['hr.orders', 'The change conflicts with another record'],
+])('a customer to which %s refers cannot be deleted: %s', async (table, detail) => {
+  const made = await api.send('POST', '/api/customers/', { name: 'Ada', email: table })
+  const { id } = (await made.json()) as { readonly id: number }
+  await api.database.query({ text: `insert into ${table} (customer_id) values ($1)`, values: [String(id)] })
+  const deleted = await api.send('DELETE', `/api/customers/${id}/`, undefined)
+  expect([deleted.status, await deleted.json()]).toMatchObject([409, { detail }])
 })
