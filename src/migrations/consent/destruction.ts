@@ -234,7 +234,8 @@ function splitActions(text: string): readonly string[] {
   return parts.map((part) => part.trim())
 }
 
-function withoutComments(text: string): string {
+/** The text of a statement without comments. */
+export function withoutComments(text: string): string {
   return replaceTokens(text, /^(?:--|\/\*)/).trim()
 }
 

@@ -8,14 +8,25 @@ export interface Inventory {
   readonly schema: string
   /** Their names by their identity, which survives renames: `16400` is a table, `16400.2` a column; those of types begin with `TYPE`. */
   readonly objects: ReadonlyMap<string, string>
-  /** The rows of each table that its session has deleted so far. */
-  readonly deleted: ReadonlyMap<string, number>
-  /** The rows that it has inserted. */
-  readonly inserted: ReadonlyMap<string, number>
-  /** The tables of which each table is a partition or a child. */
-  readonly parents: ReadonlyMap<string, readonly string[]>
-  /** The topmost table of each partition and partitioned table. */
-  readonly roots: ReadonlyMap<string, string>
+  readonly tables: ReadonlyMap<string, TableState>
+  /** Whether PostgreSQL counts the rows that the session deletes. */
+  readonly counts: boolean
+}
+
+/** What a transaction has done to a table so far. */
+export interface TableState {
+  /** The rows that it has deleted, also those of which an exception block or a savepoint has undone the deletion. */
+  readonly deleted: number
+  /** The rows that it has inserted; counted in the same way. */
+  readonly inserted: number
+  /** The file of its rows: `truncate` and changes that write all rows again give the table another one. */
+  readonly file: string
+  /** The tables of which it is a partition or a child. */
+  readonly parents: readonly string[]
+  /** The topmost table of a partition or a partitioned table. */
+  readonly root: string | undefined
+  /** Whether triggers or rules may run other statements with those for the table. */
+  readonly fires: boolean
 }
 
 /** SQL: the tables and composite types of users, as `c`, and their schemas, as `n`. */
@@ -26,27 +37,48 @@ export const TABLES_AND_TYPES = `
 /** The identities of types begin with this. */
 export const TYPE = 'type '
 
+/** A migration may set another current schema. */
 const OBJECTS = `
   with wholes as materialized (
-    select c.oid, case c.relkind when 'c' then '${TYPE}' else '' end || c.oid as id, ${formattedTable('c', 'n')} as name from ${TABLES_AND_TYPES}
+    select c.oid, case c.relkind when 'c' then '${TYPE}' else '' end || c.oid as id, ${formattedTable('c', 'n', '$1')} as name,
+      pg_stat_get_xact_tuples_deleted(c.oid)::text as deleted, pg_stat_get_xact_tuples_inserted(c.oid)::text as inserted, c.relfilenode::text as file,
+      (select string_agg(inhparent::text, ',') from pg_inherits where inhrelid = c.oid) as parents, pg_partition_root(c.oid)::oid::text as root,
+      (c.relhasrules or exists (select from pg_trigger where tgrelid = c.oid and not tgisinternal))::text as fires
+    from ${TABLES_AND_TYPES}
   )
-  select id, name, pg_stat_get_xact_tuples_deleted(oid)::text, pg_stat_get_xact_tuples_inserted(oid)::text,
-    (select string_agg(inhparent::text, ',') from pg_inherits where inhrelid = oid), pg_partition_root(oid)::oid::text
-  from wholes
+  select id, name, deleted, inserted, file, parents, root, fires from wholes
   union all
-  select id || '.' || attnum, name || '.' || attname, null, null, null, null from wholes join pg_attribute on attrelid = oid and attnum > 0 and not attisdropped
+  select id || '.' || attnum, name || '.' || attname, null, null, null, null, null, null from wholes join pg_attribute on attrelid = oid and attnum > 0 and not attisdropped
   order by 2`
 
-export async function takeInventory(connection: Connection): Promise<Inventory> {
-  const schema = await currentSchema(connection)
-  const { rows } = await connection.query({ text: OBJECTS, values: [] })
+/** @param current the schema of which names are written without one */
+export async function takeInventory(connection: Connection, current?: string): Promise<Inventory> {
+  const schema = current ?? (await currentSchema(connection))
+  const { rows } = await connection.query({ text: OBJECTS, values: [schema] })
+  const counting = await connection.query({ text: `select current_setting('track_counts')`, values: [] })
   return {
     schema,
     objects: new Map(rows.map(([id, name]) => [id ?? '', name ?? ''])),
-    deleted: new Map(rows.map(([id, , count]) => [id ?? '', Number(count)])),
-    inserted: new Map(rows.map(([id, , , count]) => [id ?? '', Number(count)])),
-    parents: new Map(rows.flatMap(([id, , , , parents]) => (parents ? [[id ?? '', parents.split(',')] as const] : []))),
-    roots: new Map(rows.flatMap(([id, , , , , root]) => (root ? [[id ?? '', root] as const] : []))),
+    tables: new Map(
+      rows.flatMap(([id, , deleted, inserted, file, parents, root, fires]) =>
+        id == null || fires == null
+          ? []
+          : [
+              [
+                id,
+                {
+                  deleted: Number(deleted),
+                  inserted: Number(inserted),
+                  file: file ?? '',
+                  parents: parents?.split(',') ?? [],
+                  root: root ?? undefined,
+                  fires: fires === 'true',
+                },
+              ] as const,
+            ],
+      ),
+    ),
+    counts: counting.rows[0]?.[0] === 'on',
   }
 }
 

@@ -1,60 +1,177 @@
-import { type Inventory, TYPE } from './inventory.js'
+import { bareName } from '../../fields/table-name.js'
+import { type Inventory, type TableState, TYPE } from './inventory.js'
 import type { Loss } from './loss.js'
+import { rewrittenIn, type Stretch } from './stretches.js'
 
-/**
- * Finds what one migration has actually destroyed of the objects from the start of the run, under their names before the migration.
- * @param inventories the objects at the start of the run, before the migration and after it
- */
-export function lossesBetween(
-  migration: string,
-  inventories: { readonly start: Inventory; readonly before: Inventory; readonly after: Inventory },
-): readonly Loss[] {
-  const { start, before, after } = inventories
-  const gone = [...before.objects].filter(([id]) => start.objects.has(id) && !after.objects.has(id))
+/** A possible loss that only running the migration again shows, with the rows of a table measured before. */
+export interface Unclear extends Loss {
+  readonly table: string
+  /** Rows of one table are counted; those of a partitioned table are compared, because they may move to other partitions. */
+  readonly measure: 'count' | 'comparison'
+  /** The rows that the migration has inserted into the table itself. */
+  readonly inserted: number
+}
+
+/** What a migration may have destroyed. */
+export interface Found {
+  readonly losses: readonly Loss[]
+  readonly unclear: readonly Unclear[]
+  /** The partitions made since the start of the run, that may have rows of older ones. */
+  readonly filled: ReadonlyMap<string, string>
+}
+
+interface Comparison {
+  readonly migration: string
+  /** The objects at the start of the run: only their data can be lost. */
+  readonly start: Inventory
+  readonly before: Inventory
+  readonly after: Inventory
+  readonly stretches: readonly Stretch[]
+  /** The functions of users, by name. */
+  readonly functions: readonly string[]
+  /** The tables that the session may have changed, if PostgreSQL did not count its deletions. */
+  readonly uncounted: readonly string[]
+}
+
+/** Finds what one migration has actually destroyed of the objects from the start of the run, under their names before the migration. */
+export function lossesBetween(comparison: Comparison): Found {
+  const { migration, start, before, after, stretches, uncounted } = comparison
+  const names = new Map([...after.objects, ...stretches.flatMap((each) => [...each.after.objects]), ...before.objects])
+  const existing = new Map(start.objects)
+  const losses: Loss[] = []
+  const unclear: Unclear[] = []
+  const filled = new Map<string, string>()
+  const deletedFrom = (id: string, stretch: Pick<Stretch, 'before' | 'after'>) => {
+    const from = [[id, ...ancestorsOf(id, stretch)].map((each) => names.get(each) ?? '')]
+    return { migration, object: names.get(id) ?? '', kind: 'deleted', count: undefined, from } as const
+  }
+  const toCount = (id: string, stretch: Pick<Stretch, 'before' | 'after'>): Unclear => {
+    const inserted = Math.max(0, grown('inserted', id, { before, after }))
+    return { ...deletedFrom(id, stretch), table: id, measure: 'count', inserted }
+  }
+  for (const stretch of stretches) {
+    for (const group of groupsOf(stretch, existing)) {
+      const { root, sources, deleted, inserted: added } = group
+      if (deleted === 0) continue
+      const moves = group.isPartitioned && added > 0
+      if (moves) for (const id of group.targets) filled.set(id, stretch.after.objects.get(id) ?? '')
+      const from = sources.map((id) => [id, ...ancestorsOf(id, stretch)].map((each) => names.get(each) ?? ''))
+      const object = names.get([root, ...sources].find((id) => existing.has(id)) ?? '') ?? ''
+      const loss = { migration, object, kind: 'deleted', from } as const
+      if (moves && !onlyMoves(stretch, group, comparison.functions))
+        unclear.push({ ...loss, count: undefined, table: root, measure: 'comparison', inserted: 0 })
+      else if (!moves || deleted > added)
+        losses.push({ ...loss, count: (moves ? deleted - added : deleted).toLocaleString('en-US') })
+    }
+    for (const [id, name] of filled) {
+      existing.set(id, name)
+      // `truncate` empties a table of the same transaction in place, and begins to count again.
+      const left = grown('inserted', id, stretch)
+      if (left < 0 && stretch.after.tables.has(id))
+        losses.push({ ...deletedFrom(id, stretch), count: (-left).toLocaleString('en-US') })
+    }
+    for (const [id, lost] of stretch.shrunk)
+      losses.push({ ...deletedFrom(id, stretch), count: lost.toLocaleString('en-US') })
+    for (const id of rewrittenIn(stretch))
+      if (existing.has(id) && !isExplained(id, stretch, names)) unclear.push(toCount(id, stretch))
+  }
+  for (const id of uncounted) if (existing.has(id)) unclear.push(toCount(id, comparison))
+  const gone = [...existing].filter(([id]) => (before.objects.has(id) || filled.has(id)) && !after.objects.has(id))
   const wholes = new Set(gone.flatMap(([id]) => (id.includes('.') ? [] : [id])))
   const dropped = gone.flatMap(([id, object]) => {
     const kind = kindOf(id)
     // A type that is dropped had no values, except in columns that are dropped with it.
     const isPart = wholes.has(id.split('.')[0] ?? '') && id.includes('.')
-    return kind === undefined || isPart ? [] : [{ migration, object, kind, count: undefined }]
+    return kind === undefined || isPart
+      ? []
+      : [{ migration, object: before.objects.get(id) ?? object, kind, count: undefined }]
   })
-  return [...dropped, ...deletedBetween(migration, inventories)]
+  const isLost = ({ table }: Unclear) => wholes.has(table)
+  return { losses: [...dropped, ...summed(losses)], unclear: unclear.filter((each) => !isLost(each)), filled }
 }
 
-/**
- * The deletions of one migration, also by functions, triggers, rules and views. An update that moves a row to another partition deletes and
- * inserts it, so the partitions of one table are counted together.
- */
-function deletedBetween(
-  migration: string,
-  { start, before, after }: Parameters<typeof lossesBetween>[1],
-): readonly Loss[] {
-  const grown = (counts: 'deleted' | 'inserted', id: string): number =>
-    (after[counts].get(id) ?? 0) - (before[counts].get(id) ?? 0)
-  const names = new Map([...after.objects, ...before.objects])
-  const parents = new Map([...after.parents, ...before.parents])
-  // A partition that the migration detaches counts with its former table.
-  const roots = new Map([...after.roots, ...before.roots])
+/** The deletions of all stretches as one loss for each table. */
+function summed(losses: readonly Loss[]): readonly Loss[] {
+  const sums = new Map<string, Loss>()
+  for (const loss of losses) {
+    const { count = '0', from = [] } = sums.get(loss.object) ?? {}
+    const sum = [count, loss.count ?? '0'].reduce((total, each) => total + Number(each.replaceAll(',', '')), 0)
+    sums.set(loss.object, { ...loss, count: sum.toLocaleString('en-US'), from: [...from, ...(loss.from ?? [])] })
+  }
+  return [...sums.values()]
+}
+
+function grown(
+  counter: 'deleted' | 'inserted',
+  id: string,
+  { before, after }: Pick<Stretch, 'before' | 'after'>,
+): number {
+  return (after.tables.get(id)?.[counter] ?? 0) - (before.tables.get(id)?.[counter] ?? 0)
+}
+
+/** A table, or a partitioned table with its partitions. */
+interface Group {
+  readonly root: string
+  readonly isPartitioned: boolean
+  readonly members: readonly string[]
+  /** The existing tables from which rows were deleted. */
+  readonly sources: readonly string[]
+  readonly deleted: number
+  readonly inserted: number
+  /** The new partitions into which rows were inserted. */
+  readonly targets: readonly string[]
+}
+
+/** The deletions by one stretch, also by functions, triggers, rules and views. A partition that it detaches counts with its former table. */
+function groupsOf(stretch: Stretch, existing: ReadonlyMap<string, string>): readonly Group[] {
+  const stateOf = (id: string): TableState | undefined => stretch.before.tables.get(id) ?? stretch.after.tables.get(id)
+  const rootOf = (id: string) => stateOf(id)?.root ?? stretch.after.tables.get(id)?.root
   const groups = new Map<string, string[]>()
-  for (const id of after.deleted.keys()) {
-    const root = roots.get(id) ?? id
+  for (const id of new Set([...stretch.before.tables.keys(), ...stretch.after.tables.keys()])) {
+    const root = rootOf(id) ?? id
     groups.set(root, [...(groups.get(root) ?? []), id])
   }
-  return [...groups].flatMap(([root, tables]): readonly Loss[] => {
-    const sources = tables.filter((id) => grown('deleted', id) > 0)
-    const deleted = sources.reduce((sum, id) => sum + grown('deleted', id), 0)
-    const inserted = roots.has(root) ? tables.reduce((sum, id) => sum + grown('inserted', id), 0) : 0
-    const existing = [root, ...sources].find((id) => start.objects.has(id) && before.objects.has(id))
-    if (existing === undefined || deleted <= inserted) return []
-    const from = sources.map((id) => [id, ...ancestorsOf(id, parents)].map((each) => names.get(each) ?? ''))
-    const count = (deleted - inserted).toLocaleString('en-US')
-    return [{ migration, object: names.get(existing) ?? '', kind: 'deleted', count, from }]
+  return [...groups].map(([root, members]) => {
+    const isPartitioned = members.some((id) => rootOf(id) !== undefined)
+    const sources = members.filter((id) => existing.has(id) && grown('deleted', id, stretch) > 0)
+    return {
+      root,
+      isPartitioned,
+      members,
+      sources,
+      deleted: sources.reduce((sum, id) => sum + grown('deleted', id, stretch), 0),
+      inserted: members.reduce((sum, id) => sum + Math.max(0, grown('inserted', id, stretch)), 0),
+      targets: members.filter((id) => !existing.has(id) && grown('inserted', id, stretch) > 0),
+    }
   })
 }
 
-function ancestorsOf(id: string, parents: Inventory['parents']): readonly string[] {
-  const direct = parents.get(id) ?? []
-  return [...direct, ...direct.flatMap((each) => ancestorsOf(each, parents))]
+/** Whether nothing but updates can have deleted and inserted the rows of a partitioned table: they move rows to other partitions. */
+function onlyMoves({ kind, texts, before, after }: Stretch, { members }: Group, functions: readonly string[]): boolean {
+  if (kind !== 'update') return false
+  if (members.some((id) => before.tables.get(id)?.fires === true || after.tables.get(id)?.fires === true)) return false
+  return !texts.some((text) => functions.some((name) => text.toLowerCase().includes(name.toLowerCase())))
+}
+
+/** Whether the statements of a stretch alter a table, or one from which it inherits, under any of its names. */
+function isExplained(id: string, stretch: Stretch, names: ReadonlyMap<string, string>): boolean {
+  if (stretch.kind !== 'alter') return false
+  return [id, ...ancestorsOf(id, stretch)].some((each) =>
+    [names.get(each), stretch.before.objects.get(each), stretch.after.objects.get(each)].some(
+      (name) => name !== undefined && stretch.texts.some((text) => mentions(text, bareName(name))),
+    ),
+  )
+}
+
+function mentions(text: string, name: string): boolean {
+  return text.toLowerCase().includes(name.replaceAll('"', '""').toLowerCase())
+}
+
+function ancestorsOf(id: string, stretch: Pick<Stretch, 'before' | 'after'>): readonly string[] {
+  const direct = [
+    ...new Set([...(stretch.before.tables.get(id)?.parents ?? []), ...(stretch.after.tables.get(id)?.parents ?? [])]),
+  ]
+  return [...direct, ...direct.flatMap((each) => ancestorsOf(each, stretch))]
 }
 
 function kindOf(id: string): Loss['kind'] | undefined {

@@ -1,9 +1,10 @@
 import type { Database, Knex } from '../../db/database.js'
 import { runOutside } from './run-outside.js'
 import { type Inventory, takeInventory } from '../consent/inventory.js'
-import { type Allows, ConsentNeeded, isAllowed } from '../consent/loss.js'
-import { lossesBetween } from '../consent/losses-between.js'
+import { type Allows, ConsentNeeded } from '../consent/loss.js'
+import type { Unclear } from '../consent/losses-between.js'
 import { lossesOfFiles } from '../consent/losses-of-files.js'
+import { MeasureFirst, runWithConsent } from '../consent/run-with-consent.js'
 import { runPart } from '../files/code.js'
 import { isOutside } from '../files/concurrent.js'
 import { MigrationError } from '../files/error.js'
@@ -119,7 +120,8 @@ async function runMigrations(database: Database, run: MigrationRun): Promise<rea
   const unconfirmed = (await lossesOfFiles(database, affected, direction)).filter(({ object }) => !allows(object))
   if (unconfirmed.length > 0) throw new ConsentNeeded(unconfirmed)
   if (direction === 'up') await loadExtensionsOf(database, affected)
-  const start = await takeInventory(database)
+  let start = await takeInventory(database)
+  let measure: readonly Unclear[] = []
   const watch = startWatch(database, run)
   let began = performance.now()
   let finished: Migration | undefined
@@ -127,9 +129,17 @@ async function runMigrations(database: Database, run: MigrationRun): Promise<rea
     while (direction === 'up' || all.length < names.length) {
       const expected = direction === 'down' ? names[all.length] : undefined
       const canRunOutside = database.concurrent
-      const options = { direction, expected, start, allows, canRunOutside, finished: finished?.name, watch }
-      const taken = await asOnlyMigrator(database, (session) => step(session, files, options), watch)
+      const options = { direction, expected, start, allows, measure, canRunOutside, finished: finished?.name, watch }
+      const taken = await asOnlyMigrator(database, (session) => step(session, files, options), watch).catch(
+        unlessUnclear,
+      )
+      if (taken instanceof MeasureFirst) {
+        measure = taken.tables
+        continue
+      }
       if (taken === undefined) break
+      measure = []
+      start = { ...start, objects: new Map([...start.objects, ...taken.filled]) }
       finished = taken.recorded ? undefined : taken.file
       if (finished) {
         await runOutside(database, { file: finished.file, part: finished[direction] ?? [], watch })
@@ -145,6 +155,11 @@ async function runMigrations(database: Database, run: MigrationRun): Promise<rea
     watch.stop()
   }
   return all
+}
+
+function unlessUnclear(error: unknown): MeasureFirst {
+  if (error instanceof MeasureFirst) return error
+  throw error
 }
 
 /** Wraps a session so that it reports the progress through the statements of a file. */
@@ -165,6 +180,8 @@ interface StepOptions {
   readonly expected: string | undefined
   readonly start: Inventory
   readonly allows: Allows
+  /** The tables to measure before the migration. */
+  readonly measure: readonly Unclear[]
   /** Whether statements can run outside a transaction. */
   readonly canRunOutside: boolean
   /** The migration whose statements have run outside a transaction, and which must still be recorded. */
@@ -177,13 +194,15 @@ interface StepResult {
   readonly file: Migration
   readonly recorded: boolean
   readonly lost: readonly LostViewPart[]
+  /** The partitions made since the start of the run that may now have rows of older ones. */
+  readonly filled: ReadonlyMap<string, string>
 }
 
 /** Runs the next migration; returns undefined if none is left. Another migrator may have run some of them. */
 async function step(
   session: MigratingSession,
   files: readonly Migration[],
-  { direction, expected, start, allows, canRunOutside, finished, watch }: StepOptions,
+  { direction, expected, start, allows, measure, canRunOutside, finished, watch }: StepOptions,
 ): Promise<StepResult | undefined> {
   await createJournal(session)
   const statuses = await compareJournal(session, files)
@@ -205,21 +224,22 @@ async function step(
     )
   }
   const outside = canRunOutside && isOutside(file[direction])
-  if (outside && finished !== file.name) return { file, recorded: false, lost: [] }
-  const before = await takeInventory(session)
-  const watched = { ...session, ...counting(session, file[direction]?.length ?? 0, watch) }
+  if (outside && finished !== file.name) return { file, recorded: false, lost: [], filled: new Map() }
   const migrated = outside ? { ...file, [direction]: [] } : file
+  let filled: ReadonlyMap<string, string> = new Map()
   const lost = await lostViewParts(
     session,
     migrated[direction] ?? [],
     file[direction === 'up' ? 'down' : 'up'] ?? [],
-    () => MIGRATE[direction](watched, migrated, files),
+    async () => {
+      const consent = { file, statements: file[direction] ?? [], start, allows, measure }
+      filled = await runWithConsent(session, consent, (observed) => {
+        const watched = { ...observed, ...counting(observed, file[direction]?.length ?? 0, watch) }
+        return MIGRATE[direction](watched, migrated, files)
+      })
+    },
   )
-  // Compares the database before and after, because a file can destroy objects in ways that its text does not show.
-  const losses = lossesBetween(file.name, { start, before, after: await takeInventory(session) })
-  const unconfirmed = losses.filter((loss) => !isAllowed(loss, file[direction] ?? [], { allows, schema: start.schema }))
-  if (unconfirmed.length > 0) throw new ConsentNeeded(unconfirmed)
-  return { file, recorded: true, lost }
+  return { file, recorded: true, lost, filled }
 }
 
 const NEXT: Readonly<Record<Direction, (statuses: readonly MigrationStatus[]) => MigrationStatus | undefined>> = {
