@@ -9,7 +9,6 @@ import {
   type MigrationPlan,
   openCopy,
   openDatabase,
-  openScratch,
 } from '../../src/internal.js'
 import { type CliContext, projectFolders } from '../context.js'
 import { renamingInErrors } from '../database/database.js'
@@ -29,7 +28,7 @@ interface Measurement {
  */
 export async function measure(context: CliContext, { spec, planned, on }: Measurement): Promise<void> {
   const { migrations, embedded } = projectFolders(spec.file)
-  const database = await openForMeasuring(context, embedded, on)
+  const database = await openForMeasuring(context, { spec, on, embedded })
   try {
     if (on !== undefined) warn(context, planned, database.description)
     const measured = await measureMigration(database, migrations, planned)
@@ -89,8 +88,11 @@ function shownWork(work: Readonly<Record<'scanned' | 'indexed' | 'rewritten', re
   return parts.join(', ') || 'reads no table'
 }
 
-function openForMeasuring({ env }: CliContext, embedded: string, on: string | undefined): Promise<Database> {
+function openForMeasuring(
+  { env, openScratch }: CliContext,
+  { spec, on, embedded }: Pick<Measurement, 'spec' | 'on'> & { readonly embedded: string },
+): Promise<Database> {
   if (on !== undefined)
     return renamingInErrors({ DATABASE_URL: '--on' }, () => openDatabase({ url: on, directory: embedded }, env))
-  return existsSync(embedded) ? openCopy(embedded) : openScratch()
+  return existsSync(embedded) ? openCopy(embedded) : openScratch(spec.models.length)
 }
