@@ -39,8 +39,8 @@ interface Claim {
 }
 
 /**
- * Runs a text as it will be read from its file: up must produce the wanted schema, down must restore the former one, and up again the wanted one;
- * and the values of every column that no step changes must be the same before and after. Everything is rolled back.
+ * Runs a text as it will be read from its file: up must produce the wanted schema, down must restore the former one, and up again the wanted one, which needs
+ * no test if down leaves exactly the same objects; and the values of every column that no step changes must be the same before and after. Everything is rolled back.
  * @throws MigrationError if a check fails
  */
 export function proveRoundTrip(session: Connection, claim: Claim): Promise<Proof> {
@@ -129,6 +129,8 @@ async function goRound(session: Connection, claim: Claim, migrations: readonly M
   const between: (typeof before)[] = []
   const isRestored = (now: Schema, former: Schema | undefined) =>
     isDeepStrictEqual(reverted(now, claim), former && reverted(former, claim))
+  // For a few steps, running them again is quicker than reading all objects.
+  const objects = claim.steps.length > claim.from.length ? await readObjects(session) : undefined
   for (const migration of migrations) {
     between.push(between.length === 0 ? before : await readSchema())
     await runAll(session, [migration], 'up')
@@ -146,9 +148,24 @@ async function goRound(session: Connection, claim: Claim, migrations: readonly M
     if (!isRestored(await readSchema(), between.at(migrations.indexOf(migration))))
       throw new MigrationError(['the down part of the planned migration does not restore the former schema'])
   }
+  if (objects !== undefined && (await readObjects(session)) === objects) return
   await runAll(session, migrations, 'up')
   if (!isDeepStrictEqual(await readSchema(), up))
     throw new MigrationError(['the planned migration does not lead to the same schema a second time'])
+}
+
+/** The dependencies of all objects that files have created, their columns, dropped ones too, and the choices of enums. A new database has smaller numbers. */
+const OBJECTS = `
+  select md5(string_agg(part, ',' order by part)) from (
+    select d::text from pg_depend d where d.objid >= 16384
+    union all select format('column %s %s', attrelid, attnum) from pg_attribute where attrelid >= 16384
+    union all select format('choice %s', oid) from pg_enum where oid >= 16384
+  ) parts(part)`
+
+/** Returns a digest of the objects of a database, which is another one if an object was created again. */
+async function readObjects(session: Connection): Promise<string> {
+  const { rows } = await session.query({ text: OBJECTS, values: [] })
+  return rows[0]?.[0] ?? ''
 }
 
 /** A schema without the choices of enums that `down` cannot remove. */
