@@ -85,7 +85,7 @@ function create(path: string, { pipe }: Taking): boolean {
   } catch (error) {
     // Nobody could tell whose lock an empty file is.
     removeFile(path)
-    throw error
+    throw error instanceof Error ? Object.assign(error, { path }) : error
   } finally {
     closeSync(file)
   }

@@ -1,7 +1,9 @@
+import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { readdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { answerBackups } from '../../../cli/database/backups.js'
@@ -11,6 +13,8 @@ import {
   BOOKS,
   BOOKS_MIGRATION,
   BOOKS_MIGRATION_FILE,
+  COMMAND,
+  inherited,
   makeProject,
   type Project,
   runCli,
@@ -223,4 +227,18 @@ describe('db backup and db restore', () => {
       stderr: `error: ${NAME} does not contain an embedded database\n`,
     })
   })
+})
+
+test('a lock that cannot be written is an error about its file, and does not stay', async () => {
+  await project.write(join('.snippetctl', 'kept'), '')
+  // As on a full disk, no file can get any content.
+  const command = ['-c', 'ulimit -f 0; exec "$@"', 'sh', process.execPath, COMMAND, 'migrate', 'up']
+  const failed = await promisify(execFile)('sh', command, { cwd: project.folder, env: inherited() }).catch(
+    (error: { readonly code: number; readonly stderr: string }) => error,
+  )
+  expect(failed).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/^error: .snippetctl\/pg.lock: .* \(EFBIG from write\)\n/),
+  })
+  expect(await readdir(join(project.folder, '.snippetctl'))).toEqual(['kept'])
 })
