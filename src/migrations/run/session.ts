@@ -107,21 +107,27 @@ async function openSession(database: Database, trx: Knex.Transaction): Promise<S
   return { trx, ...connectionOf(database, client) }
 }
 
-/** The connections whose prepared statements a file may have deallocated, which the driver does not notice. */
-const deallocating = new WeakSet<RawClient>()
-const DEALLOCATES = /\b(?:deallocate|discard)\b/i
+/** The names of the statements that the driver has prepared on each connection. */
+const prepared = new WeakMap<RawClient, Set<string>>()
+
+/** Whether a statement can be sent by its name: the driver does not notice that a file has deallocated it, perhaps in a function. */
+async function canName(client: RawClient, name: string): Promise<boolean> {
+  const names = prepared.get(client) ?? new Set()
+  if (!names.has(name)) {
+    prepared.set(client, names.add(name))
+    return true
+  }
+  const text = 'select from pg_prepared_statements where name = $1'
+  return (await client.query({ text, values: [name], rowMode: 'array', name: undefined })).rowCount === 1
+}
 
 /** A pooler may stand before a server, and does not keep prepared statements. */
 function connectionOf({ concurrent }: Database, client: RawClient): Connection {
   return {
     async query({ text, values, name }) {
-      if (name === undefined && DEALLOCATES.test(text)) deallocating.add(client)
-      const { rows, fields, rowCount } = await client.query({
-        text,
-        values,
-        rowMode: 'array',
-        name: concurrent || deallocating.has(client) ? undefined : name,
-      })
+      const isNamed = !concurrent && name !== undefined && (await canName(client, name))
+      const sent = isNamed ? name : undefined
+      const { rows, fields, rowCount } = await client.query({ text, values, rowMode: 'array', name: sent })
       return { rows, columns: fields, count: rowCount ?? 0 }
     },
   }

@@ -29,19 +29,24 @@ test('an embedded database plans the queries of its catalogue once for each sche
   }
 })
 
-test('a file may deallocate the prepared statements', async () => {
-  const scratch = await openScratch()
-  try {
-    const folder = (await makeFolder({ '0001_first.sql': '-- up\ncreate table pages (id int);\n' })).path
-    await planMigration(SPEC, folder, scratch)
-    const other = (await makeFolder({ '0001_first.sql': '-- up\ndeallocate all;\n' })).path
-    for (const _plan of [1, 2]) {
-      expect((await planMigration(SPEC, other, scratch)).text).toContain('create table "books"')
+const IN_FUNCTION = `create function f() returns void language plpgsql as $$ begin execute 'dealloc' || 'ate all'; end $$`
+
+test.each(['deallocate all', "do $$ begin execute 'dealloc' || 'ate all'; end $$", `${IN_FUNCTION};\nselect f()`])(
+  'a file may deallocate the prepared statements: %s',
+  async (statements) => {
+    const scratch = await openScratch()
+    try {
+      const folder = (await makeFolder({ '0001_first.sql': '-- up\ncreate table pages (id int);\n' })).path
+      await planMigration(SPEC, folder, scratch)
+      const other = (await makeFolder({ '0001_first.sql': `-- up\n${statements};\n` })).path
+      for (const _plan of [1, 2]) {
+        expect((await planMigration(SPEC, other, scratch)).text).toContain('create table "books"')
+      }
+    } finally {
+      await scratch.close()
     }
-  } finally {
-    await scratch.close()
-  }
-})
+  },
+)
 
 test('a new embedded database has the schema of temporary tables, whose creation would discard all plans', async () => {
   const scratch = await openScratch()
