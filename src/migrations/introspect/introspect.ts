@@ -171,7 +171,7 @@ async function writeModels(
     only: options.tables,
     managed: false,
     spelling: spellingOf(options),
-    inDialect: hasDialect(options.text ?? '', options.file),
+    inDialect: () => hasDialect(options.text ?? '', options.file),
   })
   const start = updated?.text ?? options.text
   const text =
@@ -211,7 +211,7 @@ async function takeOver(
     only: tables,
     managed: true,
     spelling: spellingOf(options),
-    inDialect: hasDialect(options.text ?? '', options.file),
+    inDialect: () => hasDialect(options.text ?? '', options.file),
   })
   const unmanaged = declaredModels(before).filter(({ managed }) => !managed)
   const {

@@ -29,6 +29,14 @@ export function hasDialect(text: string, file: string): boolean {
   return places.some((place) => (findValue(place, ['dialect']) ?? PLAIN) !== PLAIN)
 }
 
+/** Whether a resource of a table shows its key as `id`, in the API or at a mount; undefined without such a resource. */
+export function isInDialect({ resources, mounts }: AppSpec, table: string): boolean | undefined {
+  const served = [resources, ...mounts.map((mount) => mount.resources)]
+    .flat()
+    .filter(({ model }) => model.table === table)
+  return served.length === 0 ? undefined : served.some(({ dialect }) => dialect !== undefined)
+}
+
 /** The table and name of each model of the file. */
 export function tablesOfModels(spec: AppSpec | undefined): ReadonlyMap<string, string> {
   return new Map(spec?.models.map(({ table, name }) => [table, name]))

@@ -10,7 +10,7 @@ import type { Catalog } from './catalog/catalog.js'
 import { chooseModelsWithRelations } from './choose/choose-joined.js'
 import type { FieldSpelling } from './choose/field-names.js'
 import type { SchemaInspection } from './catalog/inspect.js'
-import { hasDialect, specOfText, tryText } from './spec-of-text.js'
+import { hasDialect, isInDialect, specOfText, tryText } from './spec-of-text.js'
 import { lostDefaults, unusedDefaults } from './update-defaults.js'
 import {
   changedFields,
@@ -143,7 +143,7 @@ async function editsFor(
     only: followed.map(({ table }) => table),
     managed: false,
     spelling,
-    inDialect: hasDialect(text, file),
+    inDialect: (table) => isInDialect(spec, table) ?? hasDialect(text, file),
     again: new Map(followed.map((model) => [model.table, namesByColumn(model)])),
   })
   const pairs = followed.flatMap((model) => {

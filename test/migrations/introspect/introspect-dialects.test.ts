@@ -54,6 +54,39 @@ test('introspect --update names a new column `id` likewise', async () => {
   expect(await run('introspect', '--update')).toMatchObject({ code: 0, stderr: expect.stringContaining('nothing to') })
 })
 
+test.each([
+  [
+    'a resource with a dialect, in a plain API',
+    '',
+    'dialect: page',
+    'column_id: { type: integer, column: id, nullable: true }',
+  ],
+  [
+    'a plain resource, in an API with a dialect',
+    'api: { dialect: page }',
+    'dialect: plain',
+    'id: { type: integer, nullable: true }',
+  ],
+])('introspect --update names a new column `id` for %s', async (_title, api, dialect, field) => {
+  await sql('create table codes (code text primary key)')
+  const yaml = `version: 1
+database: { managed: false }
+${api}
+models:
+  code:
+    table: codes
+    fields:
+      code: { type: text, primary_key: true }
+resources:
+  code: { model: code, path: /codes/, ${dialect} }
+`
+  await project.write('resources.yaml', yaml)
+  await sql('alter table codes add id integer')
+  expect(await run('introspect', '--update')).toMatchObject({ code: 0 })
+  expect(await textOf()).toContain(`      ${field}\n`)
+  expect(await run('introspect', '--update')).toMatchObject({ code: 0, stderr: expect.stringContaining('nothing to') })
+})
+
 test('without a dialect, fields keep the name `id`', async () => {
   await sql('create table codes (code text primary key, id integer)')
   await project.write('resources.yaml', 'version: 1\ndatabase: { managed: false }\napi: { dialect: plain }\n')

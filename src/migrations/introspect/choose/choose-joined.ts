@@ -14,7 +14,7 @@ interface Context {
   readonly models: ReadonlyMap<string, ChosenModel>
   readonly catalog: Catalog
   readonly managed: boolean
-  readonly inDialect: boolean
+  readonly inDialect: (table: string) => boolean
   readonly partitions: ReadonlySet<string>
 }
 
@@ -37,7 +37,11 @@ function withRelations(model: ChosenModel, context: Context): ChosenModel {
   const live = find(context.catalog, model.table)
   const keys = live?.constraints.filter(({ kind, columns }) => kind === 'foreign_key' && columns.length > 1) ?? []
   if (!live || keys.length === 0) return model
-  const used = new Set([...model.fields.map(({ name }) => name), EXPANDED, ...(context.inDialect ? [ADDED_ID] : [])])
+  const used = new Set([
+    ...model.fields.map(({ name }) => name),
+    EXPANDED,
+    ...(context.inDialect(model.table) ? [ADDED_ID] : []),
+  ])
   const seen = new Set<string>()
   const relations: ChosenRelation[] = []
   const left: string[] = []

@@ -74,8 +74,8 @@ interface ChooseOptions {
   readonly managed: boolean
   /** How the fields of new columns are named. */
   readonly spelling: FieldSpelling
-  /** Whether a dialect shows the keys of new models as `id`. */
-  readonly inDialect: boolean
+  /** Whether a dialect shows the key of the model of a table as `id`. */
+  readonly inDialect: (table: string) => boolean
   /** For an update: the names of the existing fields by column, for each table to choose again. These tables keep the names of their models. */
   readonly again?: ReadonlyMap<string, ReadonlyMap<string, string>>
 }
@@ -117,7 +117,11 @@ export function chooseModels(
     nameTable(
       each,
       { names: all, shown, catalog: used, partitions, unmanageable },
-      { spelling, inDialect, existing: again?.get(each.table.live.name) },
+      {
+        spelling,
+        inDialect: inDialect(each.table.live.name),
+        existing: again?.get(each.table.live.name),
+      },
     ),
   )
   const fields = new Map(named.map((each) => [each.table.live.name, each.fields]))
