@@ -19,7 +19,7 @@ import { recordMigration } from '../run/run.js'
 import { onReplayed } from '../run/scratch.js'
 import { wantedTables } from '../plan/sql.js'
 import { type SchemaInspection, inspectSchema } from './catalog/inspect.js'
-import { declaredModels, hasDialect, isManagedText, specOfText, specOfWritten, tablesOfModels } from './spec-of-text.js'
+import { declaredModels, hasDialect, isManagedText, specOfText, specOfWritten, modelsByTable } from './spec-of-text.js'
 import { schemasOfModels, updateModels } from './update.js'
 import { writeText } from './write-text.js'
 
@@ -167,7 +167,7 @@ async function writeModels(
         })
       : undefined
   const choice = chooseModelsWithRelations(inspected, catalog, {
-    existing: tablesOfModels(spec),
+    existing: modelsByTable(spec),
     only: options.tables,
     managed: false,
     spelling: spellingOf(options),
@@ -207,7 +207,7 @@ async function takeOver(
   const known = await tablesOfFiles(database, directory, scratch)
   const catalog = await readTables(database, [])
   const choice = chooseModelsWithRelations(inspected, catalog, {
-    existing: tablesOfModels(before),
+    existing: modelsByTable(before),
     only: tables,
     managed: true,
     spelling: spellingOf(options),

@@ -37,9 +37,9 @@ export function isInDialect({ resources, mounts }: AppSpec, table: string): bool
   return served.length === 0 ? undefined : served.some(({ dialect }) => dialect !== undefined)
 }
 
-/** The table and name of each model of the file. */
-export function tablesOfModels(spec: AppSpec | undefined): ReadonlyMap<string, string> {
-  return new Map(spec?.models.map(({ table, name }) => [table, name]))
+/** The models of the file by their tables. */
+export function modelsByTable(spec: AppSpec | undefined): ReadonlyMap<string, ModelSpec> {
+  return new Map(spec?.models.map((model) => [model.table, model]))
 }
 
 /** The models of the file, without the tables of the service itself. */

@@ -10,7 +10,7 @@ import type { Catalog } from './catalog/catalog.js'
 import { chooseModelsWithRelations } from './choose/choose-joined.js'
 import type { FieldSpelling } from './choose/field-names.js'
 import type { SchemaInspection } from './catalog/inspect.js'
-import { hasDialect, isInDialect, specOfText, tryText } from './spec-of-text.js'
+import { hasDialect, isInDialect, specOfText, modelsByTable, tryText } from './spec-of-text.js'
 import { lostDefaults, unusedDefaults } from './update-defaults.js'
 import {
   changedFields,
@@ -139,7 +139,7 @@ async function editsFor(
   const followed = models.filter(({ managed }) => !managed)
   const { lacks } = await readLacks({ ...spec, models: followed }, database)
   const fresh = chooseModelsWithRelations(inspected, catalog, {
-    existing: new Map(spec.models.map(({ table, name }) => [table, name])),
+    existing: modelsByTable(spec),
     only: followed.map(({ table }) => table),
     managed: false,
     spelling,

@@ -107,3 +107,32 @@ test('introspect names fields after columns whose names need a prefix and have t
   expect(await run('check')).toMatchObject({ code: 0 })
   expect(await readFile(join(project.folder, 'resources.yaml'), 'utf8')).toContain(column)
 })
+
+test.each([
+  ['a managed table, of an unmanaged model', 'managed: false', '', ['--manage']],
+  ['an unmanaged table, of a managed model', 'managed: true', 'database: { managed: false }', []],
+])(
+  'the advice for a foreign key of %s names the field of the unique column',
+  async (_title, managed, database, options) => {
+    await project.sql(`create table authors (id bigint primary key, isni_code varchar(20) not null unique);
+    create table books (id bigint primary key, author varchar(20) references authors (isni_code))`)
+    await project.write(
+      'resources.yaml',
+      `version: 1
+${database}
+models:
+  author:
+    table: authors
+    ${managed}
+    fields:
+      id: { type: bigint, primary_key: true, key: client }
+      isni: { type: string, max: 20, unique: true, column: isni_code }
+`,
+    )
+    expect(await run('introspect', ...options)).toMatchObject({
+      stderr: expect.stringContaining(
+        'if it has one: `type: belongs_to, model: author, references: isni, column: author` in this field',
+      ),
+    })
+  },
+)

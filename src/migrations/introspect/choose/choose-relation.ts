@@ -1,6 +1,7 @@
 import { find } from '../../plan/compare/pair.js'
 import { textColumn } from '../../../fields/text-rules.js'
 import { formatValue } from '../../../config/edit/format-value.js'
+import type { ModelSpec } from '../../../config/spec.js'
 import type { Catalog, CatalogColumn, CatalogConstraint, CatalogTable } from '../catalog/catalog.js'
 import {
   asUnmanaged,
@@ -18,6 +19,8 @@ import { NO_PLAN, UPDATE } from './advice.js'
 export interface RelationContext {
   /** The model of each table. */
   readonly names: ReadonlyMap<string, string>
+  /** The models that were there before, by table. */
+  readonly existing: ReadonlyMap<string, ModelSpec>
   /** The columns of each new model's table that have a field. */
   readonly shown: ReadonlyMap<string, readonly CatalogColumn[]>
   readonly catalog: Catalog
@@ -60,7 +63,7 @@ export function reasonWithoutModel({ target }: CatalogConstraint, partitions: Re
 export function chooseRelation(
   column: CatalogColumn,
   { live, managed }: { readonly live: CatalogTable; readonly managed: boolean },
-  { names, shown, catalog, partitions, unmanageable }: RelationContext,
+  { names, existing, shown, catalog, partitions, unmanageable }: RelationContext,
 ): Related {
   const keys = live.constraints.filter((each) => each.kind === 'foreign_key' && isOnly(each.columns, column.name))
   const [key, ...others] = keys
@@ -90,8 +93,12 @@ export function chooseRelation(
   const isOfKey = target !== undefined && isPrimary(target, [to])
   if (!isOfKey && !shown.get(reference.target)?.some(({ name }) => name === to)) {
     const why = `${reference.target}.${to} has no field, or a model that was there before`
-    const settings = formatBelongsTo({ model, references: nameOfColumn(to), column: column.name })
-    const advice = managed ? `if it has one: ${settings} in this field` : `${UPDATE} adds the relation`
+    const before = existing.get(reference.target)
+    const field = before?.fields.find((each) => each.column === to)?.name ?? nameOfColumn(to)
+    const settings = formatBelongsTo({ model, references: field, column: column.name })
+    // An update only changes models of unmanaged tables.
+    const advice =
+      managed || before?.managed ? `if it has one: ${settings} in this field` : `${UPDATE} adds the relation`
     return { relation: undefined, left: [`${place}: no relation: ${why}; ${advice}`, ...more] }
   }
   const relation = {

@@ -8,7 +8,7 @@ import type { IndexSettings } from '../catalog/read-index.js'
 import { chooseRelation, type Related, type RelationContext } from './choose-relation.js'
 import { type FieldName, type FieldSpelling, freeName, nameFields, nameOfTable, type Naming } from './field-names.js'
 import { isRepresentableName } from '../catalog/representable.js'
-import type { Operation } from '../../../config/core-spec.js'
+import type { ModelSpec, Operation } from '../../../config/spec.js'
 import { readTableName, tableSql } from '../../../fields/table-name.js'
 import { adviceForKey, chooseKey } from './choose-key.js'
 import { operationsOf } from './choose-operations.js'
@@ -64,7 +64,7 @@ export interface Choice {
 /** The models and the selection to start from. */
 interface ChooseOptions {
   /** The existing models, by table. */
-  readonly existing: ReadonlyMap<string, string>
+  readonly existing: ReadonlyMap<string, ModelSpec>
   /** The tables to include, by default all. */
   readonly only?: readonly string[] | undefined
   /**
@@ -109,14 +109,14 @@ export function chooseModels(
       : []
   })
   const unnamed = tables.filter(({ inspected: { name } }) => !existing.has(name))
-  const all = new Map([...existing, ...nameModels(unnamed, existing)])
+  const names = nameModels(unnamed, existing)
   const sorted = tables.map(sortColumns)
   const shown = new Map(sorted.map((each) => [each.table.live.name, each.shown]))
   const partitions = partitionsOf(inspected)
   const named = sorted.map((each) =>
     nameTable(
       each,
-      { names: all, shown, catalog: used, partitions, unmanageable },
+      { names, existing, shown, catalog: used, partitions, unmanageable },
       {
         spelling,
         inDialect: inDialect(each.table.live.name),
@@ -126,7 +126,7 @@ export function chooseModels(
   )
   const fields = new Map(named.map((each) => [each.table.live.name, each.fields]))
   return {
-    models: named.map((each) => chooseModel(each, { names: all, fields, unmanageable })),
+    models: named.map((each) => chooseModel(each, { names, fields, unmanageable })),
     unmanageable,
     left: [
       ...wanted
@@ -163,11 +163,11 @@ function newUnreadable({ name, privileges }: InspectedTable, again: ChooseOption
   return privileges.unreadable.filter((column) => !again?.get(name)?.has(column))
 }
 
-/** Names the models by their tables, and by their schemas too where two tables have one name. */
-function nameModels(tables: readonly Table[], existing: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
-  const used = new Set(existing.values())
+/** The names of the models by table: new ones are named by their tables, and by their schemas too where two tables have one name. */
+function nameModels(tables: readonly Table[], existing: ChooseOptions['existing']): ReadonlyMap<string, string> {
   const isPlain = ({ inspected: { name } }: Table) => isRepresentableName(name)
-  const named = new Map<string, string>()
+  const named = new Map([...existing].map(([table, { name }]) => [table, name]))
+  const used = new Set(named.values())
   for (const { inspected } of [...tables.filter(isPlain), ...tables.filter((table) => !isPlain(table))]) {
     const { schema, name } = readTableName(inspected.name) ?? { schema: undefined, name: inspected.name }
     const short = nameOfTable(name)
