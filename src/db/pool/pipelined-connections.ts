@@ -121,6 +121,8 @@ export function openPipelined({
   const sending = { ...common, gather: true }
   const { patience = Number.POSITIVE_INFINITY } = common
   const connections = new Set<Pipelined>()
+  const draining = new Set<Pipelined>()
+  const all = (): Pipelined[] => [...connections, ...draining]
   const admission = createAdmission(maxConnections)
   let interval: NodeJS.Timeout | undefined
   let mayOpenFrom = 0
@@ -168,7 +170,7 @@ export function openPipelined({
 
   const check = (): void => {
     let isBusy = false
-    for (const connection of connections) {
+    for (const connection of all()) {
       const [first, ...behind] = valuesOf(connection.pending)
       if (!first) continue
       isBusy = true
@@ -191,7 +193,7 @@ export function openPipelined({
       yielded = performance.now()
       mayOpenFrom = yielded + REOPEN_AFTER_MS
       connections.delete(least)
-      await Promise.race([end(least.client, MAX_DRAIN_MS), delay(END_TIMEOUT_MS)])
+      await Promise.race([drain(least, draining), delay(END_TIMEOUT_MS, undefined, { ref: false })])
     }
     return performance.now() - yielded < REOPEN_AFTER_MS
   }
@@ -237,15 +239,15 @@ export function openPipelined({
     },
     hasRoom,
     yieldOne,
-    hasAnsweredSince: (time) => [...connections].some(({ answered }) => answered > time),
+    hasAnsweredSince: (time) => all().some(({ answered }) => answered > time),
     usage: () => ({
-      pipelinedConnections: connections.size,
+      pipelinedConnections: connections.size + draining.size,
       rejected: admission.rejected(),
-      pipelinedStatements: [...connections].reduce((sum, { statements }) => sum + statements, 0),
+      pipelinedStatements: all().reduce((sum, { statements }) => sum + statements, 0),
     }),
     close: async () => {
       clearInterval(interval)
-      await Promise.all([...connections].map(({ client }) => end(client)))
+      await Promise.all(all().map(({ client }) => end(client)))
     },
   }
 }
@@ -268,11 +270,19 @@ function hasBacklog(connection: Pipelined | undefined): boolean {
 
 function leastUsed(connections: Iterable<Pipelined>): Pipelined | undefined {
   const open = [...connections].filter(({ isReady }) => isReady)
-  return open.toSorted((one, other) => one.statements - other.statements)[0]
+  const rank = ({ isBlocked, statements }: Pipelined) => (isBlocked ? Number.MAX_SAFE_INTEGER : statements)
+  return open.toSorted((one, other) => rank(one) - rank(other))[0]
+}
+
+/** Closes a connection once its statements are done; until then it is one of `draining`. */
+async function drain(connection: Pipelined, draining: Set<Pipelined>): Promise<void> {
+  draining.add(connection)
+  await end(connection.client, MAX_DRAIN_MS)
+  draining.delete(connection)
 }
 
 async function end(client: pg.Client, timeout = END_TIMEOUT_MS): Promise<void> {
-  const timer = setTimeout(() => cutStream(client), timeout)
+  const timer = setTimeout(() => cutStream(client), timeout).unref()
   await client.end().catch(() => undefined)
   clearTimeout(timer)
 }
