@@ -85,6 +85,8 @@ export async function attempt(session: Connection, work: () => Promise<unknown>)
   } catch (error) {
     if (sqlState(error) === undefined) throw error
     await session.query({ text: 'rollback to savepoint attempted', values: [] })
+    // Otherwise an attempt around this one would only roll back to here.
+    await session.query({ text: 'release savepoint attempted', values: [] })
     return error as ServerError
   }
 }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Connection } from '../../../src/db/database.js'
 import { planMigration } from '../../../src/migrations/plan/generate.js'
 import { runAll } from '../../../src/migrations/run/scratch.js'
-import { inDiscardedTransaction } from '../../../src/migrations/run/session.js'
+import { attempt, inDiscardedTransaction } from '../../../src/migrations/run/session.js'
 import { openTestDatabase, type TestDatabase } from '../../support/database.js'
 import { makeFolder, specOf } from '../../support/migrations.js'
 
@@ -42,4 +42,14 @@ test('the error of a file that fails names the line of its statement, and nothin
   await expect(planMigration(specOf({}), folder.path, scratch)).rejects.toMatchObject({
     errors: [expect.stringContaining('0001_first.sql:22: type "nothing" does not exist')],
   })
+})
+
+test('a failed attempt undoes what it did before a block that failed', async () => {
+  const [message, left] = await inDiscardedTransaction(scratch, async (session) => {
+    const statements = ['create type aside as enum ()', ...tables.slice(0, 5), 'drop table missing']
+    const error = await attempt(session, () => runAll(session, statements))
+    return [error?.message, (await session.query({ text: `select to_regtype('aside')::text`, values: [] })).rows]
+  })
+  expect(message).toContain('missing')
+  expect(left).toEqual([[null]])
 })
