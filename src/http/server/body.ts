@@ -11,7 +11,7 @@ const MEDIA_TYPE =
 /**
  * Checks the head of a request against `policy`, then reads its body as a JSON object, or an array of objects where accepted. The body takes room of
  * `bodies` until it is processed.
- * @throws Problem `body_too_large`, `unsupported_media_type`, `malformed_body` or `unavailable`, or the problem of a connection that fails meanwhile
+ * @throws Problem `body_too_large`, `unsupported_media_type`, `malformed_request`, `malformed_body` or `unavailable`, or the problem of a connection that fails meanwhile
  */
 export async function readBody(exchange: Exchange, policy: BodyPolicy, bodies: ReceiveBudget): Promise<JsonBody> {
   const { request } = exchange
@@ -37,6 +37,9 @@ function requireReadable({ request }: Exchange, { mediaTypes, optional }: BodyPo
     new Problem('unsupported_media_type', detail, {
       headers: { [ADVERTISED[method] ?? 'Accept']: mediaTypes.join(', ') },
     })
+  // RFC 9110, 14.5: a server that replaced the whole record with a part of it would lose the rest.
+  if (method === 'PUT' && headers['content-range'] !== undefined)
+    throw new Problem('malformed_request', 'PUT replaces the whole record: send it without Content-Range')
   const coding = headers['content-encoding']
   if (coding !== undefined && coding.toLowerCase() !== 'identity') {
     throw unsupported('the body must be sent without Content-Encoding')

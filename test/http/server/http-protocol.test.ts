@@ -320,6 +320,12 @@ describe('bodies', () => {
     ['gzip', post([JSON_TYPE, 'Content-Encoding: gzip']), 415],
     ['two content codings', post([JSON_TYPE, 'Content-Encoding: identity, gzip']), 415],
     ['the identity coding', post([JSON_TYPE, 'Content-Encoding: identity']), 201],
+    [
+      'a part of a record',
+      post([JSON_TYPE, 'Content-Range: bytes 0-1/9'], OK_BODY, '/api/plain/').replace('POST', 'PUT'),
+      400,
+    ],
+    ['Content-Range without PUT, which has no meaning', post([JSON_TYPE, 'Content-Range: bytes 0-1/9']), 201],
     ['an empty body', post([JSON_TYPE], ''), 400],
     ['no body', request('POST', '/api/books/', [JSON_TYPE]), 400],
     ['a body of the maximum size', post([JSON_TYPE], OK_BODY.padEnd(LIMIT)), 201],
