@@ -94,7 +94,8 @@ export function createConnector(pool: pg.Pool, pipelined: PipelinedConnections |
     isYielding = true
     isYielded = (await pipelined?.yieldOne()) ?? false
     isYielding = false
-    if (isYielded) openAfter(PAUSES_MS.first)
+    // An attempt that is due is not put off again by each statement that joins the line.
+    if (isYielded && pause > PAUSES_MS.first) openAfter(PAUSES_MS.first)
     else rejectIfHopeless()
   }
 

@@ -190,6 +190,21 @@ describe('statements that find no connection on the server', () => {
     await pass(12)
     expect(ended).toEqual(['holder', 'first', 'second'])
   })
+
+  test('get the place of a pipelined connection soon, however often others join the line', async () => {
+    const yieldOne = () => Promise.resolve(true)
+    connector = createConnector(pool, { yieldOne } as unknown as PipelinedConnections)
+    ask('holder')
+    await pass(5)
+    ask('first', 'second')
+    await pass(5)
+    places = 2
+    for (let count = 0; count < 10; count++) {
+      await pass(3)
+      ask('another')
+    }
+    expect(ended).toEqual(['holder', 'first'])
+  })
 })
 
 const onServer = testDatabaseKind() === 'postgres' ? test : test.skip
