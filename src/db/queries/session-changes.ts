@@ -41,11 +41,20 @@ export function sessionChange(tokens: Tokens): string | undefined {
   // Its rule sets the setting for the session.
   if (tokens.some((token, at) => token === 'update' && targetOf(tokens, at + 1) === 'pg_settings'))
     return reject('change `pg_settings`', INSTEAD)
+  // PostgreSQL takes `(1).f` for `f(1)` if the value has no such field.
+  let isField = false
   for (const [at, token] of tokens.entries()) {
-    const change = tokens[at + 1] === '(' && isName(token) ? lastingCall(nameOf(token), tokens, at + 2) : undefined
+    if (token !== '.') isField = tokens[at - 1] === '.' && (isField || isValue(tokens[at - 2]))
+    const isCall = tokens[at + 1] === '(' || isField
+    const change = isCall && isName(token) ? lastingCall(nameOf(token), tokens, at + 2) : undefined
     if (change !== undefined) return change
   }
   return undefined
+}
+
+/** Whether a token ends a value that is not a name. */
+function isValue(token = ''): boolean {
+  return /^(?:[)\]]|\$\d+)$/.test(token)
 }
 
 function reject(change: string, advice: string): string {

@@ -344,6 +344,10 @@ describe('a transaction', () => {
     [`/* 1 */ do language plpgsql 'begin end'`, 'its code takes no parameters and cannot be checked'],
     ['explain do $$ begin end $$', 'a function that a migration creates'],
     ['select pg_advisory_lock(1)', 'pg_advisory_xact_lock'],
+    ['select (1::bigint).pg_advisory_lock', 'pg_advisory_xact_lock'],
+    ['select (array[1::bigint])[1].pg_advisory_lock', 'pg_advisory_xact_lock'],
+    ['select (0.5::float8) . "setseed"', 'cannot call `setseed` for the session'],
+    [`select (v).a.ts_stat from (select row('select 1')) v`, 'cannot call `ts_stat`'],
     ['select pg_try_advisory_lock_shared(1, 2)', 'pg_advisory_xact_lock'],
   ])('rejects `%s`, because the connection is shared', async (text, advice) => {
     await expect(valueOf(({ knex }) => knex.raw(text).then(String))).rejects.toThrow(advice)
