@@ -1,12 +1,12 @@
 import type { Connection } from '../../db/database.js'
 import { withoutComments } from './destruction.js'
 import { countRows } from './count-rows.js'
-import { type Inventory, takeInventory } from './inventory.js'
+import { type Inventory, takeWholes } from './inventory.js'
 
 /** Whether statements change rows, write all rows of tables again, or may call functions that do anything. */
 type Kind = 'update' | 'alter' | 'other'
 
-/** Statements of one kind that ran one after the other, with the database before and after them. */
+/** Statements of one kind that ran one after the other, with the tables and types before and after them. */
 export interface Stretch {
   readonly kind: Kind
   readonly texts: readonly string[]
@@ -59,7 +59,7 @@ export function observeStatements(connection: Connection, start: Inventory): Obs
   let kind: Kind | undefined
   let texts: string[] = []
   const end = async (next: Kind | undefined) => {
-    const after = await takeInventory(connection, start.schema)
+    const after = await takeWholes(connection, start.schema)
     const shrunk = new Map<string, number>()
     stretches.push({ kind: kind ?? 'other', texts, before, after, shrunk })
     if (kind === 'alter' && next !== undefined)

@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { takeInventory } from '../../../src/migrations/consent/inventory.js'
+import { observeStatements } from '../../../src/migrations/consent/stretches.js'
 import { migrateUp } from '../../../src/migrations/run/run.js'
 import { openTestDatabase, type TestDatabase } from '../../support/database.js'
 import { failureOf, makeFolder } from '../../support/migrations.js'
@@ -212,4 +214,19 @@ describe('no consent is necessary', () => {
   ])('%s', async (_, ...files) => {
     expect(await applyTo(files)).toBe(files.length)
   })
+})
+
+test('columns are not read again where the kind of statement changes', async () => {
+  const folder = await makeFolder({ '0001_made.sql': MADE })
+  await migrateUp(database, folder.path)
+  const start = await takeInventory(database)
+  const observed = observeStatements(database, start)
+  for (const text of ['update books set id = id', 'insert into parts values (4, 4)', 'update books set id = id'])
+    await observed.query({ text, values: [] })
+  const stretches = await observed.finish()
+  expect(stretches.map(({ kind }) => kind)).toEqual(['update', 'other', 'update'])
+  const seen = stretches.flatMap(({ after }) => [...after.objects.values()])
+  expect(seen).toContain('books')
+  expect(seen).not.toContain('books.id')
+  expect([...start.objects.values()]).toContain('books.id')
 })
