@@ -7,6 +7,12 @@ type Take = (error: Error | undefined, client?: pg.PoolClient, isGiven?: boolean
 
 export type Connect = (take: Take) => void
 
+/** A statement that waits; `end` ends its wait. */
+interface Waiter {
+  readonly arrival: number
+  readonly end: Take
+}
+
 export interface Connector {
   readonly connect: Connect
   /** Passes a free connection to the first of those that wait for one; false if none does. */
@@ -27,7 +33,9 @@ const PAUSES_MS = { first: 10, longest: 100 }
  * process has left. There is one attempt at a time to open a connection, whoever waits.
  */
 export function createConnector(pool: pg.Pool, pipelined: PipelinedConnections | undefined): Connector {
-  const line = new Set<Take>()
+  /** In the order of their arrivals. */
+  const line: Waiter[] = []
+  let arrivals = 0
   /** Why the server last rejected a connection. */
   let rejection: Error | undefined
   let pause = PAUSES_MS.first
@@ -36,24 +44,25 @@ export function createConnector(pool: pg.Pool, pipelined: PipelinedConnections |
   /** How many idle connections are on their way from the pool. */
   let coming = 0
   let isYielding = false
-  /** Whether a pipelined connection has been given up lately. */
-  let isYielded = false
 
-  const join = (take: Take): void => {
-    const waiter: Take = (...given) => {
-      line.delete(waiter)
+  const join = (arrival: number, take: Take): void => {
+    const end: Take = (...given) => {
+      line.splice(line.indexOf(waiter), 1)
       clearTimeout(patience)
       take(...given)
     }
-    const patience = setTimeout(() => waiter(rejection), PATIENCE_MS)
-    line.add(waiter)
-    if (line.size === 1) openAfter(PAUSES_MS.first)
+    const waiter = { arrival, end }
+    // A process that was suspended runs its timers before it reads the answers that have arrived.
+    const patience = setTimeout(() => setImmediate(reject, [waiter], rejection), PATIENCE_MS)
+    const place = line.findLastIndex((other) => other.arrival < arrival) + 1
+    line.splice(place, 0, waiter)
+    if (line.length === 1) openAfter(PAUSES_MS.first)
     if (!isYielding) void yieldOne()
   }
 
   const give = (client: pg.PoolClient, isGiven = true): boolean => {
     const [first] = line
-    first?.(undefined, client, isGiven)
+    first?.end(undefined, client, isGiven)
     return first !== undefined
   }
 
@@ -61,8 +70,8 @@ export function createConnector(pool: pg.Pool, pipelined: PipelinedConnections |
     if (!give(client, false)) client.release()
   }
 
-  const reject = (waiters: readonly Take[], error: Error | undefined): void => {
-    for (const waiter of waiters) if (line.has(waiter)) waiter(error)
+  const reject = (waiters: readonly Waiter[], error: Error | undefined): void => {
+    for (const waiter of waiters) if (line.includes(waiter)) waiter.end(error)
   }
 
   const openAfter = (milliseconds: number): void => {
@@ -72,7 +81,7 @@ export function createConnector(pool: pg.Pool, pipelined: PipelinedConnections |
   }
 
   const open = (): void => {
-    if (isOpening || line.size === 0) return
+    if (isOpening || line.length === 0) return
     isOpening = true
     const waiting = [...line]
     pool.connect((error, client) => {
@@ -80,27 +89,20 @@ export function createConnector(pool: pg.Pool, pipelined: PipelinedConnections |
       if (client) serve(client)
       else if (isTooMany(error)) rejection = error
       else reject(waiting, error)
-      rejectIfHopeless()
-      if (line.size > 0) openAfter(client ? PAUSES_MS.first : Math.min(2 * pause, PAUSES_MS.longest))
+      if (line.length > 0) openAfter(client ? PAUSES_MS.first : Math.min(2 * pause, PAUSES_MS.longest))
     })
-  }
-
-  /** Without a connection of this process, none becomes free. */
-  const rejectIfHopeless = (): void => {
-    if (pool.totalCount === 0 && !isYielding && !isYielded) reject([...line], rejection)
   }
 
   const yieldOne = async (): Promise<void> => {
     isYielding = true
-    isYielded = (await pipelined?.yieldOne()) ?? false
+    const isYielded = await pipelined?.yieldOne()
     isYielding = false
     // An attempt that is due is not put off again by each statement that joins the line.
     if (isYielded && pause > PAUSES_MS.first) openAfter(PAUSES_MS.first)
-    else rejectIfHopeless()
   }
 
   const takeIdle = (): void => {
-    for (let free = Math.min(pool.idleCount, line.size) - coming; free > 0; free -= 1) {
+    for (let free = Math.min(pool.idleCount, line.length) - coming; free > 0; free -= 1) {
       coming += 1
       pool.connect((_error, client) => {
         coming -= 1
@@ -111,15 +113,16 @@ export function createConnector(pool: pg.Pool, pipelined: PipelinedConnections |
 
   // The pool has the connection from the next tick on, unless it was closed.
   pool.on('release', () => {
-    if (line.size > 0) process.nextTick(takeIdle)
+    if (line.length > 0) process.nextTick(takeIdle)
   })
   return {
     connect(take) {
-      if (line.size > 0) return join(take)
+      const arrival = arrivals++
+      if (line.length > 0) return join(arrival, take)
       pool.connect((error, client) => {
         if (!isTooMany(error)) return take(error, client)
         rejection = error
-        join(take)
+        join(arrival, take)
       })
     },
     give,

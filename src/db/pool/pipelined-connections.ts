@@ -29,7 +29,7 @@ export interface PipelinedConnections {
   hasRoom(): boolean
   /**
    * Closes an open connection once its statements are done, and opens none for a moment, because the server has no other connection for work of the pool.
-   * Returns, after a short time at most, whether a connection was given up lately.
+   * Returns, after a short time at most, whether there was one.
    */
   yieldOne(): Promise<boolean>
   /** Whether a response has arrived since this time of the process's clock. */
@@ -186,16 +186,13 @@ export function openPipelined({
     interval = undefined
   }
 
-  let yielded = Number.NEGATIVE_INFINITY
   const yieldOne = async (): Promise<boolean> => {
     const least = leastUsed(connections)
-    if (least) {
-      yielded = performance.now()
-      mayOpenFrom = yielded + REOPEN_AFTER_MS
-      connections.delete(least)
-      await Promise.race([drain(least, draining), delay(END_TIMEOUT_MS, undefined, { ref: false })])
-    }
-    return performance.now() - yielded < REOPEN_AFTER_MS
+    if (!least) return false
+    mayOpenFrom = performance.now() + REOPEN_AFTER_MS
+    connections.delete(least)
+    await Promise.race([drain(least, draining), delay(END_TIMEOUT_MS, undefined, { ref: false })])
+    return true
   }
 
   const send = (connection: Pipelined, statement: Statement): Promise<TimedResult> => {

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import type { Database } from '../../../src/db/database.js'
 import { openDatabase } from '../../../src/db/open.js'
+import { waitUntil } from '../../support/wait-until.js'
 import { openTestDatabase, type TestDatabase, testDatabaseKind } from '../../support/database.js'
 
 const describeWithSessions = testDatabaseKind() === 'postgres' ? describe : describe.skip
@@ -49,16 +50,17 @@ describeWithSessions('statements on a server that has no further connection for 
   test.each([
     { count: 5, pause: 20 },
     { count: 25, pause: 20 },
+    { count: 25, pause: 0 },
   ])('are served in order while a pipelined connection is slow to close: $count, every $pause ms', async (of) => {
     await limit(2)
     const database = await open(9)
     const slow = database.query({ ...quick, text: 'select 1 from pg_sleep(2)', values: [] })
     await delay(50)
-    const all = [note('first', database.query(sleep(0.1)))]
+    const all = [note('first', database.query(sleep(0.25)))]
     await delay(50)
     const names = Array.from({ length: of.count }, (_, index) => `s${index}`)
     for (const name of names) {
-      all.push(note(name, database.query(sleep(0.03))))
+      all.push(note(name, database.query(sleep(0.01))))
       await delay(of.pause)
     }
     await Promise.all(all)
@@ -82,6 +84,31 @@ describeWithSessions('statements on a server that has no further connection for 
     await Promise.all(all)
     expect(done).toEqual(['s0', 's1', 's2', 's3'])
     await busy
+  })
+
+  test('a process without any connection takes one as soon as another process closes its own', async () => {
+    await limit(1)
+    const other = await open(1)
+    await other.query(sleep(0))
+    const waiting = note('first', (await open(1)).query(sleep(0)))
+    await delay(200)
+    await other.close()
+    await waiting
+    expect(done).toEqual(['first'])
+  })
+
+  test('many writers keep the few connections busy, and leave none behind', async () => {
+    await limit(3)
+    const database = await open(20)
+    const until = performance.now() + 1_500
+    const writers = Array.from({ length: 14 }, async (_, index) => {
+      while (performance.now() < until)
+        await note('', index % 2 ? write(database, 0.005) : database.query(sleep(0.005)))
+    })
+    await Promise.all(writers)
+    expect(new Set(done)).toEqual(new Set(['']))
+    // The last attempt to open a connection may still be under way.
+    await waitUntil(async () => database.usage().idle === database.usage().open)
   })
 
   test('a probe ends within its time, with an answer or without', async () => {
