@@ -3,8 +3,9 @@ import type { Plugin } from '../../src/index.js'
 import { migrateUp } from '../../src/migrations/run/run.js'
 import { type Api, startApi } from '../support/api.js'
 import { ddlOf, specOf } from '../support/config.js'
-import { openTestDatabase, type TestDatabase } from '../support/database.js'
+import { openTestDatabase, type TestDatabase, testDatabaseKind } from '../support/database.js'
 import { makeFolder } from '../support/migrations.js'
+import { CREATE_ROLE, openAsRole, ROLE } from '../support/roles.js'
 
 const YAML = `version: 1
 api: { prefix: "" }
@@ -82,4 +83,26 @@ test('a migration finds temporary tables first, as in other programs', async () 
   const { rows } = await empty.query({ text: "select id, current_setting('search_path') from notes", values: [] })
   await empty.close()
   expect(rows).toEqual([['1', LAST]])
+})
+
+const onServer = testDatabaseKind() === 'postgres' ? test : test.skip
+
+onServer('a role that may not make temporary tables can ask for the current schema when it may use none', async () => {
+  const owner = await openTestDatabase()
+  const { pathname } = new URL(owner.url ?? '')
+  const revoke = `revoke temporary on database "${pathname.slice(1)}" from public; revoke usage on schema public from public`
+  await owner.query({ text: `do $$ begin ${CREATE_ROLE.replace(/;\s*$/, '')}; ${revoke}; end $$`, values: [] })
+  const limited = await openAsRole(owner)
+  try {
+    const current = { text: "select current_schema(), current_setting('search_path')", values: [] }
+    const path = '"$user", public'
+    expect((await limited.query(current)).rows).toEqual([['public', path]])
+    await owner.query({ text: `revoke usage on schema public from ${ROLE}`, values: [] })
+    expect((await limited.query(current)).rows).toEqual([[null, path]])
+  } finally {
+    await limited.close()
+    await owner.query({ text: `drop owned by ${ROLE}`, values: [] })
+    await owner.query({ text: `drop role ${ROLE}`, values: [] })
+    await owner.close()
+  }
 })
