@@ -180,6 +180,7 @@ const HEADERS: Readonly<Record<string, Omit<Sent, 'headers'>>> = {
   'accept-encoding': { path: '/openapi.json' },
   'access-control-request-method': { path: '/page_number/', method: 'OPTIONS' },
   'content-encoding': { path: '/page_number/', method: 'POST', body: '{}' },
+  'content-range': { path: '/keyed/1/', method: 'PUT', body: '{}' },
   'content-type': { path: '/page_number/', method: 'POST', body: '{}' },
   expect: { path: '/page_number/' },
   host: { path: '/page_number/' },
