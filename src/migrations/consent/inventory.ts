@@ -13,9 +13,9 @@ export interface Inventory {
   readonly counts: boolean
 }
 
-/** What a transaction has done to a table so far. */
+/** The state of a table within a transaction. */
 export interface TableState {
-  /** The rows that it has deleted, also those of which an exception block or a savepoint has undone the deletion. */
+  /** The rows that the transaction has deleted, also those of which an exception block or a savepoint has undone the deletion. */
   readonly deleted: number
   /** The rows that it has inserted; counted in the same way. */
   readonly inserted: number
@@ -45,7 +45,8 @@ const TABLES = `
       (c.relhasrules or exists (select from pg_trigger where tgrelid = c.oid and not tgisinternal))::text as fires
     from ${TABLES_AND_TYPES}`
 
-const SHOWN = 'select id, name, deleted, inserted, file, parents, root, fires from'
+const COUNTS = `current_setting('track_counts')`
+const SHOWN = `select id, name, deleted, inserted, file, parents, root, fires, ${COUNTS} from`
 
 const WHOLES = `${SHOWN} (${TABLES}) wholes order by 2`
 
@@ -53,7 +54,7 @@ const OBJECTS = `
   with wholes as materialized (${TABLES})
   ${SHOWN} wholes
   union all
-  select id || '.' || attnum, name || '.' || attname, null, null, null, null, null, null from wholes join pg_attribute on attrelid = oid and attnum > 0 and not attisdropped
+  select id || '.' || attnum, name || '.' || attname, null, null, null, null, null, null, ${COUNTS} from wholes join pg_attribute on attrelid = oid and attnum > 0 and not attisdropped
   order by 2`
 
 /** @param current the schema of which names are written without one */
@@ -68,7 +69,6 @@ export function takeWholes(connection: Connection, current: string): Promise<Inv
 
 async function read(connection: Connection, text: string, schema: string): Promise<Inventory> {
   const { rows } = await connection.query({ text, values: [schema] })
-  const counting = await connection.query({ text: `select current_setting('track_counts')`, values: [] })
   return {
     schema,
     objects: new Map(rows.map(([id, name]) => [id ?? '', name ?? ''])),
@@ -91,7 +91,7 @@ async function read(connection: Connection, text: string, schema: string): Promi
             ],
       ),
     ),
-    counts: counting.rows[0]?.[0] === 'on',
+    counts: rows.every(([, , , , , , , , counts]) => counts === 'on'),
   }
 }
 

@@ -12,7 +12,7 @@ export interface Unclear extends Loss {
   readonly inserted: number
 }
 
-/** What a migration may have destroyed. */
+/** The data that a migration has destroyed, or may have destroyed. */
 export interface Found {
   readonly losses: readonly Loss[]
   readonly unclear: readonly Unclear[]

@@ -24,7 +24,7 @@ const RIGHTS: readonly Right[] = ['select', 'insert', 'update', 'delete']
 
 /** SQL: whether the database user has a right on a table `c`, or on one of its columns. */
 function has(right: Right): string {
-  // There is no right to delete single columns.
+  // PostgreSQL grants `delete` on whole tables only.
   return right === 'delete' ? `has_table_privilege(c.oid, 'delete')` : `has_any_column_privilege(c.oid, '${right}')`
 }
 

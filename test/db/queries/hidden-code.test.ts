@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => database.close())
 
-/** What a statement leaves on its connection. */
+/** The settings and tables that a statement leaves on its connection. */
 interface Left {
   readonly name: string | null
   readonly table: string | null
