@@ -56,7 +56,7 @@ const MAX_TABLES_IN_MEMORY = 200
 
 /**
  * Opens an empty database for comparing schemas; its contents are discarded when it is closed. Without a server, it is an embedded database in
- * memory, or in a temporary folder if it will have many tables and the folder is writable.
+ * memory, except for large files, or in a temporary folder if it will have many tables and the folder is writable.
  * @param tables the approximate number of its tables
  * @throws DatabaseRejected if the server's database is not empty
  */

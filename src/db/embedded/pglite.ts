@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8'
 import type { MemoryFS, PGlite } from '@electric-sql/pglite'
 import { type Database, DatabaseRejected } from '../database.js'
 import { loadExtensions, loadInstalled } from './extensions.js'
-import { copyIntoMemory } from './in-memory.js'
+import { filesInMemory } from './in-memory.js'
 import { lockDirectory } from './lock.js'
 import { reasonOf } from './reason.js'
 import { settleRestores } from './temporary.js'
@@ -49,10 +49,8 @@ export async function openPglite(given: string): Promise<Database> {
 
 /** Opens an empty embedded database in memory. This takes seconds unless the template can be read. */
 export async function openMemory(description: string): Promise<Database> {
-  const files = await findTemplate(makeFiles)
-    .then(copyIntoMemory)
-    .catch(() => undefined)
-  const pglite = await startPglite(files === undefined ? {} : { fs: files })
+  const files = findTemplate(makeFiles).then(filesInMemory)
+  const pglite = await startPglite({ fs: await files.catch(() => filesInMemory()) })
   return pgliteDatabase(pglite, description, () => pglite.close())
 }
 
