@@ -51,3 +51,23 @@ test('a migration is applied again if its down part leaves an object, a dropped 
   expect(await runsOf(choice, 'select 1', [`create type state as enum ('new')`])).toBe('2')
   expect(await runsOf('select 1', 'drop table pages; create table pages (id integer)', pages)).toBe('2')
 })
+
+test('a migration is applied again if its down part leaves another name, a schema or a constraint without dependencies', async () => {
+  const pages = ['create table pages (id integer)']
+  const [sheets, schema] = ['alter table pages rename to sheets', 'create schema archive']
+  await expect(runsOf(sheets, 'select 1', pages)).rejects.toMatchObject({
+    errors: [expect.stringContaining('relation "pages" does not exist')],
+  })
+  await expect(runsOf(schema, 'select 1')).rejects.toMatchObject({
+    errors: [expect.stringContaining('schema "archive" already exists')],
+  })
+  const column = 'alter table pages rename id to number'
+  await expect(runsOf(column, 'select 1', pages)).rejects.toMatchObject({
+    errors: [expect.stringContaining('column "id" does not exist')],
+  })
+  const type = 'alter type state rename to stage'
+  await expect(runsOf(type, 'select 1', [`create type state as enum ('new')`])).rejects.toMatchObject({
+    errors: [expect.stringContaining('type "state" does not exist')],
+  })
+  expect(await runsOf('alter table pages alter id set not null', 'select 1', pages)).toBe('2')
+})

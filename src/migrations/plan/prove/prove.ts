@@ -154,15 +154,22 @@ async function goRound(session: Connection, claim: Claim, migrations: readonly M
     throw new MigrationError(['the planned migration does not lead to the same schema a second time'])
 }
 
-/** The dependencies of all objects that files have created, their columns, dropped ones too, and the choices of enums. A new database has smaller numbers. */
+/**
+ * The dependencies of all objects that files have created, with their names, and columns, dropped ones too, choices of enums, constraints, and schemas, which
+ * depend on nothing. A new database has smaller numbers.
+ */
 const OBJECTS = `
   select md5(string_agg(part, ',' order by part)) from (
     select d::text from pg_depend d where d.objid >= 16384
-    union all select format('column %s %s', attrelid, attnum) from pg_attribute where attrelid >= 16384
-    union all select format('choice %s', oid) from pg_enum where oid >= 16384
+    union all select a::text from pg_attribute a where attrelid >= 16384
+    union all select e::text from pg_enum e where oid >= 16384
+    union all select o::text from pg_constraint o where oid >= 16384
+    union all select n::text from pg_namespace n where oid >= 16384
+    union all select format('%s %s', oid, typname) from pg_type where oid >= 16384
+    union all select format('%s %s %s', oid, relname, relnamespace) from pg_class where oid >= 16384
   ) parts(part)`
 
-/** Returns a digest of the objects of a database, which is another one if an object was created again. */
+/** Returns a digest of the objects of a database, which is another one if an object was created again, or has another name. */
 async function readObjects(session: Connection): Promise<string> {
   const { rows } = await session.query({ text: OBJECTS, values: [] })
   return rows[0]?.[0] ?? ''
