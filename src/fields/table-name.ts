@@ -79,6 +79,18 @@ function formattedPart(part: string): string {
   return `(case when ${part} ~ '[".,*:]' then '"' || replace(${part}, '"', '""') || '"' else ${part}::text end)`
 }
 
+/** SQL: the parts of the search path, quoted ones first, and their places. */
+export const SEARCH_PATH = `regexp_matches(current_setting('search_path'), '"((?:[^"]|"")*)"|([^", ]+)', 'g') with ordinality p(part, place)`
+
+/** SQL: the schema that a part of the search path names. */
+export const PATH_SCHEMA = `case when '$user' in (p.part[1], p.part[2]) then current_user else coalesce(replace(p.part[1], '""', '"'), lower(p.part[2])) end`
+
+/**
+ * SQL: the first schema of the search path that the database user may use. If there is none and the path has `pg_temp`, `current_schema()` would create the
+ * schema for temporary tables, or fail without the right to do so.
+ */
+export const CURRENT_SCHEMA = `(select s.nspname from ${SEARCH_PATH} join pg_catalog.pg_namespace s on s.nspname = ${PATH_SCHEMA} where has_schema_privilege(s.oid, 'usage') order by p.place limit 1)`
+
 const SYSTEM_NAMES = `select relname from pg_catalog.pg_class where relnamespace = 'pg_catalog'::regnamespace`
 
 /**
@@ -86,6 +98,6 @@ const SYSTEM_NAMES = `select relname from pg_catalog.pg_class where relnamespace
  * keeps its schema, because without one its name would mean that object.
  * @param current the schema that is otherwise left out
  */
-export function formattedTable(table: string, schema: string, current = 'current_schema()'): string {
+export function formattedTable(table: string, schema: string, current = CURRENT_SCHEMA): string {
   return `(case when ${schema}.nspname = ${current} and ${table}.relname not in (${SYSTEM_NAMES}) then '' else ${formattedPart(`${schema}.nspname`)} || '.' end || ${formattedPart(`${table}.relname`)})`
 }

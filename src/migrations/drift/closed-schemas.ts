@@ -1,5 +1,5 @@
 import { identifier } from '../../fields/sql-literal.js'
-import { formattedTable } from '../../fields/table-name.js'
+import { formattedTable, PATH_SCHEMA, SEARCH_PATH } from '../../fields/table-name.js'
 
 /** A schema that the database user may not use. */
 export interface ClosedSchema {
@@ -13,10 +13,8 @@ export type ClosedTables = Readonly<Record<string, ClosedSchema | undefined>>
 /** SQL: the name of a table without its schema. */
 const NAME = formattedTable('c', 'n', 'n.nspname')
 
-const SEARCH_PATH = `regexp_matches(current_setting('search_path'), '"((?:[^"]|"")*)"|([^", ]+)', 'g') with ordinality p(part, place)`
-
 /**
- * SQL: a JSON object of the tables and views in those schemas of the search path that the database user may not use; `current_schema()` leaves such schemas out.
+ * SQL: a JSON object of the tables and views in those schemas of the search path that the database user may not use.
  * @param names a JSON list of the tables to look for, without schemas
  */
 export function closedTables(names: string): string {
@@ -25,7 +23,7 @@ export function closedTables(names: string): string {
   from (
     select distinct on (1) ${NAME} as name, n.nspname as schema
     from ${SEARCH_PATH}
-    join pg_namespace n on n.nspname = case p.part[1] when '$user' then current_user else coalesce(replace(p.part[1], '""', '"'), lower(p.part[2])) end
+    join pg_namespace n on n.nspname = ${PATH_SCHEMA}
     join pg_class c on c.relnamespace = n.oid and c.relkind in ('r', 'p', 'v', 'm', 'f')
     where not has_schema_privilege(n.oid, 'usage') and ${NAME} in (select jsonb_array_elements_text(${names}))
     order by 1, p.place

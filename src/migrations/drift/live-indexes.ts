@@ -1,5 +1,5 @@
 import type { Connection } from '../../db/database.js'
-import { formattedTable } from '../../fields/table-name.js'
+import { CURRENT_SCHEMA, formattedTable } from '../../fields/table-name.js'
 import { constraintOfIndex } from '../introspect/catalog/catalog.js'
 
 /** An existing index, as far as it matters for lists. */
@@ -101,7 +101,7 @@ const INDEXES = `
   ))), '{}')::text
   from pg_class c
   join pg_namespace n on n.oid = c.relnamespace
-  where n.nspname = current_schema() and c.relkind in ('r', 'p')`
+  where n.nspname = ${CURRENT_SCHEMA} and c.relkind in ('r', 'p')`
 
 /** The indexes and foreign keys of every table of the current schema, by the name of the table in a configuration. Changes nothing. */
 export async function readLiveIndexes(connection: Connection): Promise<ReadonlyMap<string, LiveTable>> {

@@ -2,6 +2,7 @@ import type { Rejection } from '../../config/parse/rejection.js'
 import type { AppSpec, ModelSpec } from '../../config/spec.js'
 import { show, suggest } from '../../config/words.js'
 import type { Connection } from '../../db/database.js'
+import { CURRENT_SCHEMA } from '../../fields/table-name.js'
 
 /**
  * A query of one text cell: for each table of the current schema, the names in the errors of rejected changes: names of constraints and unique
@@ -27,7 +28,7 @@ const NAMES = `
   )), '{}')::text
   from pg_class c
   join pg_namespace s on s.oid = c.relnamespace
-  where s.nspname = current_schema() and c.relkind in ('r', 'p')`
+  where s.nspname = ${CURRENT_SCHEMA} and c.relkind in ('r', 'p')`
 
 /** Finds the configured messages whose constraints do not exist in the database. Changes nothing. */
 export async function messageDifferences({ models }: AppSpec, database: Connection): Promise<readonly Rejection[]> {

@@ -1,7 +1,7 @@
 import type { AppSpec, ModelSpec } from '../../config/spec.js'
 import type { Connection } from '../../db/database.js'
 import { identifier } from '../../fields/sql-literal.js'
-import { partsOf, tableSql } from '../../fields/table-name.js'
+import { CURRENT_SCHEMA, partsOf, tableSql } from '../../fields/table-name.js'
 import {
   BITS,
   type Command,
@@ -51,7 +51,7 @@ function listed(check: (command: Command) => string): string {
 }
 
 const RIGHTS = `
-  select json_build_object('role', current_user, 'path', case when coalesce(current_schema(), 'pg_temp') ~ '^pg_temp' then replace(current_setting('search_path'), ', pg_temp', '') end,
+  select json_build_object('role', current_user, 'path', case when ${CURRENT_SCHEMA} is null then replace(current_setting('search_path'), ', pg_temp', '') end,
   'tables', (select coalesce(json_agg(json_build_object(
     'place', w.place,
     'view', c.relkind = 'v',

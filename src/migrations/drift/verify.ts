@@ -9,6 +9,7 @@ import {
   isFilled,
 } from '../introspect/catalog/catalog.js'
 import { partsOf } from '../introspect/catalog/in-parts.js'
+import { CURRENT_SCHEMA } from '../../fields/table-name.js'
 import { canEquateTexts, isCollationName } from '../../fields/text-rules.js'
 import { type ClosedTables, closedTables } from './closed-schemas.js'
 import { missingChoices } from './drifted-enums.js'
@@ -22,7 +23,7 @@ const LIVE = `
     (select jsonb_object_agg(w, to_regtype(w)::text)::text from jsonb_array_elements_text($2) w),
     (select 'C' from pg_database d
       where datname = current_database() and datcollate in ('C', 'POSIX') and coalesce(to_jsonb(d) ->> 'datlocprovider', 'c') = 'c'),
-    coalesce($1, current_schema()),
+    coalesce($1, ${CURRENT_SCHEMA}),
     case when $1::text is null then (${closedTables('$3')}) end`
 
 /** The part of a column that differs. */

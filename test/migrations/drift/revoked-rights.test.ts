@@ -5,6 +5,7 @@ import { createDriftGate } from '../../../src/health/drift.js'
 import type { LogEntry } from '../../../src/http/log.js'
 import type { Plugin } from '../../../src/index.js'
 import { liveTables } from '../../../src/migrations/drift/misfits.js'
+import { missingRights } from '../../../src/migrations/drift/rights.js'
 import type { IsReplaced } from '../../../src/migrations/drift/revoked-rights.js'
 import { unmanagedTableDifferences } from '../../../src/migrations/drift/unmanaged-tables.js'
 import { findLacks, tablesOf } from '../../../src/migrations/drift/verify.js'
@@ -140,6 +141,34 @@ test.each(['public', 'Sales "x", y'])(
     ])
   },
 )
+
+test('finds a closed schema also if no other is left but that of temporary tables, which the role may not create', async () => {
+  const onTemporary = (change: string) => `do $$ begin execute format('${change}', current_database()); end $$`
+  await asOwner(
+    `${onTemporary('revoke temporary on database %I from public')}; revoke usage on schema public from ${ROLE}, public`,
+  )
+  const found = await clerk
+    .transaction(async (connection) => {
+      await connection.query({ text: 'set local search_path = public, pg_temp', values: [] })
+      const rights = await missingRights(specOf(YAML), connection)
+      const gaps = await findLacks(tablesOf(specOf(YAML)), connection)
+      return { rights, gaps }
+    })
+    .finally(() =>
+      asOwner(
+        `${onTemporary('grant temporary on database %I to public')}; grant usage on schema public to ${ROLE}, public`,
+      ),
+    )
+  expect(found.rights).toMatchObject([
+    { message: `the role ${ROLE} may use none of the schemas of its search_path: public` },
+  ])
+  expect(found.gaps.map(({ text }) => text)).toEqual(
+    ['books', 'authors'].map(
+      (table) =>
+        `table or view ${table} is in the schema public, which the role ${ROLE} may not use (as the owner: grant usage on schema "public" to "${ROLE}")`,
+    ),
+  )
+})
 
 test('operations that a plugin replaces need no rights', async () => {
   await asOwner(`revoke all on books from ${ROLE}`)

@@ -1,5 +1,5 @@
 import type { Connection } from '../../../db/database.js'
-import { formattedTable } from '../../../fields/table-name.js'
+import { CURRENT_SCHEMA, formattedTable } from '../../../fields/table-name.js'
 import { collationOfColumn } from './collation.js'
 import { describeInParts } from './in-parts.js'
 
@@ -89,7 +89,7 @@ export function constraintOfIndex(index: string): string {
 export const IS_INHERITED = `c.relkind <> 'p' and exists (select from pg_inherits where inhparent = c.oid)`
 
 /** The schema named by `$1`, or the current one. */
-const SCHEMA = 'coalesce($1, current_schema())'
+const SCHEMA = `coalesce($1, ${CURRENT_SCHEMA})`
 
 /** SQL: the values of an enum or of an array of them; null for other types. */
 function labelsOf(type: string): string {

@@ -3,7 +3,7 @@ import { type Command, type Privileges, PRIVILEGES, REPLACED, SOURCE_KEYS, WRITA
 import { TRIGGERS, type WritingTrigger } from './triggers.js'
 import { ANSWERS } from '../../../config/parse/answers-model.js'
 import { KEYS } from '../../../config/parse/keys-model.js'
-import { formattedTable } from '../../../fields/table-name.js'
+import { CURRENT_SCHEMA, formattedTable } from '../../../fields/table-name.js'
 import { JOURNAL } from '../../files/journal.js'
 import { constraintOfIndex, IS_INHERITED, isDeclared } from './catalog.js'
 import { BUILT_IN_COLLATIONS, collationOfColumn } from './collation.js'
@@ -142,7 +142,7 @@ const COLUMNS = `
     'name', a.attname,
     'type', format_type(a.atttypid, a.atttypmod),
     'foreign', not ${isKnownType('t')},
-    'collation', ${collationOfColumn('current_schema()')},
+    'collation', ${collationOfColumn(CURRENT_SCHEMA)},
     'foreignCollation', l.oid is not null and not ${isKnownCollation('l')},
     'notNull', a.attnotnull,
     'default', case when a.attgenerated = '' then pg_get_expr(d.adbin, d.adrelid) end,
@@ -265,7 +265,7 @@ const SEQUENCES = `
   where s.relnamespace = ${OWN} and s.relkind = 'S' and p.deptype is distinct from 'i' and s.relname !~ '^${JOURNAL}'
     and not ${extended('pg_class', 's.oid')}`
 
-const INSPECTION = `select jsonb_build_object('schema', current_schema(), 'enums', (${ENUMS}),
+const INSPECTION = `select jsonb_build_object('schema', ${CURRENT_SCHEMA}, 'enums', (${ENUMS}),
   'sequences', (${SEQUENCES}), 'others', (${OTHERS}))::text`
 
 interface Inspecting {

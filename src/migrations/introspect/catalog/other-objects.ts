@@ -1,5 +1,7 @@
+import { CURRENT_SCHEMA } from '../../../fields/table-name.js'
+
 /** SQL: the current schema. */
-export const OWN = `coalesce((select oid from pg_namespace where nspname = current_schema()), 0::oid)`
+export const OWN = `coalesce((select oid from pg_namespace where nspname = ${CURRENT_SCHEMA}), 0::oid)`
 
 /** SQL: whether an object belongs to an extension. */
 export function extended(catalog: string, oid: string): string {
