@@ -7,7 +7,7 @@ import { html } from './html.js'
 import { layout, pageHeaders } from './layout.js'
 import { type Explored, findPlace } from './place.js'
 import { placePage } from './place-page.js'
-import { schemaPage } from './schema-page.js'
+import { hasSchemaPage, schemaPage } from './schema-page.js'
 import { signInMain } from './sign-in.js'
 
 const HEADERS = pageHeaders()
@@ -23,12 +23,10 @@ export async function schema(all: Explored, context: Context): Promise<Reply> {
   const explored = exploredBy(all, context)
   const { resource: name = '' } = context.params
   const resource = explored.resources.find(({ spec }) => spec.name === name)
-  if (!resource) return { status: 404, headers: HEADERS, text: nowhere(explored, `~schema/${name}`) }
-  return {
-    status: 200,
-    headers: HEADERS,
-    text: await schemaPage(explored, seenBy(explored, resource, context.identity)),
-  }
+  const seen = resource && seenBy(explored, resource, context.identity)
+  if (!seen || !hasSchemaPage(seen))
+    return { status: 404, headers: HEADERS, text: nowhere(explored, `~schema/${name}`) }
+  return { status: 200, headers: HEADERS, text: await schemaPage(explored, seen) }
 }
 
 /** The page of an API path. */

@@ -18,7 +18,7 @@ import { collectionOf, curlOf, type Explored, isRecord, type ApiPath, ROOT, reco
 import { changes, members, recordOf } from './records/record-page.js'
 import { type Referrer, referrersOf, referring } from './records/referrers.js'
 import { detailOf, rejection, requestBar } from './request-bar.js'
-import { schemaUrl } from './schema-page.js'
+import { hasSchemaPage, schemaUrl } from './schema-page.js'
 import { hasSwaggerUi } from './swagger-ui.js'
 
 /** A page and the status of the response that it shows. */
@@ -72,7 +72,7 @@ export async function placePage(
   const title = (record && caller && nameOf(caller.resource, record)) ?? plain
   const script = place.resource && isRecord(place) ? 'explore-record.js' : 'explore-list.js'
   const main = html`<div class="head"><div>${crumbs(explored, place, title === plain ? undefined : plain)}<h1 dir="auto">${title}</h1></div><div class="actions">${buttons}</div></div>
-<p class="facts">${place.methods.map((method) => html`${badge(method)} `)}<span class="dim">${place.template} · ${place.source}</span>${resource && all.resources.includes(resource) && html` · <a href="${schemaUrl(resource)}">Schema</a>`}${docsLink(explored, place)}</p>
+<p class="facts">${place.methods.map((method) => html`${badge(method)} `)}<span class="dim">${place.template} · ${place.source}</span>${resource && all.resources.includes(resource) && caller && hasSchemaPage(caller) && html` · <a href="${schemaUrl(resource)}">Schema</a>`}${docsLink(explored, place)}</p>
 ${above}${answer && requestBar({ curl: curlOf(explored, origin + url), url, answer })}
 ${body}
 <noscript><p class="dim">Changing records requires JavaScript: the forms send JSON, like any client.</p></noscript>${below}`

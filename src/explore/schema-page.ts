@@ -15,6 +15,11 @@ export function schemaUrl({ spec }: Resource): string {
   return `${ROOT}/~schema/${spec.name}`
 }
 
+/** Whether there is such a page for a caller: not if it may only change records. */
+export function hasSchemaPage({ resource }: Seen): boolean {
+  return resource.shown.length > 0
+}
+
 /** The page about a resource itself: its fields with their rules, the parameters of its lists, its routes, and the lines that declare it. */
 export async function schemaPage(explored: Explored, { resource, may, runs }: Seen): Promise<string> {
   const { spec } = resource
@@ -31,12 +36,15 @@ export async function schemaPage(explored: Explored, { resource, may, runs }: Se
   const order = totalOrder(spec, spec.defaultOrder)
     .filter(({ field }) => isShown(field))
     .map(({ field, descending }) => `${descending ? '-' : ''}${field.name}`)
-  const facts: readonly (readonly [string, Html | string])[] = [
+  const lists: readonly (readonly [string, Html | string])[] = [
     ['Filters', filters.length > 0 ? html`<ul class="plain">${filters}</ul>` : 'none'],
     ['Search', namesOf(spec.search)],
     ['Orders', namesOf(spec.orderable)],
     ['Default order', order.join(', ') || 'none'],
     ['Pages', describePages(spec)],
+  ]
+  const facts: typeof lists = [
+    ...(may('list') ? lists : []),
     ['Primary key', namesOf(key)],
     ['Table', explored.development ? model.table : ''],
     ['Indexes', explored.development ? indexesOf(resource) : ''],
@@ -51,7 +59,7 @@ export async function schemaPage(explored: Explored, { resource, may, runs }: Se
   const main = html`<div class="head"><div><nav class="crumbs" aria-label="Breadcrumb"><a href="/explore/">Explore</a> / <a href="${ROOT + spec.path}">${spec.path}</a></nav><h1>Schema of ${spec.name}</h1></div></div>
 <h2>Fields</h2>
 <dl class="record">${fields}</dl>
-<h2>Lists</h2>
+<h2>${may('list') ? 'Lists' : 'Table'}</h2>
 <dl class="record">${facts.flatMap(([name, value]) => (value === '' ? [] : html`<div><dt>${name}</dt><dd>${value}</dd></div>\n`))}</dl>
 ${section('Routes', ['Name', 'Method', 'Path'], routes)}
 ${explored.development && (await declarations(explored, resource))}`

@@ -8,16 +8,18 @@ import { type Api, startApi } from '../support/api.js'
 const YAML = `version: 1
 api: { title: Notes, explore: true }
 auth:
-  roles: { names: [member] }
+  roles: { names: [member, reader] }
   routes: { explore: signed_in, ping: [member] }
-  development: { ann: { roles: [member] }, bob: {} }
+  development: { ann: { roles: [member] }, bob: {}, cleo: { roles: [reader] } }
 plugins: [./plugin.mjs]
 models:
   note: { table: notes, fields: { id: { type: bigint, primary_key: true }, text: { type: string, max: 50 } } }
   secret: { table: secrets, fields: { id: { type: bigint, primary_key: true } } }
+  report: { table: reports, fields: { id: { type: bigint, primary_key: true }, text: { type: string, max: 50 }, rank: { type: integer, nullable: true } } }
 resources:
   note: { model: note, path: /notes/, access: [{ to: signed_in, may: read }, { to: member, may: create }] }
   secret: { model: secret, path: /secrets/, orderable: [id], access: [{ to: member, may: read }] }
+  report: { model: report, path: /reports/, orderable: [rank], filterable: { rank: [exact] }, access: [{ to: member, may: all }, { to: reader, may: retrieve, fields: [id, text] }, { to: signed_in, may: create, fields: [text] }] }
 `
 
 const open: Api[] = []
@@ -82,6 +84,22 @@ describe('a page that needs a caller', () => {
     }
     expect(await seen('ann')).toEqual([200, true, true])
     expect(await seen('bob')).toEqual([403, false, false])
+  })
+
+  test('about a resource has nothing of its lists for a caller who may not list, and is missing for one who sees no record', async () => {
+    const seen = async (name: string) => {
+      const response = await page('/explore/~schema/report', `Dev ${name}`)
+      const text = await response.text()
+      const link = (await (await page('/explore/api/reports/', `Dev ${name}`)).text()).includes('/~schema/report')
+      return [
+        response.status,
+        link,
+        ['Lists', 'Filters', 'Default order', 'Orders'].filter((part) => text.includes(part)),
+      ]
+    }
+    expect(await seen('ann')).toEqual([200, true, ['Lists', 'Filters', 'Default order', 'Orders']])
+    expect(await seen('cleo')).toEqual([200, true, []])
+    expect(await seen('bob')).toEqual([404, false, []])
   })
 
   test('has curl with the name of a caller in development, but never with a secret', async () => {
