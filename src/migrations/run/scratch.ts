@@ -41,8 +41,8 @@ export async function inScratch<T>(
   return inDiscardedTransaction(scratch, async (session) => {
     // The timeouts of a server are meant for requests.
     await runAll(session, ["set local statement_timeout = '0'", "set local idle_in_transaction_session_timeout = '0'"])
-    // Planning a query of the catalogue takes longer than running it.
-    await runAll(session, ['set local plan_cache_mode = force_generic_plan'])
+    // Planning a query of the catalogue takes longer than running it. Most are planned while there are few tables, when reading a whole catalogue seems cheap.
+    await runAll(session, ['set local plan_cache_mode = force_generic_plan', 'set local enable_seqscan = off'])
     return work(session, await openRecall(session, scratch.results))
   })
 }

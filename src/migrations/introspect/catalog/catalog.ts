@@ -201,15 +201,27 @@ function catalogOf(which: string): string {
   ) order by c.relname), '[]')::text
   from pg_class c
   join pg_namespace n on n.oid = c.relnamespace
-  where ${which}
-    and not exists (select from pg_depend e where e.classid = 'pg_class'::regclass and e.objid = c.oid and e.deptype = 'e')`
+  where ${which} and ${isOfNoExtension('c')}`
 }
 
+function isOfNoExtension(table: string): string {
+  return `not exists (select from pg_depend e where e.classid = 'pg_class'::regclass and e.objid = ${table}.oid and e.deptype = 'e')`
+}
+
+/** SQL: whether `c`, which belongs to the schema `n`, is a table of the schema. */
 const OWN_TABLES = `n.nspname = ${SCHEMA} and c.relkind in ('r', 'p')`
 
 const IS_TABLE_OR_VIEW = `c.relkind in ('r', 'p', 'v', 'm', 'f')`
 
-const CATALOG = catalogOf(OWN_TABLES)
+/** How many tables one statement describes in a scratch database, so that the texts of all of them are never in its memory at once. */
+const TABLES = 200
+
+/** The tables of the schema after the first `$2`. */
+const CATALOG = catalogOf(`c.oid in (
+    select c.oid from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where ${OWN_TABLES} and ${isOfNoExtension('c')}
+    order by c.relname limit ${TABLES} offset $2::int
+  )`)
 
 /** Tables and views of the schema, and those of other schemas that are named by the JSON list in a parameter. */
 function withViews(names: string): string {
@@ -235,11 +247,20 @@ const DESCRIBED = catalogOf('c.oid in (select jsonb_array_elements_text($2)::oid
 
 /**
  * The tables of a schema, by default the current one. Definitions name tables without their schema while
- * session's search path is that schema. One statement, for scratch databases, which have no time limit; for others, see `readLiveCatalog`.
+ * session's search path is that schema. For scratch databases, which have no time limit; for others, see `readLiveCatalog`.
  */
 export async function readCatalog(connection: Connection, schema: string | null = null): Promise<Catalog> {
-  const { rows } = await connection.query({ text: CATALOG, values: [schema], name: `catalog of ${schema}` })
-  return JSON.parse(rows[0]?.[0] ?? '[]') as Catalog
+  const tables: CatalogTable[] = []
+  for (;;) {
+    const { rows } = await connection.query({
+      text: CATALOG,
+      values: [schema, String(tables.length)],
+      name: `catalog of ${schema}`,
+    })
+    const part = JSON.parse(rows[0]?.[0] ?? '[]') as Catalog
+    tables.push(...part)
+    if (part.length < TABLES) return tables
+  }
 }
 
 /**
