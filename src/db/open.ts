@@ -2,7 +2,7 @@ import { cp, rename } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { type Database, DatabaseRejected } from './database.js'
 import { freeName } from './embedded/backup.js'
-import { layOutDirectory, openMemory, openPglite } from './embedded/pglite.js'
+import { DISCARDED, layOutDirectory, openMemory, openPglite } from './embedded/pglite.js'
 import { lockDirectory } from './embedded/lock.js'
 import { makeTemporary, settleRestores } from './embedded/temporary.js'
 import { openPostgres } from './pool/postgres.js'
@@ -51,7 +51,7 @@ interface ScratchChoice {
   readonly tables?: number | undefined
 }
 
-/** A scratch database with more tables is not in memory, because its files take about 250 kB for each. */
+/** A scratch database with more tables is not in memory, because its files take about 150 kB for each. */
 const MAX_TABLES_IN_MEMORY = 200
 
 /**
@@ -117,7 +117,7 @@ async function openTemporary(description: string, fill: (folder: string) => Prom
   try {
     const folder = join(path, 'pg')
     await fill(folder)
-    const database = await openPglite(folder)
+    const database = await openPglite(folder, DISCARDED)
     const close = () => database.close().finally(remove)
     return withParts(database, { description, close })
   } catch (error) {

@@ -5,7 +5,7 @@ import pg from 'pg'
 import type { Connection, Database, Statement } from '../../src/db/database.js'
 import { openDatabase } from '../../src/db/open.js'
 import { observed } from '../../src/db/wrap.js'
-import { pgliteDatabase, pgliteSettings } from '../../src/db/embedded/pglite.js'
+import { DISCARDED, parametersOf, pgliteDatabase } from '../../src/db/embedded/pglite.js'
 
 /** A new, empty database that is dropped when it is closed. */
 export interface TestDatabase extends Database {
@@ -121,7 +121,7 @@ let fileDone = false
 async function openEmbedded(): Promise<TestDatabase> {
   const { SNIPPETCTL_TEST_DUMP: dump = '' } = process.env
   if (dump === '') throw new Error('this run of tests has no database: SNIPPETCTL_TEST_DB is none')
-  const pglite = free.pop() ?? (await embeddedDatabases.take(dump, pgliteSettings()))
+  const pglite = free.pop() ?? (await embeddedDatabases.take(dump, parametersOf(DISCARDED)))
   const database = pgliteDatabase(pglite, 'embedded PGlite in memory')
   return derive(database, undefined, async () => {
     await database.close()

@@ -134,7 +134,7 @@ function initdb(data: string): [string, ...string[]] {
 
 /** PGlite in each worker's memory, restored from a dump. Making the dump takes seconds, so later runs use it too. */
 export async function embedded(): Promise<TestServer> {
-  const folder = resolve('.snippetctl', 'tests', `pglite-${releaseOf('@electric-sql/pglite')}-temporary-schema`)
+  const folder = resolve('.snippetctl', 'tests', `pglite-${releaseOf('@electric-sql/pglite')}-small-log`)
   if (!existsSync(folder)) await dumpInto(folder)
   const version = readFileSync(join(folder, 'version'), 'utf8')
   return {
@@ -156,7 +156,7 @@ const FIRST_STATEMENTS = [
 
 async function dumpInto(folder: string): Promise<void> {
   const { PGlite } = await import('@electric-sql/pglite')
-  const pglite = await PGlite.create()
+  const pglite = await PGlite.create({ initDbStartParams: ['--wal-segsize=1', '--set=wal_recycle=off'] })
   for (const statement of FIRST_STATEMENTS) await pglite.exec(statement)
   const dump = await pglite.dumpDataDir('none')
   const version = await pglite.query<{ server_version: string }>('show server_version')

@@ -23,14 +23,14 @@ const PROMISES = 'one session, survives a killed process but not a power cut, no
  * Opens the embedded database in a directory, which stays locked until it is closed.
  * @throws DatabaseRejected if another process uses it, if its version differs, or if it cannot be opened
  */
-export async function openPglite(given: string): Promise<Database> {
+export async function openPglite(given: string, settings?: Settings): Promise<Database> {
   const directory = resolve(given)
   const unlock = lockDirectory(directory)
   try {
     await settleRestores(directory)
     rejectOtherVersion(directory)
     if (!existsSync(directory)) await layOutDirectory(directory)
-    const pglite = await startPglite({ dataDir: directory })
+    const pglite = await startPglite({ dataDir: directory }, settings)
     await loadInstalled(pglite)
     return pgliteDatabase(pglite, `embedded PGlite in ${given} (${PROMISES})`, async () => {
       await pglite.close()
@@ -50,7 +50,7 @@ export async function openPglite(given: string): Promise<Database> {
 /** Opens an empty embedded database in memory. This takes seconds unless the template can be read. */
 export async function openMemory(description: string): Promise<Database> {
   const files = findTemplate(makeFiles).then(filesInMemory)
-  const pglite = await startPglite({ fs: await files.catch(() => filesInMemory()) })
+  const pglite = await startPglite({ fs: await files.catch(() => filesInMemory()) }, DISCARDED)
   return pgliteDatabase(pglite, description, () => pglite.close())
 }
 
@@ -71,21 +71,29 @@ export function layOutDirectory(folder: string): Promise<void> {
 }
 
 async function makeFiles(folder: string): Promise<void> {
-  const pglite = await startPglite({ dataDir: folder })
+  const pglite = await startPglite({ dataDir: folder, initDbStartParams: SMALL_LOG })
   for (const statement of FIRST_STATEMENTS) await pglite.exec(statement)
   await pglite.close()
 }
 
-const SETTINGS: Readonly<Record<string, string>> = {
+type Settings = Readonly<Record<string, string>>
+
+const SETTINGS: Settings = {
   // Migrations are tested in one transaction, and each table that they create takes several locks.
   max_locks_per_transaction: '512',
   // All of it is touched at startup, and the system caches the files anyway.
   shared_buffers: '16MB',
 }
 
-/** Returns the settings as command-line parameters. */
-export function pgliteSettings(): readonly string[] {
-  return Object.entries(SETTINGS).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+/** For a database that is discarded when it is closed: nobody reads its log. */
+export const DISCARDED: Settings = { ...SETTINGS, wal_level: 'minimal', max_wal_senders: '0', full_page_writes: 'off' }
+
+/** Options of `initdb`: the log takes 1 MB of each new database, rather than 16 in one file, or files that are kept for later. */
+const SMALL_LOG = ['--wal-segsize=1', '--set=wal_recycle=off']
+
+/** Returns settings as command-line parameters. */
+export function parametersOf(settings: Settings): readonly string[] {
+  return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
 }
 
 /**
@@ -104,15 +112,19 @@ export function expectBriefWork(): void {
 }
 
 /** Starts PGlite in a directory, from a dump, with files in memory, or empty in memory. */
-export async function startPglite(options: {
-  readonly dataDir?: string
-  readonly fs?: MemoryFS
-  readonly loadDataDir?: Blob
-}): Promise<PGlite> {
+export async function startPglite(
+  options: {
+    readonly dataDir?: string
+    readonly fs?: MemoryFS
+    readonly loadDataDir?: Blob
+    readonly initDbStartParams?: string[]
+  },
+  settings: Settings = SETTINGS,
+): Promise<PGlite> {
   // Loaded here, because a service on PostgreSQL never needs it.
   const { PGlite } = await import('@electric-sql/pglite')
   for (const flag of compiling) setFlagsFromString(flag)
-  return PGlite.create({ ...options, startParams: [...PGlite.defaultStartParams, ...pgliteSettings()] })
+  return PGlite.create({ ...options, startParams: [...PGlite.defaultStartParams, ...parametersOf(settings)] })
 }
 
 /** Wraps a running PGlite as a Database. */

@@ -6,7 +6,7 @@ import { dirname, join, sep } from 'node:path'
 import { removeAtExit } from '../../foundation/remove-at-exit.js'
 
 /** Part of the name of the kept files; change it with what they contain. */
-const FORM = 'temporary-schema'
+const FORM = 'small-log'
 
 /** Creates the files of an empty database in a folder that does not exist yet. */
 export type MakeFiles = (folder: string) => Promise<void>
