@@ -75,9 +75,22 @@ export interface CatalogIndex {
   readonly valid: boolean
 }
 
-/** SQL: whether a constraint was declared: a foreign key to a partitioned table also has one for each partition, which refers to the declared one. */
+/**
+ * SQL: whether a constraint was declared: a foreign key to a partitioned table also has one for each partition, which refers to the declared one. The first
+ * comparison keeps PostgreSQL from reading the constraints of all tables.
+ */
 export function isDeclared(constraint: string): string {
-  return `not exists (select from pg_constraint d where d.oid = ${constraint}.conparentid and d.conrelid = ${constraint}.conrelid)`
+  return `(${constraint}.conparentid = 0
+    or not exists (select from pg_constraint d where d.oid = ${constraint}.conparentid and d.conrelid = ${constraint}.conrelid))`
+}
+
+/**
+ * SQL: the columns `a` of a table that a list of numbers names, and their places `k.position` in it. With a left join, also the places of expressions.
+ * `offset 0` keeps PostgreSQL from reading all columns of the table for each list.
+ */
+export function columnsOfKey(numbers: string, table: string, join: 'join' | 'left join' = 'join'): string {
+  return `unnest(${numbers}) with ordinality k(attnum, position)
+    ${join} lateral (select attname from pg_attribute where attrelid = ${table} and attnum = k.attnum offset 0) a on true`
 }
 
 /** SQL: the constraint that an index implements. PostgreSQL has an index on the tables of constraints, and none on their indexes. */
@@ -152,8 +165,7 @@ function catalogOf(which: string): string {
                                when 'c' then 'check' else 'other' end,
         'columns', (
           select coalesce(json_agg(a.attname order by k.position), '[]')
-          from unnest(o.conkey) with ordinality k(attnum, position)
-          join pg_attribute a on a.attrelid = o.conrelid and a.attnum = k.attnum
+          from ${columnsOfKey('o.conkey', 'o.conrelid')}
         ),
         'definition', pg_get_constraintdef(o.oid),
         -- PostgreSQL calls a key valid whose index partitions lack.
@@ -165,8 +177,7 @@ function catalogOf(which: string): string {
         ),
         'targetColumns', (
           select coalesce(json_agg(a.attname order by k.position), '[]')
-          from unnest(o.confkey) with ordinality k(attnum, position)
-          join pg_attribute a on a.attrelid = o.confrelid and a.attnum = k.attnum
+          from ${columnsOfKey('o.confkey', 'o.confrelid')}
         )
       ) order by o.conname), '[]')
       from pg_constraint o
@@ -177,8 +188,7 @@ function catalogOf(which: string): string {
         'name', x.relname,
         'columns', (
           select coalesce(json_agg(a.attname order by k.position), '[]')
-          from unnest(i.indkey) with ordinality k(attnum, position)
-          left join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.attnum
+          from ${columnsOfKey('i.indkey', 'i.indrelid', 'left join')}
         ),
         'uses', (
           select coalesce(json_agg(distinct a.attname), '[]')

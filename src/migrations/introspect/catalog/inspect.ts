@@ -5,7 +5,7 @@ import { ANSWERS } from '../../../config/parse/answers-model.js'
 import { KEYS } from '../../../config/parse/keys-model.js'
 import { CURRENT_SCHEMA, formattedTable } from '../../../fields/table-name.js'
 import { JOURNAL } from '../../files/journal.js'
-import { constraintOfIndex, IS_INHERITED, isDeclared } from './catalog.js'
+import { columnsOfKey, constraintOfIndex, IS_INHERITED, isDeclared } from './catalog.js'
 import { BUILT_IN_COLLATIONS, collationOfColumn } from './collation.js'
 import { ATTACHED, STORAGE } from './attached.js'
 import { describeInParts } from './in-parts.js'
@@ -167,9 +167,7 @@ const COLUMNS = `
 
 function namesOf(keys: string, relation: string): string {
   return `(
-  select coalesce(jsonb_agg(a.attname order by k.position), '[]')
-  from unnest(${keys}) with ordinality k(attnum, position)
-  left join pg_attribute a on a.attrelid = ${relation} and a.attnum = k.attnum)`
+  select coalesce(jsonb_agg(a.attname order by k.position), '[]') from ${columnsOfKey(keys, relation, 'left join')})`
 }
 
 const CONSTRAINTS = `
