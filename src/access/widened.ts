@@ -1,4 +1,4 @@
-import { ANYONE, type AppSpec, SIGNED_IN } from '../config/spec.js'
+import type { AppSpec } from '../config/spec.js'
 import type { Path } from '../config/yaml/located.js'
 import type { Json } from '../foundation/json.js'
 
@@ -18,9 +18,4 @@ export interface Widened {
   readonly path: Path
   /** The permissions of the old file that it replaces, each with its place. */
   readonly before: readonly { readonly text: string; readonly path: Path }[]
-}
-
-/** Whether a grant applies to everybody that another applies to. */
-export function isToAll(one: string, other: string): boolean {
-  return one === other || one === ANYONE || (one === SIGNED_IN && other !== ANYONE)
 }

@@ -1,7 +1,8 @@
+import { isToAll } from '../config/spec.js'
 import { itemsOf, membersOf } from '../config/schema/yaml-shape.js'
 import { findValue, type Path } from '../config/yaml/located.js'
 import type { Json } from '../foundation/json.js'
-import { type Configured, isToAll, type Widened } from './widened.js'
+import type { Configured, Widened } from './widened.js'
 
 /** Keys of `auth` that allow nothing by themselves. */
 const HARMLESS = ['title', 'url', 'user', 'sets', 'claims']

@@ -2,6 +2,7 @@ import {
   type AppSpec,
   type GrantSpec,
   isShown,
+  isToAll,
   isWritable,
   type ModelRelation,
   type ModelSpec,
@@ -15,7 +16,7 @@ import { grantableFields, grantPath } from './matrix.js'
 import { formatFields, formatRule, formatValue } from './format.js'
 import { changedVariables, sameVariables } from './same-variables.js'
 import { widenedAuth, widenedMounts } from './wider-auth.js'
-import { type Configured, isToAll, type Widened } from './widened.js'
+import type { Configured, Widened } from './widened.js'
 
 /**
  * Finds where access has become wider. A grant is as narrow as before if each combination of its conditions implies one of an old grant of the same

@@ -5,6 +5,11 @@ import type { FieldSpec, ModelSpec, RelationSpec } from './model-spec.js'
 export const ANYONE = 'anyone'
 export const SIGNED_IN = 'signed_in'
 
+/** Whether a grant to `one` applies to every caller to whom a grant to `other` applies. */
+export function isToAll(one: string, other: string): boolean {
+  return one === other || one === ANYONE || (one === SIGNED_IN && other !== ANYONE)
+}
+
 /** A grant, one line of `access`: it allows operations and actions on records to a role. */
 export interface GrantSpec {
   /** `anyone`, `signed_in`, or a role. */

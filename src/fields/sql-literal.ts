@@ -15,3 +15,8 @@ export function identifier(name: string): string {
   if (name === '') throw new Error('an identifier cannot be empty')
   return `"${name.replaceAll('"', '""')}"`
 }
+
+/** The name in a quoted SQL identifier; any other text stays as it is. */
+export function unquote(text: string): string {
+  return text.startsWith('"') ? text.slice(1, -1).replaceAll('""', '"') : text
+}

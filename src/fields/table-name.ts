@@ -1,4 +1,4 @@
-import { identifier } from './sql-literal.js'
+import { identifier, unquote } from './sql-literal.js'
 
 /** A table, and its schema if that is not the current one. */
 export interface TableName {
@@ -15,10 +15,6 @@ const TABLE = new RegExp(TABLE_PATTERN, 'u')
 
 /** Characters that are allowed in a part of a table's name only between double quotes. */
 const QUOTED = /[".,*:]/
-
-function unquote(part: string): string {
-  return part.startsWith('"') ? part.slice(1, -1).replaceAll('""', '"') : part
-}
 
 function formatPart(part: string): string {
   return QUOTED.test(part) ? identifier(part) : part

@@ -4,15 +4,14 @@ import { isIn } from '../../lookups/in.js'
 import { exact } from '../../lookups/exact.js'
 import type { Lookup } from '../../lookups/lookup.js'
 import {
-  ANYONE,
   type AppSpec,
   type GrantSpec,
+  isToAll,
   type ModelRelation,
   type ModelSpec,
   type ResourceSpec,
   type Rule,
   type RuleCondition,
-  SIGNED_IN,
 } from '../spec.js'
 import { itemsOf } from '../schema/yaml-shape.js'
 import { show } from '../words.js'
@@ -153,11 +152,6 @@ function takenValues({ name, model, access = [] }: ResourceSpec): readonly Rejec
       }
     })
   })
-}
-
-/** Whether a grant applies to everybody that another applies to. */
-function isToAll(one: string, other: string): boolean {
-  return one === other || one === ANYONE || (one === SIGNED_IN && other !== ANYONE)
 }
 
 function reachOf(spec: AppSpec, { name, model }: ResourceSpec, grant: GrantSpec, place: number): readonly Rejection[] {

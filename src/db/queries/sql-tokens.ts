@@ -1,3 +1,5 @@
+import { unquote } from '../../fields/sql-literal.js'
+
 /**
  * The tokens of a SQL text, as PostgreSQL's lexer finds them, without spaces and comments: words in lower case, quoted names in their quotes, `''` for a
  * text, `0` for a number, parameters such as `$1`, `u&"` for a name with escapes, and any other character by itself.
@@ -83,7 +85,7 @@ export function isName(token: string | undefined): boolean {
 
 /** The name that a token stands for. */
 export function nameOf(token = ''): string {
-  return token.startsWith('"') ? token.slice(1, -1).replaceAll('""', '"') : token
+  return unquote(token)
 }
 
 /** Words and symbols, with all quoted names empty. */

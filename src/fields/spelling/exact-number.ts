@@ -1,6 +1,7 @@
 import type { Json } from '../../foundation/json.js'
 import type { Limits } from '../existing-column.js'
 import type { Rule } from '../field-type.js'
+import { withoutTrailingZeros } from './json-text.js'
 
 /** Longer JSON text of an integer is rejected: the rest could only be zeros. */
 export const MAX_INTEGER_LENGTH = 64
@@ -16,12 +17,6 @@ export function exactInteger(source: string): bigint | undefined {
   const zeros = Number(exponent) + whole.length - digits.length
   if (zeros < 0 || zeros > MAX_INTEGER_LENGTH) return undefined
   return BigInt(`${sign}${digits}${'0'.repeat(zeros)}`)
-}
-
-function withoutTrailingZeros(digits: string): string {
-  let end = digits.length
-  while (digits[end - 1] === '0') end -= 1
-  return digits.slice(0, end)
 }
 
 /** Parses an integer from its canonical text: no plus sign, no leading zeros. */

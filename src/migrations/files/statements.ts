@@ -1,3 +1,5 @@
+import { unquote } from '../../fields/sql-literal.js'
+
 /** The effect on an index of a statement that runs outside a transaction. */
 export interface ConcurrentIndex {
   /** The original statement. The `text` of the FileStatement is without `concurrently`, so that it can run in a transaction. */
@@ -31,9 +33,7 @@ export const NAME = String.raw`(?:"(?:[^"]|"")+"|[\p{L}_][\p{L}\w$]*)`
 
 /** The name that SQL means: quoted, or without quotes in any case. PostgreSQL lowers only the letters of ASCII. */
 export function unquoted(name: string): string {
-  return name.startsWith('"')
-    ? name.slice(1, -1).replaceAll('""', '"')
-    : name.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase())
+  return name.startsWith('"') ? unquote(name) : name.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase())
 }
 
 /** A quoted identifier, a string literal with escapes (`E'…'`), or a plain one, in which a backslash has no meaning; as part of a pattern. */

@@ -102,8 +102,7 @@ async function verify(
   const tables = undone.flatMap(({ name }) => (effects.get(name)?.tables ?? []).filter((table) => live.has(table)))
   const moved = new Set(notApplied.flatMap((name) => entries.get(name)?.checksum ?? []))
   const marked = files.filter(
-    ({ name, checksum }) =>
-      (applied.includes(name) || undone.some((file) => file.name === name)) && !moved.has(checksum),
+    ({ name, checksum }) => (applied.includes(name) || notApplied.includes(name)) && !moved.has(checksum),
   )
   return {
     contradictions: [

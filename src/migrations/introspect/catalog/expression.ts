@@ -1,3 +1,5 @@
+import { unquote } from '../../../fields/sql-literal.js'
+
 /** A constant, with the types that it is cast to. */
 interface Constant {
   readonly kind: 'value'
@@ -127,7 +129,7 @@ function readPrimary(reader: Reader): Expression {
   if (token.startsWith("'")) return constant(token.slice(1, -1).replaceAll("''", "'"), true)
   if (/^-?\d/.test(token)) return constant(token, false)
   if (token === 'ARRAY') return readList(reader)
-  if (token.startsWith('"')) return column(token.slice(1, -1).replaceAll('""', '"'))
+  if (token.startsWith('"')) return column(unquote(token))
   if (!/^[a-z_]\w*$/.test(token)) throw new Unsupported()
   if (reader.peek() !== '(') return column(token)
   reader.take('(')

@@ -2,6 +2,7 @@ import { supportsType } from '../../../config/indexes/index-methods.js'
 import { INDEX_METHODS, type IndexMethod, MAX_CONDITIONS } from '../../../config/model-spec.js'
 import type { FieldType } from '../../../fields/field-type.js'
 import { fieldType } from '../../../fields/index.js'
+import { unquote } from '../../../fields/sql-literal.js'
 import { choice } from '../../../fields/types/choice.js'
 import { belongsTo } from '../../../fields/types/relation.js'
 import type { Json } from '../../../foundation/json.js'
@@ -34,10 +35,6 @@ const DEFINITION = /^CREATE (UNIQUE )?INDEX .* USING ([a-z]+) \((.*?)\)(?: WHERE
 const KEY = new RegExp(`^(?:lower\\((${NAME})(?:::text)?\\)|(${NAME}))$`)
 const NULL_TEST = new RegExp(`^(${NAME}) IS (NOT )?NULL$`)
 const EQUAL = new RegExp(String.raw`^(${NAME})(?:::text)? = (?:(true|false|\d+)|'([^'\\]*)'::(.+))$`)
-
-function unquote(name: string): string {
-  return name.startsWith('"') ? name.slice(1, -1).replaceAll('""', '"') : name
-}
 
 /**
  * Reads an index as `indexes:` declares it.

@@ -1,3 +1,4 @@
+import { unquoted } from '../../files/statements.js'
 import type { CatalogColumn } from './catalog.js'
 import type { InspectedTable } from './inspect.js'
 import type { WritingTrigger } from './triggers.js'
@@ -25,7 +26,7 @@ function assignedBy({ conditional, language, source }: WritingTrigger): Assigned
   const body = source.replaceAll(COMMENT, ' ')
   if (conditional || language !== 'plpgsql' || BRANCH.test(body)) return UNKNOWN
   const assignments = [...body.matchAll(ASSIGNMENT)].map(([, name = '', expression = '']) => ({
-    name: name.startsWith('"') ? name.slice(1, -1).replaceAll('""', '"') : name.toLowerCase(),
+    name: unquoted(name),
     isOwn: !expression.toLowerCase().includes(name.toLowerCase()),
   }))
   const own = assignments.filter(({ isOwn }) => isOwn)

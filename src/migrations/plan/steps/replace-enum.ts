@@ -1,4 +1,4 @@
-import { identifier, literal } from '../../../fields/sql-literal.js'
+import { identifier, literal, unquote } from '../../../fields/sql-literal.js'
 import type { Catalog, CatalogColumn, CatalogTable } from '../../introspect/catalog/catalog.js'
 import { alter } from '../../files/steps.js'
 import { inDependencyOrder } from '../../../foundation/dependency-order.js'
@@ -26,7 +26,7 @@ export function enumOf({ type }: Pick<CatalogColumn, 'type'>): string {
 
 /** The name of an enum, from its type without a schema. */
 export function nameOfEnum(type: string): string {
-  return type.startsWith('"') ? type.slice(1, -1).replaceAll('""', '"') : type
+  return unquote(type)
 }
 
 /** A name for a moment, while the old type still has its name. */
