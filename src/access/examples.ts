@@ -36,7 +36,10 @@ const CLAIMS: Readonly<Record<string, readonly [Json, Json]>> = {
   string: ['a', 'b'],
 }
 
-/** Callers of each kind: unknown, without a role, with each role, with all; of each, two with other subjects and claims; with all roles, one without claims. */
+/**
+ * Example callers: one without credentials; two with different subjects and claims for no role, for each role and for all roles; and one with all roles
+ * and no claims, if the configuration declares claims.
+ */
 export function exampleCallers(spec: AppSpec): readonly (Caller | undefined)[] {
   const { auth } = spec
   if (!auth) return []
@@ -64,7 +67,7 @@ function choicesOf({ options }: FieldSpec): readonly string[] {
   return 'choices' in options && Array.isArray(options.choices) ? (options.choices as readonly string[]) : []
 }
 
-/** Values of a field, of which rules accept some. Those of relations are the keys of records. */
+/** Values of a field, some of which its rules accept. A relation has the keys of the records that exist. */
 export function exampleValues(spec: AppSpec, field: FieldSpec, world: World): readonly StoredText[] {
   const { target, nullable } = field
   const none = nullable ? [null] : []
@@ -118,14 +121,14 @@ function valuesAround(
   })
 }
 
-/** Which conditions of a rule hold for a record: the place of the alternative, and the only condition that does not; undefined for other records. */
+/** An alternative of a rule that a record meets, or of which a single condition fails. */
 export interface Near {
   readonly alternative: number
-  /** Undefined for a record that meets all. */
+  /** The place of the failing condition; undefined if all conditions hold. */
   readonly broken: number | undefined
 }
 
-/** How near a record is to a rule: it meets an alternative, or all conditions of it but one. */
+/** Finds the alternatives of a rule that a record meets, or of which a single condition fails. */
 export function nearTo(rule: Rule, record: StoredRecord, known: Known): readonly Near[] {
   return evaluateRule(rule, record, known).alternatives.flatMap((all, alternative): readonly Near[] => {
     const failing = all.flatMap(({ holds }, at) => (holds === true ? [] : [at]))
@@ -134,7 +137,7 @@ export function nearTo(rule: Rule, record: StoredRecord, known: Known): readonly
 }
 
 /**
- * Changes a record until it meets an alternative of a rule, or all of it but one condition; undefined if no example values do.
+ * Changes a record until it meets an alternative of a rule, or all of its conditions but one. Returns undefined if no example values lead there.
  */
 export function towards(
   record: StoredRecord,
@@ -157,7 +160,7 @@ export function towards(
   return [...all.keys()].every((at) => isRight(made, at)) ? made : undefined
 }
 
-/** The first caller to whom a grant is, who knows the records. */
+/** The first example caller to whom a grant applies, with the data of the caller and of `world` that rules need. */
 export function callerFor(
   spec: AppSpec,
   to: string,

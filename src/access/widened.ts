@@ -2,7 +2,7 @@ import type { AppSpec } from '../config/spec.js'
 import type { Path } from '../config/yaml/located.js'
 import type { Json } from '../foundation/json.js'
 
-/** A checked configuration, and the text that it was made of. */
+/** A checked configuration, and the parsed file that it was made of. */
 export interface Configured {
   readonly spec: AppSpec
   readonly root: Json
@@ -10,7 +10,7 @@ export interface Configured {
 
 /** Something that callers may do with the new configuration, and perhaps not with the old one. */
 export interface Widened {
-  /** `task.list:member`, `auth.jwt`: what `--allow-wider` names. */
+  /** The name to pass to `--allow-wider`: `task.list:member`, `auth.jwt`. */
   readonly what: string
   /** The new permission, in words of the file. */
   readonly now: string

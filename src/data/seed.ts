@@ -39,7 +39,7 @@ export interface Seeded {
   readonly resources: ReadonlyMap<string, SeedCounts>
   /** The first errors; if there are any, nothing is written. */
   readonly errors: readonly DataError[]
-  /** The total number of errors. */
+  /** The number of errors that were found. */
   readonly errorCount: number
 }
 
@@ -61,13 +61,13 @@ class RejectedBatch extends Error {
   }
 }
 
-/** How an attempt writes records: in order; with deferred foreign keys; or with the records from one batch on written one by one. */
+/** How an attempt writes records: in order, with deferred foreign keys (`deferred`), or one by one from a batch on (`careful`). */
 type Way = { readonly careful?: number; readonly deferred?: true }
 
 /**
- * Loads a data file in one transaction, with validation: each record is added, updated if it differs, or left alone. All errors are reported, and if
- * there are any, nothing is written.
- * @throws UnreadableData for an invalid file, the system's error, and a Problem if the database fails
+ * Loads a data file in one transaction, with validation: each record is added, updated if it differs, or left alone. If there are errors, nothing is
+ * written. After a record that validation rejects, the database is not asked for further errors.
+ * @throws UnreadableData for an invalid file, the error of the system if the file cannot be read, and Problem if the database fails
  */
 export async function seed(database: Database, seeding: Seeding): Promise<Seeded> {
   try {
@@ -84,7 +84,7 @@ async function attemptDeferred(database: Database, seeding: Seeding): Promise<Se
   try {
     return await attempt(database, seeding, { deferred: true })
   } catch (error) {
-    // Deferring requires the privilege to alter the tables; without it, records must precede those that refer to them.
+    // Deferring requires the privilege to alter the tables; without it, records must precede the records that refer to them.
     if (error instanceof RejectedBatch || isAboutData(error) || lacksPrivilege(error)) return undefined
     throw error
   }
@@ -217,7 +217,7 @@ function add(one: SeedCounts, other: SeedCounts): SeedCounts {
   }
 }
 
-/** Names a model whose name is that of another model's resource. */
+/** Precedes the name of a model whose name the resource of another model has. */
 const MODEL_PREFIX = 'model:'
 
 /**
@@ -238,7 +238,7 @@ export function modelOf({ resources, models, internal }: AppSpec, name: string, 
   )
 }
 
-/** Orders sections so that records come after those they refer to; otherwise in the order of the file. */
+/** Orders sections so that records come after the records they refer to; otherwise in the order of the file. */
 function inOrder(sections: readonly Planned[]): readonly Planned[] {
   return inDependencyOrder(sections, ({ model: { relations } }) => {
     const targets = relations.map(({ target }) => target.model)

@@ -39,8 +39,9 @@ interface Claim {
 }
 
 /**
- * Runs a text as it will be read from its file: up must produce the wanted schema, down must restore the former one, and up again the wanted one, which needs
- * no test if down leaves exactly the same objects; and the values of every column that no step changes must be the same before and after. Everything is rolled back.
+ * Runs a text as it will be read from its file. Up must produce the wanted schema, down must restore the former schema, and up must then work again; for a
+ * long plan, that is not tested if down leaves exactly the same objects. The values of columns that no step changes must stay the same. Everything is
+ * rolled back.
  * @throws MigrationError if a check fails
  */
 export function proveRoundTrip(session: Connection, claim: Claim): Promise<Proof> {
@@ -155,8 +156,8 @@ async function goRound(session: Connection, claim: Claim, migrations: readonly M
 }
 
 /**
- * The dependencies of all objects that files have created, with their names, and columns, dropped ones too, choices of enums, constraints, and schemas, which
- * depend on nothing. A new database has smaller numbers.
+ * Everything that files have created, row by row: dependencies, columns (dropped ones too), choices of enums, constraints, schemas, types and tables. PostgreSQL's
+ * own objects have smaller numbers.
  */
 const OBJECTS = `
   select md5(string_agg(part, ',' order by part)) from (
@@ -169,7 +170,7 @@ const OBJECTS = `
     union all select format('%s %s %s', oid, relname, relnamespace) from pg_class where oid >= 16384
   ) parts(part)`
 
-/** Returns a digest of the objects of a database, which is another one if an object was created again, or has another name. */
+/** Returns a digest of the objects of a database; it changes if an object is created again, or renamed. */
 async function readObjects(session: Connection): Promise<string> {
   const { rows } = await session.query({ text: OBJECTS, values: [] })
   return rows[0]?.[0] ?? ''
@@ -184,7 +185,7 @@ function reverted({ tables, views }: Schema, { steps }: Claim): Schema {
   return { tables: tables.map((table) => ({ ...table, columns: columnsOfTable(table.columns) })), views }
 }
 
-/** Whether a view has the options and parts of the former one that fit it. One that is not changed may have options that a new one could not have. */
+/** Whether a view has the options and parts of the former one that fit it. An unchanged view may have options that a new view could not have. */
 function keepsParts(former: CatalogView, now: CatalogView | undefined): boolean {
   if (!now) return true
   const { options, parts } = inherited(former, now)
