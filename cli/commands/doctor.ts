@@ -13,7 +13,7 @@ interface DoctorOptions extends CommonOptions {
 const EXAMPLES = `
 Examples:
   $ snippetctl doctor
-  $ snippetctl doctor --json           for a report of a problem; it holds no password
+  $ snippetctl doctor --json           for a report of a problem; it contains no password
 
 Exits with 1 if a check fails; warnings do not count. Changes nothing.`
 

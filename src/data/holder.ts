@@ -39,9 +39,9 @@ export async function findHolder(
   const fields = named.flatMap((field) => field ?? [])
   const isSingle = fields.length === 1
   const given = fields.map((field) => cellOf(field, row))
-  // The server's text of null is that of the word.
+  // The server writes null like the text `null`.
   if (isSingle && taken.texts === 'null' && given[0] !== 'null') return undefined
-  // A single value is as the server names it, also if a trigger has changed it.
+  // A trigger may have changed the value, so a single value is taken from the error of the server.
   const cells = isSingle ? [taken.texts] : given
   if (fields.length < named.length || cells.some((cell) => cell == null)) return undefined
   const values = [...cells.map(String), taken.texts, ...keyTexts(key, row)]

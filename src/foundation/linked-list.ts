@@ -1,6 +1,6 @@
 /**
- * A doubly linked list, so that any value can be removed in constant time. Values that come and go with requests belong here: the tables of a Map or
- * Set keep those that replaced them alive, and with them removed values, until a full garbage collection.
+ * A doubly linked list, so that any value can be removed in constant time. Values that come and go with requests belong here: a Map or Set replaces
+ * its table again and again, and each old table keeps the next one alive, with its removed values, until a full garbage collection.
  */
 export interface LinkedList<Value> {
   first: ListNode<Value> | undefined

@@ -35,7 +35,7 @@ export interface Records {
   readonly reading?: Records | undefined
 }
 
-/** Returns the records inside a transaction. `bind` makes those of a connection, whose transactions are part of the one around them. */
+/** Returns access to records inside a transaction. `bind` makes it for a connection; transactions in it are part of the outer transaction. */
 export function recordsInside(
   connection: Connection,
   bind: (connection: Connection, transaction: Records['transaction']) => Records,

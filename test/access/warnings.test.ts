@@ -68,7 +68,7 @@ test('a rule on a column needs an index in the order of lists', async () => {
 test('a unique value that reveals hidden records is a warning', async () => {
   const grant = '{ to: member, may: [create, retrieve], rows: { tenant: $tenant } }'
   expect(await saidOf(grant, { indexes: `[${MADE}]`, task: 'unique: true' })).toEqual([
-    'SC411: `code` must be unique among all records, and this grant separates them by `tenant`: 409 tells that a hidden record has a value (make it unique within `tenant`: `indexes: [{ fields: [tenant, code], unique: true }]`)',
+    'SC411: `code` must be unique among all records, and this grant separates them by `tenant`: a 409 reveals that a hidden record has a value (make it unique within `tenant`: `indexes: [{ fields: [tenant, code], unique: true }]`)',
   ])
   const within = `[${MADE}, { fields: [tenant, code], unique: true }]`
   expect(await saidOf(grant, { indexes: within })).toEqual([])

@@ -39,7 +39,7 @@ export function textsOf(record: Members): StoredRecord {
 }
 
 /**
- * The names of the members of a record, with the values that can be compared as texts.
+ * The JSON of a record, with its members in order and `…` in place of values that cannot be compared as texts.
  * @param known the record as far as its values are known
  */
 export function comparable(
@@ -59,7 +59,7 @@ export function comparable(
   )
 }
 
-/** A number without zeros at the end of its fraction: responses have those of the column, requests need not. */
+/** A number without zeros at the end of its fraction: responses have all decimals of the column, requests need not. */
 function withoutZeros(number: string): string {
   const [whole = '', fraction = ''] = number.split('.')
   const significant = withoutTrailingZeros(fraction)

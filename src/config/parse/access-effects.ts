@@ -78,8 +78,8 @@ function shownByComputed(
 const OF_RECORDS: readonly string[] = ['update', 'partial_update', 'destroy']
 
 /**
- * Callers can only change records that they may retrieve, and run actions on them. Several roles may be needed for it, so one grant to any of them is
- * enough.
+ * Callers can only change records, or run actions on them, that they may retrieve. A caller may have several roles, so `retrieve` in a grant to any
+ * role is enough.
  */
 function unreachable(
   { name, operations, access = [] }: ResourceSpec,
@@ -119,7 +119,7 @@ function separatingField({ may, rows = [] }: GrantSpec) {
   )?.field
 }
 
-/** A 409 tells callers that a unique value is taken, even by a record that they cannot see. */
+/** A 409 reveals to callers that a unique value is taken, even by a record that they cannot see. */
 function takenValues({ name, model, access = [] }: ResourceSpec): readonly Rejection[] {
   const unique = [
     ...model.fields
@@ -145,7 +145,7 @@ function takenValues({ name, model, access = [] }: ResourceSpec): readonly Rejec
         code: 'SC411',
         path: ['resources', name, 'access', place],
         part: 'value',
-        message: `${names} must be unique among all records, and this grant separates them by ${show(field.name)}: 409 tells that a hidden record has a value`,
+        message: `${names} must be unique among all records, and this grant separates them by ${show(field.name)}: a 409 reveals that a hidden record has a value`,
         help: [
           `make it unique within ${show(field.name)}: \`indexes: [{ fields: [${[field, ...named(columns)].map((each) => each.name).join(', ')}], unique: true }]\``,
         ],
@@ -164,7 +164,7 @@ function reachOf(spec: AppSpec, { name, model }: ResourceSpec, grant: GrantSpec,
   }))
 }
 
-/** Records that `on_delete: set_null` changes although no grant lets the caller change that field of them. */
+/** Records in which `on_delete: set_null` changes a field that no grant lets the caller change. */
 function nulledBy(spec: AppSpec, { name, model }: ResourceSpec, grant: GrantSpec, place: number): readonly Rejection[] {
   if (!grant.may.includes('destroy')) return []
   const cascaded = ungrantedCascades(spec, model, grant)
@@ -233,7 +233,7 @@ interface Cascade {
 /**
  * Finds models whose records `on_delete: cascade` deletes with the records of a grant, at any number of steps, although no grant lets its callers delete
  * all of them. Records that a grant lets them delete are not followed further, because that grant has cascades of its own.
- * @param cascades which relations to follow of those with `on_delete: cascade`
+ * @param cascades decides which relations with `on_delete: cascade` to follow
  */
 export function ungrantedCascades(
   { models, resources }: AppSpec,

@@ -48,7 +48,7 @@ export interface NamedKey {
 export interface Referrers {
   readonly constraints: ReadonlyMap<string, string>
   readonly tables: ReadonlyMap<string, string>
-  /** The tables of models with a name. The server also names tables without a model, such as partitions and the tables of views. */
+  /** The tables of models that have this name, in any schema. The server also names tables without a model, such as partitions and the tables of views. */
   named(name: unknown): readonly TableName[]
 }
 

@@ -2,12 +2,12 @@ import type pg from 'pg'
 import { codeOf } from '../driver/meanings.js'
 import type { PipelinedConnections } from './pipelined-connections.js'
 
-/** Is called with a connection of the pool, or with one that another statement has passed on (`isGiven`). */
+/** Receives a connection of the pool, or one that another statement has passed on (`isGiven`). */
 type Take = (error: Error | undefined, client?: pg.PoolClient, isGiven?: boolean) => void
 
 export type Connect = (take: Take) => void
 
-/** A statement that waits; `end` ends its wait. */
+/** A waiting statement; `end` ends its wait. */
 interface Waiter {
   readonly arrival: number
   readonly end: Take
@@ -15,7 +15,7 @@ interface Waiter {
 
 export interface Connector {
   readonly connect: Connect
-  /** Passes a free connection to the first of those that wait for one; false if none does. */
+  /** Passes a free connection to the first waiting statement; returns false if no statement waits. */
   give(client: pg.PoolClient): boolean
 }
 
@@ -28,9 +28,9 @@ const PATIENCE_MS = 600
 const PAUSES_MS = { first: 10, longest: 100 }
 
 /**
- * Connects, also if the server has no more connections than those that this process has already. Then statements wait in a line, and the first one gets
- * the next connection: one that another statement passes on, one that becomes idle, or a new one, in the place that a pipelined connection or another
- * process has left. There is one attempt at a time to open a connection, whoever waits.
+ * Connects. While the server allows no further connection, statements wait in a line, and the first one gets the next connection: one that another
+ * statement passes on, one that becomes idle, or a new one, once a pipelined connection or another process has closed its own. However many
+ * statements wait, there is one attempt at a time to open a connection.
  */
 export function createConnector(pool: pg.Pool, pipelined: PipelinedConnections | undefined): Connector {
   /** In the order of their arrivals. */
@@ -97,7 +97,7 @@ export function createConnector(pool: pg.Pool, pipelined: PipelinedConnections |
     isYielding = true
     const isYielded = await pipelined?.yieldOne()
     isYielding = false
-    // An attempt that is due is not put off again by each statement that joins the line.
+    // Statements that join the line must not put off an attempt that is due.
     if (isYielded && pause > PAUSES_MS.first) openAfter(PAUSES_MS.first)
   }
 

@@ -28,8 +28,8 @@ export interface PipelinedConnections {
   /** Whether a connection can take another statement without a noticeable wait. */
   hasRoom(): boolean
   /**
-   * Closes an open connection once its statements are done, and opens none for a moment, because the server has no other connection for work of the pool.
-   * Returns, after a short time at most, whether there was one.
+   * Closes a connection once its statements are done, and opens none for a moment, because the server allows no further connection for the pool.
+   * Returns, after a short time at most, whether a connection was open.
    */
   yieldOne(): Promise<boolean>
   /** Whether a response has arrived since this time of the process's clock. */

@@ -32,17 +32,17 @@ export function narrowQuery({ text, values }: Query, scopes: Scopes): Query {
 const QUERY = identifier('@query')
 
 function rejectWrite(tokens: Tokens): never {
-  if (isLocking(tokens)) reject('it locks rows, and a store can do that: `context.store(…).lock(id)`')
+  if (isLocking(tokens)) reject('it locks rows; lock a record by `context.store(…).lock(id)`')
   const call = unknownCalls(tokens).find((name) => !/^"[^."]*"$/.test(name))
   if (isQuery(tokens) && call !== undefined) reject(`it calls the function \`${call}\`, which may read other rows`)
-  reject('models only read in such a request; change records by `context.store`')
+  reject('models can only read in such a request; change records by `context.store`')
 }
 
 function reject(reason: string): never {
   throw new Error(`the query of a model cannot be limited to the scope of the request: ${reason}`)
 }
 
-/** Whether a table is named together with a schema: by a name before a point that is not an alias in the query. */
+/** Whether a query names a table with its schema: the name before the point is not an alias of the query. */
 function isQualified(tokens: Tokens, table: string): boolean {
   return tokens.some((token, at) => {
     const owner = tokens[at - 2]

@@ -3,10 +3,10 @@ import { isName, nameOf, type Tokens } from './sql-tokens.js'
 const SETTING = 'write `true` as its third argument, so that the setting ends with the transaction'
 const INSTEAD = 'use `set_config(name, value, true)`'
 const LOCK = 'use `pg_advisory_xact_lock`, whose lock ends with the transaction'
-const SEED = 'let JavaScript compute numbers from a seed'
-const ADMINISTRATION = 'administer the server by programs of its own'
+const SEED = 'compute numbers from a seed in JavaScript'
+const ADMINISTRATION = 'administer the server on a connection of your own'
 
-/** PostgreSQL's functions with an effect on the connection that outlasts the transaction, and advice. */
+/** PostgreSQL's functions whose effect on the connection outlasts the transaction, with advice. */
 const LASTING: ReadonlyMap<string, string> = new Map([
   ['pg_advisory_lock', LOCK],
   ['pg_advisory_lock_shared', LOCK],
@@ -22,7 +22,7 @@ const LASTING: ReadonlyMap<string, string> = new Map([
   ['pg_replication_origin_session_setup', ADMINISTRATION],
 ])
 
-/** PostgreSQL's functions that run SQL. `ts_rewrite` does if it has two arguments. */
+/** PostgreSQL's functions that run SQL from a text; so does `ts_rewrite` with two arguments. */
 const RUNNING: ReadonlySet<string> = new Set([
   'query_to_xml',
   'query_to_xmlschema',
@@ -31,13 +31,13 @@ const RUNNING: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Why a query may not be sent, because it would change the connection beyond its transaction; undefined if it shows no such change. Later requests of
- * other callers have the same connection: a setting by which policies of the database tell tenants apart must end with the transaction. Functions of
- * the database are not read.
+ * Why a query may not be sent: it would leave a change on the connection after its transaction. Returns undefined if the query shows no such change.
+ * Later requests of other callers use the same connection, so a setting by which policies of the database tell tenants apart must end with the
+ * transaction. Functions of the database are not read.
  */
 export function sessionChange(tokens: Tokens): string | undefined {
   if (tokens.includes('u&"'))
-    return 'a plugin cannot write a name with `U&`: it could hide a function; write its letters'
+    return 'a plugin cannot write a name with `U&`, which could hide a function: write the letters of the name'
   // Its rule sets the setting for the session.
   if (tokens.some((token, at) => token === 'update' && targetOf(tokens, at + 1) === 'pg_settings'))
     return reject('change `pg_settings`', INSTEAD)

@@ -26,16 +26,16 @@ const ESCAPED_TOKEN = new RegExp([SPACES, `[eE]?${ESCAPED_TEXT}`, ...OTHERS].joi
 
 /**
  * The tokens of a text, for each way in which PostgreSQL may read it: without `standard_conforming_strings`, each text may have escapes.
- * @throws Error if a text, a quoted name or a comment has no end
+ * @throws Error for an unterminated text, quoted name or comment
  */
 export function readingsOf(text: string): readonly [Tokens, ...Tokens[]] {
   const tokens = tokensOf(text, TOKEN)
-  if (!tokens) throw new Error('a text, a quoted name or a comment of the query has no end')
+  if (!tokens) throw new Error('the query has an unterminated text, quoted name or comment')
   const escaped = text.includes('\\') ? tokensOf(text, ESCAPED_TOKEN) : undefined
   return escaped ? [tokens, escaped] : [tokens]
 }
 
-/** @returns undefined if a text, a quoted name or a comment has no end */
+/** @returns undefined for an unterminated text, quoted name or comment */
 function tokensOf(text: string, pattern: RegExp): Tokens | undefined {
   const tokens: string[] = []
   let at = 0

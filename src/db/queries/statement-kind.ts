@@ -66,8 +66,8 @@ function explained(tokens: Tokens): Tokens {
 }
 
 /**
- * Whether a query stores its rows in a new table, which can take the place of another for the connection: by an `into` that follows its `select`. Behind
- * a point or `as`, both are names.
+ * Whether a query stores its rows in a new table, by an `into` after its `select`: on this connection, the new table could hide another one. After a
+ * point or `as`, either word is a name.
  */
 function makesTable(tokens: Tokens): boolean {
   const isSelect = [false]

@@ -13,7 +13,7 @@ export interface KeyedRequest {
   readonly rights?: string
   /** How many hours the response is kept. */
   readonly hours: number
-  /** The fields that records show now, by name. A stored response that may show another one is rejected. */
+  /** The fields that records show now, by name. A stored response that may show another field is rejected. */
   readonly shown?: readonly string[]
   /** Whether the response may show a record. */
   readonly showsRecords?: boolean

@@ -18,7 +18,7 @@ import { watchUnfilled } from './write-columns.js'
 export interface Upserted {
   readonly created: number
   readonly updated: number
-  /** The index of the first row whose record this transaction has already written, or an earlier row has; if set, nothing was done. */
+  /** The index of the first row whose record this transaction or an earlier row has already written; if set, nothing was written. */
   readonly repeated: number | undefined
   /** The indexes of rows that a trigger or a rule has skipped. */
   readonly skipped: readonly number[]
@@ -39,8 +39,8 @@ export interface ExistingTable {
   /** The fields with a declared value that their columns do not have as their default. */
   readonly unfilled: readonly FilledField[]
   /**
-   * Whether an upsert may use `on conflict`: the key must be unique at the end of each statement, and the table a plain one, with neither partitions nor
-   * tables that inherit from it, whose name is not that of the proposed row.
+   * Whether an upsert may use `on conflict`: the key must be unique at the end of each statement, and the table must be an ordinary one, without partitions
+   * or inheriting tables, and not be named `excluded`, like the proposed row.
    */
   readonly takesConflicts: boolean
   /** Whether a trigger or a rule may skip a new or changed row. */

@@ -10,7 +10,7 @@ interface Mark {
   readonly taken: number
 }
 
-/** Between two runs of the check, in ms. */
+/** The time between two runs of the check, in ms. */
 export const CHECK_INTERVAL_MS = 250
 
 /**

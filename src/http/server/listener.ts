@@ -101,7 +101,7 @@ function createStart(parts: ListenerParts): Start {
 
 type Begin = (request: IncomingMessage, response: ServerResponse, target: Target, awaitsContinue: boolean) => Exchange
 
-/** Counts a request in, and out again once its response is closed, which also logs it. */
+/** Counts a request until its response is closed, and logs it then. */
 function createBegin(parts: ListenerParts, { deadlines }: Answering): Begin {
   const { pipeline, uses, log, limits, traffic } = parts
   const abortIfClosed = abortOnClose()

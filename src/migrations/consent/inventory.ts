@@ -6,7 +6,7 @@ import { JOURNAL } from '../files/journal.js'
 export interface Inventory {
   /** The current schema; canonical names of its tables have no schema. */
   readonly schema: string
-  /** Their names by their identity, which survives renames: `16400` is a table, `16400.2` a column; those of types begin with `TYPE`. */
+  /** The names of tables, types and columns by their identity, which survives renames: `16400` is a table, `16400.2` a column; `TYPE` precedes types. */
   readonly objects: ReadonlyMap<string, string>
   readonly tables: ReadonlyMap<string, TableState>
   /** Whether PostgreSQL counts the rows that the session deletes. */
@@ -15,17 +15,17 @@ export interface Inventory {
 
 /** The state of a table within a transaction. */
 export interface TableState {
-  /** The rows that the transaction has deleted, also those of which an exception block or a savepoint has undone the deletion. */
+  /** The rows that the transaction has deleted, including deletions that an exception block or a savepoint has undone. */
   readonly deleted: number
   /** The rows that it has inserted; counted in the same way. */
   readonly inserted: number
-  /** The file of its rows: `truncate` and changes that write all rows again give the table another one. */
+  /** The file of its rows: `truncate`, and changes that rewrite all rows, give the table another file. */
   readonly file: string
-  /** The tables of which it is a partition or a child. */
+  /** The tables that it is a partition of or inherits from. */
   readonly parents: readonly string[]
   /** The topmost table of a partition or a partitioned table. */
   readonly root: string | undefined
-  /** Whether triggers or rules may run other statements with those for the table. */
+  /** Whether triggers or rules may run further statements when the table changes. */
   readonly fires: boolean
 }
 
@@ -34,7 +34,7 @@ export const TABLES_AND_TYPES = `
   pg_class c join pg_namespace n on n.oid = c.relnamespace and n.nspname !~ '^pg_' and n.nspname <> 'information_schema'
   where c.relkind in ('r', 'p', 'c') and c.relpersistence <> 't' and c.relname !~ '^${JOURNAL}'`
 
-/** The identities of types begin with this. */
+/** Precedes the identities of types. */
 export const TYPE = 'type '
 
 /** A migration may set another current schema. */
@@ -48,23 +48,23 @@ const TABLES = `
 const COUNTS = `current_setting('track_counts')`
 const SHOWN = `select id, name, deleted, inserted, file, parents, root, fires, ${COUNTS} from`
 
-const WHOLES = `${SHOWN} (${TABLES}) wholes order by 2`
+const ALL_TABLES = `${SHOWN} (${TABLES}) tables order by 2`
 
 const OBJECTS = `
-  with wholes as materialized (${TABLES})
-  ${SHOWN} wholes
+  with tables as materialized (${TABLES})
+  ${SHOWN} tables
   union all
-  select id || '.' || attnum, name || '.' || attname, null, null, null, null, null, null, ${COUNTS} from wholes join pg_attribute on attrelid = oid and attnum > 0 and not attisdropped
+  select id || '.' || attnum, name || '.' || attname, null, null, null, null, null, null, ${COUNTS} from tables join pg_attribute on attrelid = oid and attnum > 0 and not attisdropped
   order by 2`
 
-/** @param current the schema of which names are written without one */
+/** @param current the schema whose tables are named without it */
 export async function takeInventory(connection: Connection, current?: string): Promise<Inventory> {
   return read(connection, OBJECTS, current ?? (await currentSchema(connection)))
 }
 
-/** An inventory without the columns, which is much quicker. */
-export function takeWholes(connection: Connection, current: string): Promise<Inventory> {
-  return read(connection, WHOLES, current)
+/** Takes an inventory without columns, which is much quicker. */
+export function takeTables(connection: Connection, current: string): Promise<Inventory> {
+  return read(connection, ALL_TABLES, current)
 }
 
 async function read(connection: Connection, text: string, schema: string): Promise<Inventory> {

@@ -11,7 +11,7 @@ export interface Loss {
   readonly kind: Destroyed['kind'] | 'deleted' | 'adopted'
   /** The number of lost values or rows; undefined if unknown. */
   readonly count: string | undefined
-  /** Each table that rows were deleted from, with those of which it is a partition or a child; each needs permission for one of these. */
+  /** For each table that rows were deleted from, its name and the names of its ancestors: one name of each list must be allowed. */
   readonly from?: readonly (readonly string[])[]
 }
 

@@ -3,10 +3,10 @@ import { type Inventory, type TableState, TYPE } from './inventory.js'
 import type { Loss } from './loss.js'
 import { rewrittenIn, type Stretch } from './stretches.js'
 
-/** A possible loss that only running the migration again shows, with the rows of a table measured before. */
+/** A possible loss, which shows only if the migration runs again after a table was measured. */
 export interface Unclear extends Loss {
   readonly table: string
-  /** Rows of one table are counted; those of a partitioned table are compared, because they may move to other partitions. */
+  /** The rows of a single table are counted; the rows of a partitioned table are compared, because they may move to other partitions. */
   readonly measure: 'count' | 'comparison'
   /** The rows that the migration has inserted into the table itself. */
   readonly inserted: number
@@ -16,7 +16,7 @@ export interface Unclear extends Loss {
 export interface Found {
   readonly losses: readonly Loss[]
   readonly unclear: readonly Unclear[]
-  /** The partitions made since the start of the run, that may have rows of older ones. */
+  /** New partitions since the start of the run, which may now have rows of older partitions. */
   readonly filled: ReadonlyMap<string, string>
 }
 
@@ -33,7 +33,7 @@ interface Comparison {
   readonly uncounted: readonly string[]
 }
 
-/** Finds what one migration has actually destroyed of the objects from the start of the run, under their names before the migration. */
+/** Finds the data that one migration has destroyed, of the objects that the run started with. Objects have their names from before the migration. */
 export function lossesBetween(comparison: Comparison): Found {
   const { migration, start, before, after, stretches, uncounted } = comparison
   const names = new Map([...after.objects, ...stretches.flatMap((each) => [...each.after.objects]), ...before.objects])
@@ -77,17 +77,17 @@ export function lossesBetween(comparison: Comparison): Found {
   }
   for (const id of uncounted) if (existing.has(id)) unclear.push(toCount(id, comparison))
   const gone = [...existing].filter(([id]) => (before.objects.has(id) || filled.has(id)) && !after.objects.has(id))
-  const wholes = new Set(gone.flatMap(([id]) => (id.includes('.') ? [] : [id])))
-  const dropped = gone.flatMap(([id, object]) => {
+  const dropped = new Set(gone.flatMap(([id]) => (id.includes('.') ? [] : [id])))
+  const drops = gone.flatMap(([id, object]) => {
     const kind = kindOf(id)
     // A type that is dropped had no values, except in columns that are dropped with it.
-    const isPart = wholes.has(id.split('.')[0] ?? '') && id.includes('.')
+    const isPart = dropped.has(id.split('.')[0] ?? '') && id.includes('.')
     return kind === undefined || isPart
       ? []
       : [{ migration, object: before.objects.get(id) ?? object, kind, count: undefined }]
   })
-  const isLost = ({ table }: Unclear) => wholes.has(table)
-  return { losses: [...dropped, ...summed(losses)], unclear: unclear.filter((each) => !isLost(each)), filled }
+  const isLost = ({ table }: Unclear) => dropped.has(table)
+  return { losses: [...drops, ...summed(losses)], unclear: unclear.filter((each) => !isLost(each)), filled }
 }
 
 /** The deletions of all stretches as one loss for each table. */
@@ -146,14 +146,14 @@ function groupsOf(stretch: Stretch, existing: ReadonlyMap<string, string>): read
   })
 }
 
-/** Whether nothing but updates can have deleted and inserted the rows of a partitioned table: they move rows to other partitions. */
+/** Whether only updates can have deleted and inserted the rows of a partitioned table, by moving them to other partitions. */
 function onlyMoves({ kind, texts, before, after }: Stretch, { members }: Group, functions: readonly string[]): boolean {
   if (kind !== 'update') return false
   if (members.some((id) => before.tables.get(id)?.fires === true || after.tables.get(id)?.fires === true)) return false
   return !texts.some((text) => functions.some((name) => text.toLowerCase().includes(name.toLowerCase())))
 }
 
-/** Whether the statements of a stretch alter a table, or one from which it inherits, under any of its names. */
+/** Whether the statements of a stretch alter a table, or a table that it inherits from, under any of its names. */
 function isExplained(id: string, stretch: Stretch, names: ReadonlyMap<string, string>): boolean {
   if (stretch.kind !== 'alter') return false
   return [id, ...ancestorsOf(id, stretch)].some((each) =>

@@ -85,7 +85,7 @@ const REFERRERS = `
   from referrers join pg_class c on c.oid = id join pg_namespace n on n.oid = c.relnamespace
   where id <> to_regclass($1) order by 1`
 
-/** The tables whose rows are deleted with those of a table, because they refer to it. */
+/** The tables whose rows are deleted together with the rows of a table, because they refer to it. */
 async function referrersOf(connection: Connection, table: string, cascade: string): Promise<readonly Existing[]> {
   const { rows } = await connection.query({ text: REFERRERS, values: [table, cascade] })
   return rows.map(([name, regclass]) => ({ name: name ?? '', table: regclass ?? '' }))

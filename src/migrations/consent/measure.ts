@@ -38,7 +38,10 @@ const MEMBERS = `
   with recursive members (id) as (select $1::oid union select inhrelid from pg_inherits join members on inhparent = id)
   select string_agg(id::text, ',' order by id) from members`
 
-/** The columns that identify a row also in another partition: those of the primary key that do not partition the table, or else all others that do not. */
+/**
+ * The columns that identify a row even after it has moved to another partition: columns that do not partition the table, only the columns of the primary
+ * key if any of them is left.
+ */
 const COLUMNS = `
   with recursive members (id) as (select $1::oid union select inhrelid from pg_inherits join members on inhparent = id),
   partitioning (name) as (
@@ -55,7 +58,7 @@ const COLUMN_NAMES = `
   select string_agg(quote_ident(attname), ', ' order by attnum) from pg_attribute
   where attrelid = $1::oid and attnum = any ($2::int[]) and not attisdropped`
 
-/** Keeps what identifies the rows of a partitioned table, to find out later which of them are gone. */
+/** Stores the identifying values of the rows of a partitioned table, to count later how many rows are gone. */
 async function rememberRows(session: Connection, table: string): Promise<Measurement | undefined> {
   const numbers = `{${(await valueOf(session, COLUMNS, table)) ?? ''}}`
   const kept = `pg_temp.${identifier(`snippetctl_rows_of_${table}`)}`

@@ -7,7 +7,7 @@ import { lossesBetween, type Unclear } from './losses-between.js'
 import { keyOf, measureTables } from './measure.js'
 import { observeStatements, type Stretch } from './stretches.js'
 
-/** Thrown if only tables that are measured before a migration show what it destroys. Its transaction is rolled back. */
+/** Thrown if tables must be measured before a migration to find out what it destroys. Its transaction is rolled back. */
 export class MeasureFirst extends Error {
   readonly tables: readonly Unclear[]
 
@@ -30,7 +30,7 @@ interface Consent {
 
 /**
  * Runs a migration, and compares the database before and after, because a file can destroy objects in ways that its text does not show.
- * @returns the partitions made since the start of the run that may now have rows of older ones
+ * @returns new partitions since the start of the run, which may now have rows of older partitions
  * @throws ConsentNeeded for losses without consent, MeasureFirst if the migration must run again
  */
 export async function runWithConsent(

@@ -1,7 +1,7 @@
 import type { Connection } from '../../db/database.js'
 import { withoutComments } from './destruction.js'
 import { countRows } from './count-rows.js'
-import { type Inventory, takeWholes } from './inventory.js'
+import { type Inventory, takeTables } from './inventory.js'
 
 /** Whether statements change rows, write all rows of tables again, or may call functions that do anything. */
 type Kind = 'update' | 'alter' | 'other'
@@ -13,8 +13,8 @@ export interface Stretch {
   readonly before: Inventory
   readonly after: Inventory
   /**
-   * The rows that tables have lost after it had rewritten them, apart from deletions that PostgreSQL has counted: a `truncate` in the same transaction
-   * does not give them another file.
+   * How many rows each rewritten table has lost since, without the deletions that PostgreSQL counted: a later `truncate` in the same transaction does not
+   * give the table another file.
    */
   readonly shrunk: ReadonlyMap<string, number>
 }
@@ -59,7 +59,7 @@ export function observeStatements(connection: Connection, start: Inventory): Obs
   let kind: Kind | undefined
   let texts: string[] = []
   const end = async (next: Kind | undefined) => {
-    const after = await takeWholes(connection, start.schema)
+    const after = await takeTables(connection, start.schema)
     const shrunk = new Map<string, number>()
     stretches.push({ kind: kind ?? 'other', texts, before, after, shrunk })
     if (kind === 'alter' && next !== undefined)

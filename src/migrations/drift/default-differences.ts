@@ -12,7 +12,7 @@ import { isOpaque } from '../introspect/catalog/representable.js'
 import { find } from '../plan/compare/pair.js'
 import { readLive, tablesOf } from './verify.js'
 
-/** Finds the columns whose default differs from that of their field, where both have one. */
+/** Finds the columns whose default differs from the default of their field, where both have one. */
 export async function defaultDifferences(spec: AppSpec, database: Database): Promise<readonly Rejection[]> {
   const { live } = await readLive(tablesOf(spec), database, null)
   const differences: Rejection[] = []
@@ -68,7 +68,7 @@ const CALLS = [
     declares: 'now()',
     is: /^[^+-]*\b(?:now|(?:current|transaction|statement|clock)_timestamp|localtimestamp)\b[^+-]*$/i,
   },
-  // A call: a constant has a cast to the type. Without extensions, `md5(random()::text)::uuid` is common.
+  // The parenthesis tells a call from a cast to `uuid`. Without extensions, `md5(random()::text)::uuid` is common.
   { declares: 'gen_random_uuid()', is: /(?:uuid|guid|random)\w{0,63}"?\(/i },
 ]
 
@@ -86,7 +86,7 @@ const SPELLED_FREELY = /^(?:numeric|real|double precision|jsonb)\b/
 const OF_SERVER = /^(?:08|40|53|57|58)/
 
 /**
- * Has the database compare values, because many texts can mean the same one, such as `0` and `0.00`. A cast may run a function of the database, which
+ * Has the database compare values, because several texts can mean the same value, such as `0` and `0.00`. A cast may run a function of the database, which
  * can change nothing here.
  */
 async function isSameValue(wanted: string, live: string, { column, database }: Place): Promise<boolean> {
@@ -100,7 +100,7 @@ async function isSameValue(wanted: string, live: string, { column, database }: P
       return (await connection.query({ text, values: [] })).rows[0]?.[0] === 'true'
     })
   } catch (error) {
-    // A value is not of the type or breaks its domain, or a cast fails, with a code of its own choice, or wants to change something.
+    // A value does not fit the type or its domain, or a function of a cast fails with a code of its own, or tries to change something.
     const cause = driverError(error)
     if (cause !== undefined && isSqlState(cause) && !OF_SERVER.test(codeOf(error))) return false
     throw error

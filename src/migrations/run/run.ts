@@ -194,7 +194,7 @@ interface StepResult {
   readonly file: Migration
   readonly recorded: boolean
   readonly lost: readonly LostViewPart[]
-  /** The partitions made since the start of the run that may now have rows of older ones. */
+  /** New partitions since the start of the run, which may now have rows of older partitions. */
   readonly filled: ReadonlyMap<string, string>
 }
 

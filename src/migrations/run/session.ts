@@ -42,8 +42,8 @@ export async function inTransaction<T>(database: Database, work: (session: Sessi
 }
 
 /**
- * Lets a session look for temporary tables where the server's own settings say, by default first: so do other programs that run the SQL of migrations.
- * Connections for requests look for them last.
+ * Restores the search path of the server's own settings, in which temporary tables come first by default, as for other programs that run the SQL of
+ * migrations. Connections for requests look for temporary tables last.
  */
 export function useOwnSearchPath(session: Connection, scope: 'local' | 'session' = 'local'): Promise<unknown> {
   return session.query({ text: `set ${scope} search_path to default`, values: [] })

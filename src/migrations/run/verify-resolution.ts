@@ -48,7 +48,7 @@ export interface Verification {
   readonly unverified: readonly string[]
 }
 
-/** Finds the differences that the database has without a resolution; none while journal and files disagree, because nothing shows them then. */
+/** Finds the differences that exist without a resolution. Returns none while the journal and the files disagree, because they cannot be compared then. */
 async function knownDrift(
   database: Database,
   { files, statuses }: JournalState,

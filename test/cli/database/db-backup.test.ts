@@ -229,7 +229,7 @@ describe('db backup and db restore', () => {
   })
 })
 
-test('a lock that cannot be written is an error about its file, and does not stay', async () => {
+test('a lock that cannot be written is an error that names its file, and leaves no file behind', async () => {
   await project.write(join('.snippetctl', 'kept'), '')
   // As on a full disk, no file can get any content.
   const command = ['-c', 'ulimit -f 0; exec "$@"', 'sh', process.execPath, COMMAND, 'migrate', 'up']

@@ -69,7 +69,7 @@ describe('statements that find no connection on the server', () => {
     pool.emit('release', undefined, {})
   }
 
-  test('get those that become idle in the order in which they came', async () => {
+  test('get idle connections in the order of their arrival', async () => {
     ask('holder')
     await pass(5)
     ask('first', 'second')
@@ -83,7 +83,7 @@ describe('statements that find no connection on the server', () => {
     }
   })
 
-  test('get the place that another process leaves in the order in which they came, however long each has waited', async () => {
+  test('get the connections that another process gives up in the order of their arrival, however long each has waited', async () => {
     ask('holder')
     await pass(5)
     ask('first')
@@ -148,7 +148,7 @@ describe('statements that find no connection on the server', () => {
     expect([ended, returned]).toEqual([['holder', 'first rejected'], 1])
   })
 
-  test('wait for the place that another process leaves also if their own has no connection', async () => {
+  test('wait for a connection that another process gives up, even if their own process has none', async () => {
     places = 0
     ask('first', 'second')
     await pass(200)
@@ -158,7 +158,7 @@ describe('statements that find no connection on the server', () => {
     expect(ended).toEqual(['first'])
   })
 
-  test('are rejected if the server fails in another way, unless they came after it was asked', async () => {
+  test('are rejected if the server fails in another way, except those that arrived after the attempt to connect', async () => {
     ask('holder')
     await pass(5)
     ask('first')

@@ -125,7 +125,7 @@ describeWithSessions('statements on a server that has no further connection for 
     await Promise.all(writers)
   })
 
-  test('are not waited for by a closing pipelined connection when the service stops', async () => {
+  test('a closing pipelined connection does not delay the end of the service', async () => {
     await limit(1)
     const database = await open(9)
     const slow = database.query({ ...quick, text: 'select 1 from pg_sleep(3)', values: [] }).catch(() => undefined)

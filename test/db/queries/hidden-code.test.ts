@@ -133,7 +133,7 @@ describe('a new table that the text of a query hides', () => {
   })
 })
 
-describe('a query that leaves nothing', () => {
+describe('a query without a lasting effect', () => {
   test.each([
     `select '${LEAK.replaceAll("'", "''")}'`,
     `select $$ ${LEAK} $$, $_1$ ${LEAK} $_1$`,
@@ -165,9 +165,9 @@ test.each([
   'select $a$ $A$',
   'select $$ $',
   "select '\\' '",
-])('a query whose text, quoted name or comment has no end is rejected: `%s`', async (text) => {
+])('an unterminated text, quoted name or comment is rejected: `%s`', async (text) => {
   await expect(leftBy(text)).rejects.toThrow()
-  expect(() => kindOf(text)).toThrow('a text, a quoted name or a comment of the query has no end')
+  expect(() => kindOf(text)).toThrow('the query has an unterminated text, quoted name or comment')
 })
 
 test.each([

@@ -530,7 +530,7 @@ test('reports a foreign key to a column without a field instead of making a rela
     ({ text, left }) => {
       expect(text).not.toContain('{ type: belongs_to')
       expect(left).toContain(
-        'cities.country: no relation: countries.number has no field, or a model that was there before; if it has one: `type: belongs_to, model: countries, references: number, column: country` in this field',
+        'cities.country: no relation: countries.number has no field, or its model existed before; if it has a field: `type: belongs_to, model: countries, references: number, column: country` in this field',
       )
     },
     { manage: true },

@@ -117,7 +117,7 @@ function readConditions(condition: string, known: Known): Readonly<Record<string
   return Object.keys(where).length === read.length && read.length <= MAX_CONDITIONS ? where : undefined
 }
 
-/** Reads conditions that PostgreSQL prints the same way for the index of the model. */
+/** Reads a condition, unless PostgreSQL would print the condition of the model's index in another way. */
 function readCondition(text: string, { columns, fields }: Known): readonly [string, Json] | undefined {
   const [, nullable, not] = NULL_TEST.exec(text) ?? []
   if (nullable !== undefined) {

@@ -92,13 +92,13 @@ export function chooseRelation(
   const [to = ''] = reference.key
   const isOfKey = target !== undefined && isPrimary(target, [to])
   if (!isOfKey && !shown.get(reference.target)?.some(({ name }) => name === to)) {
-    const why = `${reference.target}.${to} has no field, or a model that was there before`
+    const why = `${reference.target}.${to} has no field, or its model existed before`
     const before = existing.get(reference.target)
     const field = before?.fields.find((each) => each.column === to)?.name ?? nameOfColumn(to)
     const settings = formatBelongsTo({ model, references: field, column: column.name })
     // An update only changes models of unmanaged tables.
     const advice =
-      managed || before?.managed ? `if it has one: ${settings} in this field` : `${UPDATE} adds the relation`
+      managed || before?.managed ? `if it has a field: ${settings} in this field` : `${UPDATE} adds the relation`
     return { relation: undefined, left: [`${place}: no relation: ${why}; ${advice}`, ...more] }
   }
   const relation = {
