@@ -14,7 +14,7 @@ import { type CliContext, type CommonOptions, requireApplication } from '../cont
 import { onExistingDatabase } from '../database/database.js'
 import { explainWord } from '../project/explain-words.js'
 import { type ExitCode, Failure } from '../failure.js'
-import { printExplanation, toJson } from '../migrate/plan-text.js'
+import { printExplanation, toJson } from '../project/explanation.js'
 import { parametersOf, readPairs, reverse, routesOf } from '../reverse.js'
 import { requireSchema } from '../serve/schema.js'
 import { readsOnly } from '../lost-connection.js'

@@ -103,9 +103,9 @@ async function run(context: CliContext, options: IntrospectOptions): Promise<Exi
     else printModels(context, found.models)
     if (found.text !== text) {
       await writeWhole(file, found.text)
-      const more = `${count(found.models.length, 'model')} ${text === undefined ? '' : 'more'}`.trimEnd()
+      const made = count(found.models.length, text === undefined ? 'model' : 'new model')
       const changed = found.changes.length > 0 ? [count(found.changes.length, 'change')] : []
-      const parts = [...changed, ...(found.models.length > 0 || text === undefined ? [more] : [])]
+      const parts = [...changed, ...(found.models.length > 0 || text === undefined ? [made] : [])]
       context.err.line(`wrote ${shown}: ${parts.join(', ')}`)
     } else
       context.err.line(

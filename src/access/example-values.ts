@@ -15,7 +15,7 @@ interface Written {
 
 /** The stored texts that are valid by the rules of a field. */
 export interface ValidTexts {
-  /** A few, whatever the rules of access compare with. */
+  /** A few examples, whatever values the access rules compare. */
   readonly plain: readonly string[]
   /** Whether a request can set a value. Values that only the database compares count as valid. */
   accepts(text: string): boolean
@@ -76,7 +76,7 @@ function listsOf({ type, options }: Typed, min = 1): readonly Written[] {
     })
 }
 
-/** The JSON value of a text; undefined if the type has other values. */
+/** The JSON value of a text; undefined if the text is not JSON of the type. */
 function writtenAs(typed: Typed, text: string): Written | undefined {
   const source = valueSchema(typed)['type'] === 'string' ? JSON.stringify(text) : text
   try {
@@ -86,7 +86,7 @@ function writtenAs(typed: Typed, text: string): Written | undefined {
   }
 }
 
-/** The JSON of a stored text, for a body, with all digits; the text itself if the type has other values. */
+/** The JSON of a stored text, for a body, with all digits; a JSON string if the text is not a value of the type. */
 export function sourceOfText(field: FieldSpec, text: string): string {
   return writtenAs(field, text)?.source ?? JSON.stringify(text)
 }

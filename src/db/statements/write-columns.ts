@@ -30,8 +30,8 @@ export function writeColumnsOf(model: ModelSpec): WriteColumns {
 }
 
 /**
- * The columns of a table that are null in a new row unless an insert names them, and that the user of the database may write. An insert into a view
- * that names a column would take the place of the default that the table of the view has.
+ * The columns of a table that are null in a new row unless an insert names them, and that the user of the database may write. Columns of
+ * views are left out: if an insert into a view names a column, the default of the view's table does not apply.
  */
 const UNFILLED = `
   select (
@@ -57,7 +57,7 @@ export function watchUnfilled(model: ModelSpec, counts: { readonly generation: n
     const { rows } = await connection.query({ text: UNFILLED, values: [tableSql(model.table)], retry: true })
     const columns = JSON.parse(rows[0]?.[0] ?? '[]') as readonly string[]
     const found = declared.filter(({ field }) => columns.includes(field.column))
-    // The table may be made later.
+    // The table may be created later.
     if (rows.length > 0) known = { fields: found, generation }
     return found
   }

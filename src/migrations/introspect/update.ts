@@ -34,7 +34,7 @@ interface Current {
   readonly spelling: FieldSpelling
 }
 
-/** The schemas of the tables of a configuration; undefined if only the current one. */
+/** The schemas of the tables of a configuration; undefined if all tables are in the current schema. */
 export async function schemasOfModels(database: Database, { models }: AppSpec): Promise<readonly string[] | undefined> {
   const named = models.map(({ table }) => readTableName(table)?.schema)
   if (named.every((schema) => schema === undefined)) return undefined
@@ -78,7 +78,7 @@ export async function updateModels(database: Database, current: Current): Promis
   return { text: now.text, changes, left: [...left, ...messages(true)], remaining: [...reasons, ...messages(false)] }
 }
 
-/** Enough for keys that are relations to keys that are relations. */
+/** Enough for a key that refers to a key, which refers to another key. */
 const MAX_PASSES = 4
 
 interface Pass {
@@ -93,7 +93,7 @@ function makeEdits(current: Pick<Current, 'text' | 'file'>, edits: readonly Edit
   let { text } = current
   let open = edits
   let reasons: readonly string[] = []
-  // A change may need another one, such as a relation the unique field that it refers to.
+  // A change may depend on another one: a relation needs the unique field that it refers to.
   for (let before = -1; changes.length > before; ) {
     before = changes.length
     const failed: { readonly edit: Edit; readonly reason: string }[] = []

@@ -22,7 +22,7 @@ const KINDS: Readonly<Record<WantedConstraint['kind'], string>> = {
 }
 
 /**
- * Returns a sentence for each name that two parts of the schema would have: names join the names of columns, so different ones can become the same.
+ * Returns a sentence for each name that two parts of the schema would have: names are made from the names of columns, so two parts can get the same name.
  * Tables, keys and indexes share one namespace, and the other constraints of each table have one.
  */
 export function nameClashes(tables: readonly WantedTable[]): readonly string[] {

@@ -181,7 +181,7 @@ settings: {}
     await project.write('resources.yaml', before)
     await given(TABLES)
     const outcome = await run('introspect', '--manage', '--no-resources')
-    expect(outcome).toMatchObject({ code: 0, stderr: expect.stringContaining('wrote resources.yaml: 1 model more\n') })
+    expect(outcome).toMatchObject({ code: 0, stderr: expect.stringContaining('wrote resources.yaml: 1 new model\n') })
     expect(await configuration()).toBe(
       before.replace(
         '# the end',

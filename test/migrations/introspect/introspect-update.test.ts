@@ -121,7 +121,7 @@ test.each([
       'changed  volumes.author: added, for a new column: { type: belongs_to, model: authors, nullable: true }',
       'changed  volumes.is_sold: added, for a new column: { type: boolean, column: isSold, default: false }',
       'changed  volumes.old: commented out: the column "old" is gone',
-      'wrote resources.yaml: 6 changes, 1 model more',
+      'wrote resources.yaml: 6 changes, 1 new model',
     ])
     expect(updated.code).toBe(0)
     expect(await configuration()).toBe(format(UPDATED))
@@ -619,7 +619,7 @@ test('the models of a project whose migrations only create tables of the service
   await given('create table later (id bigint primary key); alter table authors add born date')
   expect(await run('introspect', '--update', '--no-resources')).toMatchObject({
     code: 0,
-    stderr: expect.stringContaining('wrote resources.yaml: 1 change, 1 model more\n'),
+    stderr: expect.stringContaining('wrote resources.yaml: 1 change, 1 new model\n'),
   })
   expect(await configuration()).toContain('born: { type: date, nullable: true }')
   await given('create table last (id bigint primary key)')

@@ -83,5 +83,5 @@ function helpOf({ accesses, advice }: Explanation, { name, table, indexes }: Mod
   if (special.length > 0) return [...unhelped, ...special.map(addition)]
   if (!served) return [...unhelped, addition(`[${fields.join(', ')}]`)]
   if (unhelped.length > 0 || wasteful.every(({ counts, index }) => counts || index !== undefined)) return unhelped
-  return ['an index serves this list; PostgreSQL reads a table as a whole where it has few rows']
+  return ['an index serves this list; PostgreSQL reads small tables as a whole']
 }
