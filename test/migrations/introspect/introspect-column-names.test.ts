@@ -136,3 +136,26 @@ models:
     })
   },
 )
+
+test('the advice for a foreign key of two columns to a managed model does not name an update, which would leave it out', async () => {
+  await project.sql(`create table shops (id bigint primary key, land varchar(2) not null, nr integer not null, unique (land, nr));
+    create table sales (id bigint primary key, land varchar(2), nr integer, foreign key (land, nr) references shops (land, nr))`)
+  const yaml = `version: 1
+database: { managed: false }
+models:
+  shop:
+    table: shops
+    managed: true
+    fields:
+      id: { type: bigint, primary_key: true, key: client }
+`
+  await project.write('resources.yaml', yaml)
+  const place = 'sales.sales_land_nr_fkey: no relation: the table shops has no model, or one that was there before'
+  expect(await run('introspect')).toMatchObject({
+    stderr: expect.stringContaining(`${place}; once it has one, declare the relation under \`relations\``),
+  })
+  await project.write('resources.yaml', yaml.replace('managed: true', 'managed: false'))
+  expect(await run('introspect')).toMatchObject({
+    stderr: expect.stringContaining(`${place}; once it has one: snippetctl introspect --update`),
+  })
+})

@@ -1,4 +1,5 @@
 import { ADDED_ID, EXPANDED } from '../../../config/core-spec.js'
+import type { ModelSpec } from '../../../config/spec.js'
 import { find } from '../../plan/compare/pair.js'
 import type { Catalog, CatalogConstraint, CatalogTable } from '../catalog/catalog.js'
 import { type Choice, chooseModels, type ChosenModel, type ChosenRelation, partitionsOf } from './choose.js'
@@ -12,6 +13,8 @@ import { isRepresentableName } from '../catalog/representable.js'
 
 interface Context {
   readonly models: ReadonlyMap<string, ChosenModel>
+  /** The models that were there before, by table. */
+  readonly existing: ReadonlyMap<string, ModelSpec>
   readonly catalog: Catalog
   readonly managed: boolean
   readonly inDialect: (table: string) => boolean
@@ -20,11 +23,12 @@ interface Context {
 
 /** Chooses a model for each table and view, with the relations that describe foreign keys of several columns. */
 export function chooseModelsWithRelations(...[inspected, all, options]: Parameters<typeof chooseModels>): Choice {
-  const { managed, inDialect } = options
+  const { existing, managed, inDialect } = options
   const { models, ...choice } = chooseModels(inspected, all, options)
   const catalog = managed ? all : all.map(asUsed)
   const context = {
     models: new Map(models.map((model) => [model.table, model])),
+    existing,
     catalog,
     managed,
     inDialect,
@@ -68,10 +72,13 @@ const NOTHING = 'nothing can be added: the fields show the values, and the forei
 
 /** How a model can have a relation for a foreign key that introspection makes none for. */
 function adviceFor(key: CatalogConstraint, referring: Referring, used: ReadonlySet<string>): string {
-  const { models, managed, partitions } = referring.context
+  const { models, existing, managed, partitions } = referring.context
   if (partitions.has(key.target ?? '')) return NOTHING
   if (!models.has(key.target ?? ''))
-    return managed ? 'once it has one, declare the relation under `relations`' : `once it has one: ${UPDATE}`
+    // An update only changes models of unmanaged tables.
+    return managed || existing.get(key.target ?? '')?.managed
+      ? 'once it has one, declare the relation under `relations`'
+      : `once it has one: ${UPDATE}`
   if (managed) return NOTHING
   const found = choose(asUnmanaged(key), referring)
   if (typeof found === 'string') return NOTHING
