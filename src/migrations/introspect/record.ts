@@ -22,7 +22,7 @@ export interface Recorded {
 }
 
 /** The advice for an object that the first migration leaves out. */
-export const BY_HAND = 'create it in other databases yourself'
+const BY_HAND = 'create it in other databases yourself'
 
 /**
  * Records the tables of a database as SQL. Parts that only this database can create, such as a type of an extension, are left out and listed,
@@ -64,6 +64,11 @@ export function recordTables(
     ],
     known: plans.flatMap(({ table, known }) => known.map((name) => `${table.name}.${name}`)),
   }
+}
+
+/** Why recorded tables do not replace the files that made them, from a line of `left`. */
+export function whyNotShown(left: string): string {
+  return left.replace(`; ${BY_HAND}`, '').replace(/^(.+) is ignored$/, 'the final tables do not show the $1')
 }
 
 /**

@@ -23,7 +23,7 @@ import { compareJournal, rejectDisagreement } from '../files/journal.js'
 import { renderStatement } from '../files/render.js'
 import { readCatalog } from '../introspect/catalog/catalog.js'
 import { inspectSchema } from '../introspect/catalog/inspect.js'
-import { BY_HAND, recordTables } from '../introspect/record.js'
+import { recordTables, whyNotShown } from '../introspect/record.js'
 import { isDerivedConstraint, isDerivedIndex } from '../plan/compare/derived.js'
 import { compareOnly } from '../plan/generate.js'
 import { type Ownership, formatOwned } from '../plan/compare/ownership.js'
@@ -173,7 +173,7 @@ async function recordedText(scratch: Database, files: readonly Migration[], { ha
   })
   // The scratch database may have these itself. If the files make them, their statements are seen below.
   const reason = left.find((each) => !/^(?:extension|publication|event trigger|default grant|grant to) /.test(each))
-  if (reason !== undefined) return { reason: reason.replace(`; ${BY_HAND}`, '') }
+  if (reason !== undefined) return { reason: whyNotShown(reason) }
   const written = files.flatMap(({ up }) => up.map(({ text }) => text))
   const other = written.find((text) => !COMPARED.test(text))
   if (other !== undefined) return { reason: `the final tables do not show the effect of \`${firstLine(other)}\`` }

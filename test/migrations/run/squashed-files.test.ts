@@ -220,6 +220,17 @@ resources:`
     expect((await migrate('plan')).stdout).toMatch(/- drop +a_count +view\n +- drop +titles +view/)
   })
 
+  test('repeats statements that create a table in another schema', async () => {
+    await project.write(
+      'migrations/0003_catalog.sql',
+      '-- up\n\ncreate table public.pg_class (id bigint);\n\n-- down\n\ndrop table public.pg_class;\n',
+    )
+    expect((await migrate('squash')).stderr).toContain(
+      'it repeats their statements one by one, because the final tables do not show the schema public\n',
+    )
+    expect(await read('0003_squashed.sql')).toContain('create table public.pg_class (id bigint);')
+  })
+
   test('keeps what the final tables do not say, and rejects what no SQL says', async () => {
     await project.write(
       'migrations/0003_touch.sql',
