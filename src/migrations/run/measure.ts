@@ -96,9 +96,9 @@ function measureSteps(
       await session.query({ text: `set local ${setting}`, values: [] })
     const measured: Measured[] = []
     const start = await readState(session)
-    const since = new Map<string, HeldLock>()
+    const course: Course = { start, now: start, since: new Map() }
     for (const part of parts) {
-      measured.push(await measure(session, part, { start, since }))
+      measured.push(await measure(session, part, course))
       if (measured.at(-1)?.failure !== undefined) break
     }
     return measured
@@ -108,19 +108,17 @@ function measureSteps(
 interface Course {
   /** The database before the first step. */
   readonly start: State
+  /** The database after the last step. */
+  now: State
   /** The strongest lock of each table so far, with the step that took it. */
   readonly since: Map<string, HeldLock>
 }
 
-async function measure(
-  session: Session,
-  { subject, outside, run }: MeasuredPart,
-  { start, since }: Course,
-): Promise<Measured> {
+async function measure(session: Session, { subject, outside, run }: MeasuredPart, course: Course): Promise<Measured> {
+  const { start, now: before, since } = course
   const nothing = { locks: [], scanned: [], indexed: [], rewritten: [], failure: undefined }
   const measured = { ...nothing, subject, milliseconds: 0, outside }
   if (outside) return measured
-  const before = await readState(session)
   const began = performance.now()
   // A failed statement would end the transaction before its locks can be read.
   const error = await attempt(session, () => run(session))
@@ -130,6 +128,7 @@ async function measure(
   const milliseconds = Math.round(performance.now() - began)
   if (failure !== undefined) return { ...measured, milliseconds, failure }
   const after = await readState(session)
+  course.now = after
   const tables = [...start].flatMap(([id, former]): readonly (readonly [string, Relation])[] =>
     // Others wait for what the transaction has dropped until it commits.
     former.owner === undefined ? [[id, after.get(id) ?? { ...former, mode: 'AccessExclusiveLock' }]] : [],
@@ -174,11 +173,13 @@ interface Relation {
 type State = ReadonlyMap<string, Relation>
 
 const STATE = `
-  select c.oid::text, ${formattedTable('c', 'n')}, i.indrelid::text, pg_relation_filenode(c.oid)::text, pg_stat_get_xact_numscans(c.oid)::text,
-    (select string_agg(distinct l.mode, ',') from pg_locks l
-     where l.pid = pg_backend_pid() and l.granted and l.relation = c.oid
-       and l.database = (select oid from pg_database where datname = current_database()))
+  select c.oid::text, ${formattedTable('c', 'n')}, i.indrelid::text, pg_relation_filenode(c.oid)::text, pg_stat_get_xact_numscans(c.oid)::text, l.modes
   from pg_class c join pg_namespace n on n.oid = c.relnamespace left join pg_index i on i.indexrelid = c.oid
+  left join (
+    select relation, string_agg(distinct mode, ',') as modes from pg_locks
+    where pid = pg_backend_pid() and granted and database = (select oid from pg_database where datname = current_database())
+    group by relation
+  ) l on l.relation = c.oid
   where c.relkind in ('r', 'p', 'v', 'm', 'i') and n.nspname !~ '^pg_' and n.nspname <> 'information_schema'`
 
 async function readState(session: Session): Promise<State> {
