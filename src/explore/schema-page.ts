@@ -15,7 +15,7 @@ export function schemaUrl({ spec }: Resource): string {
   return `${ROOT}/~schema/${spec.name}`
 }
 
-/** Whether there is such a page for a caller: not if it may only change records. */
+/** Whether a caller has the page: only if records show the caller a field. */
 export function hasSchemaPage({ resource }: Seen): boolean {
   return resource.shown.length > 0
 }

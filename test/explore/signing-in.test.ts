@@ -86,7 +86,7 @@ describe('a page that needs a caller', () => {
     expect(await seen('bob')).toEqual([403, false, false])
   })
 
-  test('about a resource has nothing of its lists for a caller who may not list, and is missing for one who sees no record', async () => {
+  test('about a resource leaves out its lists for a caller who may not list, and is 404 for a caller who sees no record', async () => {
     const seen = async (name: string) => {
       const response = await page('/explore/~schema/report', `Dev ${name}`)
       const text = await response.text()

@@ -2,7 +2,7 @@ import { closeSync, ftruncateSync, mkdtempSync, openSync, readSync, rmSync, writ
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Larger files are on a disk. Most tables of a scratch database are empty, but a migration may insert millions of rows. */
+/** Larger files are moved to a disk. Most tables of a scratch database are empty, but a migration may insert millions of rows. */
 const MAX_BYTES_IN_MEMORY = 4 * 1024 * 1024
 
 /** A file of Emscripten's file system in memory. */
@@ -39,7 +39,7 @@ interface FileSystems {
 /**
  * Moves each file in memory that becomes large into a temporary file, until it is emptied or removed. The temporary files have no
  * names, so the system removes them when this process ends. If none can be created, the files stay in memory.
- * @returns closes the temporary files
+ * @returns a function that closes the temporary files
  */
 export function moveLargeFiles(fileSystem: unknown): () => void {
   const { ErrnoError, filesystems, streams: open } = fileSystem as FileSystems

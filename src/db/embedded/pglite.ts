@@ -88,7 +88,7 @@ const SETTINGS: Settings = {
 /** For a database that is discarded when it is closed: nobody reads its log. */
 export const DISCARDED: Settings = { ...SETTINGS, wal_level: 'minimal', max_wal_senders: '0', full_page_writes: 'off' }
 
-/** Options of `initdb`: the log takes 1 MB of each new database, rather than 16 in one file, or files that are kept for later. */
+/** Options of `initdb`: files of the log have 1 MB rather than 16, and used files are removed rather than kept for later. */
 const SMALL_LOG = ['--wal-segsize=1', '--set=wal_recycle=off']
 
 /** Returns settings as command-line parameters. */

@@ -142,7 +142,7 @@ test.each(['public', 'Sales "x", y'])(
   },
 )
 
-test('finds a closed schema also if no other is left but that of temporary tables, which the role may not create', async () => {
+test('finds a closed schema even if only `pg_temp` is left in the search path, and the role may not create temporary tables', async () => {
   const onTemporary = (change: string) => `do $$ begin execute format('${change}', current_database()); end $$`
   await asOwner(
     `${onTemporary('revoke temporary on database %I from public')}; revoke usage on schema public from ${ROLE}, public`,
