@@ -87,22 +87,30 @@ test('a migration finds temporary tables first, as in other programs', async () 
 
 const onServer = testDatabaseKind() === 'postgres' ? test : test.skip
 
-onServer('a role that may not make temporary tables can ask for the current schema when it may use none', async () => {
-  const owner = await openTestDatabase()
-  const { pathname } = new URL(owner.url ?? '')
-  const revoke = `revoke temporary on database "${pathname.slice(1)}" from public; revoke usage on schema public from public`
-  await owner.query({ text: `do $$ begin ${CREATE_ROLE.replace(/;\s*$/, '')}; ${revoke}; end $$`, values: [] })
-  const limited = await openAsRole(owner)
-  try {
-    const current = { text: "select current_schema(), current_setting('search_path')", values: [] }
-    const path = '"$user", public'
-    expect((await limited.query(current)).rows).toEqual([['public', path]])
-    await owner.query({ text: `revoke usage on schema public from ${ROLE}`, values: [] })
-    expect((await limited.query(current)).rows).toEqual([[null, path]])
-  } finally {
-    await limited.close()
-    await owner.query({ text: `drop owned by ${ROLE}`, values: [] })
-    await owner.query({ text: `drop role ${ROLE}`, values: [] })
-    await owner.close()
-  }
-})
+onServer(
+  'nor does one that a function with the rights of its owner leaves to a role that may not make temporary tables',
+  async () => {
+    const owner = await openTestDatabase(`create table books (title text);
+    create function hide_books() returns void language plpgsql security definer as $$ begin
+      create table pg_temp.books (like public.books);
+      grant all on pg_temp.books to public;
+    end $$;`)
+    const { pathname } = new URL(owner.url ?? '')
+    const rights = `grant all on books to ${ROLE}; revoke temporary on database "${pathname.slice(1)}" from public`
+    await owner.query({ text: `do $$ begin ${CREATE_ROLE.replace(/;\s*$/, '')}; ${rights}; end $$`, values: [] })
+    const limited = await openAsRole(owner)
+    try {
+      await limited.transaction(async (connection) => {
+        await connection.query({ text: 'select hide_books()', values: [] })
+        await connection.query({ text: `insert into books values ('First')`, values: [] })
+      })
+      const count = await owner.query({ text: 'select count(*) from public.books', values: [] })
+      expect(count.rows).toEqual([['1']])
+    } finally {
+      await limited.close()
+      await owner.query({ text: `drop owned by ${ROLE}`, values: [] })
+      await owner.query({ text: `drop role ${ROLE}`, values: [] })
+      await owner.close()
+    }
+  },
+)
