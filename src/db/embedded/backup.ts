@@ -51,6 +51,9 @@ async function unpack(file: string, folder: string, onStage: (stage: string) => 
     if (version === undefined) throw new Error('it contains no database')
     if (version !== EMBEDDED_MAJOR)
       throw new Error(`PostgreSQL ${version} wrote it, but the embedded database is PostgreSQL ${EMBEDDED_MAJOR}`)
+    // PGlite would abort without saying why.
+    if (readMember(archive, CONTROL) === undefined)
+      throw new Error(`it contains only a part of a database: ${CONTROL} is missing`)
     onStage('unpacking')
     const pglite = await startPglite({ dataDir: folder, loadDataDir: new Blob([archive]) })
     await pglite.query('select 1')
@@ -69,9 +72,10 @@ async function unpack(file: string, folder: string, onStage: (stage: string) => 
   }
 }
 
+const CONTROL = 'global/pg_control'
 const BLOCK = 512
 
-/** Returns the text of a top-level file of a tar archive. */
+/** Returns the text of a file of a tar archive. */
 function readMember(archive: Buffer, wanted: string): string | undefined {
   for (let at = 0; at + BLOCK <= archive.length; ) {
     const name = archive.toString('latin1', at, at + 100).replace(/\0.*$/s, '')

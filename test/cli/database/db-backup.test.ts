@@ -168,9 +168,16 @@ describe('db backup and db restore', () => {
       code: 2,
       stderr: expect.stringContaining('error: broken.tar.gz cannot be restored: '),
     })
-    const clash = gzipSync(
-      Buffer.concat([archived('PG_VERSION', '18'), archived('PG_VERSION/x', ''), Buffer.alloc(1024)]),
-    )
+    const archive = (...files: readonly (readonly [string, string])[]) =>
+      gzipSync(Buffer.concat([...files.map(([name, content]) => archived(name, content)), Buffer.alloc(1024)]))
+    await writeFile(join(project.folder, 'part.tar.gz'), archive(['PG_VERSION', '18'], ['base/1', 'x']))
+    expect(await run('db', 'restore', 'part.tar.gz', '--yes', NAME)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(
+        'error: part.tar.gz cannot be restored: it contains only a part of a database: global/pg_control is missing\n',
+      ),
+    })
+    const clash = archive(['PG_VERSION', '18'], ['global/pg_control', 'x'], ['PG_VERSION/x', ''])
     await writeFile(join(project.folder, 'clash.tar.gz'), clash)
     expect(await run('db', 'restore', 'clash.tar.gz', '--yes', NAME)).toMatchObject({
       code: 2,
