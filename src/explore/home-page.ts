@@ -1,4 +1,4 @@
-import { basename } from 'node:path'
+import { basename, resolve } from 'node:path'
 import type { Context } from '../http/route.js'
 import type { Resource } from '../resource/resource.js'
 import { countOf, MAX_COUNTED } from './lists/count.js'
@@ -82,7 +82,7 @@ const ADDITIONS = [
 function addition({ file, resources, database }: Explored): Html {
   const taken = resources.flatMap(({ spec }) => [spec.name, spec.model.name])
   const [name, fields] = ADDITIONS.find(([each]) => !taken.includes(each)) ?? ADDITIONS[0]
-  const config = basename(file) === 'resources.yaml' ? '' : ` --config ${shellWord(file)}`
+  const config = resolve(file) === resolve('resources.yaml') ? '' : ` --config ${shellWord(file)}`
   const migrations = `
 npx snippetctl migrate plan${config} --write add_${name}
 npx snippetctl migrate up${config}`

@@ -58,15 +58,28 @@ describe('the home page', () => {
     expect(html).toMatch(/PostgreSQL \d+\.\d+[^<]*, which responds in [\d.]+ ms/)
   })
 
-  test('shows the commands that add a resource with a free name', async () => {
-    const html = await page('/')
-    const [, commands] = /<h2>Add a resource<\/h2>[^]*?<pre tabindex="0">([^<]*)</.exec(html) ?? []
-    expect(commands?.split('\n')).toEqual([
-      'npx snippetctl add resource event name:string! starts_on:date',
+  test('shows the commands that add a resource with a free name, for the file that the server has', async () => {
+    const commands = async () => {
+      const html = await page('/')
+      const [, folder = ''] = /<dt>Declared in<\/dt><dd><code>([^<]+)\/resources.yaml</.exec(html) ?? []
+      const [, text] = /<h2>Add a resource<\/h2>[^]*?<pre tabindex="0">([^<]*)</.exec(html) ?? []
+      return { folder, lines: text?.split('\n') }
+    }
+    const linesWith = (config: string) => [
+      `npx snippetctl add resource${config} event name:string! starts_on:date`,
       ...(api.database.whenPending === 'reject'
-        ? ['npx snippetctl migrate plan --write add_event', 'npx snippetctl migrate up']
+        ? [`npx snippetctl migrate plan${config} --write add_event`, `npx snippetctl migrate up${config}`]
         : []),
-    ])
+    ]
+    const { folder, lines } = await commands()
+    expect(lines).toEqual(linesWith(` --config ${folder}/resources.yaml`))
+    const before = process.cwd()
+    process.chdir(folder)
+    try {
+      expect((await commands()).lines).toEqual(linesWith(''))
+    } finally {
+      process.chdir(before)
+    }
   })
 
   test('shows commands that change this configuration if it has another name', async () => {
