@@ -53,12 +53,13 @@ export function projectPerTest(files: Readonly<Record<string, string>> = {}): Te
 /** Removes everything but an embedded database that can be emptied, because making one takes longer. */
 async function emptyProject(folder: string): Promise<void> {
   const isEmpty = await commandHost.empty(folder)
-  const remaining = isEmpty ? ['.snippetctl', '.snippetctl/pg', '.snippetctl/pg.lock'] : []
+  // The lock of the open database has a pipe next to it: `pg.lock.UUID`.
+  const remains = (path: string) => isEmpty && /^\.snippetctl(?:\/pg(?:\.lock(?:\..*)?)?)?$/.test(path)
   const entries = ['.', ...(isEmpty ? ['.snippetctl'] : [])]
   for (const parent of entries) {
     for (const name of await readdir(join(folder, parent))) {
       const path = join(parent, name)
-      if (!remaining.includes(path)) await rm(join(folder, path), { recursive: true, force: true })
+      if (!remains(path)) await rm(join(folder, path), { recursive: true, force: true })
     }
   }
 }
