@@ -14,7 +14,7 @@ import {
   migrationFolder,
 } from '../src/internal.js'
 import { printFrames } from './diagnostics.js'
-import type { EnvFile } from './env-file.js'
+import { type EnvFile, readEnvFile } from './env-file.js'
 import { type ExitCode, Failure, Finished, whyUnreadable } from './failure.js'
 import { createOutput, type Output } from './output.js'
 import type { Parent } from './serve/workers/parent.js'
@@ -51,7 +51,9 @@ export interface CliContext extends Lifecycle {
   readonly cwd: string
   readonly env: Readonly<Record<string, string | undefined>>
   /** The `.env` file that was read into `env`, if there is one. */
-  readonly envFile?: EnvFile | undefined
+  readonly envFile: EnvFile | undefined
+  /** The time at which the process started, in milliseconds since 1970. */
+  readonly startedAt: number
   readonly version: string
   /** For data only. */
   readonly out: Output
@@ -73,8 +75,9 @@ export interface CliContext extends Lifecycle {
 export interface ProcessInputs {
   readonly argv: readonly string[]
   readonly cwd: string
-  readonly env: Readonly<Record<string, string | undefined>>
-  readonly envFile?: EnvFile | undefined
+  /** The variables of `.env` are added to it. */
+  readonly env: NodeJS.ProcessEnv
+  readonly startedAt: number
   readonly version: string
   readonly stdin: NodeJS.ReadStream
   readonly stdout: NodeJS.WriteStream
@@ -94,7 +97,9 @@ export function createContext(
     ...lifecycle,
     cwd: from.cwd,
     env: from.env,
-    envFile: from.envFile,
+    // A worker inherits the variables of its parent.
+    envFile: from.parent ? undefined : readEnvFile(from.cwd, from.env),
+    startedAt: from.startedAt,
     version: from.version,
     out: createOutput(from.stdout, preferences),
     err,

@@ -4,7 +4,6 @@ import { fileURLToPath } from 'node:url'
 import { openDatabase, openScratch } from '../src/internal.js'
 import type { Lifecycle, StopSignal } from './context.js'
 import { findParent } from './serve/workers/parent.js'
-import { readEnvFile } from './env-file.js'
 import { runCommandLine } from './run.js'
 
 const STOP_SIGNALS: readonly StopSignal[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
@@ -78,12 +77,11 @@ async function main(): Promise<void> {
   const { env, stdin, stdout, stderr } = process
   const argv = process.argv.slice(2)
   const program = fileURLToPath(import.meta.url)
-  // A worker inherits the variables of its parent.
-  const envFile = parent ? undefined : readEnvFile(process.cwd(), env)
   stdout.on('error', (error) => whenUnwritable.listener(error))
   // An error of stderr cannot be reported.
   stderr.on('error', () => {})
-  const surroundings = { argv, cwd: process.cwd(), env, envFile, version, stdin, stdout, stderr, program, parent }
+  const [cwd, startedAt] = [process.cwd(), performance.timeOrigin]
+  const surroundings = { argv, cwd, env, startedAt, version, stdin, stdout, stderr, program, parent }
   await runCommandLine(surroundings, lifecycle)
 }
 

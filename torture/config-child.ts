@@ -67,7 +67,8 @@ async function check(cwd: string): Promise<{ readonly code: number; readonly sai
   const from = {
     argv,
     cwd,
-    env: {},
+    env: { SNIPPETCTL_ENV_FILE: '' },
+    startedAt: 0,
     version: '',
     stdin,
     stdout: output,

@@ -137,7 +137,7 @@ export async function reloadOnSave(served: Served): Promise<() => Promise<void>>
   }
 
   const { found: seen } = await refresh()
-  const late = await savedSinceStart([...seen.keys()])
+  const late = await savedSince(served.context.startedAt, [...seen.keys()])
   state.seen = new Map([...seen, ...late])
   if (late.size > 0) checkAgain()
   await refreshTypes(application)
@@ -164,10 +164,10 @@ async function readContents(files: readonly string[]): Promise<Contents> {
   return contents
 }
 
-/** Returns the files saved since this process started, as changed: the start may have read an older version. */
-async function savedSinceStart(files: readonly string[]): Promise<Contents> {
+/** Returns the files saved since the process started, as changed: the start may have read an older version. */
+async function savedSince(startedAt: number, files: readonly string[]): Promise<Contents> {
   const times = await Promise.all(files.map((file) => stat(file).catch(() => undefined)))
-  const late = files.filter((_, index) => (times[index]?.mtimeMs ?? 0) > performance.timeOrigin)
+  const late = files.filter((_, index) => (times[index]?.mtimeMs ?? 0) > startedAt)
   return new Map(late.map((file) => [file, 'unknown']))
 }
 

@@ -20,6 +20,8 @@ function makeProgram(): { readonly program: Command; readonly printed: () => str
   const context: CliContext = {
     cwd: '',
     env: {},
+    envFile: undefined,
+    startedAt: 0,
     version: '',
     out,
     err: out,

@@ -13,12 +13,27 @@ let isLarge = false
 let last = Promise.resolve()
 /** The project whose embedded database the host keeps open. */
 let kept
+/** The server that runs in the host: its project, and the functions for its output and its end. */
+let server
 
 /** The host of this worker, which does one thing after another. */
 export const commandHost = {
   /** Runs a command line. Resolves to its outcome. */
   run(line) {
     return perform('run', line, line.keep ? line.cwd : undefined)
+  },
+
+  /**
+   * Starts a server, and passes its output on. Only one can run at a time. Its database stays open for later commands with `keep`.
+   * @returns its exit code, and a function that passes a signal to it
+   */
+  async serve(line, print) {
+    if (server !== undefined) throw new Error('stop the other server first')
+    const ended = new Promise((resolve) => {
+      server = { folder: line.cwd, print, end: resolve }
+    })
+    await perform('serve', line, line.cwd)
+    return { ended, stop: (signal) => perform('stop', { signal }, kept) }
   },
 
   /** From now on, it keeps the embedded database of a project open once it is opened. */
@@ -48,7 +63,7 @@ function perform(task, given, keeping) {
 }
 
 async function performNow(task, given) {
-  if (isLarge && task === 'run') await endHost()
+  if (isLarge && (task === 'serve' || (task === 'run' && server === undefined))) await endHost()
   if (host === undefined) startHost()
   const { child, ended } = host
   // An idle host does not keep Jest from ending.
@@ -56,19 +71,20 @@ async function performNow(task, given) {
   child.channel.ref()
   try {
     child.send({ task, given })
-    const reply = await Promise.race([once(child, 'message'), ended])
-    if (reply === undefined) {
-      host = undefined
-      throw new Error(`the process ended: ${task} ${JSON.stringify(given)}`)
-    }
+    const reply = await Promise.race([once(child, 'reply'), ended])
+    if (reply === undefined) throw new Error(`the process ended: ${task} ${JSON.stringify(given)}`)
     const [{ result, error, bytes }] = reply
     isLarge = bytes > MAX_BYTES
     if (error !== undefined) throw error
     return result
   } finally {
-    child.unref()
-    child.channel?.unref()
+    if (server === undefined) release(child)
   }
+}
+
+function release(child) {
+  child.unref()
+  child.channel?.unref()
 }
 
 /** Ends the host, if there is one; the next command starts another. Resolves once no database is open in it. */
@@ -90,5 +106,23 @@ function startHost() {
     // Errors stay errors.
     serialization: 'advanced',
   })
-  host = { child, ended: once(child, 'exit').then(() => undefined) }
+  const ended = once(child, 'exit').then(() => {
+    if (host?.child !== child) return
+    host = undefined
+    endServer(child, null)
+  })
+  child.on('message', ({ served, ...reply }) => {
+    if (served === undefined) child.emit('reply', reply)
+    else if ('code' in served) endServer(child, served.code)
+    else server.print(served.name, served.text)
+  })
+  host = { child, ended }
+}
+
+function endServer(child, code) {
+  // Its database stays open.
+  kept = server?.folder
+  server?.end(code)
+  server = undefined
+  release(child)
 }

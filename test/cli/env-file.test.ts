@@ -5,7 +5,7 @@ import {
   BOOKS_MIGRATION_FILE,
   makeProject,
   type Project,
-  runCli,
+  runInHost,
   startServe,
 } from '../support/cli.js'
 
@@ -26,7 +26,7 @@ afterAll(() => project.remove())
 
 const run = async (text: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) => {
   await project.write('.env', text)
-  return runCli(args, { cwd: project.folder, env: { SNIPPETCTL_ENV_FILE: '.env', ...env } })
+  return runInHost(args, { cwd: project.folder, env: { SNIPPETCTL_ENV_FILE: '.env', ...env } })
 }
 
 const configurationOf = ({ stdout }: { readonly stdout: string }): string | undefined =>
@@ -92,7 +92,7 @@ describe('the file of variables', () => {
 
   test('may be a directory called .env, which is ignored, but no other directory', async () => {
     const other = await makeProject({ 'resources.yaml': BOOKS, '.env/pyvenv.cfg': '', 'local/a': '' })
-    const check = (env: Readonly<Record<string, string>>) => runCli(['check'], { cwd: other.folder, env })
+    const check = (env: Readonly<Record<string, string>>) => runInHost(['check'], { cwd: other.folder, env })
     expect(await check({ SNIPPETCTL_ENV_FILE: '.env' })).toMatchObject({ code: 0 })
     const named = await check({ SNIPPETCTL_ENV_FILE: 'local' })
     expect([named.code, named.stderr]).toEqual([2, expect.stringContaining('cannot read `local`: it is a directory')])

@@ -54,6 +54,7 @@ async function shown(...args: readonly string[]): Promise<string> {
       argv: args,
       cwd: project.folder,
       env: { ...inherited(), DATABASE_URL: undefined, TERM: 'xterm', NO_COLOR: '1' },
+      startedAt: Date.now(),
       version: '0.0.0',
       stdin: new PassThrough() as unknown as NodeJS.ReadStream,
       stdout: stdout as unknown as NodeJS.WriteStream,

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
+import { PassThrough, type Readable } from 'node:stream'
 import type { Result, Statement } from '../../src/db/database.js'
 
 /** The command in the repository. */
@@ -48,11 +49,21 @@ function start(args: readonly string[], { cwd = process.cwd(), env = {}, stdin =
   const words = [...WITHOUT_OPTIMISATION, COMMAND, ...args]
   const child = spawn(process.execPath, words, { cwd, env: { ...inherited(), ...env } })
   child.stdin.end(stdin)
-  const output = { stdout: '', stderr: '' }
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout += text))
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (output.stderr += text))
+  const output = collectOutput(child)
   const ended: Promise<Outcome> = once(child, 'close').then(([code]) => ({ code: code as number | null, ...output }))
   return { child, output, ended }
+}
+
+interface Streams {
+  readonly stdout: Readable
+  readonly stderr: Readable
+}
+
+function collectOutput({ stdout, stderr }: Streams): { readonly stdout: string; readonly stderr: string } {
+  const output = { stdout: '', stderr: '' }
+  stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout += text))
+  stderr.setEncoding('utf8').on('data', (text: string) => (output.stderr += text))
+  return output
 }
 
 /** Runs the real command until it exits, without a terminal. */
@@ -74,6 +85,11 @@ declare global {
   var commandHost: {
     /** `output` is the text of both streams, in order. */
     run(line: CommandLine): Promise<Outcome & { readonly output: string }>
+    /** Starts a server. Resolves to its exit code, null if the process ended, and a function that passes a signal to it. */
+    serve(
+      line: CommandLine,
+      print: (stream: 'stdout' | 'stderr', text: string) => void,
+    ): Promise<{ readonly ended: Promise<number | null>; stop(signal: NodeJS.Signals): Promise<void> }>
     /** From now on, it keeps the embedded database of a project open once it is opened. */
     keep(folder: string): void
     /** Whether it keeps the embedded database of the project in this folder open. */
@@ -120,18 +136,7 @@ export interface Serving extends Started {
 /** Starts `serve` on a free port. */
 export function spawnServe(args: readonly string[] = [], options: RunOptions = {}): Started {
   const { child, output, ended } = start(['serve', '--port', '0', ...args], options)
-  const early = ended.then((outcome) => {
-    throw new Error(`serve ended: ${JSON.stringify(outcome)}`)
-  })
-  early.catch(() => {})
-  const find = (event: string) => entriesOf(output.stdout).find((entry) => entry['event'] === event)
-  const logged = async (event: string) => {
-    for (;;) {
-      const entry = find(event)
-      if (entry !== undefined) return entry
-      await Promise.race([once(child.stdout, 'data'), early])
-    }
-  }
+  const logged = followLog(child, output, ended)
   const stop = async (signal: NodeJS.Signals = 'SIGTERM') => {
     child.kill(signal)
     return ended
@@ -139,11 +144,56 @@ export function spawnServe(args: readonly string[] = [], options: RunOptions = {
   return { child, output, logged, stop, ended }
 }
 
+function followLog({ stdout }: Streams, output: Started['output'], ended: Promise<Outcome>): Started['logged'] {
+  const early = ended.then((outcome) => {
+    throw new Error(`serve ended: ${JSON.stringify(outcome)}`)
+  })
+  early.catch(() => {})
+  const find = (event: string) => entriesOf(output.stdout).find((entry) => entry['event'] === event)
+  return async (event: string) => {
+    for (;;) {
+      const entry = find(event)
+      if (entry !== undefined) return entry
+      await Promise.race([once(stdout, 'data'), early])
+    }
+  }
+}
+
 /** Starts `serve` on a free port and waits until it listens. If it exits before, throws with its output. */
 export async function startServe(args: readonly string[] = [], options: RunOptions = {}): Promise<Serving> {
   const started = spawnServe(args, options)
   const { url } = await started.logged('listening')
   return { ...started, url: String(url) }
+}
+
+/** A server that is listening in the process of `runInHost`. */
+export interface Hosted extends Omit<Serving, 'child'> {
+  readonly child: Streams
+}
+
+/**
+ * Serves as `startServe` does, but in the process that runs commands, which takes a third of the time. Only one server can run there at a time. Its
+ * database stays open, so use `keep` for later commands of the project.
+ */
+export async function serveInHost(
+  args: readonly string[] = [],
+  { cwd = process.cwd(), env = {} }: Omit<RunOptions, 'stdin'> = {},
+): Promise<Hosted> {
+  const child = { stdout: new PassThrough(), stderr: new PassThrough() }
+  const output = collectOutput(child)
+  const line = { args: ['serve', '--port', '0', ...args], cwd, env: { ...inherited(), ...env }, terminal: false }
+  const server = await commandHost.serve(line, (stream, text) => child[stream].write(text))
+  const ended = server.ended.then(async (code) => {
+    await Promise.all([child.stdout, child.stderr].map((stream) => once(stream.end(), 'close')))
+    return { code, ...output }
+  })
+  const stop = async (signal: NodeJS.Signals = 'SIGTERM') => {
+    await server.stop(signal)
+    return ended
+  }
+  const logged = followLog(child, output, ended)
+  const { url } = await logged('listening')
+  return { child, output, logged, stop, ended, url: String(url) }
 }
 
 function entriesOf(stdout: string): readonly Readonly<Record<string, unknown>>[] {

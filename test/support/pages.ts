@@ -85,7 +85,9 @@ export async function openShell(): Promise<Shell> {
 
   // So wide that nothing is wrapped: where lines end depends on times, which differ from run to run.
   const env = { ...inherited(), NO_COLOR: '1', COLUMNS: '200', NODE_OPTIONS: TERMINAL, PORT: '0' }
-  let server: ReturnType<typeof start> | undefined
+  let server:
+    | { readonly state: { output: string }; readonly ended: Promise<unknown>; stop(): Promise<void> }
+    | undefined
   let port = String(PORT)
 
   function start(command: string) {
@@ -133,23 +135,28 @@ export async function openShell(): Promise<Shell> {
     return settle(output)
   }
 
-  async function serve(command: string): Promise<string> {
-    // Without an intermediate shell, so that signals reach the server.
-    server = start(`exec ${command}`)
-    const { child, state, ended } = server
+  async function serve(args: readonly string[]): Promise<string> {
+    const state = { output: '' }
+    let setReady = () => {}
+    const ready = new Promise<void>((resolve) => (setReady = resolve))
+    const { ended, stop } = await commandHost.serve({ args, cwd: folder, env, terminal: true }, (_stream, text) => {
+      state.output += text
+      if (/^ {2}next .*\n\n/m.test(state.output)) setReady()
+    })
+    server = { state, ended, stop: () => stop('SIGINT') }
     const early = ended.then(() => Promise.reject(new Error(`the server ended:\n${state.output}`)))
     early.catch(() => {})
-    while (!/^ {2}next .*\n\n/m.test(state.output)) await Promise.race([once(child.stdout, 'data'), early])
+    await Promise.race([ready, early])
     port = /127\.0\.0\.1:(\d+)/.exec(state.output)?.[1] ?? port
     return settle(state.output)
   }
 
   async function stop(): Promise<string> {
     if (server === undefined) return ''
-    const { child, state, ended } = server
+    const { state, ended, stop: interrupt } = server
     server = undefined
     const before = state.output.length
-    child.kill('SIGINT')
+    await interrupt()
     await ended
     return settle(state.output.slice(before))
   }
@@ -160,8 +167,8 @@ export async function openShell(): Promise<Shell> {
       if (command === '^C') return stop()
       if (command === '') return ''
       const translated = translate(command)
-      if (/snippetctl\.js' serve/.test(translated)) return serve(translated)
       const args = argumentsOf(translated)
+      if (args?.[0] === 'serve') return serve(args)
       if (args !== undefined) return runProgram(args)
       const { state, ended } = start(translated)
       await ended

@@ -23,7 +23,7 @@ interface LogOptions {
 }
 
 /** Short lines at a terminal, one JSON document a line otherwise; both on stdout. */
-export function createLog({ out, withConfig }: CliContext, { json, accessLog, about }: LogOptions): Log {
+export function createLog({ out, withConfig, onExit }: CliContext, { json, accessLog, about }: LogOptions): Log {
   const isLogged = ACCESS_LOGS[accessLog] ?? (() => true)
   const isForTerminal = out.terminal && !json
   const renderRequest = createRequestRenderer(about)
@@ -46,7 +46,7 @@ export function createLog({ out, withConfig }: CliContext, { json, accessLog, ab
     write(level, entry)
     flush()
   })
-  process.once('exit', () => {
+  onExit(() => {
     others.flush()
     flush()
   })

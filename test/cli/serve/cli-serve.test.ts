@@ -10,6 +10,7 @@ import {
   makeProject,
   type Project,
   runCli,
+  runInHost,
   type Serving,
   spawnServe,
   startServe,
@@ -51,6 +52,7 @@ let serving: Serving | undefined
 beforeAll(async () => {
   project = await makeProject({
     'resources.yaml': `${BOOKS}mounts: [{ path: /again }]\nplugins:\n  - ./plugin.js\n`,
+    'plain.yaml': BOOKS,
     'plugin.js': PLUGIN,
     'package.json': '{"type":"module"}',
     [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION,
@@ -178,6 +180,9 @@ describe('serve, started by a shell that does not forward signals,', () => {
   })
 })
 
+/** Without the plugin, which prints to the stdout of the process. */
+const PLAIN = ['serve', '--port', '0', '--config', 'plain.yaml']
+
 describe('serve rejects', () => {
   test('a port in use (promise 02)', async () => {
     const other = createServer().listen(0, '127.0.0.1')
@@ -196,21 +201,21 @@ describe('serve rejects', () => {
     ['HOST', '--host'],
     ['SNIPPETCTL_ADMIN_HOST', '--admin-host'],
   ])('an empty %s, which would be every address', async (variable, option) => {
-    const { code, stderr } = await runCli(['serve', '--port', '0'], { cwd: project.folder, env: { [variable]: '' } })
+    const { code, stderr } = await runInHost(['serve', '--port', '0'], { cwd: project.folder, env: { [variable]: '' } })
     expect(code).toBe(2)
     expect(stderr).toContain(option)
     expect(stderr).toContain('An address must not be empty; 0.0.0.0 is every address.')
   })
 
   test('an address of another machine', async () => {
-    const { code, stderr } = await runCli(['serve', '--port', '0', '--host', '192.0.2.1'], { cwd: project.folder })
+    const { code, stderr } = await runInHost([...PLAIN, '--host', '192.0.2.1'], { cwd: project.folder })
     expect(code).toBe(2)
     expect(stderr).toContain('error: this machine has no address `192.0.2.1`')
   })
 
   test('a configuration without migrations', async () => {
     const bare = await makeProject({ 'resources.yaml': BOOKS })
-    const { code, stderr, stdout } = await runCli(['serve', '--port', '0'], { cwd: bare.folder })
+    const { code, stderr, stdout } = await runInHost(['serve', '--port', '0'], { cwd: bare.folder })
     await bare.remove()
     expect(code).toBe(2)
     expect(stderr).toMatch(/^error: .*books/)
@@ -226,7 +231,7 @@ describe('serve rejects', () => {
     const elsewhere = await makeProject({
       'resources.yaml': `version: 1\ndatabase: { managed: false }\nmodels:\n${models}resources: {}\n`,
     })
-    const { code, stderr } = await runCli(['serve', '--port', '0'], { cwd: elsewhere.folder })
+    const { code, stderr } = await runInHost(['serve', '--port', '0'], { cwd: elsewhere.folder })
     await elsewhere.remove()
     expect(code).toBe(2)
     expect(stderr.match(/is missing; migrations do not change it/g)).toHaveLength(10)
@@ -245,7 +250,7 @@ describe('serve rejects', () => {
     { url: '', says: 'malformed' },
     { url: 'postgres://app:hunter2@db:port/app', says: 'malformed' },
   ])('the URL $url without showing its password', async ({ url, says }) => {
-    const outcome = await runCli(['serve', '--port', '0'], { cwd: project.folder, env: { DATABASE_URL: url } })
+    const outcome = await runInHost(PLAIN, { cwd: project.folder, env: { DATABASE_URL: url } })
     expect(outcome.code).toBe(2)
     expect(outcome.stderr).toContain(says)
     expect(outcome.stdout + outcome.stderr).not.toContain('hunter2')

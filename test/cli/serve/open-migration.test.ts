@@ -9,15 +9,15 @@ import {
   makeProject,
   type Project,
   runInHost,
-  type Serving,
-  startServe,
+  type Hosted,
+  serveInHost,
 } from '../../support/cli.js'
 import { envOf, openOnlyOnServer, testDatabaseKind } from '../../support/database.js'
 import { onProjectDatabase } from '../../support/existing.js'
 import { untilPrinted } from '../../support/until-printed.js'
 
 let project: Project
-let server: Serving | undefined
+let server: Hosted | undefined
 
 beforeEach(async () => {
   project = await makeProject({
@@ -41,9 +41,8 @@ function commit(): void {
   git('-c', 'user.name=Ada', '-c', 'user.email=ada@example.org', 'commit', '-qm', 'first')
 }
 
-async function start(): Promise<Serving> {
-  await commandHost.release(project.folder)
-  return (server = await startServe([], { cwd: project.folder }))
+async function start(): Promise<Hosted> {
+  return (server = await serveInHost([], { cwd: project.folder }))
 }
 
 async function stop(): Promise<void> {
@@ -59,7 +58,7 @@ const NOTE = 'note: { type: text, nullable: true, max: 50 }'
 const SIZE = 'size: { type: integer, default: 3 }'
 
 /** Saves a configuration, and waits until it is served. */
-async function save(at: Serving, text: string): Promise<void> {
+async function save(at: Hosted, text: string): Promise<void> {
   const reloads = () => at.output.stdout.split('"reloaded"').length
   const before = reloads()
   await project.write('resources.yaml', text)
@@ -72,7 +71,7 @@ const textOf = (name: string) => readFile(join(project.folder, 'migrations', nam
 const rows = (text: string) =>
   onProjectDatabase(project, undefined, async (open) => (await open.query({ text, values: [] })).rows)
 
-async function insert(at: Serving, record: object): Promise<void> {
+async function insert(at: Hosted, record: object): Promise<void> {
   const body = JSON.stringify(record)
   const { status } = await fetch(`${at.url}/api/books/`, {
     method: 'POST',

@@ -10,7 +10,8 @@ import {
   makeProject,
   type Project,
   runInHost,
-  type Serving,
+  type Hosted,
+  serveInHost,
   startServe,
 } from '../../support/cli.js'
 import {
@@ -35,17 +36,17 @@ const say = (word: string) => `export const word: string = '${word}'\n`
 
 let project: Project
 let database: TestDatabase | undefined
-let servers: Serving[] = []
+let servers: Hosted[] = []
 
 afterEach(async () => {
-  for (const server of servers) await server.stop('SIGKILL')
+  for (const server of servers) await server.stop()
   servers = []
   await database?.close()
   await project.remove()
 })
 
-async function start(args: readonly string[] = [], env: Readonly<Record<string, string>> = {}): Promise<Serving> {
-  const server = await startServe(['--migrate', ...args], { cwd: project.folder, env: { ...envOf(database), ...env } })
+async function start(args: readonly string[] = [], env: Readonly<Record<string, string>> = {}): Promise<Hosted> {
+  const server = await serveInHost(['--migrate', ...args], { cwd: project.folder, env: { ...envOf(database), ...env } })
   servers.push(server)
   return server
 }
@@ -63,7 +64,7 @@ async function begin(): Promise<void> {
 const save = (text: string) => project.write('resources.yaml', text)
 
 /** Asks again and again until the answer has the text. */
-async function answered({ url }: Serving, path: string, text: string): Promise<void> {
+async function answered({ url }: Hosted, path: string, text: string): Promise<void> {
   await waitUntil(async () => (await (await fetch(url + path)).text()).includes(text))
 }
 
@@ -74,12 +75,12 @@ async function closed(text: string): Promise<void> {
 }
 
 /** What is shown goes another way than the log, and may come after it. */
-async function shown({ child, output }: Serving, text: string): Promise<void> {
+async function shown({ child, output }: Hosted, text: string): Promise<void> {
   await untilPrinted(child.stderr, () => output.stderr.includes(text))
 }
 
 /** Asks without a pause, and answers the statuses that came, once it is told to end. */
-function keepAsking({ url }: Serving, path: string): () => Promise<ReadonlySet<number>> {
+function keepAsking({ url }: Hosted, path: string): () => Promise<ReadonlySet<number>> {
   const seen = new Set<number>()
   const state = { ended: false }
   const asking = (async () => {
@@ -401,7 +402,11 @@ export default () => {}
     { args: [], env: { NODE_ENV: 'production' } },
   ])('does not watch files with $args and $env', async ({ args, env }) => {
     await begin()
-    const still = await start(args, env)
+    const still = await startServe(['--migrate', ...args], {
+      cwd: project.folder,
+      env: { ...envOf(database), ...env },
+    })
+    servers.push(still)
     const watching = await start()
     await save(CONFIGURATION.replace('/books/', '/volumes/'))
     await answered(watching, '/api/volumes/', '[]')
