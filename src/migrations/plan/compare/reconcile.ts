@@ -10,6 +10,7 @@ import { readDefault } from '../../introspect/catalog/constraint-parser.js'
 import { choicesOf } from '../steps/enum-steps.js'
 import type { Ownership } from './ownership.js'
 import { both, extra, type FormerNames, find, has, isOurs, isRetyped, usesOf } from './pair.js'
+import { NAME, unquoted } from '../../files/statements.js'
 import { isRepresentable } from '../../introspect/catalog/representable.js'
 import { withKeyEnums } from './key-enums.js'
 import { reconcileConstraints } from './reconcile-constraints.js'
@@ -70,8 +71,21 @@ function reconcileTable(pair: ReconcilePair): Pick<ReconcilePair, 'wanted' | 'to
     return stays && (inexpressible || there.some((column) => column && has(left, column.name)))
   }
 
-  const reconciled = reconcileIndexes(reconcileConstraints(pair, { isLeft, retyped }), isLeft)
+  const typed = { ...pair, to: { ...to, indexes: to.indexes.map((index) => withEnums(index, columns)) } }
+  const reconciled = reconcileIndexes(reconcileConstraints(typed, { isLeft, retyped }), isLeft)
   return { wanted: reconciled.wanted, to: { ...reconciled.to, columns } }
+}
+
+/** A comparison of a column with a text, or another literal. */
+const COMPARED = new RegExp(String.raw`(${NAME}) = (E?'(?:[^']|'')*')::text|'(?:[^']|'')*'`, 'gu')
+
+/** An index as PostgreSQL prints it for columns that keep their enums: the models have no enums, so its condition was written for texts. */
+function withEnums(index: CatalogIndex, columns: readonly CatalogColumn[]): CatalogIndex {
+  const definition = index.definition.replaceAll(COMPARED, (all: string, name?: string, value?: string) => {
+    const column = name === undefined ? undefined : find(columns, unquoted(name))
+    return column?.labels ? `${name} = ${value}::${column.type}` : all
+  })
+  return { ...index, definition }
 }
 
 /** Columns that no field can describe. An identity column can only be described as a primary key. */
