@@ -1,4 +1,4 @@
-import { type FileStatement, NAME } from './statements.js'
+import { type FileStatement, isSpace, NAME, tokensOf, unquoted } from './statements.js'
 
 const CREATE = new RegExp(
   String.raw`^create\s+(?:unique\s+)?index\s+concurrently\s+(?:if\s+not\s+exists\s+)?(${NAME})\s+on\s+(?:only\s+)?((${NAME})\s*\.)?`,
@@ -39,15 +39,22 @@ const SAME_AGAIN = new RegExp(
   'isu',
 )
 
-/**
- * One value for one column, so that a row that has been filled is not changed again. A string literal ends only where no quote follows: several
- * ways to read it would take exponential time.
- */
-const VALUE = String.raw`(?:'(?:[^']|'')*'(?!')|\([^()']*\)|[^',()])+`
-const FILL = new RegExp(
-  String.raw`^update\s+(${TABLE})\s+set\s+(${NAME})\s*=\s*${VALUE}\s+where\s+\2\s+is\s+null$`,
-  'isu',
-)
+const FILL = new RegExp(String.raw`^update\s+(${TABLE})\s+set\s+(${NAME})\s*=`, 'isu')
+
+/** The table of a statement that sets one column where it is null, so that a row that has been filled is not changed again. */
+function filledTable(text: string): string | undefined {
+  const [head = '', table, column = ''] = FILL.exec(text) ?? []
+  if (table === undefined) return undefined
+  let depth = 0
+  const outer: string[] = []
+  for (const { token } of tokensOf(text.slice(head.length))) {
+    depth += '(['.includes(token) ? 1 : ')]'.includes(token) ? -1 : 0
+    if (depth === 0 && !isSpace(token)) outer.push(token)
+  }
+  const [where, name = '', ...others] = outer.slice(-4)
+  const isFill = [where, ...others].join(' ').toLowerCase() === 'where is null' && unquoted(name) === unquoted(column)
+  return isFill && !outer.includes(',') ? table : undefined
+}
 
 /** Adds to a statement of a file without a transaction how it runs again after an interruption, if it can. */
 export function readRepeatable(statement: FileStatement): FileStatement {
@@ -55,7 +62,7 @@ export function readRepeatable(statement: FileStatement): FileStatement {
   const [, table, constraint] = ADD.exec(statement.text) ?? []
   if (table !== undefined && constraint !== undefined)
     return { ...statement, repeatable: { adds: { table, constraint } } }
-  const [, filled] = FILL.exec(statement.text) ?? []
+  const filled = filledTable(statement.text)
   if (filled !== undefined) return { ...statement, repeatable: { fills: filled } }
   return SAME_AGAIN.test(statement.text) ? { ...statement, repeatable: {} } : statement
 }

@@ -51,7 +51,10 @@ const TOKENS = [
   /./suy,
 ]
 
-const SPACE = /^(?:\s|--|\/\*)/
+/** Whether a token is white space or a comment. */
+export function isSpace(token: string): boolean {
+  return /^(?:\s|--|\/\*)/.test(token)
+}
 
 /**
  * Splits SQL into statements as psql does: not inside quotes, comments, parentheses, or function bodies with BEGIN ATOMIC.
@@ -77,7 +80,7 @@ export function splitStatements(sql: string, firstLine = 1): readonly FileStatem
   }
   for (const { token, at } of tokensOf(sql)) {
     if (token === ';' && parentheses <= 0 && blocks <= 0) close()
-    else if (!SPACE.test(token)) {
+    else if (!isSpace(token)) {
       start ??= at
       end = at + token.length
       parentheses += token === '(' ? 1 : token === ')' ? -1 : 0

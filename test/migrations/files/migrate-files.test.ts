@@ -106,6 +106,35 @@ test('a long text with apostrophes is read in linear time', async () => {
   expect(await failureOf(readMigrations(folder.path), folder)).toMatch(/a statement must be able to run again/)
 })
 
+describe('without a transaction, a column is filled', () => {
+  const errorsOf = async (update: string) => {
+    const folder = await makeFolder({ '0001_fill.sql': `-- transaction: none\n-- up\n${update};\n` })
+    return readMigrations(folder.path).then(
+      ([file]) => file?.up.map(({ repeatable }) => repeatable?.fills),
+      (error: unknown) => (error as Error).message,
+    )
+  }
+
+  test.each([
+    `update books set title = coalesce(nullif(trim(name), ''), 'it''s (') where title is null`,
+    `UPDATE "books" SET title = split_part(name, ' ', 1) -- where, (\n WHERE Title IS NULL`,
+    `update books set tags = array['a', 'b'] where tags is null`,
+    `update books set title = case when (a, b) = ('x', 'y') then 'z' else name end where "title" is null`,
+  ])('by %s', async (update) => {
+    expect(await errorsOf(update)).toEqual([expect.stringMatching(/^"?books"?$/)])
+  })
+
+  test.each([
+    `update books set title = 'a', name = 'b' where title is null`,
+    `update books set title = coalesce(name, '') where name is null`,
+    `update books set title = 'a' where title is null or name is null`,
+    `update books set title = 'a' where (title is null)`,
+    `update books set "Title" = 'a' where "title" is null`,
+  ])('not by %s', async (update) => {
+    expect(await errorsOf(update)).toMatch(/a statement must be able to run again/)
+  })
+})
+
 describe('SQL is split', () => {
   test.each<[what: string, sql: string, texts: readonly string[]]>([
     ['at semicolons', 'a;b ; ; c', ['a', 'b', 'c']],
