@@ -246,6 +246,16 @@ test('checks of lengths are settings up to the longest that a field can have', a
   expect(await run('migrate', 'plan', '--exit-code')).toMatchObject({ code: 0 })
 })
 
+test('the report says which values requests must send although the column has a default', async () => {
+  await given(`create table visits (id integer primary key, day date not null default current_date,
+    remark text default current_user, mood text not null default 'ok')`)
+  const { stderr } = await run('introspect', '--manage')
+  expect(stderr.match(/visits\.\w+: its default.*/g)).toEqual([
+    'visits.day: its default stays as it is: CURRENT_DATE; nothing can be added, and no plan changes it; until the field declares a default, requests must send a value',
+    'visits.remark: its default stays as it is: CURRENT_USER; nothing can be added, and no plan changes it',
+  ])
+})
+
 test('new relations to a key of an enum have the enum', async () => {
   await given(`create type "a mood" as enum ('sad', 'ok'); create table moods (id "a mood" primary key);
     create table days (id serial primary key, mood "a mood" references moods)`)

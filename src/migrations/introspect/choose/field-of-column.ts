@@ -171,7 +171,10 @@ function usedDefault(column: CatalogColumn, trigger: Role['trigger']): Words {
 
 function defaultWords(column: CatalogColumn): Pick<ChosenField, 'words' | 'left'> {
   const found = wordsForDefault(column.default, column)
-  if (!found) return { words: [], left: [`its default stays as it is: ${column.default}; ${NO_PLAN}`] }
+  if (!found) {
+    const until = column.nullable ? '' : '; until the field declares a default, requests must send a value'
+    return { words: [], left: [`its default stays as it is: ${column.default}; ${NO_PLAN}${until}`] }
+  }
   const remark = formOf(column)?.form.callRemark
   const isCall = found.some(([, value]) => typeof value === 'object')
   return { words: found, left: remark !== undefined && isCall ? [`its default ${column.default} ${remark}`] : [] }
