@@ -89,7 +89,9 @@ function printStatus({ out, err }: CliContext, { migrations, differences, drift 
 
 function helpOf(repair: Drift['repair']): string {
   if ('adopt' in repair) return `keep it: snippetctl migrate adopt ${shellWord(repair.adopt)}`
-  return 'sql' in repair ? `put it back: ${repair.sql}` : `keep it: write a migration with \`${repair.migrate}\``
+  return 'sql' in repair
+    ? `put it back: ${repair.sql}`
+    : `keep it: write a migration with \`${repair.migrate}\`, and add the value to the \`choices\` of its fields`
 }
 
 const STATE_DESCRIPTIONS: Readonly<Record<MigrationStatus['state'], string>> = {

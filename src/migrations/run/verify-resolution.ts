@@ -125,7 +125,11 @@ async function driftOf(database: Database, files: readonly Migration[], scratch:
 function contradictionOf({ text, repair }: Drift, undone: readonly Migration[]): Contradiction {
   if ('sql' in repair) return { text, help: `restore it: ${repair.sql}`, leavable: false }
   if ('migrate' in repair)
-    return { text, help: `keep it: write a migration with \`${repair.migrate}\``, leavable: false }
+    return {
+      text,
+      help: `keep it: write a migration with \`${repair.migrate}\`, and add the value to the \`choices\` of its fields`,
+      leavable: false,
+    }
   if (undone.length > 0) return { text, help: 'remove it, or leave the migration as applied', leavable: false }
   return { text, help: `keep it, after --yes: snippetctl migrate adopt ${shellWord(repair.adopt)}`, leavable: true }
 }
