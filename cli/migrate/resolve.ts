@@ -59,13 +59,21 @@ function done({ applied, notApplied, edited }: Resolution) {
   ] as const
 }
 
-function print({ out, err }: CliContext, { findings, resolution, contradictions }: Diagnosis, where: string): ExitCode {
+function print({ out, err }: CliContext, diagnosis: Diagnosis, where: string): ExitCode {
+  const { findings, resolution, contradictions, behind } = diagnosis
   if (findings.length === 0) {
     err.line(`the journal and the files agree: there is nothing to resolve${where}`)
     return 0
   }
   for (const finding of findings) out.line(finding)
   for (const { text } of contradictions) out.line(`  but ${text}`)
+  if (behind.length > 0) {
+    const files = behind.join(', ')
+    out.line(
+      `  = help: apply ${files} first, with the version of the project that still has these files: snippetctl migrate up`,
+    )
+    out.line('  = help: or make their changes by hand; changes of rows are not compared:')
+  }
   for (const { help } of contradictions) out.line(`  = help: ${help}`)
   const isLeavable = contradictions.every(({ leavable }) => leavable)
   const command = `snippetctl migrate resolve${optionsOf(resolution)}${contradictions.length > 0 ? ' --yes' : ''}`

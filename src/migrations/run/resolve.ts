@@ -55,6 +55,8 @@ export interface Diagnosis {
   readonly resolution: Resolution
   /** The reasons against the resolution; none if the database confirms it. */
   readonly contradictions: readonly Contradiction[]
+  /** Migrations that an earlier version of the project can still apply: a squashed file replaces them. */
+  readonly behind: readonly string[]
 }
 
 /** Finds what the journal and the files disagree about, and what would settle it. Changes nothing. */
@@ -85,10 +87,11 @@ export async function diagnoseJournal(
       .filter((name) => !marked.includes(name))
       .map((name) => `${name} is pending, and its objects exist in the database`),
   ]
-  if (findings.length === 0) return { findings, resolution, contradictions: [] }
+  if (findings.length === 0) return { findings, resolution, contradictions: [], behind: [] }
   const isComplete = files.length > 0 || missing.length > 0
   const { contradictions } = isComplete ? await verify(resolution) : { contradictions: [] }
-  return { findings, resolution, contradictions }
+  const behind = contradictions.length > 0 ? partial.flatMap(({ lacks = [] }) => lacks) : []
+  return { findings, resolution, contradictions, behind }
 }
 
 function named({ applied, notApplied, edited }: Resolution): Resolution {

@@ -108,7 +108,14 @@ describe('migrate squash', () => {
     await project.write('resources.yaml', BOOKS)
     const diagnosed = await migrate('resolve')
     expect(diagnosed).toMatchObject({ code: 1 })
-    expect(diagnosed.stdout).toContain('restore it: alter table "books" add column "pages" integer')
+    expect(diagnosed.stdout).toContain(
+      [
+        '  = help: apply 0002_add_pages first, with the version of the project that still has these files: snippetctl migrate up',
+        '  = help: or make their changes by hand; changes of rows are not compared:',
+        '  = help: restore it: alter table "books" add column "pages" integer',
+        '',
+      ].join('\n'),
+    )
     await project.sql('alter table "books" add column "pages" integer')
     expect((await migrate('resolve')).stdout).toContain(
       'confirms this: snippetctl migrate resolve --applied 0002_squashed\n',
