@@ -1,8 +1,8 @@
 import { isReading, type Operation } from '../../config/core-spec.js'
 import { isWritable } from '../../config/model-spec.js'
 import type { AppSpec, FieldSpec, ModelSpec } from '../../config/spec.js'
-import type { Database } from '../../db/database.js'
-import { readTableName } from '../../fields/table-name.js'
+import type { Connection, Database } from '../../db/database.js'
+import { CURRENT_SCHEMA, readTableName } from '../../fields/table-name.js'
 import { unmanagedTableDifferences } from '../drift/unmanaged-tables.js'
 import { readLacks } from '../drift/verify.js'
 import { find } from '../plan/compare/pair.js'
@@ -35,10 +35,13 @@ interface Current {
 }
 
 /** The schemas of the tables of a configuration; undefined if all tables are in the current schema. */
-export async function schemasOfModels(database: Database, { models }: AppSpec): Promise<readonly string[] | undefined> {
+export async function schemasOfModels(
+  database: Pick<Connection, 'query'>,
+  { models }: AppSpec,
+): Promise<readonly string[] | undefined> {
   const named = models.map(({ table }) => readTableName(table)?.schema)
   if (named.every((schema) => schema === undefined)) return undefined
-  const { rows } = await database.query({ text: 'select current_schema()', values: [] })
+  const { rows } = await database.query({ text: `select ${CURRENT_SCHEMA}`, values: [] })
   return [...new Set(named.map((schema) => schema ?? rows[0]?.[0] ?? ''))]
 }
 

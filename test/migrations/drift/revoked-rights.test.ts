@@ -4,6 +4,7 @@ import type { Database } from '../../../src/db/database.js'
 import { createDriftGate } from '../../../src/health/drift.js'
 import type { LogEntry } from '../../../src/http/log.js'
 import type { Plugin } from '../../../src/index.js'
+import { schemasOfModels } from '../../../src/migrations/introspect/update.js'
 import { liveTables } from '../../../src/migrations/drift/misfits.js'
 import { missingRights } from '../../../src/migrations/drift/rights.js'
 import type { IsReplaced } from '../../../src/migrations/drift/revoked-rights.js'
@@ -152,7 +153,8 @@ test('finds a closed schema even if only `pg_temp` is left in the search path, a
       await connection.query({ text: 'set local search_path = public, pg_temp', values: [] })
       const rights = await missingRights(specOf(YAML), connection)
       const gaps = await findLacks(tablesOf(specOf(YAML)), connection)
-      return { rights, gaps }
+      const schemas = await schemasOfModels(connection, specOf(YAML.replace('table: books', 'table: other.books')))
+      return { rights, gaps, schemas }
     })
     .finally(() =>
       asOwner(
@@ -162,6 +164,7 @@ test('finds a closed schema even if only `pg_temp` is left in the search path, a
   expect(found.rights).toMatchObject([
     { message: `the role ${ROLE} may use none of the schemas of its search_path: public` },
   ])
+  expect(found.schemas).toEqual(['other', ''])
   expect(found.gaps.map(({ text }) => text)).toEqual(
     ['books', 'authors'].map(
       (table) =>
