@@ -8,6 +8,7 @@ import {
   PLUGGED,
   type Project,
   runCli,
+  serveInHost,
   type Serving,
   spawnServe,
   type Started,
@@ -51,7 +52,7 @@ const GRANTS = '    access: [{ to: member, may: all }]\n'
 
 let project: Project
 let database: TestDatabase | undefined
-let started: Started | undefined
+let started: Pick<Started, 'stop'> | undefined
 
 beforeAll(async () => {
   project = await makeProject({
@@ -70,6 +71,7 @@ beforeEach(async () => {
 afterEach(async () => {
   await started?.stop('SIGKILL')
   started = undefined
+  await commandHost.release(project.folder)
   await database?.close()
 })
 
@@ -86,12 +88,20 @@ const spawn = (args: readonly string[], env: Readonly<Record<string, string>> = 
   return server
 }
 
-const adminOf = async (server: Started) => String((await server.logged('admin_listening'))['url'])
+const adminOf = async (server: Pick<Started, 'logged'>) => String((await server.logged('admin_listening'))['url'])
 
 async function serve(...args: readonly string[]): Promise<Watched> {
   const server = spawn(['--migrate', ...args])
   const { url } = await server.logged('listening')
   return { ...server, url: String(url), admin: await adminOf(server) }
+}
+
+/** Serves in the process that runs commands. */
+async function serveHere(...args: readonly string[]) {
+  const given = { cwd: project.folder, env: envOf(database) }
+  const server = await serveInHost(['--admin-port', '0', '--migrate', ...args], given)
+  started = server
+  return { url: server.url, admin: await adminOf(server) }
 }
 
 const create = (url: string, title: string) =>
@@ -132,7 +142,7 @@ describe('the admin port', () => {
   })
 
   test("listens on the loopback address, separate from the application's paths", async () => {
-    const { url, admin } = await serve()
+    const { url, admin } = await serveHere()
     expect(admin).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
     expect((await fetch(`${admin}/api/books/`)).status).toBe(404)
     expect((await fetch(`${url}/livez`)).status).toBe(404)
@@ -140,7 +150,7 @@ describe('the admin port', () => {
   })
 
   test('responds to GET and HEAD on its paths only', async () => {
-    const { admin } = await serve()
+    const { admin } = await serveHere()
     const nowhere = '{"error":"not found; the paths are /livez, /readyz, /metrics"}\n'
     const cases = [
       ['GET', '/livez', 200, '{"live":true}\n'],
@@ -177,7 +187,7 @@ describe('the admin port', () => {
 
 describe('/metrics', () => {
   test('counts requests by route, method and class of status, with their durations', async () => {
-    const { url, admin } = await serve()
+    const { url, admin } = await serveHere()
     for (const title of ['a', 'b', 'c']) expect((await create(url, title)).status).toBe(201)
     expect((await create(url, '')).status).toBe(400)
     await fetch(`${url}/api/books/`, { method: 'HEAD' })
@@ -200,7 +210,7 @@ describe('/metrics', () => {
   })
 
   test('counts what callers could and could not request', async () => {
-    const { url, admin } = await serve('--config', 'auth.yaml')
+    const { url, admin } = await serveHere('--config', 'auth.yaml')
     for (const name of ['ann', 'eve', 'nobody'])
       await fetch(`${url}/api/books/`, { headers: { authorization: `Dev ${name}` } })
     await fetch(`${url}/api/books/`, { headers: { authorization: 'Dev ann' } })
@@ -213,7 +223,7 @@ describe('/metrics', () => {
   })
 
   test('counts no callers without `auth`', async () => {
-    const { url, admin } = await serve()
+    const { url, admin } = await serveHere()
     await fetch(`${url}/api/books/`)
     expect([...(await scrape(admin)).keys()].filter((name) => name.startsWith('snippetctl_access'))).toEqual([])
   })
