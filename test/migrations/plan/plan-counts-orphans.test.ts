@@ -79,3 +79,18 @@ test('a foreign key of a new column counts nothing', async () => {
   expect(steps.find(({ subject }) => subject.endsWith('_fkey'))?.risk).toBeUndefined()
   expect(steps.filter(({ count }) => count !== undefined)).toEqual([])
 })
+
+test('orphans of a foreign key to a column without an index are counted before the time limit', async () => {
+  const folder = await makeFolder()
+  const tag = (fields: Models): Models => ({ tag: { table: 'tags', fields: { id: ID, ...fields } } })
+  const from = { ...book({ author_id: NUMBER }), ...tag({ code: { type: 'bigint' } }) }
+  await writeMigration(await planMigration(specOf(from), folder.path, scratch), folder.path)
+  await migrateUp(database, folder.path)
+  await database.query({ text: 'insert into tags (code) select generate_series(1, 80000)', values: [] })
+  await database.query({ text: 'insert into books (author_id) select generate_series(2, 80001)', values: [] })
+  const author: Json = { type: 'belongs_to', model: 'tag', references: 'code', column: 'author_id', nullable: true }
+  const to = { ...book({ author }), ...tag({ code: { type: 'bigint', unique: true } }) }
+  const { steps } = await countRows(await planMigration(specOf(to), folder.path, scratch), database)
+  const says = '1 of 80,000 rows refer to a missing row'
+  expect(steps.filter(({ subject }) => subject.endsWith('_fkey'))).toMatchObject([{ count: { says } }])
+})
