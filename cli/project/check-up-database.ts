@@ -4,14 +4,13 @@ import {
   DatabaseInUse,
   DatabaseRejected,
   describeNewer,
-  differencesFromLater,
+  findSchemaDifferences,
   isReading,
   MigrationError,
   migrationStatus,
   missingRights,
   newerIn,
   Problem,
-  schemaDifferences,
 } from '../../src/internal.js'
 import { type CliContext, projectFolders } from '../context.js'
 import { hasDatabase, openReachable } from '../database/database.js'
@@ -100,14 +99,14 @@ async function findSchema(spec: AppSpec, database: Database): Promise<Known> {
     return { state: 'fail', message, help }
   }
   const newer = newerIn(states)
-  const compare = newer.length > 0 ? differencesFromLater : schemaDifferences
-  const differences = await compare(spec, database)
+  const differences = await findSchemaDifferences(spec, database, { isOlder: newer.length > 0 })
   if (differences.length === 0)
     return { state: 'ok', message: `${count(states.length, 'migration')} applied`, help: [] }
   const { applied, version } = describeNewer(newer)
+  const texts = differences.map(({ text }) => text).join('; ')
   return newer.length === 0
-    ? { state: 'fail', message: differences.join('; '), help: differenceHelp(spec) }
-    : { state: 'fail', message: `${applied}: ${differences.join('; ')}`, help: [`run ${version}`] }
+    ? { state: 'fail', message: texts, help: differenceHelp(differences) }
+    : { state: 'fail', message: `${applied}: ${texts}`, help: [`run ${version}`] }
 }
 
 /** SQL: why changes fail; null if the database accepts them. */

@@ -6,6 +6,7 @@ import {
   describeLoss,
   describeNewer,
   differencesFromLater,
+  findSchemaDifferences,
   type MigrationFolder,
   migrateUp,
   migrationStatus,
@@ -14,6 +15,7 @@ import {
   objectsOf,
   Problem,
   schemaDifferences,
+  type SchemaDifference,
 } from '../../src/internal.js'
 import { projectFolders } from '../context.js'
 import { encodingWarning } from '../database/encoding.js'
@@ -94,8 +96,7 @@ export async function prepareSchema(preparation: Preparation): Promise<void> {
   await applyPending(preparation)
   const newer = newerIn(await migrationStatus(database, projectFolders(spec.file).migrations))
   if (newer.length === 0) {
-    const differences = await schemaDifferences(spec, database)
-    if (differences.length > 0) throw differenceFailure(spec, differences)
+    await rejectDifferences(spec, database)
     return
   }
   const misfits = await differencesFromLater(spec, database)
@@ -145,8 +146,7 @@ export async function applyPending({ spec, database, migrate, log }: Preparation
 export async function requireSchema(spec: AppSpec, database: Database, migrations: MigrationFolder): Promise<void> {
   const pending = await pendingOf(database, migrations)
   if (pending.length > 0) throw pendingFailure(pending)
-  const differences = await schemaDifferences(spec, database)
-  if (differences.length > 0) throw differenceFailure(spec, differences)
+  await rejectDifferences(spec, database)
 }
 
 async function pendingOf(database: Database, folder: MigrationFolder): Promise<readonly string[]> {
@@ -181,17 +181,22 @@ function laterFailure(newer: readonly string[], misfits: readonly string[]): Fai
 /** A database of other tables lacks all of them; a longer list would not be read. */
 const MAX_DIFFERENCES = 10
 
-function differenceFailure(spec: AppSpec, differences: readonly string[]): Failure {
-  const shown = firstOf(differences, MAX_DIFFERENCES)
+async function rejectDifferences(spec: AppSpec, database: Database): Promise<void> {
+  const differences = await findSchemaDifferences(spec, database, { isOlder: false })
+  if (differences.length === 0) return
+  const shown = firstOf(
+    differences.map(({ text }) => text),
+    MAX_DIFFERENCES,
+  )
   const message = `the database does not have the schema of the configuration: ${shown.join('; ')}`
-  return new Failure(2, message, differenceHelp(spec))
+  throw new Failure(2, message, differenceHelp(differences))
 }
 
 /** How to make a database and a configuration agree. */
-export function differenceHelp({ models }: AppSpec): readonly string[] {
+export function differenceHelp(differences: readonly SchemaDifference[]): readonly string[] {
   return [
-    ...(models.some(({ managed }) => managed) ? MIGRATION_HELP : []),
-    ...(models.some(({ managed }) => !managed) ? OTHERS_HELP : []),
+    ...(differences.some(({ isUnmanaged }) => !isUnmanaged) ? MIGRATION_HELP : []),
+    ...(differences.some(({ isUnmanaged }) => isUnmanaged) ? OTHERS_HELP : []),
   ]
 }
 

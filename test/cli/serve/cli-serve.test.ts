@@ -223,14 +223,16 @@ describe('serve rejects', () => {
     expect(stdout).not.toContain('listening')
   })
 
-  test('a database without the tables that others make, with the first ten of them', async () => {
+  test('a database without the tables that others make, with the first ten of them and the help for them alone', async () => {
     const models = Array.from(
       { length: 12 },
       (_, at) => `  shelf${at}: { fields: { id: { type: bigint, primary_key: true } } }\n`,
     ).join('')
+    const own = '  book: { managed: true, fields: { id: { type: bigint, primary_key: true } } }\n'
     const elsewhere = await makeProject({
-      'resources.yaml': `version: 1\ndatabase: { managed: false }\nmodels:\n${models}resources: {}\n`,
+      'resources.yaml': `version: 1\ndatabase: { managed: false }\nmodels:\n${models}${own}resources: {}\n`,
     })
+    await runInHost(['migrate', 'plan', '--write', 'first'], { cwd: elsewhere.folder })
     const { code, stderr } = await runInHost(['serve', '--port', '0'], { cwd: elsewhere.folder })
     await elsewhere.remove()
     expect(code).toBe(2)
