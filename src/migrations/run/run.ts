@@ -18,10 +18,10 @@ import {
   rejectNewer,
 } from '../files/journal.js'
 import { lostViewParts, type LostViewPart } from '../plan/lost-view-parts.js'
+import { withHelp } from './failure-help.js'
 import { asOnlyMigrator, type MigratingSession } from './lock.js'
 import { loadExtensionsOf } from './scratch.js'
 import { startWatch, type Watch, type WatchReports } from './watch.js'
-import { sqlState } from './session.js'
 
 /** A migration that this run applied or reverted. */
 export interface CompletedMigration {
@@ -285,15 +285,9 @@ function knexConfig(
   }
 }
 
-/** The errors of PostgreSQL for a table, a column or another object that exists already. */
-const EXISTS: ReadonlySet<string | undefined> = new Set(['42P07', '42701', '42710'])
-
 async function runOne(session: MigratingSession, migration: Migration, direction: Direction): Promise<void> {
   await runPart(session, migration, direction).catch((error: unknown) => {
-    if (direction === 'down' || !(error instanceof MigrationError) || !EXISTS.has(sqlState(error))) throw error
-    const help =
-      'If the objects that the migration creates exist already, record it as applied: snippetctl migrate resolve'
-    throw new MigrationError(error.errors, [...error.help, help], error.cause)
+    throw withHelp(error, direction)
   })
   await session.restoreSettings()
 }

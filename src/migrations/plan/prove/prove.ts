@@ -13,7 +13,8 @@ import { inherited } from '../view-parts.js'
 import type { CatalogView } from '../views.js'
 import { fillTables } from './samples.js'
 import { runPartInScratch, settleEnums } from '../../run/scratch.js'
-import { rolledBack, type ServerError, sqlState } from '../../run/session.js'
+import { isInTheWay } from '../../run/failure-help.js'
+import { rolledBack, sqlState } from '../../run/session.js'
 import { partsOf, type Step } from '../../files/steps.js'
 
 /** The result of running a planned migration up, down and up again. */
@@ -61,20 +62,6 @@ async function proveOnEmpty(session: Connection, claim: Claim): Promise<Proof> {
 
 const RECREATE =
   'A migration of your own has made this object: write one that drops it, plan again, and write another that creates it again'
-
-/** The functions of PostgreSQL that reject a change of a column's type because of other objects; other rejections have the same SQLSTATE, and messages can be translated. */
-const TYPE_CHECKS = ['ATExecAlterColumnType', 'RememberAllDependentForRebuilding']
-
-/** Whether a change failed because another object depends on the column or table. */
-function isInTheWay(error: unknown): error is MigrationError {
-  if (!(error instanceof MigrationError)) return false
-  if (sqlState(error) === '2BP01') return true
-  // PostgreSQL 14 calls it a syntax error if the object is a generated column.
-  return (
-    ['0A000', '42601'].includes(sqlState(error) ?? '') &&
-    TYPE_CHECKS.includes((error.cause as ServerError).routine ?? '')
-  )
-}
 
 /**
  * Tries a text on the rows that the files insert, which every new database has. Everything is rolled back.
