@@ -282,6 +282,24 @@ test('an older configuration shows what became wider, and `--allow-wider` allows
   expect(wider[0]).toMatchObject({ what: 'task.list:member', line, before: [{ line }] })
 })
 
+test('grants that read the same in one line of a file are shown once', async () => {
+  const withAccess = (grant: string) => `version: 1
+auth: { keys: true, roles: { names: [member] } }
+models: { note: { fields: { id: { type: bigint, primary_key: true }, text: { type: string, max: 9 } } } }
+resources: { note: { model: note, path: /notes/, access: [${grant}, ${grant}] } }
+`
+  await project.write('repeated-old.yaml', withAccess('{ to: member, may: list, rows: { text: x } }'))
+  await project.write('repeated.yaml', withAccess('{ to: member, may: list }'))
+  expect(await run('access', '--config', 'repeated.yaml', '--diff', 'repeated-old.yaml')).toMatchObject({
+    code: 1,
+    stdout: `note.list:member widens
+  new  repeated.yaml:4  to member; fields all
+  old  repeated-old.yaml:4  to member; rows text: x; fields all
+1 grant or setting may widen access; allow one by --allow-wider=note.list:member
+`,
+  })
+})
+
 describe('a request for a stored record', () => {
   const runAll = async (statements: readonly string[]) => {
     const directory = join(project.folder, '.snippetctl', 'pg')

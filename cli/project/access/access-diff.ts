@@ -79,15 +79,19 @@ function print(
   widened: readonly Widened[],
   { before, after }: { readonly before: Read; readonly after: Read },
 ): void {
-  const line = (text: string, indent: number) => out.line(`${' '.repeat(indent)}${text}`)
   if (widened.length === 0) return out.line('access does not widen')
-  for (const { what, now, path, before: old } of widened) {
-    line(`${what} widens`, 0)
-    line(`new  ${after.shown}:${linesIn(after.document)(path)}  ${now}`, 2)
-    if (old.length === 0) line('old  nothing', 2)
-    for (const each of old) line(`old  ${before.shown}:${linesIn(before.document)(each.path)}  ${each.text}`, 2)
-  }
+  const blocks = widened.map(({ what, now, path, before: old }) => {
+    const grants = old.map((each) => `  old  ${before.shown}:${linesIn(before.document)(each.path)}  ${each.text}`)
+    return [
+      `${what} widens`,
+      `  new  ${after.shown}:${linesIn(after.document)(path)}  ${now}`,
+      ...(grants.length === 0 ? ['  old  nothing'] : new Set(grants)),
+    ].join('\n')
+  })
+  // Grants in one line of the file may read the same.
+  const different = new Set(blocks)
+  for (const block of different) for (const line of block.split('\n')) out.line(line)
   out.line(
-    `${count(widened.length, 'grant or setting', 'grants or settings')} may widen access; allow one by --allow-wider=${widened[0]?.what}`,
+    `${count(different.size, 'grant or setting', 'grants or settings')} may widen access; allow one by --allow-wider=${widened[0]?.what}`,
   )
 }
