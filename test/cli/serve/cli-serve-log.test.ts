@@ -4,7 +4,7 @@ import { get } from 'node:http'
 import { resolve } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { createRequestRenderer } from '../../../cli/serve/log/request-entry.js'
-import { makeProject, PLUGGED, type Project, type Serving, startServe } from '../../support/cli.js'
+import { makeProject, PLUGGED, type Project, type Started, serveInHost, startServe } from '../../support/cli.js'
 import { untilPrinted } from '../../support/until-printed.js'
 
 const PAD = 'x'.repeat(10_000)
@@ -25,7 +25,7 @@ export default (app) => {
 `
 
 let project: Project
-let serving: Serving | undefined
+let serving: Pick<Started, 'stop'> | undefined
 
 beforeAll(async () => {
   project = await makeProject({ 'resources.yaml': PLUGGED, 'plugin.mjs': PLUGIN })
@@ -43,11 +43,17 @@ function entriesOf(stdout: string): readonly Readonly<Record<string, unknown>>[]
 }
 
 // Nothing listens on port 1, so that no database has to be started.
-const start = async (...args: readonly string[]) => {
-  const started = await startServe(['--json', ...args], {
-    cwd: project.folder,
-    env: { DATABASE_URL: 'postgres://app@127.0.0.1:1/app' },
-  })
+const env = { DATABASE_URL: 'postgres://app@127.0.0.1:1/app' }
+
+const start = async () => {
+  const started = await startServe(['--json'], { cwd: project.folder, env })
+  serving = started
+  return started
+}
+
+/** Serves in the process that runs commands. */
+const startHere = async (...args: readonly string[]) => {
+  const started = await serveInHost(['--json', ...args], { cwd: project.folder, env })
   serving = started
   return started
 }
@@ -73,7 +79,7 @@ describe('the log of serve', () => {
   })
 
   test('reports suppressed messages after a second, not only at the end', async () => {
-    const { url, output, child } = await start()
+    const { url, output, child } = await startHere()
     for (let index = 0; index < 3; index += 1) await fetch(`${url}/api/again/`)
     await untilPrinted(child.stdout, () => output.stdout.includes('"repeated":'))
   })
@@ -83,7 +89,7 @@ describe('the log of serve', () => {
     { which: 'failures', logged: ['again'] },
     { which: 'off', logged: [] },
   ])('contains the requests that --access-log $which selects, and every other entry', async ({ which, logged }) => {
-    const { url, stop } = await start('--access-log', which)
+    const { url, stop } = await startHere('--access-log', which)
     await fetch(`${url}/api/one/`)
     await fetch(`${url}/api/one/`, { method: 'HEAD' })
     await fetch(`${url}/api/again/`)
@@ -93,7 +99,7 @@ describe('the log of serve', () => {
   })
 
   test('contains the listed properties of a request, and no text of a client', async () => {
-    const { url, stop } = await start()
+    const { url, stop } = await startHere()
     const secret = 'swordfish'
     await fetch(`${url}/api/books/7/?q=${secret}`, {
       method: 'PUT',
@@ -118,14 +124,14 @@ describe('the log of serve', () => {
   })
 
   test('contains the path of an unmatched request, shortened and without its query', async () => {
-    const { url, logged, stop } = await start()
+    const { url, logged, stop } = await startHere()
     await fetch(`${url}/nowhere/${'b'.repeat(5000)}?q=swordfish`)
     expect((await logged('request'))['path']).toMatch(/^\/nowhere\/b{991}\.\.\.$/)
     expect((await stop()).stdout).not.toContain('swordfish')
   })
 
   test('writes request entries like JSON.stringify, whatever the path contains', async () => {
-    const { url, logged, output } = await start()
+    const { url, logged, output } = await startHere()
     const path = String.raw`/nowhere/"quoted"\back\u0041`
     get(url, { path })
     const entry = await logged('request')
@@ -134,7 +140,7 @@ describe('the log of serve', () => {
   })
 
   test('escapes characters that control a terminal or end a line', async () => {
-    const { url, logged, output } = await start()
+    const { url, logged, output } = await startHere()
     await fetch(`${url}/api/hostile/`)
     expect(await logged('failure')).toMatchObject({ cause: { msg: HOSTILE } })
     expect(output.stdout.replaceAll('\n', '')).not.toMatch(COMMANDS)
