@@ -50,8 +50,18 @@ const EXPECTED: readonly Explain[] = [
     error instanceof Error && lacksPrivilege(error)
       ? { messages: [oneLine(error)], help: [privilegeHelp(error)], code: 2 }
       : undefined,
+  (error) =>
+    error instanceof Error && 'code' in error && error.code === NO_SCHEMA
+      ? { messages: [oneLine(error)], help: [SCHEMA_HELP], code: 2 }
+      : undefined,
   (error, context) => (isFileError(error) ? explainFileError(context, error) : undefined),
 ]
+
+/** The SQLSTATE of a statement whose schema does not exist, or that finds none in the search path. */
+const NO_SCHEMA = '3F000'
+
+const SCHEMA_HELP =
+  'the user in the URL needs a schema in its search_path that exists, and where it may create objects: grant usage, create on schema NAME to USER'
 
 const LOST = 'the connection to the database was lost'
 

@@ -172,6 +172,25 @@ onServer('a user that may not create objects gets a help that names the grant', 
   }
 })
 
+onServer('a user that may use no schema gets a help that names the grant', async () => {
+  const empty = await openOnlyOnServer()
+  await empty?.query({ text: `${CREATE_ROLE} revoke usage on schema public from public, ${ROLE}`, values: [] })
+  try {
+    const url = new URL(String(empty?.url))
+    url.username = url.password = ROLE
+    const env = { DATABASE_URL: url.href }
+    expect(await runInHost(['migrate', 'up'], { cwd: shelves.project.folder, env })).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(
+        /^error: no schema has been selected to create in\n {2}= help: .*: grant usage, create on schema NAME to USER\n$/,
+      ),
+    })
+  } finally {
+    await empty?.close()
+    await shelves.database?.query({ text: DROP_ROLE, values: [] })
+  }
+})
+
 onServer('a missing privilege on the journal is named, with the role and the grant', async () => {
   const { database } = shelves
   const url = new URL(String(database?.url))
