@@ -98,6 +98,21 @@ describe('a plan is rejected with a way out', () => {
     expect(await migrate('up')).toMatchObject({ code: 0 })
   })
 
+  test('if a view that other views read reads the column', async () => {
+    await sql('create view long_books as select title, pages from books where pages > 100')
+    await sql('create materialized view "Titles" as select title from long_books')
+    await sql('create view counts as select count(*) from long_books, "Titles"')
+    await project.write('resources.yaml', withField('pages: { type: bigint, nullable: true }'))
+    const { stdout } = await migrate('plan', '--write')
+    const [, others, dropped] =
+      /definition \(select pg_get_viewdef\('long_books'::regclass\)\) and those of the views that read it \((.*)\), drop (.*), apply the migration, and create all of them again/.exec(
+        stdout,
+      ) ?? []
+    expect([others, dropped]).toEqual(['counts, "Titles"', 'counts, "Titles", long_books'])
+    await sql('drop view counts; drop materialized view "Titles"; drop view long_books')
+    expect(await migrate('plan', '--write', 'long_pages')).toMatchObject({ code: 0 })
+  })
+
   test('if a view of this database reads a column that is dropped', async () => {
     await sql('create view long_books as select title from books where pages > 100')
     await project.write('resources.yaml', BOOKS.replace('table: books', 'table: books\n    dropped: [pages]'))

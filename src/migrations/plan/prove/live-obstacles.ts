@@ -41,6 +41,19 @@ const USERS = `
   join pg_attribute a on a.attrelid = t.oid and a.attnum = d.refobjsubid
   where (u.kind <> 'view' or t.oid <> o.oid) and n.nspname = current_schema()`
 
+/** The views that read a view, also through others, in an order in which they can be dropped. */
+const VIEWS_ABOVE = `
+  with recursive above(oid, depth) as (
+    select $1::text::regclass::oid, 0
+    union
+    select v.oid, depth + 1
+    from above
+    join pg_depend d on d.refclassid = 'pg_class'::regclass and d.refobjid = above.oid and d.classid = 'pg_rewrite'::regclass
+    join pg_rewrite r on r.oid = d.objid
+    join pg_class v on v.oid = r.ev_class and v.oid <> above.oid and v.relkind in ('v', 'm')
+  )
+  select oid::regclass::text from above where depth > 0 group by oid order by max(depth) desc, 1`
+
 /**
  * Rejects steps that the migration files allow and the database does not: a view, a rule, a policy or a trigger
  * that no migration made uses the column, or the name is taken.
@@ -57,22 +70,27 @@ export async function rejectObstacles<Planned extends Plan>(planned: Planned, da
       .map(({ subject }) => was(subject)),
   )
   const changed = new Set(planned.steps.map(({ subject }) => subject))
+  const blockedBy = (step: Step) =>
+    users.filter(
+      ([table, column, , , owner]) =>
+        dropsOrRetypes({ ...step, subject: was(step.subject) }, `${table}.${column}`) && !changed.has(owner ?? ''),
+    )
+  const views = planned.steps.flatMap(blockedBy).flatMap(([, , kind, name]) => (kind === 'view' ? [name ?? ''] : []))
+  const above = new Map<string, readonly string[]>()
+  for (const view of new Set(views)) {
+    const { rows } = await database.query({ text: VIEWS_ABOVE, values: [view] })
+    above.set(
+      view,
+      rows.map(([name]) => name ?? ''),
+    )
+  }
   const rejections = planned.steps.flatMap((step) => {
     const subject = was(step.subject)
-    const isDrop = step.change === 'drop'
     const isTaken = step.change === 'add' && taken.has(subject) && !gone.has(subject)
-    const blocking = users.filter(
-      ([table, column, , , owner]) =>
-        dropsOrRetypes({ ...step, subject }, `${table}.${column}`) && !changed.has(owner ?? ''),
+    const blocking = blockedBy(step).map(([, , kind, name, , definition]) =>
+      blocked(step, { kind, name, definition, above: above.get(name ?? '') ?? [] }),
     )
-    return [
-      ...(isTaken ? [takenName(subject)] : []),
-      ...blocking.map(
-        ([, , kind, name, , definition]) =>
-          `${step.subject} cannot be ${isDrop ? 'dropped' : 'changed'}, because the ${kind} ${name} of this database reads it: keep its definition (${definition}), ` +
-          `drop the ${kind}, apply the migration, and create the ${kind} again${isDrop ? ` without ${step.subject}` : ''}`,
-      ),
-    ]
+    return [...(isTaken ? [takenName(subject)] : []), ...blocking]
   })
   if (rejections.length === 0) return planned
   return { ...planned, rejections: [...planned.rejections, ...rejections], text: undefined, proof: undefined }
@@ -92,6 +110,24 @@ function dropsOrRetypes(step: Step, column: string): boolean {
   const { change, subject } = step
   if (change === 'drop') return column === subject || partsOf(column)[0] === subject
   return column === subject && retypes(step)
+}
+
+interface Obstacle {
+  readonly kind: string | null | undefined
+  readonly name: string | null | undefined
+  /** A query. */
+  readonly definition: string | null | undefined
+  /** The views that read it. */
+  readonly above: readonly string[]
+}
+
+function blocked({ subject, change }: Step, { kind, name, definition, above }: Obstacle): string {
+  const [done, without] = change === 'drop' ? ['dropped', ` without ${subject}`] : ['changed', '']
+  const start = `${subject} cannot be ${done}, because the ${kind} ${name} of this database reads it: keep its definition (${definition})`
+  if (above.length === 0)
+    return `${start}, drop the ${kind}, apply the migration, and create the ${kind} again${without}`
+  const others = above.join(', ')
+  return `${start} and those of the views that read it (${others}), drop ${others}, ${name}, apply the migration, and create all of them again${without}`
 }
 
 function takenName(subject: string): string {
