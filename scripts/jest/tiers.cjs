@@ -10,7 +10,7 @@ const DATABASES = [join(SUPPORT, 'database.ts'), join(SUPPORT, 'servers.ts')]
 const PROCESSES = new Set(['node:child_process', 'node:cluster'])
 /** Types are not loaded. */
 const IMPORT =
-  /^(?:import|export)\b(?! type\b)[^'"]*?['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]|^\} from ['"]([^'"]+)['"]/gm
+  /^import\b(?! type\b)[^'"]*['"]([^'"]+)['"]|^export\b(?! type\b)[^'"()=]* from ['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]|^\} from ['"]([^'"]+)['"]/gm
 
 /** Whether a test file uses the database under test, or a server that it starts itself. */
 const usesDatabase = (file) => DATABASES.some((helper) => reachOf(file).has(helper))
