@@ -104,7 +104,7 @@ function makeEdits(current: Pick<Current, 'text' | 'file'>, edits: readonly Edit
       // A setting that the column does not have, such as `auto`, stays, and is reported as a difference.
       if (edit.apply(text) === text) continue
       const done = attempt(text, current.file, edit)
-      if ('reason' in done) failed.push({ edit, reason: `not written: ${edit.what}, because ${done.reason}` })
+      if ('reason' in done) failed.push({ edit, reason: `not written: ${edit.what}, ${reasonOf(done.reason)}` })
       else {
         text = done.text
         changes.push(done.what)
@@ -114,6 +114,13 @@ function makeEdits(current: Pick<Current, 'text' | 'file'>, edits: readonly Edit
     reasons = failed.map(({ reason }) => reason)
   }
   return { text, changes, reasons }
+}
+
+/** @param error what would be wrong after a change, which starts with its place if it has one */
+function reasonOf(error: string): string {
+  const [, place, message] = /^(\S+:\d+): (.*)$/s.exec(error) ?? []
+  if (place === undefined) return `because ${error}`
+  return `because ${place} would be wrong then: ${message}; change this line by hand, and run the command again`
 }
 
 /** Makes a change, or its substitute, if the configuration stays valid. */

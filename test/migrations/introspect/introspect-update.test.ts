@@ -156,7 +156,7 @@ test('introspect --update reports what it cannot write, and leaves the file as i
       left: [],
       changes: [],
       differs: [
-        'not written: volumes.old: commented out: the column "old" is gone, because resources.yaml:29: the model `volumes` has no field `old`',
+        'not written: volumes.old: commented out: the column "old" is gone, because resources.yaml:29 would be wrong then: the model `volumes` has no field `old`; change this line by hand, and run the command again',
         'table or view authors is missing',
         'column books.old is missing',
       ],
