@@ -1,3 +1,4 @@
+import { literal } from '../../fields/sql-literal.js'
 import { formatValue } from '../../config/edit/format-value.js'
 import type {
   Catalog,
@@ -9,6 +10,8 @@ import type {
 import { collationSql } from '../introspect/catalog/collation.js'
 import { both, extra, has, isOfOneKind, isOurConstraint, isOurIndex, type Pair, usesOf } from './compare/pair.js'
 import type { WantedColumn, WantedTable } from './sql.js'
+import { choicesOf } from './steps/enum-steps.js'
+import { enumOf } from './steps/replace-enum.js'
 
 /** The changes of one table that are not made until a setting clarifies them. */
 export function rejectionsOf(pair: Pair): readonly string[] {
@@ -143,7 +146,27 @@ function primaryKeyRejections({ wanted, from, to }: Pair): readonly string[] {
   return [`the primary key of ${wanted.name} changes from ${shown.join(' to ')}: write the migration by hand`]
 }
 
-/** The objects of one table that only the files have, and that are left alone. */
+/** An enum cannot lose a choice, so a column with other choices becomes a text. A renamed choice would keep the enum, and rewrite no row. */
+function renamedChoices({ wanted, from, to }: Pair): readonly string[] {
+  return both(from.columns, to.columns).flatMap(([old, now]) => {
+    const choices = old.type === now.type ? undefined : choicesOf(to, now.name)
+    const [gone = [], added = []] = choices
+      ? [without(old.labels ?? [], choices), without(choices, old.labels ?? [])]
+      : []
+    if (gone.length === 0 || added.length === 0) return []
+    const [before, after] = [gone, added].map(([choice = '', ...more]) => (more.length > 0 ? '…' : literal(choice)))
+    return [
+      `column ${wanted.name}.${now.name} becomes a text, because the enum ${enumOf(old)} cannot lose a choice: if a choice only has another name now, ` +
+        `rename it by a migration of your own, which rewrites no row: alter type ${enumOf(old)} rename value ${before} to ${after}`,
+    ]
+  })
+}
+
+function without(choices: readonly string[], others: readonly string[]): readonly string[] {
+  return choices.filter((choice) => !others.includes(choice))
+}
+
+/** The objects of one table that only the files have, and that are left alone; and what a plan may do in another way. */
 export function notesOf(pair: Pair): readonly string[] {
   const { wanted, from, to, dropped } = pair
   const stays = (part: CatalogConstraint | CatalogIndex) => !usesOf(part).some((column) => dropped.has(column))
@@ -153,6 +176,7 @@ export function notesOf(pair: Pair): readonly string[] {
   const indexes = extra(from.indexes, to.indexes).filter((each) => stays(each) && !isOurIndex(pair, each))
   const columns = extra(from.columns, to.columns).filter((column) => column.generated)
   return [
+    ...renamedChoices(pair),
     ...columns.map(({ name }) => `column ${wanted.name}.${name} is computed and is left alone`),
     ...constraints.map(
       ({ name }) => `constraint ${name} of ${wanted.name} is not in the configuration and is left alone`,

@@ -324,3 +324,39 @@ describe('an index with a condition on an enum', () => {
     expect(await plan(days(['ok', 'good']))).toMatchObject({ steps: [], rejections: [] })
   })
 })
+
+/** Without the index and the check that use the enum, and the rows. */
+const WITHOUT_CONDITIONS = EXISTING.replace(/,\n {2}constraint no_sadness.*$/m, '').replace(
+  /^(?:create index|insert).*\n/gm,
+  '',
+)
+
+test.each([
+  [['happy', 'ok'], "'sad' to 'happy'"],
+  [['happy', 'fine'], '… to …'],
+  [['happy', 'ok', 'good'], "'sad' to …"],
+])('a plan for the choices %j names the statement that renames a choice of the enum', async (choices, renamed) => {
+  await folder.write('0001_days.sql', WITHOUT_CONDITIONS)
+  const { notes } = await plan(both(choices, { default: choices[1] ?? '' }))
+  const of = (column: string) =>
+    `column days.${column} becomes a text, because the enum mood cannot lose a choice: if a choice only has another name now, ` +
+    `rename it by a migration of your own, which rewrites no row: alter type mood rename value ${renamed}`
+  expect(notes).toEqual([of('mood'), of('other')])
+})
+
+test('a choice that a migration renames needs no plan', async () => {
+  await folder.write('0001_days.sql', WITHOUT_CONDITIONS)
+  await folder.write('0002_rename.sql', "-- up\nalter type mood rename value 'sad' to 'happy';\n")
+  expect(await plan(both(['happy', 'ok']))).toMatchObject({ steps: [], rejections: [], notes: [] })
+})
+
+test('a plan that would change the type of a column in an index that a migration has made says so', async () => {
+  await expect(plan(both(['happy', 'ok']))).rejects.toMatchObject({
+    errors: [expect.stringContaining('operator does not exist: text <> mood')],
+    help: [
+      expect.stringMatching(
+        /^An index or a check that a migration of your own has made uses the column: write a migration that drops it/,
+      ),
+    ],
+  })
+})

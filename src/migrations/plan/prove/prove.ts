@@ -53,7 +53,9 @@ async function proveOnEmpty(session: Connection, claim: Claim): Promise<Proof> {
   const migrations = claim.texts.map(parse)
   await emptyTables(session, claim.from)
   await rolledBack(session, () => goRound(session, claim, migrations)).catch((error: unknown) => {
-    throw isInTheWay(error) ? new MigrationError(error.errors, [...error.help, RECREATE], error.cause) : error
+    const help = isInTheWay(error) ? RECREATE : sqlState(error) === UNKNOWN_OPERATOR ? RECREATE_CONDITION : undefined
+    if (help === undefined || !(error instanceof MigrationError)) throw error
+    throw new MigrationError(error.errors, [...error.help, help], error.cause)
   })
   const losses = lossesOf(claim.steps)
   if (claim.from.length === 0) return { rows: 0, columns: 0, losses }
@@ -62,6 +64,11 @@ async function proveOnEmpty(session: Connection, claim: Claim): Promise<Proof> {
 
 const RECREATE =
   'A migration of your own has made this object: write one that drops it, plan again, and write another that creates it again'
+
+/** PostgreSQL creates the indexes and checks of a column again after a change of its type, and their conditions may compare it with the former type. */
+const UNKNOWN_OPERATOR = '42883'
+const RECREATE_CONDITION =
+  'An index or a check that a migration of your own has made uses the column: write a migration that drops it, plan again, and write another that creates it again'
 
 /**
  * Tries a text on the rows that the files insert, which every new database has. Everything is rolled back.
