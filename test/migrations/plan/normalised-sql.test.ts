@@ -1,5 +1,4 @@
 import { expect, test } from '@jest/globals'
-import { observed } from '../../../src/db/wrap.js'
 import { readCatalog } from '../../../src/migrations/introspect/catalog/catalog.js'
 import { normaliseSql } from '../../../src/migrations/plan/compare/normalise-sql.js'
 import { packChecks } from '../../../src/migrations/plan/compare/pack-checks.js'
@@ -44,46 +43,6 @@ test('an expression of another spelling is printed as on the columns of its own 
       }))
       expect(respelled).not.toEqual(catalog)
       expect(await normaliseSql(session, respelled)).toEqual(catalog)
-    })
-  } finally {
-    await database.close()
-  }
-})
-
-test.each([
-  ['an integer', 'integer', ['> 0', '>= 1', '< 2147483647', '<= 9']],
-  ['a bigint', 'bigint', ['> 0', '<= 9']],
-  ['a smallint', 'smallint', ['> 0', '<= 9']],
-  ['a varchar', 'varchar(20) collate "C"', []],
-  ['a char', 'char(9)', []],
-  ['a text', 'text', [`in ('new', 'it''s; "so"')`, `in ('é', '')`]],
-  ['a text with a collation', 'text collate "C"', [`in ('a', 'b')`]],
-])('checks of %s are not printed again, because they are printed alike', async (_what, type, conditions) => {
-  const names = ['n', '"Odd ""n"""', '"user"', '"char_length"']
-  const isText = /char|text/.test(type)
-  const lengths = (name: string) => (isText ? [`char_length(${name}) >= 1`, `char_length(${name}) <= 20`] : [])
-  const checks = names.flatMap((name) => [...conditions.map((each) => `${name} ${each}`), ...lengths(name)])
-  const columns = names.map((name) => `${name} ${type}`)
-  const database = await openTestDatabase()
-  try {
-    await inDiscardedTransaction(database, async (session) => {
-      const printed = async (parts: readonly string[]) => {
-        await session.query({ text: `create table shelves (${[...columns, ...parts].join()})`, values: [] })
-        const catalog = await readCatalog(session)
-        await session.query({ text: 'drop table shelves', values: [] })
-        return {
-          catalog,
-          definitions: catalog.flatMap(({ constraints }) => constraints.map((each) => each.definition)),
-        }
-      }
-      const first = await printed(checks.map((check) => `check (${check})`))
-      expect(first.definitions).toHaveLength(checks.length)
-      const again = await printed(first.definitions)
-      expect(again.definitions.toSorted()).toEqual(first.definitions.toSorted())
-      const sent: string[] = []
-      const watched = observed(session, ({ text }) => void sent.push(text))
-      expect(await normaliseSql(watched, first.catalog)).toEqual(first.catalog)
-      expect(sent).toEqual([])
     })
   } finally {
     await database.close()

@@ -22,11 +22,7 @@ export async function normaliseSql(session: Connection, tables: Catalog): Promis
   const defaults = distinctDefaults(tables)
   const [others, alone] = [tables.filter((table) => !isAlone(table)), tables.filter(isAlone)]
   const checks = packChecks(
-    others.flatMap((table) =>
-      checksOf(table)
-        .filter(({ definition }) => !CHECK_PRINTED_ALIKE.test(definition))
-        .map((check) => withColumns(table, check)),
-    ),
+    others.flatMap((table) => checksOf(table).map((check) => withColumns(table, check))),
     MAX_COLUMNS,
   )
   const specimens = [
@@ -73,17 +69,6 @@ export async function normaliseSql(session: Connection, tables: Catalog): Promis
 /** Defaults that PostgreSQL prints as they are: numbers, string literals, sequences and the common functions. */
 const PRINTED_ALIKE =
   /^(?:\d+(?:\.\d+)?|true|false|now\(\)|CURRENT_TIMESTAMP|gen_random_uuid\(\)|nextval\('[^']+'::regclass\)|'(?:[^'\\]|'')*'::(?:text|character varying|bpchar|jsonb))$/
-
-const COLUMN = String.raw`(?:[a-z_][a-z0-9_]*|"(?:[^"]|"")+")`
-const TEXT = String.raw`'(?:[^'\\]|'')*'::text`
-
-/** Checks that PostgreSQL prints as they are: limits of integers and of the length of texts, and lists of texts. */
-const CHECK_PRINTED_ALIKE = new RegExp(
-  [
-    String.raw`^CHECK \(\((?:${COLUMN}|char_length\((?:${COLUMN}|\(${COLUMN}\)::text)\)) [<>]=? \d+\)\)$`,
-    String.raw`^CHECK \(\(${COLUMN} = ANY \(ARRAY\[${TEXT}(?:, ${TEXT})*\]\)\)\)$`,
-  ].join('|'),
-)
 
 function keyOfDefault({ type, collation, default: value }: CatalogColumn): string {
   return JSON.stringify([type, collation, value])
