@@ -182,7 +182,7 @@ resources:
 
   test('does not cost its table the model: records are changed, and the report says why none are created', async () => {
     expect(others.left).toContain(
-      'required: no request can create records: place is not null and has no default, and no request can set a point; nothing can be added while migrations create the table',
+      'required: no request can create records: place is not null and has no default, and no request can set values of type point; nothing can be added while migrations create the table',
     )
     expect(await (await served.fetch('/required/')).json()).toEqual([{ id: 1, name: 'a', place: '(1,2)' }])
     const changed = await served.send('PATCH', '/required/1/', { name: 'b' })

@@ -57,7 +57,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'a column that no request can set': {
     sql: `create table stones (id integer primary key, shape point not null)`,
     report:
-      'stones: no request can create records: shape is not null and has no default, and no request can set a point; once the column has a default: `generated: true` in its field, and no `operations` in the resource',
+      'stones: no request can create records: shape is not null and has no default, and no request can set values of type point; once the column has a default: `generated: true` in its field, and no `operations` in the resource',
     edits: [
       ['column_type: point }', 'column_type: point, generated: true }'],
       ['    operations: [list, retrieve, update, partial_update, destroy]\n', ''],

@@ -108,7 +108,7 @@ test('nothing is left out without being said', () => {
     'animals: not among the operations: update, partial_update, destroy: tables inherit from it, and their rows can have the same keys: a request could change several records; if all keys differ, remove `operations: [list, create, retrieve]`',
     `counted: ${viewWithKey('films')}`,
     'dogs: records can only be listed: the table has no primary key; to find records by fields that identify them, for example, write `primary_key: [id]` and remove `operations: [list]`',
-    'stones: no request can create records: shape is not null and has no default, and no request can set a point; once the column has a default: `generated: true` in its field, and no `operations` in the resource',
+    'stones: no request can create records: shape is not null and has no default, and no request can set values of type point; once the column has a default: `generated: true` in its field, and no `operations` in the resource',
     `titles: ${viewWithKey('id')}`,
   ])
 })

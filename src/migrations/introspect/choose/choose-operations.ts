@@ -74,7 +74,7 @@ function reasonAgainstCreate(table: Table, columns: readonly CatalogColumn[]): s
   const blocking = columns.find((column) => !column.nullable && !isSet(column) && !isFilled(column))
   // Fields of managed tables cannot declare that a trigger fills their column.
   if (!blocking || (fillsNewRows(table.inspected) && !table.managed)) return undefined
-  const reason = `${blocking.name} is not null and has no default, and no request can set a ${blocking.type}`
+  const reason = `${blocking.name} is not null and has no default, and no request can set values of type ${blocking.type}`
   const advice = table.managed
     ? 'nothing can be added while migrations create the table'
     : 'once the column has a default: `generated: true` in its field, and no `operations` in the resource'
