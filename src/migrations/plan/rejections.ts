@@ -9,13 +9,20 @@ import type {
 } from '../introspect/catalog/catalog.js'
 import { collationSql } from '../introspect/catalog/collation.js'
 import { both, extra, has, isOfOneKind, isOurConstraint, isOurIndex, type Pair, usesOf } from './compare/pair.js'
+import { enumOrderRejections } from './steps/freed-enums.js'
 import type { WantedColumn, WantedTable } from './sql.js'
 import { choicesOf } from './steps/enum-steps.js'
 import { enumOf } from './steps/replace-enum.js'
 
 /** The changes of one table that are not made until a setting clarifies them. */
 export function rejectionsOf(pair: Pair): readonly string[] {
-  return [...unclearDrops(pair), ...otherKinds(pair), ...primaryKeyRejections(pair), ...takenNames(pair)]
+  return [
+    ...unclearDrops(pair),
+    ...otherKinds(pair),
+    ...primaryKeyRejections(pair),
+    ...takenNames(pair),
+    ...enumOrderRejections(pair),
+  ]
 }
 
 /** A different object that somebody else created under a name that resources.yaml needs. */

@@ -1,16 +1,22 @@
 import type { CatalogConstraint, CatalogIndex, CatalogTable } from '../../introspect/catalog/catalog.js'
 import { find, has, nameless } from './pair.js'
 import { isPlainIndex } from '../../introspect/catalog/plain-parts.js'
+import { asTexts } from '../steps/freed-enums.js'
+import { enumOf } from '../steps/replace-enum.js'
 import type { IsLeft, ReconcilePair } from './reconcile-pair.js'
 
 /** Keeps existing indexes that satisfy the configuration or that it cannot express. */
 export function reconcileIndexes(pair: ReconcilePair, isLeft: IsLeft): ReconcilePair {
   const { wanted, from, to, isOurs } = pair
   const spare = from.indexes.filter((index) => !has(to.indexes, index.name) && !isOurs(index))
+  const enums = new Set(from.columns.filter(({ labels }) => labels !== null).map(enumOf))
   const names = new Map(
     to.indexes.flatMap((index) => {
       const named = find(from.indexes, index.name)
-      const old = (named ? [named] : spare).find((each) => withoutCasts(each) === withoutCasts(index))
+      const old = (named ? [named] : spare).find((each) => {
+        const types = isOurs(each) ? NO_TYPES : enums
+        return withoutCasts(each, types) === withoutCasts(index, types)
+      })
       return old ? [[index.name, old] as const] : []
     }),
   )
@@ -37,9 +43,11 @@ export function reconcileIndexes(pair: ReconcilePair, isLeft: IsLeft): Reconcile
   }
 }
 
-/** PostgreSQL casts a column of the type varchar where it needs a text; the declared column may be a text. */
-function withoutCasts(index: CatalogIndex): string {
-  return nameless(index).replaceAll('::text', '')
+const NO_TYPES: ReadonlySet<string> = new Set()
+
+/** PostgreSQL casts a column of the type varchar where it needs a text; the declared column may be a text, in place of an enum too. */
+function withoutCasts(index: CatalogIndex, enums: ReadonlySet<string>): string {
+  return asTexts(nameless(index), enums).replaceAll('::text', '')
 }
 
 /**

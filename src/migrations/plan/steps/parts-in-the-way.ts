@@ -11,6 +11,7 @@ import {
   refersToRetyped,
   usesOf,
 } from '../compare/pair.js'
+import { partsOnFreedEnums } from './freed-enums.js'
 import { dropConstraint, dropIndex } from './part-steps.js'
 import { renamedConstraints, renamedIndexes } from './renamed-parts.js'
 
@@ -48,7 +49,17 @@ export function partsInTheWay(pair: Pair, _index: number, pairs: readonly Pair[]
         }),
         points: false,
       })),
+    ...freedEnums(pair).drops.map((step) => ({ step, points: false })),
   ]
+}
+
+/** The steps around columns whose enums become texts, for parts that no other step drops. */
+export function freedEnums(pair: Pair): ReturnType<typeof partsOnFreedEnums> {
+  const { to } = pair
+  return partsOnFreedEnums(pair, (part) => {
+    const now = find<CatalogConstraint | CatalogIndex>('kind' in part ? to.constraints : to.indexes, part.name)
+    return now ? now.definition === part.definition : !isGone(pair, part)
+  })
 }
 
 /** A foreign key that stays, for which PostgreSQL then has no index. */

@@ -1,0 +1,84 @@
+import { identifier } from '../../../fields/sql-literal.js'
+import { blocking, type Step } from '../../files/steps.js'
+import { NAME } from '../../files/statements.js'
+import type { CatalogConstraint, CatalogIndex } from '../../introspect/catalog/catalog.js'
+import { both, find, isOurs, type Pair, usesOf } from '../compare/pair.js'
+import { dropConstraint, dropIndex } from './part-steps.js'
+import { enumOf } from './replace-enum.js'
+
+type Part = CatalogConstraint | CatalogIndex
+
+/**
+ * The checks and indexes that compare a column with values of its enum, which becomes a text. PostgreSQL cannot compare the two, so they are dropped
+ * before and added for texts afterwards.
+ * @param isStaying whether no other step drops or adds a part
+ */
+export function partsOnFreedEnums(
+  pair: Pair,
+  isStaying: (part: Part) => boolean,
+): { readonly drops: readonly Step[]; readonly adds: readonly Step[] } {
+  const table = pair.wanted.name
+  const drop = (part: Part) =>
+    'kind' in part ? dropConstraint(table, part, false) : dropIndex(table, part, { isWeaker: false, served: undefined })
+  const found = inTheWay(pair).filter(({ part }) => isStaying(part))
+  return {
+    drops: found.map(({ part }) => drop(part)),
+    adds: found.map(({ part, types }) => {
+      const { up, down, ...step } = drop({ ...part, definition: asTexts(part.definition, types) })
+      const owns = isOurs(pair, part) ? [part.name] : []
+      return { ...step, ...blocking, change: 'add', owns, up: down, down: up }
+    }),
+  }
+}
+
+/** Comparisons by the order of an enum, which is another than that of texts. */
+export function enumOrderRejections(pair: Pair): readonly string[] {
+  return inTheWay(pair)
+    .filter(({ part, types, columns }) => isOrdering(part.definition, types, columns))
+    .map(
+      ({ part: { name, definition, ...more }, columns }) =>
+        `${pair.wanted.name}.${columns.join(', ')} cannot become a text, because the ${'kind' in more ? 'check' : 'index'} ${name} compares values in the order of the enum, ` +
+        `${definition}: drop it in a migration by hand, and create it again without \`<\` and \`>\``,
+    )
+}
+
+interface InTheWay {
+  readonly part: Part
+  /** The enums that it names. */
+  readonly types: ReadonlySet<string>
+  readonly columns: readonly string[]
+}
+
+function inTheWay({ from, to }: Pair): readonly InTheWay[] {
+  const freed = both(from.columns, to.columns).flatMap(([old, now]) =>
+    old.labels !== null && now.labels === null && /^(?:text|character)\b/.test(now.type) ? [old] : [],
+  )
+  const checks = from.constraints.filter(({ kind }) => kind === 'check')
+  return [...checks, ...from.indexes].flatMap((part): readonly InTheWay[] => {
+    const used = usesOf(part).flatMap((name) => find(freed, name) ?? [])
+    const types = new Set(used.map(enumOf))
+    const columns = used.map(({ name }) => name)
+    return asTexts(part.definition, types) === part.definition ? [] : [{ part, types, columns }]
+  })
+}
+
+const LITERAL = String.raw`E?'(?:[^']|'')*'`
+const CAST = new RegExp(String.raw`${LITERAL}|::((?:${NAME}\.)?${NAME})`, 'gu')
+
+/** A definition with texts in place of the values of enums. */
+export function asTexts(definition: string, types: ReadonlySet<string>): string {
+  return definition.replaceAll(CAST, (all: string, type?: string) =>
+    type !== undefined && types.has(type) ? '::text' : all,
+  )
+}
+
+const OPERAND = new RegExp(String.raw`${LITERAL}(?:::((?:${NAME}\.)?${NAME}))?|${NAME}`, 'gu')
+
+function isOrdering(definition: string, types: ReadonlySet<string>, columns: readonly string[]): boolean {
+  const names = new Set(columns.flatMap((name) => [name, identifier(name)]))
+  // A value of one of the enums becomes `@`.
+  const marked = definition.replaceAll(OPERAND, (all: string, type?: string) =>
+    (type !== undefined && types.has(type)) || names.has(all) ? '@' : 'x',
+  )
+  return /@\)? [<>]=? | [<>]=? \(?@/.test(marked)
+}
