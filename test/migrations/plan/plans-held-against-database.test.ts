@@ -1,6 +1,8 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
-import { BOOKS, BOOKS_MIGRATION, BOOKS_MIGRATION_FILE } from '../../support/cli.js'
+import { BOOKS, BOOKS_MIGRATION, BOOKS_MIGRATION_FILE, runInHost } from '../../support/cli.js'
+import { testDatabaseKind } from '../../support/database.js'
 import { projectPerTest } from '../../support/project-per-test.js'
+import { CREATE_ROLE, DROP_ROLE, ROLE } from '../../support/roles.js'
 
 const withField = (field: string) => BOOKS.replace('max: 100 }\n', `max: 100 }\n      ${field}\n`)
 const PAGES = '-- up\n\nalter table books add pages integer;\n\n-- down\n\nalter table books drop pages;\n'
@@ -111,6 +113,29 @@ describe('a plan is rejected with a way out', () => {
     expect([others, dropped]).toEqual(['counts, "Titles"', 'counts, "Titles", long_books'])
     await sql('drop view counts; drop materialized view "Titles"; drop view long_books')
     expect(await migrate('plan', '--write', 'long_pages')).toMatchObject({ code: 0 })
+  })
+
+  // The embedded database has one user, who may use every schema.
+  const onServer = testDatabaseKind() === 'postgres' ? test : test.skip
+
+  onServer('if a view in a schema that the user may not use reads the column', async () => {
+    await sql(`create schema reports; create view reports.long_books as select title from books where pages > 100;
+      create view reports.titles as select title from reports.long_books`)
+    await sql(`${CREATE_ROLE} grant select on all tables in schema public to ${ROLE}`)
+    await project.write('resources.yaml', withField('pages: { type: bigint, nullable: true }'))
+    const { env } = await project.release()
+    const url = new URL(String(env?.['DATABASE_URL']))
+    url.username = url.password = ROLE
+    try {
+      const planned = await runInHost(['migrate', 'plan', '--write'], {
+        cwd: project.folder,
+        env: { DATABASE_URL: url.href },
+      })
+      expect(planned).toMatchObject({ code: 1 })
+      expect(planned.stdout).toContain('drop reports.titles, reports.long_books, apply the migration')
+    } finally {
+      await sql(DROP_ROLE)
+    }
   })
 
   test('if a view of this database reads a column that is dropped', async () => {

@@ -41,10 +41,10 @@ const USERS = `
   join pg_attribute a on a.attrelid = t.oid and a.attnum = d.refobjsubid
   where (u.kind <> 'view' or t.oid <> o.oid) and n.nspname = current_schema()`
 
-/** The views that read a view, also through others, in an order in which they can be dropped. */
+/** The views that read a view, also through others, in an order in which they can be dropped. A cast of its name would need the right to use its schema. */
 const VIEWS_ABOVE = `
   with recursive above(oid, depth) as (
-    select $1::text::regclass::oid, 0
+    select oid, 0 from pg_class where oid::regclass::text = $1 and relkind in ('v', 'm')
     union
     select v.oid, depth + 1
     from above
