@@ -57,7 +57,12 @@ export function moveLargeFiles(fileSystem: unknown): () => void {
   const move = (node: File): number | undefined => {
     const descriptor = openUnnamed()
     if (descriptor === undefined) return undefined
-    onDisk(() => writeAll(descriptor, node.contents.subarray(0, node.usedBytes), 0))
+    try {
+      onDisk(() => writeAll(descriptor, node.contents.subarray(0, node.usedBytes), 0))
+    } catch (error) {
+      closeSync(descriptor)
+      throw error
+    }
     moved.set(node, descriptor)
     node.contents = new Uint8Array()
     return descriptor
