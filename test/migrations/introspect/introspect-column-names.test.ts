@@ -131,7 +131,7 @@ models:
     )
     expect(await run('introspect', ...options)).toMatchObject({
       stderr: expect.stringContaining(
-        'if it has one: `type: belongs_to, model: author, references: isni, column: author` in this field',
+        'if it has a field: `type: belongs_to, model: author, references: isni, column: author` in this field',
       ),
     })
   },
