@@ -1,5 +1,8 @@
 import { literal } from '../../fields/sql-literal.js'
 import { formatValue } from '../../config/edit/format-value.js'
+import type { Limits } from '../../fields/existing-column.js'
+import { identifier } from '../../fields/sql-literal.js'
+import { alter } from '../files/steps.js'
 import type {
   Catalog,
   CatalogColumn,
@@ -7,8 +10,21 @@ import type {
   CatalogIndex,
   CatalogTable,
 } from '../introspect/catalog/catalog.js'
+import { joinLimits, readCheck } from '../introspect/catalog/constraint-parser.js'
+import { isOnly } from '../introspect/catalog/plain-parts.js'
 import { collationSql } from '../introspect/catalog/collation.js'
-import { both, extra, has, isOfOneKind, isOurConstraint, isOurIndex, type Pair, usesOf } from './compare/pair.js'
+import {
+  both,
+  extra,
+  find,
+  has,
+  isOfOneKind,
+  isOurConstraint,
+  isOurIndex,
+  isSame,
+  type Pair,
+  usesOf,
+} from './compare/pair.js'
 import { enumOrderRejections } from './steps/freed-enums.js'
 import type { WantedColumn, WantedTable } from './sql.js'
 import { choicesOf } from './steps/enum-steps.js'
@@ -22,7 +38,41 @@ export function rejectionsOf(pair: Pair): readonly string[] {
     ...primaryKeyRejections(pair),
     ...takenNames(pair),
     ...enumOrderRejections(pair),
+    ...narrowerChecks(pair),
   ]
+}
+
+/** Checks that others made and that reject values of a rule that the plan adds or changes. */
+function narrowerChecks(pair: Pair): readonly string[] {
+  const { wanted, from, to } = pair
+  return to.columns.flatMap((column) => {
+    const there = find(from.columns, column.name)
+    const isOnIt = ({ kind, columns }: CatalogConstraint) => kind === 'check' && isOnly(columns, column.name)
+    const isNew = (each: CatalogConstraint) => !isSame(each, find(from.constraints, each.name))
+    const limits = (checks: readonly CatalogConstraint[], on: CatalogColumn) =>
+      joinLimits(checks.flatMap(({ definition }) => readCheck(definition, on) ?? []))
+    const asked = limits(to.constraints.filter(isOnIt).filter(isNew), column)
+    return from.constraints
+      .filter((each) => isOnIt(each) && !isOurConstraint(pair, each) && !has(to.constraints, each.name))
+      .filter((each) => there && isNarrower(limits([each], there), asked))
+      .map(
+        ({ name, definition }) =>
+          `${wanted.name}.${column.name} cannot accept every value of its field, because the check ${name} was created by hand, as ${definition}: ` +
+          `drop it in a migration by hand, and plan again: ${alter(wanted.name, `drop constraint ${identifier(name)}`)}`,
+      )
+  })
+}
+
+function isNarrower(there: Limits, asked: Limits): boolean {
+  const isAbove = (one: string | number | undefined, other: string | number | undefined) =>
+    one !== undefined && other !== undefined && Number(one) > Number(other)
+  return (
+    isAbove(there.minimum, asked.minimum) ||
+    isAbove(asked.maximum, there.maximum) ||
+    isAbove(there.min, asked.min) ||
+    isAbove(asked.max, there.max) ||
+    (there.choices !== undefined && asked.choices?.some((choice) => !there.choices?.includes(choice)) === true)
+  )
 }
 
 /** A different object that somebody else created under a name that resources.yaml needs. */
