@@ -1,7 +1,6 @@
-import { literal } from '../../fields/sql-literal.js'
 import { formatValue } from '../../config/edit/format-value.js'
 import type { Limits } from '../../fields/existing-column.js'
-import { identifier } from '../../fields/sql-literal.js'
+import { identifier, literal } from '../../fields/sql-literal.js'
 import { alter } from '../files/steps.js'
 import type {
   Catalog,
@@ -236,8 +235,13 @@ export function notesOf(pair: Pair): readonly string[] {
     ...renamedChoices(pair),
     ...columns.map(({ name }) => `column ${wanted.name}.${name} is computed and is left alone`),
     ...constraints.map(
-      ({ name }) => `constraint ${name} of ${wanted.name} is not in the configuration and is left alone`,
+      ({ name }) =>
+        `constraint ${name} of ${wanted.name} is not in the configuration and is left alone; a migration of your own can drop it: ` +
+        alter(wanted.name, `drop constraint ${identifier(name)}`),
     ),
-    ...indexes.map(({ name }) => `index ${name} of ${wanted.name} is not in the configuration and is left alone`),
+    ...indexes.map(
+      ({ name }) =>
+        `index ${name} of ${wanted.name} is not in the configuration and is left alone; a migration of your own can drop it: drop index ${identifier(name)}`,
+    ),
   ]
 }

@@ -456,9 +456,9 @@ create index books_lower on books (lower(title));
       notes: [
         'table audit is not in the configuration and is left alone; `dropped: [audit]` at its top drops it',
         'column books.upper is computed and is left alone',
-        'constraint books_title_check of books is not in the configuration and is left alone',
-        'constraint no_dots of books is not in the configuration and is left alone',
-        'index books_lower of books is not in the configuration and is left alone',
+        'constraint books_title_check of books is not in the configuration and is left alone; a migration of your own can drop it: alter table "books" drop constraint "books_title_check"',
+        'constraint no_dots of books is not in the configuration and is left alone; a migration of your own can drop it: alter table "books" drop constraint "no_dots"',
+        'index books_lower of books is not in the configuration and is left alone; a migration of your own can drop it: drop index "books_lower"',
       ],
     })
   })
