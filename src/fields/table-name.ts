@@ -82,8 +82,8 @@ export const SEARCH_PATH = `regexp_matches(current_setting('search_path'), '"((?
 export const PATH_SCHEMA = `case when '$user' in (p.part[1], p.part[2]) then current_user else coalesce(replace(p.part[1], '""', '"'), lower(p.part[2])) end`
 
 /**
- * SQL: the first schema of the search path that the database user may use. If there is none and the path has `pg_temp`, `current_schema()` would create the
- * schema for temporary tables, or fail without the right to do so.
+ * SQL: the first schema of the search path that the database user may use. Unlike `current_schema()`, it does not create the schema for temporary tables
+ * where the path has `pg_temp`.
  */
 export const CURRENT_SCHEMA = `(select s.nspname from ${SEARCH_PATH} join pg_catalog.pg_namespace s on s.nspname = ${PATH_SCHEMA} where has_schema_privilege(s.oid, 'usage') order by p.place limit 1)`
 

@@ -1,7 +1,7 @@
 import type { Connection } from '../../../db/database.js'
 import { CURRENT_SCHEMA, formattedTable } from '../../../fields/table-name.js'
 import { collationOfColumn } from './collation.js'
-import { describeInParts } from './in-parts.js'
+import { describeInParts, TABLES } from './in-parts.js'
 
 /** The tables of one schema, as PostgreSQL describes them. Two catalogues of one server are equal if the tables are. */
 export type Catalog = readonly CatalogTable[]
@@ -223,10 +223,7 @@ const OWN_TABLES = `n.nspname = ${SCHEMA} and c.relkind in ('r', 'p')`
 
 const IS_TABLE_OR_VIEW = `c.relkind in ('r', 'p', 'v', 'm', 'f')`
 
-/** How many tables one statement describes in a scratch database, so that the texts of all of them are never in its memory at once. */
-const TABLES = 200
-
-/** The tables of the schema after the first `$2`. */
+/** Some tables of the schema, after the first `$2`, so that a scratch database never has the texts of all of them in its memory at once. */
 const CATALOG = catalogOf(`c.oid in (
     select c.oid from pg_class c join pg_namespace n on n.oid = c.relnamespace
     where ${OWN_TABLES} and ${isOfNoExtension('c')}

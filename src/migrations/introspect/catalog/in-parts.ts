@@ -1,7 +1,7 @@
 import type { Connection } from '../../../db/database.js'
 
 /** How many tables and columns one statement describes, so that it ends long before its time limit in a database of any size. */
-const TABLES = 200
+export const TABLES = 200
 const COLUMNS = 1000
 
 /**
