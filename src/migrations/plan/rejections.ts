@@ -24,7 +24,7 @@ import {
   type Pair,
   usesOf,
 } from './compare/pair.js'
-import { enumOrderRejections } from './steps/freed-enums.js'
+import { enumOrderRejections } from './steps/retyped-parts.js'
 import type { WantedColumn, WantedTable } from './sql.js'
 import { choicesOf } from './steps/enum-steps.js'
 import { enumOf } from './steps/replace-enum.js'

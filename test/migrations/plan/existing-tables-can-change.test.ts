@@ -128,3 +128,33 @@ test('keep custom names when a column changes', async () => {
   await runSql(database, "select setval('books_id_seq', 3000000000), setval('authors_id_seq', 3000000000)")
   await runSql(database, 'insert into authors default values; insert into books (author_id) select id from authors')
 })
+
+/** Takes tables over and changes the text of their models: nothing is left to plan, and down restores the tables. */
+async function expectRoundTrip(sql: string, change: (text: string) => string): Promise<void> {
+  const text = await takeOver(sql)
+  const before = await describeSchema(database)
+  const spec = specOf(change(text))
+  const plan = await planMigration(spec, folder.path, scratch)
+  expect(plan.rejections).toEqual([])
+  await writeMigration(plan, folder.path, 'change')
+  await migrateUp(database, folder.path, { allows: () => true })
+  expect(await planMigration(spec, folder.path, scratch)).toMatchObject({ steps: [], rejections: [] })
+  await migrateDown(database, folder.path, { steps: 1, allows: () => true })
+  expect(await describeSchema(database)).toBe(before)
+}
+
+test.each([
+  ['decimal, precision: 10, scale: 2', 'float', 'numeric(10,2)'],
+  ['integer', 'bigint', 'integer'],
+  ['integer', 'decimal', 'integer'],
+])(
+  'checks and partial indexes over a column that changes from %s to %s are restored by down',
+  async (from, to, column) => {
+    await expectRoundTrip(
+      `create table items (id integer primary key, price ${column} check (price <> 7), name text, check (price in (1, 2) or name <> ''));
+    create index dear on items (name) where price > 5;
+    create index even on items ((price + 1))`,
+      (text) => text.replace(`price: { type: ${from}`, `price: { type: ${to}`),
+    )
+  },
+)

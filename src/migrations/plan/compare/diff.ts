@@ -21,7 +21,7 @@ import { lateForeignKeys, type WantedConstraint, type WantedTable } from '../sql
 import * as columns from '../steps/column-steps.js'
 import * as parts from '../steps/part-steps.js'
 import type { Step } from '../../files/steps.js'
-import { freedEnums, isAside, isOn, type PartStep, partsInTheWay } from '../steps/parts-in-the-way.js'
+import { retypedParts, isAside, isOn, type PartStep, partsInTheWay } from '../steps/parts-in-the-way.js'
 import { renamedConstraints, renamedIndexes, renamedParts } from '../steps/renamed-parts.js'
 import * as tables from '../steps/table-steps.js'
 import { conversionDecision, type GivenConversion } from '../steps/type-change.js'
@@ -75,7 +75,7 @@ export function compareSchemas(sides: Sides): Difference {
       ...pairs.flatMap(changedColumns),
       ...createdTables(created, (table) => known.has(table) && !unready.has(table)),
       ...foreignKeysLast([...added, ...lastForeignKeys(created, unready)]),
-      ...pairs.flatMap((pair) => freedEnums(pair).adds),
+      ...pairs.flatMap((pair) => retypedParts(pair).adds),
       ...pairs.flatMap(addedIndexes),
     ],
     rejections: [...pairs.flatMap(rejectionsOf), ...strandedTables(sides, created)],

@@ -1,7 +1,7 @@
 import type { CatalogConstraint, CatalogIndex, CatalogTable } from '../../introspect/catalog/catalog.js'
 import { find, has, nameless } from './pair.js'
 import { isPlainIndex } from '../../introspect/catalog/plain-parts.js'
-import { asTexts } from '../steps/freed-enums.js'
+import { asTexts } from '../steps/retyped-parts.js'
 import { enumOf } from '../steps/replace-enum.js'
 import type { IsLeft, ReconcilePair } from './reconcile-pair.js'
 

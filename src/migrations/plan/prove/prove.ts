@@ -53,9 +53,10 @@ async function proveOnEmpty(session: Connection, claim: Claim): Promise<Proof> {
   const migrations = claim.texts.map(parse)
   await emptyTables(session, claim.from)
   await rolledBack(session, () => goRound(session, claim, migrations)).catch((error: unknown) => {
-    const help = isInTheWay(error) ? RECREATE : sqlState(error) === UNKNOWN_OPERATOR ? RECREATE_CONDITION : undefined
-    if (help === undefined || !(error instanceof MigrationError)) throw error
-    throw new MigrationError(error.errors, [...error.help, help], error.cause)
+    if (!(error instanceof MigrationError)) throw error
+    const unfit = sqlState(error) === UNKNOWN_OPERATOR ? unfitParts(claim.steps) : []
+    const help = isInTheWay(error) ? [RECREATE] : unfit
+    throw new MigrationError(error.errors, [...error.help, ...help], error.cause)
   })
   const losses = lossesOf(claim.steps)
   if (claim.from.length === 0) return { rows: 0, columns: 0, losses }
@@ -65,10 +66,19 @@ async function proveOnEmpty(session: Connection, claim: Claim): Promise<Proof> {
 const RECREATE =
   'A migration of your own has made this object: write one that drops it, plan again, and write another that creates it again'
 
-/** PostgreSQL creates the indexes and checks of a column again after a change of its type, and their conditions may compare it with the former type. */
+/** The operator or function of a check or index may not take the new type of its column. */
 const UNKNOWN_OPERATOR = '42883'
-const RECREATE_CONDITION =
-  'An index or a check that a migration of your own has made uses the column: write a migration that drops it, plan again, and write another that creates it again'
+
+/** The ways out for each check or index that is dropped before a column changes its type, and added afterwards. */
+function unfitParts(steps: readonly Step[]): readonly string[] {
+  const added = new Set(steps.filter(({ change }) => change === 'add').map(({ subject }) => subject))
+  return steps
+    .filter(({ change, subject }) => change === 'drop' && added.has(subject))
+    .map(
+      ({ subject, detail, up }) =>
+        `If ${subject}, ${detail}, cannot be created for the new type: drop it in a migration by hand, plan again, and create it for the new type in another migration: ${up.join('; ')}`,
+    )
+}
 
 /**
  * Tries a text on the rows that the files insert, which every new database has. Everything is rolled back.

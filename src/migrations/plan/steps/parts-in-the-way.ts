@@ -11,7 +11,7 @@ import {
   refersToRetyped,
   usesOf,
 } from '../compare/pair.js'
-import { partsOnFreedEnums } from './freed-enums.js'
+import { partsOnRetyped } from './retyped-parts.js'
 import { dropConstraint, dropIndex } from './part-steps.js'
 import { renamedConstraints, renamedIndexes } from './renamed-parts.js'
 
@@ -49,14 +49,14 @@ export function partsInTheWay(pair: Pair, _index: number, pairs: readonly Pair[]
         }),
         points: false,
       })),
-    ...freedEnums(pair).drops.map((step) => ({ step, points: false })),
+    ...retypedParts(pair).drops.map((step) => ({ step, points: false })),
   ]
 }
 
-/** The steps around columns whose enums become texts, for parts that no other step drops. */
-export function freedEnums(pair: Pair): ReturnType<typeof partsOnFreedEnums> {
+/** The steps around columns whose types change, for parts that no other step drops. */
+export function retypedParts(pair: Pair): ReturnType<typeof partsOnRetyped> {
   const { to } = pair
-  return partsOnFreedEnums(pair, (part) => {
+  return partsOnRetyped(pair, (part) => {
     const now = find<CatalogConstraint | CatalogIndex>('kind' in part ? to.constraints : to.indexes, part.name)
     return now ? now.definition === part.definition : !isGone(pair, part)
   })

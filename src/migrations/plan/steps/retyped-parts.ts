@@ -1,7 +1,7 @@
 import { identifier } from '../../../fields/sql-literal.js'
 import { blocking, type Step } from '../../files/steps.js'
 import { NAME } from '../../files/statements.js'
-import type { CatalogConstraint, CatalogIndex } from '../../introspect/catalog/catalog.js'
+import type { CatalogColumn, CatalogConstraint, CatalogIndex } from '../../introspect/catalog/catalog.js'
 import { both, find, isOurs, type Pair, usesOf } from '../compare/pair.js'
 import { dropConstraint, dropIndex } from './part-steps.js'
 import { enumOf } from './replace-enum.js'
@@ -9,18 +9,19 @@ import { enumOf } from './replace-enum.js'
 type Part = CatalogConstraint | CatalogIndex
 
 /**
- * The checks and indexes that compare a column with values of its enum, which becomes a text. PostgreSQL cannot compare the two, so they are dropped
- * before and added for texts afterwards.
+ * The checks and indexes with an expression over a column whose type changes. PostgreSQL would keep them with casts of the former type, which would stay after
+ * `down`, and it cannot compare an enum with a text. So they are dropped before and added afterwards.
  * @param isStaying whether no other step drops or adds a part
  */
-export function partsOnFreedEnums(
+export function partsOnRetyped(
   pair: Pair,
   isStaying: (part: Part) => boolean,
 ): { readonly drops: readonly Step[]; readonly adds: readonly Step[] } {
   const table = pair.wanted.name
   const drop = (part: Part) =>
     'kind' in part ? dropConstraint(table, part, false) : dropIndex(table, part, { isWeaker: false, served: undefined })
-  const found = inTheWay(pair).filter(({ part }) => isStaying(part))
+  const freed = onFreedEnums(pair)
+  const found = [...partsOnOtherTypes(pair, freed), ...freed].filter(({ part }) => isStaying(part))
   return {
     drops: found.map(({ part }) => drop(part)),
     adds: found.map(({ part, types }) => {
@@ -31,9 +32,35 @@ export function partsOnFreedEnums(
   }
 }
 
+function partsOnOtherTypes(pair: Pair, freed: readonly OnFreedEnum[]): readonly { part: Part; types: Set<string> }[] {
+  const others = both(pair.from.columns, pair.to.columns).filter(([old, now]) => kindOf(old) !== kindOf(now))
+  return expressionsOf(pair)
+    .filter((part) => !freed.some((each) => each.part === part))
+    .filter((part) => usesOf(part).some((name) => others.some(([old]) => old.name === name)))
+    .map((part) => ({ part, types: new Set() }))
+}
+
+/** PostgreSQL prints an expression alike for the types of one kind, and for any length or precision. */
+const KINDS: Readonly<Record<string, string>> = {
+  'character varying': 'text',
+  smallint: 'integer',
+  bigint: 'integer',
+}
+
+function kindOf({ type }: CatalogColumn): string {
+  const name = type.replace(/\([\d,]+\)/, '')
+  return KINDS[name] ?? name
+}
+
+function expressionsOf({ from }: Pair): readonly Part[] {
+  const checks = from.constraints.filter(({ kind }) => kind === 'check')
+  const indexes = from.indexes.filter(({ columns, definition }) => columns.includes(null) || / WHERE /.test(definition))
+  return [...checks, ...indexes]
+}
+
 /** Comparisons by the order of an enum, which is another than that of texts. */
 export function enumOrderRejections(pair: Pair): readonly string[] {
-  return inTheWay(pair)
+  return onFreedEnums(pair)
     .filter(({ part, types, columns }) => isOrdering(part.definition, types, columns))
     .map(
       ({ part: { name, definition, ...more }, columns }) =>
@@ -42,19 +69,19 @@ export function enumOrderRejections(pair: Pair): readonly string[] {
     )
 }
 
-interface InTheWay {
+interface OnFreedEnum {
   readonly part: Part
   /** The enums that it names. */
   readonly types: ReadonlySet<string>
   readonly columns: readonly string[]
 }
 
-function inTheWay({ from, to }: Pair): readonly InTheWay[] {
+function onFreedEnums(pair: Pair): readonly OnFreedEnum[] {
+  const { from, to } = pair
   const freed = both(from.columns, to.columns).flatMap(([old, now]) =>
     old.labels !== null && now.labels === null && /^(?:text|character)\b/.test(now.type) ? [old] : [],
   )
-  const checks = from.constraints.filter(({ kind }) => kind === 'check')
-  return [...checks, ...from.indexes].flatMap((part): readonly InTheWay[] => {
+  return expressionsOf(pair).flatMap((part): readonly OnFreedEnum[] => {
     const used = usesOf(part).flatMap((name) => find(freed, name) ?? [])
     const types = new Set(used.map(enumOf))
     const columns = used.map(({ name }) => name)
