@@ -70,6 +70,28 @@ describe('a part of a relation to a key with an enum', () => {
   })
 })
 
+test('a part of a relation whose key gets other choices, and becomes a text, needs the same choices', async () => {
+  await given(`create type state as enum ('new', 'old'); create table kinds (a integer, code state, primary key (a, code));
+    create table items (id bigint primary key, a integer, c state, foreign key (a, c) references kinds);
+    insert into kinds values (1, 'new'); insert into items values (1, 1, 'new')`)
+  expect(await run('introspect', '--manage')).toMatchObject({ code: 0 })
+  const file = join(project.folder, 'resources.yaml')
+  const text = await readFile(file, 'utf8')
+  const fresh = text.replace(/(code: .*)\[new, old\]/, '$1[new, fresh]')
+  await writeFile(file, fresh)
+  expect(await run('migrate', 'plan', '--write', 'fresh')).toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining(
+      'items.c is the enum state and cannot refer to kinds.code, which is text: write `choices: [new, fresh]` in the field `c` of the model `items`\n',
+    ),
+  })
+  await writeFile(file, fresh.replaceAll('[new, old]', '[new, fresh]'))
+  expect(await run('migrate', 'plan', '--write', 'fresh')).toMatchObject({ code: 0 })
+  expect(await run('migrate', 'up')).toMatchObject({ code: 0 })
+  expect(await run('migrate', 'plan', '--exit-code')).toMatchObject({ code: 0 })
+  expect(await run('migrate', 'down')).toMatchObject({ code: 0 })
+})
+
 test('an existing text cannot become a relation to a key with an enum', async () => {
   await given(
     `create type mood as enum ('sad', 'ok'); create table moods (id mood primary key); create table days (id serial primary key, mood text)`,

@@ -1,6 +1,7 @@
 import { formatValue } from '../../../config/edit/format-value.js'
 import type { Catalog, CatalogColumn, CatalogConstraint } from '../../introspect/catalog/catalog.js'
 import type { WantedColumn, WantedTable } from '../sql.js'
+import { choicesOf } from '../steps/enum-steps.js'
 import { find } from './pair.js'
 import type { TargetSchema } from './reconcile-pair.js'
 
@@ -15,7 +16,9 @@ export function withKeyEnums({ wanted, to }: TargetSchema, from: Catalog): Targe
     const there = find(from, table.name)
     const enums = new Map(
       keyColumns(table, tables).flatMap(({ asked, key }) =>
-        hasItsChoices(asked, key) && !(there && find(there.columns, asked.name)) ? [[asked.name, key] as const] : [],
+        hasChoices(asked, key.labels ?? []) && !(there && find(there.columns, asked.name))
+          ? [[asked.name, key] as const]
+          : [],
       ),
     )
     if (!target || enums.size === 0) return table
@@ -37,41 +40,54 @@ export function withKeyEnums({ wanted, to }: TargetSchema, from: Catalog): Targe
   return { wanted: changed, to: tables }
 }
 
-/** Relations to a key that is an enum, by columns of another type: PostgreSQL has no foreign keys between them. */
+/** Relations between an enum and a column of another type: PostgreSQL has no foreign keys between them. */
 export function keyEnumRejections({ wanted, to }: TargetSchema): readonly string[] {
   return wanted.flatMap((table) =>
-    keyColumns(table, to).flatMap(({ asked, key, keyName }) => {
+    referringColumns(table, to).flatMap(({ asked, key, keyName, choices }) => {
       const column = find(find(to, table.name)?.columns ?? [], asked.name)
-      if (!column || column.type === key.type) return []
-      const remedy = hasItsChoices(asked, key)
-        ? 'write a migration by hand that gives the column this enum'
-        : `write \`type: choice\` and \`choices: ${formatValue(key.labels ?? [])}\` in the field \`${asked.field}\` of the model \`${table.model}\``
-      return `${table.name}.${asked.name} is ${column.type} and cannot refer to ${keyName}, which is the enum ${key.type}: ${remedy}`
+      if (!column || column.type === key.type || (key.labels === null && column.labels === null)) return []
+      const type = key.labels === null ? '' : '`type: choice` and '
+      const remedy =
+        choices === undefined || hasChoices(asked, choices)
+          ? `write a migration by hand that gives the column this ${key.labels === null ? 'type' : 'enum'}`
+          : `write ${type}\`choices: ${formatValue(choices)}\` in the field \`${asked.field}\` of the model \`${table.model}\``
+      return `${table.name}.${asked.name} is ${shown(column)} and cannot refer to ${keyName}, which is ${shown(key)}: ${remedy}`
     }),
   )
 }
 
-interface KeyColumn {
+function shown({ type, labels }: CatalogColumn): string {
+  return labels === null ? type : `the enum ${type}`
+}
+
+interface Reference {
   /** The column that refers to the key. */
   readonly asked: WantedColumn
   readonly key: CatalogColumn
   readonly keyName: string
+  /** The choices of the key. */
+  readonly choices: readonly string[] | undefined
 }
 
 /** The columns of a table that refer to enums. */
-function keyColumns(table: WantedTable, to: Catalog): readonly KeyColumn[] {
+function keyColumns(table: WantedTable, to: Catalog) {
+  return referringColumns(table, to).filter(({ key }) => key.labels !== null)
+}
+
+function referringColumns(table: WantedTable, to: Catalog): readonly Reference[] {
   return table.constraints.flatMap(({ kind, columns, target, targetColumns = [] }) => {
-    const keys = kind === 'foreign_key' && target !== undefined ? find(to, target)?.columns : undefined
+    const keys = kind === 'foreign_key' && target !== undefined ? find(to, target) : undefined
     return columns.flatMap((name, place) => {
-      const key = keys && find(keys, targetColumns[place] ?? '')
+      const key = keys && find(keys.columns, targetColumns[place] ?? '')
       const asked = find(table.columns, name)
-      return key?.labels && asked ? [{ asked, key, keyName: `${target}.${key.name}` }] : []
+      if (!keys || !key || !asked) return []
+      return [{ asked, key, keyName: `${target}.${key.name}`, choices: key.labels ?? choicesOf(keys, key.name) }]
     })
   })
 }
 
-function hasItsChoices({ choices, impliedChoices }: WantedColumn, { labels }: CatalogColumn): boolean {
-  return (choices ?? impliedChoices)?.toSorted().join('\0') === labels?.toSorted().join('\0')
+function hasChoices({ choices, impliedChoices }: WantedColumn, others: readonly string[]): boolean {
+  return (choices ?? impliedChoices)?.toSorted().join('\0') === others.toSorted().join('\0')
 }
 
 function typeOf(column: CatalogColumn, key: CatalogColumn | undefined): Partial<CatalogColumn> {
