@@ -27,7 +27,7 @@ const LIVE = `
     case when $1::text is null then (${closedTables('$3')}) end`
 
 /** The part of a column that differs. */
-type Aspect = 'type' | 'nullable' | 'default'
+type Aspect = 'type' | 'nullable' | 'default' | 'generated'
 
 interface ColumnDifference {
   readonly aspect?: Aspect
@@ -223,11 +223,15 @@ function columnDifferences(wanted: WantedColumn, live: CatalogColumn, server: Se
   const isSame = sameType(type, live.type) || wanted.serves(live)
   const nullText = live.nullable ? 'takes null and should not' : 'takes no null and should'
   const isUnfilled = wanted.filled && !isFilled(live)
+  const isComputed = wanted.written && (live.generated !== null || live.identity === 'always')
   return [
     ...(isSame ? [] : [{ aspect: 'type' as const, text: `is ${live.type} and should be ${type}` }]),
     ...missingChoices(wanted, live).map((text) => ({ aspect: 'type' as const, text })),
     ...(live.nullable === wanted.nullable ? [] : [{ aspect: 'nullable' as const, text: nullText }]),
     ...(isUnfilled ? [{ aspect: 'default' as const, text: 'has no default, and the server should fill it in' }] : []),
+    ...(isComputed
+      ? [{ aspect: 'generated' as const, text: 'is computed by the database, and requests cannot set it' }]
+      : []),
   ]
 }
 

@@ -99,7 +99,7 @@ export function changedFields(
     const keys = [
       ...(aspects.includes('type') || isOtherRelation(field, said) || lostChoices(field, said) ? OF_COLUMN : []),
       ...(aspects.includes('nullable') ? ['nullable'] : []),
-      ...(aspects.includes('default') ? ['key', 'default', 'generated'] : []),
+      ...(aspects.includes('default') || aspects.includes('generated') ? ['key', 'default', 'generated'] : []),
     ]
     if (keys.length === 0) return []
     return [

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { inDependencyOrder } from '../../foundation/dependency-order.js'
 import { partsOf, tableSql } from '../../fields/table-name.js'
 import { defaultSql } from '../../config/default-sql.js'
-import { columnsOf, isPlain, loneKey } from '../../config/model-spec.js'
+import { columnsOf, isPlain, isWritable, loneKey } from '../../config/model-spec.js'
 import type { AppSpec, FieldSpec, ModelRelation, ModelSpec } from '../../config/spec.js'
 import { checkName, foreignKeyName, primaryKeyName, uniqueName } from '../../config/parse/constraint-names.js'
 import type { ExistingColumn } from '../../fields/existing-column.js'
@@ -43,6 +43,8 @@ export interface WantedColumn {
   readonly choices: readonly string[] | undefined
   /** The choices that no check of the column says: those of the items of a list, or of the key that a relation refers to. */
   readonly impliedChoices: readonly string[] | undefined
+  /** Whether requests set it, although migrations do not create it. */
+  readonly written?: boolean
   /** Whether an existing column of another type can hold the values. */
   readonly serves: (column: ExistingColumn) => boolean
   /** The definition after the name of the column. */
@@ -136,7 +138,13 @@ function usedColumn(field: FieldSpec): WantedColumn {
   const column = wantedColumn(field)
   const isLoose = field.target !== undefined && INTEGERS.has(column.type)
   const filled = column.filled && column.default === undefined
-  return { ...column, filled, serves: (there) => column.serves(there) || (isLoose && INTEGERS.has(there.type)) }
+  const written = isWritable(field) && !field.assigned
+  return {
+    ...column,
+    filled,
+    written,
+    serves: (there) => column.serves(there) || (isLoose && INTEGERS.has(there.type)),
+  }
 }
 
 /** The choices of a field, or of the items of a list. */
