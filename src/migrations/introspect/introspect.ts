@@ -155,17 +155,9 @@ async function writeModels(
     inspected.tables.map(({ name }) => name),
   )
   options.onStage?.('writing the models')
-  const updated =
-    options.update && spec && options.text !== undefined
-      ? await updateModels(database, {
-          ...options,
-          text: options.text,
-          spelling: spellingOf(options),
-          inspected,
-          catalog,
-          spec,
-        })
-      : undefined
+  const update = async (text: string, spec: AppSpec) =>
+    updateModels(database, { ...options, text, spelling: spellingOf(options), inspected, catalog, spec })
+  const first = options.update && spec && options.text !== undefined ? await update(options.text, spec) : undefined
   const choice = chooseModelsWithRelations(inspected, catalog, {
     existing: modelsByTable(spec),
     only: options.tables,
@@ -173,20 +165,22 @@ async function writeModels(
     spelling: spellingOf(options),
     inDialect: () => hasDialect(options.text ?? '', options.file),
   })
-  const start = updated?.text ?? options.text
-  const text =
+  const start = first?.text ?? options.text
+  const grown =
     start !== undefined && choice.models.length === 0
       ? start
       : writeText(choice, { ...options, text: start }, 'database: { managed: false }')
-  const left = [...choice.left, ...choice.models.flatMap((model) => model.left), ...(updated?.left ?? [])]
+  // A field can refer to a new model.
+  const second = first && grown !== start ? await update(grown, specOfText(grown, options.file)) : undefined
+  const left = [...choice.left, ...choice.models.flatMap((model) => model.left), ...((second ?? first)?.left ?? [])]
   return {
-    text,
+    text: second?.text ?? grown,
     models: choice.models,
-    changes: updated?.changes ?? [],
+    changes: [...(first?.changes ?? []), ...(second?.changes ?? [])],
     migration: undefined,
     left,
     isPartial: choice.left.length > 0,
-    remaining: updated?.remaining ?? [],
+    remaining: (second ?? first)?.remaining ?? [],
   }
 }
 

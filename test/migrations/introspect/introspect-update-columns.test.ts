@@ -35,3 +35,20 @@ test('a field that requests set becomes `generated` once the database computes i
 `)
   expect(await run('check', '--database')).toMatchObject({ code: 0, stdout: expect.not.stringContaining('SC409') })
 })
+
+test('a relation follows a table that is renamed, whose model is added in the same run', async () => {
+  await given(`create table people (id bigserial primary key);
+    create table notes (id bigserial primary key, person_id bigint references people)`)
+  await run('introspect')
+  await given(`alter table people rename to persons; create view people as select * from persons`)
+  const { code, stderr } = await run('introspect', '--update')
+  expect(stderr.match(/^(?:changed|differs|wrote).*$/gm)).toEqual([
+    'changed  notes.person: follows its column: type: belongs_to, model: persons',
+    'wrote resources.yaml: 1 change, 1 new model',
+  ])
+  expect(code).toBe(0)
+  expect(await run('introspect', '--update')).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining('nothing to change') as string,
+  })
+})
