@@ -4,9 +4,20 @@ import type { Typed } from './field-type.js'
 /** PostgreSQL's text form of a value; null is null. */
 export type Cell = string | null
 
-/** Converts a cell to the field's value. */
+/** A cell that has no value of its field's type, because its column has another type. */
+export class UnreadableCell extends Error {}
+
+/**
+ * Converts a cell to the field's value.
+ * @throws UnreadableCell
+ */
 export function readCell({ type, options }: Typed, cell: Cell | undefined): unknown {
-  return cell == null ? null : type.read(cell, options)
+  if (cell == null) return null
+  try {
+    return type.read(cell, options)
+  } catch (cause) {
+    throw new UnreadableCell(`a value of a column has not the type \`${type.name}\``, { cause })
+  }
 }
 
 /**

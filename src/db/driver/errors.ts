@@ -102,9 +102,9 @@ export function rejectionOf(problem: Problem): Rejection | undefined {
   return { msg: `the database rejected the change: ${message}`, code: codeOf(cause), table, constraint, where: last }
 }
 
-/** The response to requests for a model whose table is known to differ. */
-export function mismatchProblem(): Problem {
-  return new Problem(mismatch.type, mismatch.detail, { headers: RETRY })
+/** The response to requests for a model whose table differs. `cause` shows it, unless it was known before. */
+export function mismatchProblem(cause?: Error): Problem {
+  return new Problem(mismatch.type, mismatch.detail, { headers: RETRY, cause })
 }
 
 /** Whether the user of the database lacks a privilege, such as the ownership of a table. */

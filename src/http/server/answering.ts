@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
-import { isMismatch, lacksPrivilege, rejectionOf } from '../../db/driver/errors.js'
+import { isMismatch, lacksPrivilege, mismatchProblem, rejectionOf } from '../../db/driver/errors.js'
 import { outcomeUnknown } from '../../db/driver/outcome.js'
+import { UnreadableCell } from '../../fields/cell.js'
 import { Problem, PROBLEMS } from '../../foundation/problem.js'
 import { createDeadlines, type Deadlines } from '../connections/deadlines.js'
 import { codeUnderWay, type Exchange, isSettled, statementUnderWay } from './exchange.js'
@@ -116,6 +117,7 @@ const PARTLY_DONE =
 
 /** The problem for the client. If something was stored, it must not suggest that the request can be retried. */
 function toProblem({ stored }: Exchange, error: unknown): Problem {
+  if (error instanceof UnreadableCell) return mismatchProblem(error)
   // A class of a plugin may have set another type.
   if (!(error instanceof Problem && Object.hasOwn(PROBLEMS, error.type)))
     return new Problem('internal', undefined, { cause: error })
