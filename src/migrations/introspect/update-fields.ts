@@ -2,9 +2,11 @@ import { addField } from '../../config/edit/add-field.js'
 import { commentField, setSetting } from '../../config/edit/edit-field.js'
 import type { FieldSpec, ModelSpec } from '../../config/spec.js'
 import type { Json } from '../../foundation/json.js'
+import { asBase, type CatalogColumn, type CatalogTable, isFilled } from './catalog/catalog.js'
 import type { ChosenField } from './choose/field-of-column.js'
 import { freeName } from './choose/field-names.js'
 import type { InspectedTable } from './catalog/inspect.js'
+import { find } from '../plan/compare/pair.js'
 import { declaredChoices } from '../plan/sql.js'
 import { formatSettings } from './render-models.js'
 
@@ -32,7 +34,7 @@ export function withColumns({ fields }: ModelSpec): readonly FieldSpec[] {
 }
 
 /** Adds fields for new columns. */
-export function newFields(model: ModelSpec, fields: readonly ChosenField[]): readonly EditOf[] {
+export function newFields(model: ModelSpec, fields: readonly ChosenField[], live: CatalogTable): readonly EditOf[] {
   const known = new Set(withColumns(model).map(({ column }) => column))
   const used = new Set(model.fields.map(({ name }) => name))
   return fields
@@ -42,12 +44,26 @@ export function newFields(model: ModelSpec, fields: readonly ChosenField[]): rea
       used.add(name)
       const words = field.words.filter(([key]) => name === field.name || key !== 'column')
       const said = name === field.name ? words : [...words, ['column', field.column] as const]
-      const settings = formatSettings(said)
-      return (file) => ({
+      const add = (settings: readonly string[], file: string): Edit => ({
         what: `${model.name}.${name}: added, for a new column: { ${settings.join(', ')} }`,
         apply: (text) => addField(text, file, { table: model.table, name, settings }),
       })
+      const isKey = said.some(([key]) => key === 'primary_key')
+      const column = find(live.columns, field.column)
+      return (file) => ({
+        ...add(formatSettings(said), file),
+        // The model has a key already, or `none`.
+        ...(isKey && { otherwise: add(formatSettings(withoutKey(said, column)), file) }),
+      })
     })
+}
+
+/** The settings of a column that is a key, for a field that is not the key of its model. */
+function withoutKey(words: ChosenField['words'], column: CatalogColumn | undefined): ChosenField['words'] {
+  const others = words.filter(([key]) => !['primary_key', 'key', 'default', 'generated'].includes(key))
+  if (!column || !isFilled(asBase(column))) return others
+  const isComputed = column.identity === 'always' || column.generated !== null
+  return [...others, isComputed ? ['generated', true] : ['default', { function: 'database' }]]
 }
 
 /** Turns the fields of columns that are gone into comments. */

@@ -169,7 +169,7 @@ async function editsFor(
       return changedFields(model, now.fields, differing)
     }),
     ...pairs.flatMap(lostDefaults),
-    ...pairs.flatMap(({ model, now }) => newFields(model, now.fields)),
+    ...pairs.flatMap(({ model, now, live }) => newFields(model, now.fields, live)),
     ...pairs.flatMap(changedIndexes),
     ...pairs.flatMap(newRelations),
     ...pairs.flatMap(({ model, there }) => goneFields(model, there)),

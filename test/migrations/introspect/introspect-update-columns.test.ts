@@ -49,6 +49,35 @@ test('a relation follows a table that is renamed, whose model is added in the sa
   expect(code).toBe(0)
   expect(await run('introspect', '--update')).toMatchObject({
     code: 0,
-    stderr: expect.stringContaining('nothing to change') as string,
+    stderr: 'nothing to change: every table has a model in resources.yaml\n',
   })
 })
+
+test.each([
+  ['bigserial', '{ type: bigint, default: { function: database } }'],
+  ['bigint generated always as identity', '{ type: bigint, generated: true }'],
+  ['uuid default gen_random_uuid()', '{ type: uuid, default: { function: database } }'],
+  ['integer', '{ type: integer }'],
+])(
+  'a new column %s that is the key of a table without one becomes a field, and the key is reported',
+  async (type, settings) => {
+    await given('create table logs (line text)')
+    await run('introspect')
+    await given(`alter table logs add id ${type} primary key`)
+    const { code, stderr } = await run('introspect', '--update')
+    expect(stderr.match(/^(?:left|changed|differs|wrote).*$/gm)).toEqual([
+      'left  logs: records can only be listed, although the table has a primary key now; write `primary_key: [id]` and remove `operations: [list]`',
+      `changed  logs.id: added, for a new column: ${settings}`,
+      'wrote resources.yaml: 1 change',
+    ])
+    expect(code).toBe(0)
+    const text = await configuration()
+    await project.write(
+      'resources.yaml',
+      text.replace('primary_key: none', 'primary_key: [id]').replace('    operations: [list]\n', ''),
+    )
+    // The client supplies a key without a sequence.
+    expect(await run('introspect', '--update')).toMatchObject({ code: 0 })
+    expect(await run('check', '--database')).toMatchObject({ code: 0, stdout: expect.not.stringContaining('SC4') })
+  },
+)
