@@ -38,6 +38,8 @@ export interface Statement extends QueueKey {
   readonly signal?: AbortSignal | undefined
   /** The column to return as bytes instead of text, for statements that return one row. */
   readonly raw?: number | undefined
+  /** Returns every cell as text on the connections of migrations too, which otherwise return the driver's types. */
+  readonly textOnly?: boolean
 }
 
 /** Every cell is PostgreSQL's text form. */

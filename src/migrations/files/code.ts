@@ -55,9 +55,9 @@ function lend(session: Connection, file: string, lent: { readonly open: boolean 
       try {
         // PostgreSQL rejects values for several statements.
         const last = values.length > 0 ? undefined : parts.at(-1)
-        if (!last) return await session.query(statement)
+        if (!last) return await session.query({ ...statement, textOnly: true })
         for (const part of parts.slice(0, -1)) await session.query({ text: part.text, values })
-        return await session.query({ text: last.text, values })
+        return await session.query({ text: last.text, values, textOnly: true })
       } catch (error) {
         if (sqlState(error) === undefined) throw error
         throw failedAt(place, error as Error)

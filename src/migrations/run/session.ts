@@ -1,4 +1,5 @@
 import type { Connection, Database, Knex } from '../../db/database.js'
+import { textTypes } from '../../db/driver/parsers.js'
 import { literal } from '../../fields/sql-literal.js'
 import { MigrationError } from '../files/error.js'
 import type { FileStatement } from '../files/statements.js'
@@ -15,6 +16,7 @@ interface RawClient {
     readonly values: readonly (string | null)[]
     readonly rowMode: 'array'
     readonly name: string | undefined
+    readonly types?: typeof textTypes
   }): Promise<{
     readonly rows: readonly (readonly (string | null)[])[]
     readonly fields: readonly { readonly name: string }[]
@@ -126,10 +128,11 @@ async function canName(client: RawClient, name: string): Promise<boolean> {
 /** A pooler may stand before a server, and does not keep prepared statements. */
 function connectionOf({ concurrent }: Database, client: RawClient): Connection {
   return {
-    async query({ text, values, name }) {
+    async query({ text, values, name, textOnly }) {
       const isNamed = !concurrent && name !== undefined && (await canName(client, name))
       const sent = isNamed ? name : undefined
-      const { rows, fields, rowCount } = await client.query({ text, values, rowMode: 'array', name: sent })
+      const types = textOnly ? { types: textTypes } : {}
+      const { rows, fields, rowCount } = await client.query({ text, values, rowMode: 'array', name: sent, ...types })
       return { rows, columns: fields, count: rowCount ?? 0 }
     },
   }

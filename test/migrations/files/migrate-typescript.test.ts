@@ -115,6 +115,34 @@ describe('a migration in TypeScript', () => {
     expect(await states(folder)).toEqual(['0001_books applied', '0002_bad pending'])
   })
 
+  test('gets every value as text, so copies are exact', async () => {
+    const code = `import type { Connection } from 'snippetctl'
+
+export async function up(connection: Connection): Promise<void> {
+  await connection.query({ text: 'create table books (id int primary key, title text)', values: [] })
+  const text = "select 1, true, 9007199254740993, timestamptz '2026-03-29 01:30:00.123456+00', interval '1 mon 2 days', array['a', null], " +
+    "'{\\"n\\": 12345678901234567890.10}'::jsonb, '\\\\x00ff'::bytea, 0.1::float4, null"
+  const { rows } = await connection.query({ text, values: [] })
+  for (const [index, value = null] of (rows[0] ?? []).entries())
+    await connection.query({ text: 'insert into books values ($1, $2)', values: [String(index), value] })
+}
+`
+    const { folder } = await makeMigrations({ '0001_values.ts': code })
+    await migrateUp(database, folder)
+    expect(await titles()).toEqual([
+      '1',
+      't',
+      '9007199254740993',
+      '2026-03-29 01:30:00.123456+00',
+      '1 mon 2 days',
+      '{a,NULL}',
+      '{"n": 12345678901234567890.10}',
+      '\\x00ff',
+      '0.1',
+      null,
+    ])
+  })
+
   test('gets the rows of the last statement of a query', async () => {
     const code =
       "export const up = async (db: any) => {\n  const { rows } = await db.query({ text: 'create table books (title text); select 7', values: [] })\n  await db.query({ text: 'insert into books values ($1)', values: rows[0] })\n}\n"
