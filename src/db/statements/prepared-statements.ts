@@ -12,6 +12,11 @@ export interface Rendered {
   readonly record?: string | undefined
 }
 
+/** Adds the record that a statement changes. Names each member, because copying them by a spread takes longer. */
+export function ofRecord({ text, values, kind, raw }: Rendered, id: readonly string[]): Rendered {
+  return { text, values, kind, raw, record: id.join('/') }
+}
+
 /** Statistics of the cached texts of all resources of an application. */
 export interface StatementCounts {
   kept: number
@@ -87,6 +92,12 @@ export function createPreparedStatements(resource: string, counts: StatementCoun
     return entry.name
   }
 
+  /** Names each member, because copying them by a spread takes longer. */
+  const toStatement = ({ values, kind, raw, record }: Rendered, text: string, name: string | undefined): Statement => {
+    const { retry, quick, locks = false } = kind
+    return { text, values, name, raw, resource, record, retry, quick, locks }
+  }
+
   const fill = (rendered: Rendered): PreparedStatement => ({
     entry: cache.get(rendered.text) ?? newEntry(rendered.text),
     rendered,
@@ -95,8 +106,7 @@ export function createPreparedStatements(resource: string, counts: StatementCoun
   const send = ({ entry: given, rendered }: PreparedStatement): Statement => {
     const entry = given.isCached ? given : add(given)
     if (entry.uses < MAX_USES) entry.uses += 1
-    const { values, kind, raw, record } = rendered
-    return { text: entry.text, values, name: nameOf(entry), raw, resource, record, ...kind }
+    return toStatement(rendered, entry.text, nameOf(entry))
   }
 
   return {
@@ -104,14 +114,7 @@ export function createPreparedStatements(resource: string, counts: StatementCoun
     send,
     serve: (rendered: Rendered): Statement => send(fill(rendered)),
     /** A statement that no other request would reuse. */
-    once: ({ text, values, kind, raw, record }: Rendered): Statement => ({
-      text,
-      values,
-      raw,
-      resource,
-      record,
-      ...kind,
-    }),
+    once: (rendered: Rendered): Statement => toStatement(rendered, rendered.text, undefined),
   }
 }
 

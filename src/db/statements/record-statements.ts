@@ -1,6 +1,6 @@
 import { tableSql } from '../../fields/table-name.js'
 import { type GrantSpec, isOwnTable, type ModelSpec } from '../../config/spec.js'
-import { remember, rememberByText } from '../../foundation/remember.js'
+import { remember } from '../../foundation/remember.js'
 import type { Precondition, Row, Selection } from '../../resource/plan.js'
 import type { Statement } from '../database.js'
 import {
@@ -17,10 +17,10 @@ import { coveredBefore, coversStored, unchangedBy } from './rules/covering-sql.j
 import { grantedWrites, unnamedFields } from './rules/granted-writes.js'
 import { comparedColumn } from '../../fields/compared-column.js'
 import { type Projection, projectionFor } from './projections.js'
-import type { PreparedStatements, Rendered } from './prepared-statements.js'
+import { ofRecord, type PreparedStatements, type Rendered } from './prepared-statements.js'
 import { hasPatch } from './merge-patch.js'
 import { type Parameters, parameters } from './parameters.js'
-import { createTemplates, onlyCaller, renderedAlone, createWriteTemplates } from './templates.js'
+import { createOpenTemplates, createTemplates, createWriteTemplates, onlyCaller, renderedAlone } from './templates.js'
 import type { WriteColumns } from './write-columns.js'
 import { arrayLiteral, type Cell } from '../../fields/cell.js'
 
@@ -122,7 +122,7 @@ function rendering(kind: Kind): (about: About, textOf: (params: Parameters) => s
     const render = (params: Parameters) => ({ text: textOf(params), kind })
     const caller = only.length === 0 ? onlyCaller(bounds) : undefined
     const rendered = caller ? templates({ caller, id }, render) : renderedAlone(render, id)
-    return kind === QUICK ? rendered : { ...rendered, record: id.join('/') }
+    return kind === QUICK ? rendered : ofRecord(rendered, id)
   }
 }
 
@@ -164,14 +164,13 @@ function compileUpdate(
   { model, prepared, writeColumns }: Recorded,
   { table, isDocument, unbound, returnedBy, found }: RecordSql,
 ): Pick<RecordStatements, 'update'> {
-  const updating = (changes: string) => `update ${table} set ${changes} returning ${unbound}`
-  const cachedUpdating = rememberByText(MAX_UPDATES, updating)
   const change = (bounds: Bounds | undefined, row: Row, only: readonly Precondition[], params: Parameters): string => {
     const set = assignmentsOf({ model, writeColumns }, row, { params, isDocument })
-    const update = (hasPatch(row) ? updating : cachedUpdating)(`${set} where ${found(bounds, only, params)}`)
     const fields = writeColumns.columnsOf(row).map(({ field }) => field)
-    return `${update}${boundChecks(model, fields, bounds, { params })}`
+    const changing = `update ${table} set ${set} where ${found(bounds, only, params)}`
+    return `${changing} returning ${unbound}${boundChecks(model, fields, bounds, { params })}`
   }
+  const opening = createOpenTemplates(MAX_UPDATES)
   const grantedChanging = { locking: createWriteTemplates(MAX_UPDATES), unlocked: createWriteTemplates(MAX_UPDATES) }
   const grantedChanges = (
     { bounds, id, only = ANYWAY, locks = true }: About & Updating & { readonly bounds: Bounds },
@@ -196,7 +195,7 @@ function compileUpdate(
       const { row } = write
       const templates = locks ? grantedChanging.locking : grantedChanging.unlocked
       const rendered = caller ? templates(write)({ caller, id, row }, render) : renderedAlone(render, id)
-      return { ...rendered, record: id.join('/') }
+      return ofRecord(rendered, id)
     })
   }
 
@@ -206,7 +205,8 @@ function compileUpdate(
       const serve = hasPatch(row) ? prepared.once : prepared.serve
       if (bounds?.granted) return grantedChanges({ bounds, id, only, locks }, bounds.granted, row).map(serve)
       const render = (params: Parameters) => ({ text: change(bounds, row, only ?? ANYWAY, params), kind: WRITE })
-      return [serve({ ...renderedAlone(render, id), record: id.join('/') })]
+      const isOpen = bounds === undefined && only === undefined && serve === prepared.serve
+      return [serve(ofRecord(isOpen ? opening(row, id, render) : renderedAlone(render, id), id))]
     },
   }
 }

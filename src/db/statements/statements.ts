@@ -2,7 +2,7 @@ import { tableSql } from '../../fields/table-name.js'
 import type { FilledField } from '../../config/default-sql.js'
 import type { ModelSpec } from '../../config/spec.js'
 import { identifier } from '../../fields/sql-literal.js'
-import { remember, rememberByText } from '../../foundation/remember.js'
+import { remember } from '../../foundation/remember.js'
 import { visibleRule } from '../../resource/access.js'
 import type { Row } from '../../resource/plan.js'
 import type { Statement } from '../database.js'
@@ -18,7 +18,7 @@ import { filledByScope } from './rules/scope.js'
 import { compileRehearsals, type Rehearsals } from './rules/rehearsals.js'
 import { createPreparedStatements, type Rendered, type StatementCounts } from './prepared-statements.js'
 import type { Parameters } from './parameters.js'
-import { onlyCaller, renderedAlone, createWriteTemplates } from './templates.js'
+import { createOpenTemplates, createWriteTemplates, onlyCaller, renderedAlone } from './templates.js'
 import { type WriteColumns, writeColumnsOf } from './write-columns.js'
 
 /** Every statement of a resource in one projection. All SQL for records is generated here. */
@@ -54,9 +54,8 @@ export function compileStatements(
   const head = `insert into ${tableSql(model.table)} `
   const tailOf = (select: readonly string[]) => ` returning ${[...keyTexts(model), ...select].join(', ')}`
   const tail = tailOf(projection.select)
-  const insertingOpenly = rememberByText(MAX_TEXTS, (values) => `${head}${values}${tail}`)
   const inserting: Creating['inserting'] = (values, { bounds, write }, params) => {
-    if (!bounds?.granted) return insertingOpenly(values)
+    if (!bounds?.granted) return `${head}${values}${tail}`
     const bound = boundProjection(projection, bounds, params)
     const isSeen = write !== undefined && seesWritten(bounds.granted, write)
     return `${head}${values}${tailOf(isSeen ? bound.select : writtenSelect(model, bound, bounds, params))}`
@@ -84,7 +83,10 @@ function compileCreation(
   creating: Creating,
 ): (bounds: Bounds | undefined, row: Row, filled: readonly FilledField[]) => readonly Rendered[] {
   const { model } = creating
-  const templatesWith = remember((_filled: readonly FilledField[]) => createWriteTemplates(MAX_TEXTS))
+  const templatesWith = remember((_filled: readonly FilledField[]) => ({
+    granted: createWriteTemplates(MAX_TEXTS),
+    open: createOpenTemplates(MAX_TEXTS),
+  }))
   return (bounds, given, filled) => {
     const scoped = filledByScope(model, given, bounds?.scopes)
     const rendering = (row: Row, write?: GrantedWrite) => (params: Parameters) => ({
@@ -92,12 +94,13 @@ function compileCreation(
       kind: CREATION,
     })
     const granted = bounds?.granted
+    const templates = templatesWith(filled)
+    if (!bounds) return [templates.open(scoped, [], rendering(scoped))]
     if (!granted) return [renderedAlone(rendering(scoped))]
     const caller = onlyCaller(bounds)
-    const templates = templatesWith(filled)
     return grantedWrites(model, 'create', scoped, granted).map((write) => {
       const render = rendering(write.row, write)
-      return caller ? templates(write)({ caller, row: write.row }, render) : renderedAlone(render)
+      return caller ? templates.granted(write)({ caller, row: write.row }, render) : renderedAlone(render)
     })
   }
 }

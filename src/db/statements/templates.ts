@@ -26,13 +26,16 @@ export type Text = Omit<Rendered, 'values'>
 /** Renders a statement that no other request uses. */
 export function renderedAlone(render: (params: Parameters) => Text, id: readonly string[] = []): Rendered {
   const params = parameters(...id)
-  return { ...render(params), values: params.values }
+  return ofText(render(params), params.values)
 }
 
 /** The caller, if nothing but its grants bounds a request; undefined otherwise. */
 export function onlyCaller(bounds: Bounds | undefined): Caller | undefined {
   return bounds?.scopes === undefined ? bounds?.granted?.caller : undefined
 }
+
+/** Writes the rows of requests without bounds, whose texts depend on the names of their fields alone. */
+export type OpenTemplates = (row: Row, id: readonly string[], render: (params: Parameters) => Text) => Rendered
 
 /** A text for all requests whose callers have the same values of those it depends on. It holds no value of a request. */
 interface Template {
@@ -82,16 +85,14 @@ function fill(template: Template, inputs: Inputs): Rendered | undefined {
   return withValues(template, inputs, given)
 }
 
-/** Names each member, because copying them by a spread takes longer, for every request of a caller whom grants limit. */
 function withValues({ statement, sources }: Template, inputs: Inputs, given: readonly unknown[]): Rendered {
-  const { text, kind, raw, record } = statement
-  return {
-    text,
-    values: sources.map((source) => (typeof source === 'function' ? source(inputs, given) : source)),
-    kind,
-    raw,
-    record,
-  }
+  const values = sources.map((source) => (typeof source === 'function' ? source(inputs, given) : source))
+  return ofText(statement, values)
+}
+
+/** Names each member, because copying them by a spread takes longer, for every request. */
+function ofText({ text, kind, raw, record }: Text, values: readonly Cell[]): Rendered {
+  return { text, values, kind, raw, record }
 }
 
 interface Recorded {
@@ -152,4 +153,12 @@ function writtenIn(field: FieldSpec): Source {
 export function createWriteTemplates(maxEntries: number): (write: GrantedWrite) => Templates {
   const templates = rememberByText(maxEntries, () => createTemplates({ ownsValues: false }))
   return ({ form }) => templates(form)
+}
+
+const ANYONE: Caller = Object.freeze({ subject: undefined, claims: Object.freeze({}) })
+
+/** Keeps the texts of writes without bounds. A text must depend on nothing but the names of the fields that are written. */
+export function createOpenTemplates(maxEntries: number): OpenTemplates {
+  const templates = rememberByText(maxEntries, () => createTemplates({ ownsValues: false }))
+  return (row, id, render) => templates(Object.keys(row).join())({ caller: ANYONE, id, row }, render)
 }

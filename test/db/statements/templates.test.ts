@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { createTemplates, type Inputs } from '../../../src/db/statements/templates.js'
+import { createOpenTemplates, createTemplates, type Inputs } from '../../../src/db/statements/templates.js'
 import type { Parameters } from '../../../src/db/statements/parameters.js'
 import type { Caller } from '../../../src/resource/access.js'
 
@@ -70,5 +70,27 @@ describe('createTemplates', () => {
     expect(JSON.stringify(first)).not.toContain('8')
     expect(JSON.stringify(second)).not.toContain('7')
     expect(renders()).toBe(2)
+  })
+})
+
+describe('createOpenTemplates', () => {
+  test('renders once for rows with the same fields, each with its own values', () => {
+    const field = (name: string) => ({ name, type: { write: String }, options: {} }) as never
+    let renders = 0
+    const templates = createOpenTemplates(10)
+    const statement = (row: Record<string, unknown>, id: readonly string[]) =>
+      templates(row, id, (params) => {
+        renders += 1
+        return {
+          text: Object.keys(row)
+            .map((name) => params.addWritten(field(name), row))
+            .join(),
+          kind: KIND,
+        }
+      })
+    expect(statement({ a: 1, b: 2 }, ['7'])).toMatchObject({ text: '$2,$3', values: ['7', '1', '2'] })
+    expect(statement({ a: 3, b: null }, ['8'])).toMatchObject({ text: '$2,$3', values: ['8', '3', null] })
+    expect(statement({ b: 4 }, ['9'])).toMatchObject({ text: '$2', values: ['9', '4'] })
+    expect(renders).toBe(2)
   })
 })
