@@ -51,6 +51,14 @@ function contextOf(acting: Acting): Context {
   const { state, records, isService } = acting
   const { exchange, params, surroundings } = state
   const { request } = exchange
+  // V8 is slow at functions that it must name after a symbol, so these have names of their own.
+  const asService = () => contextOf({ ...acting, isService: true })
+  const exportAs: Parts[typeof EXPORT] = (given, plan, form) => {
+    const [resource, bounds] = limited(acting, given)
+    const { exports } = surroundings.records
+    const exporting = { exchange, exports, queueKey: queueKeyOf(exchange.route, params) }
+    return exportList(exporting, { resource, plan, bounds }, form)
+  }
   return Object.freeze<Parts>({
     __proto__: QUERY_MEMBERS,
     [EXCHANGE]: exchange,
@@ -60,13 +68,8 @@ function contextOf(acting: Acting): Context {
       isLimited: state.caller !== undefined && !isService,
       run: (query, options) => runQuery(acting, query, options),
     })),
-    [SERVICE]: () => contextOf({ ...acting, isService: true }),
-    [EXPORT]: (given, plan, form) => {
-      const [resource, bounds] = limited(acting, given)
-      const { exports } = surroundings.records
-      const exporting = { exchange, exports, queueKey: queueKeyOf(exchange.route, params) }
-      return exportList(exporting, { resource, plan, bounds }, form)
-    },
+    [SERVICE]: asService,
+    [EXPORT]: exportAs,
     method: request.method ?? '',
     requestId: exchange.requestId,
     trace: exchange.trace,

@@ -77,8 +77,8 @@ export const BUGS: readonly PlantedBug[] = [
   {
     name: 'a double slash matches a route',
     file: 'src/http/route-table.ts',
-    search: "path.slice(1, path.endsWith('/') ? -1 : undefined).split('/')",
-    replace: "path.split('/').filter((segment) => segment !== '')",
+    search: '    segments.push(path.slice(from, at))',
+    replace: '    if (at > from) segments.push(path.slice(from, at))',
     caughtBy: { file: 'test/http/server/http-protocol', test: '/api/books/7//', database: 'local' },
   },
   {
@@ -116,7 +116,8 @@ export const BUGS: readonly PlantedBug[] = [
   {
     name: 'three in ten successful creates get 503',
     file: 'src/http/operations/create.ts',
-    search: '      if (isHidden(resource, item)) return { status: 201, headers: at }',
+    search:
+      '      if (isHidden(resource, item)) return { status: 201, headers: Location === undefined ? {} : { Location } }',
     replace: '      if (Math.random() < 0.3 || isHidden(resource, item)) return { status: 503 }',
     caughtBy: { file: 'test/snippets/spec-set-b', test: 'has 10 items per page by default', database: 'local' },
   },

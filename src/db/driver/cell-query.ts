@@ -144,7 +144,8 @@ export class CellQuery extends DriverQuery {
   /** If a text holds several statements, the response to the last one counts. */
   handleCommandComplete({ text }: { readonly text: string }): void {
     const count = Number(text.slice(text.lastIndexOf(' ') + 1))
-    const [command = ''] = text.split(' ', 1)
+    const blank = text.indexOf(' ')
+    const command = blank === -1 ? text : text.slice(0, blank)
     this.#answer = {
       rows: this.#rows,
       columns: this.#columns,

@@ -44,6 +44,11 @@ export interface TimedResult extends StatementResult {
   readonly time: number
 }
 
+/** Names each member, because copying them by a spread takes ten times as long. */
+export function timed({ rows, columns, count, command, bytes, size }: StatementResult, time: number): TimedResult {
+  return { rows, columns, count, command, bytes, size, time }
+}
+
 export interface PipelinedOptions {
   readonly client: pg.ClientConfig
   /** The maximum number of connections. Another one is opened only when the others are busy. */
@@ -205,7 +210,7 @@ export function openPipelined({
         const since = Math.max(sent, connection.answered)
         connection.answered = performance.now()
         if (error) reject(error)
-        else resolve({ ...answer, time: connection.answered - since })
+        else resolve(timed(answer, connection.answered - since))
       })
       const giveUp = () => reject(new PipelineUnavailable('an earlier statement on the connection is slow', true))
       let place: ListNode<Pending> | undefined = append(connection.pending, { query, sent, giveUp, checks: 0 })

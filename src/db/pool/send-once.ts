@@ -4,7 +4,7 @@ import { toProblem } from '../driver/errors.js'
 import type { Send } from '../driver/send.js'
 import type { FairQueue } from './fair-queue.js'
 import type { Handover } from './handover.js'
-import type { TimedResult } from './pipelined-connections.js'
+import { timed, type TimedResult } from './pipelined-connections.js'
 
 interface OnceParts {
   readonly queue: FairQueue
@@ -45,7 +45,7 @@ export function createSendOnce({ queue, handover, send }: OnceParts): SendOnce {
               queue.leave(granted, time)
             } else handover.offer(client, () => queue.leave(granted, time))
             if (error) reject(error)
-            else resolve({ ...answer, time })
+            else resolve(timed(answer, time))
           })
         })
       })

@@ -60,7 +60,7 @@ export function createsOn<Item, Items>({
     })
 
   /** Whether a trigger may change new records after the insert. It runs before the insert, whose error is explained by what it has read of the table. */
-  const mayRewrite = async () => sender.inTransaction && skipped.mayRewrite(model, 'insert', connection)
+  const mayRewrite = () => sender.inTransaction && skipped.mayRewrite(model, 'insert', connection)
 
   /** Reads new records that a trigger may have changed since; those that the request no longer sees stay as they were. */
   const readAgain = async (

@@ -23,9 +23,10 @@ export function create(resource: Resource): Operation<CreateInput, Stored<string
     run: ({ values }, context) => context.documents(resource).create(values),
     reply({ id, item }, context) {
       const path = context.reverse(detail, resource.key.params(id))
-      const at = path === undefined ? {} : { Location: context.publicUrl() + path }
-      if (isHidden(resource, item)) return { status: 201, headers: at }
-      return { status: 201, text: item, headers: { ETag: recordTag(resource.split(item)), ...at } }
+      const Location = path === undefined ? undefined : context.publicUrl() + path
+      if (isHidden(resource, item)) return { status: 201, headers: Location === undefined ? {} : { Location } }
+      const ETag = recordTag(resource.split(item))
+      return { status: 201, text: item, headers: Location === undefined ? { ETag } : { ETag, Location } }
     },
   }
 }

@@ -2,6 +2,7 @@ import { type FieldSpec, isWritable, type ModelSpec } from '../../config/spec.js
 import type { LinkReader } from '../../features/feature.js'
 import type { Rule } from '../../fields/field-type.js'
 import { JsonMergePatch, unmergeable } from '../../fields/spelling/json-text.js'
+import { bareObject } from '../../foundation/bare-object.js'
 import type { JsonBody } from '../../foundation/json-body.js'
 import { type FieldError, Problem } from '../../foundation/problem.js'
 import { ruleBrokenBy, valueSchema } from '../../fields/value-schema.js'
@@ -60,7 +61,7 @@ export function compileBody(
 
   return (body: JsonBody, mode: BodyMode, ignore: readonly string[] = []): Row => {
     const errors: FieldError[] = []
-    const row: Record<string, unknown> = Object.create(null)
+    const row = bareObject<unknown>()
     const given = new Set(body.keys)
     for (const { field, read, missing } of members) {
       if (!given.has(field.name)) {

@@ -2,6 +2,7 @@ import { type FieldSpec, isEscaped, type ModelSpec } from '../../config/model-sp
 import { ADDED_ID } from '../../config/core-spec.js'
 import type { ResourceSpec } from '../../config/spec.js'
 import { type Cell, readCell, writeCell } from '../../fields/cell.js'
+import { bareObject } from '../../foundation/bare-object.js'
 import { fail } from '../../foundation/fail.js'
 import { type FieldError, Problem } from '../../foundation/problem.js'
 import { remember } from '../../foundation/remember.js'
@@ -60,7 +61,11 @@ function compileKey({ key: fields }: Pick<ModelSpec, 'key'>): RecordKey {
     parameters: fields.map(({ name }) => name),
     parse: (path) => parse(isLone ? [path] : path.split('/')),
     parseParams: (params) => parse(fields.map(({ name }) => params[name] ?? '')),
-    params: (id) => Object.fromEntries(fields.map((field) => [field.name, String(valueOf(id, field))])),
+    params(id) {
+      const params = bareObject<string>()
+      for (const field of fields) params[field.name] = String(valueOf(id, field))
+      return params
+    },
     text: (id) => fields.map((field) => encodeSegment(String(valueOf(id, field))) ?? '').join('/'),
     write: (id) => fields.map((field) => writeCell(field, valueOf(id, field)) ?? fail(`a key has no ${field.name}`)),
     read: (cells) => toId(fields.map((field, at) => readCell(field, cells[at]))),

@@ -65,7 +65,8 @@ export function headersOf(
   if (length !== undefined) headers.push('Content-Length', String(length))
   if (close) headers.push('Connection', 'close')
   if (reply.headers === undefined) return headers
-  for (const [name, value] of Object.entries(reply.headers)) {
+  for (const name of Object.keys(reply.headers)) {
+    const value = reply.headers[name] as string
     if (OURS.has(name.toLowerCase())) throw new TypeError(`a handler set the header ${name}, which the server sets`)
     setHeader(headers, name, value)
   }
