@@ -43,6 +43,18 @@ const CASES: Readonly<Record<string, Case>> = {
       ['    operations: [list]', '    read_only: true'],
     ],
   },
+  'a materialized view with a unique index': {
+    sql: `create table sales (id integer primary key, shop integer, day date, price integer);
+      create materialized view days as select shop, day, sum(price) as price from sales group by 1, 2; create unique index on days (shop, day)`,
+    report:
+      'days: records can only be listed: the view has no primary key; to find records by fields that identify them, for example, write `primary_key: [shop, day]`, remove `nullable: true` from these fields and write `read_only: true` instead of `operations: [list]`',
+    edits: [
+      ['primary_key: none', 'primary_key: [shop, day]'],
+      ['shop:  { type: integer, nullable: true }', 'shop:  { type: integer }'],
+      ['day:   { type: date, nullable: true }', 'day:   { type: date }'],
+      ['    operations: [list]', '    read_only: true'],
+    ],
+  },
   'a table without a key that migrations make': {
     sql: `create table readings (station bigint not null, day date not null, value float8 not null)`,
     options: MANAGE,

@@ -79,7 +79,8 @@ test('tables and columns that the database user may not read are left out and re
       `people.born: no field: ${UNREADABLE}`,
       `badges.code: no field: ${UNREADABLE}`,
       'badges: records can only be listed: the primary key cannot be used: the database user may not read code; nothing can be added: no other fields can be the key',
-      'logs: not among the operations: create, update, partial_update: the database user lacks the privileges; once it has them, the resource can have these operations',
+      'logs: not among the operations: create, update, partial_update: the database user may not insert or update; once it may, the resource can have these operations',
+      'visits: not among the operations: create, destroy: the database user may not delete and may not use the sequence visits_id_seq; once it may, the resource can have these operations',
     ]),
   )
 })

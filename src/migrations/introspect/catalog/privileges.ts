@@ -4,11 +4,10 @@ import type { CatalogTable } from './catalog.js'
 /** The commands that write. */
 export type Command = 'insert' | 'update' | 'delete'
 
-/**
- * The privileges of the database user for a table or view: whether it may execute each command on the whole table. `insert` includes the use of the
- * sequences of its columns.
- */
+/** The privileges of the database user for a table or view: whether it may execute each command on the whole table. */
 export interface Privileges extends Readonly<Record<Command, boolean>> {
+  /** The sequences of the columns' defaults that it may not use, without which it can insert nothing. */
+  readonly unusable: readonly string[]
   /** The columns that it may not read. */
   readonly unreadable: readonly string[]
 }
@@ -71,7 +70,8 @@ export const PRIVILEGES = `
       where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
         and (u.whole or not has_column_privilege(c.oid, a.attnum, 'select'))
     ),
-    'insert', has_table_privilege(c.oid, 'insert') and not exists (select ${FORBIDDEN_SEQUENCES}),
+    'unusable', (select coalesce(jsonb_agg(s.oid::regclass::text), '[]') ${FORBIDDEN_SEQUENCES}),
+    'insert', has_table_privilege(c.oid, 'insert'),
     'update', has_table_privilege(c.oid, 'update'),
     'delete', has_table_privilege(c.oid, 'delete'))`
 
@@ -130,7 +130,8 @@ export const COMMANDS: Partial<Record<Operation, Command>> = {
 /** Whether the database user may perform an operation. */
 export function isPermitted(operation: Operation, privileges: Privileges): boolean {
   const command = COMMANDS[operation]
-  return command === undefined || privileges[command]
+  if (command === undefined) return true
+  return privileges[command] && (command !== 'insert' || privileges.unusable.length === 0)
 }
 
 /** A table without some columns, and without the constraints and indexes that need them. */

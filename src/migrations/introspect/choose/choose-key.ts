@@ -57,7 +57,7 @@ export function adviceForKey(
   )
   const hasPrimary = live.constraints.some(({ kind }) => kind === 'primary_key')
   if (fitting.length === 0 || (managed && hasPrimary)) return 'nothing can be added: no other fields can be the key'
-  const example = likelyKey(fitting, inspected)
+  const example = likelyKey(fitting, table)
   const setting = `\`primary_key: ${formatValue(example.map(({ name }) => fields.get(name) ?? ''))}\``
   const sql = `alter table ${tableSql(live.name)} add primary key (${example.map(({ name }) => identifier(name)).join(', ')})`
   // PostgreSQL may reject changes of some columns of a view.
@@ -70,11 +70,13 @@ export function adviceForKey(
   return `to find records by fields that identify them, for example, ${steps.join(', ')} and ${adviceForOperations(['list'], operations)}`
 }
 
-/** The columns that probably identify records: those of the keys of all tables that a view reads, as far as it has them. */
+/** The columns that probably identify records: unique ones, or those of the keys of all tables that a view reads, as far as it has them. */
 function likelyKey(
   fitting: readonly CatalogColumn[],
-  { view, sourceKeys }: Table['inspected'],
+  { live, inspected: { view, sourceKeys } }: Table,
 ): readonly CatalogColumn[] {
+  const unique = uniqueColumns(live).find((columns) => columns.every((column) => fitting.includes(column)))
+  if (unique) return unique
   const names = new Set(fitting.map(({ name }) => name))
   const keys = sourceKeys.filter((key) => key.every((name) => names.has(name))).flat()
   const found = fitting.filter(({ name }) => keys.includes(name))
@@ -83,17 +85,23 @@ function likelyKey(
   return id.length > 0 ? id : fitting.slice(0, view ? 1 : 2)
 }
 
-/** The columns of a unique constraint or index that has every row: if there are several, the one with the fewest columns. */
+/** The columns of a unique constraint or index that has every row and can be the key. */
 function uniqueKey(table: CatalogTable): readonly string[] | undefined {
+  const isKey = (column: CatalogColumn) => !column.nullable && isKeyColumn(column)
+  return uniqueColumns(table)
+    .find((columns) => columns.every(isKey))
+    ?.map(({ name }) => name)
+}
+
+/** The columns of each unique constraint and index that has every row, those with the fewest columns first. */
+function uniqueColumns(table: CatalogTable): readonly (readonly CatalogColumn[])[] {
   const unique = [
     ...table.constraints.filter((each) => each.kind === 'unique' && isPlainUnique(each)),
     ...table.indexes.filter((each) => isPlainIndex(table.name, each, 'unique')),
   ]
-  const fitting = unique.flatMap((each): readonly (readonly string[])[] => {
-    const found = each.columns.flatMap((column) => find(table.columns, column ?? '') ?? [])
-    return found.every((column) => !column.nullable && isKeyColumn(column)) ? [found.map(({ name }) => name)] : []
-  })
-  return fitting.toSorted((one, other) => one.length - other.length)[0]
+  return unique
+    .map((each) => each.columns.flatMap((column) => find(table.columns, column ?? '') ?? []))
+    .toSorted((one, other) => one.length - other.length)
 }
 
 function reasonAgainst(column: CatalogColumn): string {

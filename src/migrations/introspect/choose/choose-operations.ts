@@ -1,7 +1,7 @@
 import { isReading, type Operation, OPERATIONS, READS } from '../../../config/core-spec.js'
 import { type CatalogColumn, isFilled } from '../catalog/catalog.js'
 import { isOpaque } from '../catalog/representable.js'
-import { COMMANDS, isPermitted } from '../catalog/privileges.js'
+import { COMMANDS, isPermitted, type Privileges } from '../catalog/privileges.js'
 import { fillsNewRows } from '../catalog/trigger-columns.js'
 import { canBeField, type Table } from './table.js'
 
@@ -41,7 +41,7 @@ export function operationsWithKey(table: Table, columns: readonly CatalogColumn[
     left: [
       ...(reason === undefined ? [] : [`${inspected.name}: no request can create records: ${reason}`]),
       ...absent(replaced, inspected.name, 'rules do something else instead; without the rules'),
-      ...absent(forbidden, inspected.name, 'the database user lacks the privileges; once it has them'),
+      ...absent(forbidden, inspected.name, `the database user ${lackOf(forbidden, inspected.privileges)}; once it may`),
       ...ambiguous(inspected.name, operations, possible),
     ],
   }
@@ -49,6 +49,17 @@ export function operationsWithKey(table: Table, columns: readonly CatalogColumn[
 
 function changesNoRecord(operation: Operation): boolean {
   return isReading(operation) || operation === 'create'
+}
+
+/** What the database user may not do, so that the table cannot have the operations. */
+function lackOf(forbidden: readonly Operation[], privileges: Privileges): string {
+  const commands = new Set(forbidden.flatMap((operation) => COMMANDS[operation] ?? []))
+  const denied = [...commands].filter((command) => !privileges[command])
+  const { unusable } = privileges
+  return [
+    ...(denied.length === 0 ? [] : [`may not ${denied.join(' or ')}`]),
+    ...(commands.has('insert') && unusable.length > 0 ? [`may not use the sequence ${unusable.join(' or ')}`] : []),
+  ].join(' and ')
 }
 
 /** Reports the changes that a resource lacks because tables inherit from its table. */
