@@ -51,6 +51,40 @@ describe('a nullable field that becomes required', () => {
   })
 })
 
+describe('a change that existing rows violate is rejected until they are changed:', () => {
+  const FIRST = 'change these rows first, by a migration of its own if other databases have some, too'
+
+  test('a rule', async () => {
+    await sql(`insert into books (title, pages) values ('a', 1), ('b', 70), ('c', null)`)
+    await project.write('resources.yaml', withField('pages: { type: integer, maximum: 50, nullable: true }'))
+    const rejected = await migrate('plan', '--write')
+    expect(rejected).toMatchObject({ code: 1 })
+    expect(rejected.stdout).toContain(
+      `books.books_pages_range cannot be added, because 1 of 3 rows violate it: ${FIRST}\n`,
+    )
+    await sql('update books set pages = 50 where pages > 50')
+    expect(await migrate('plan', '--write', 'fewer_pages')).toMatchObject({ code: 0 })
+    expect(await migrate('up')).toMatchObject({ code: 0 })
+  })
+
+  test('a relation, whatever the rows of tables that inherit from its table', async () => {
+    await project.write('migrations/0003_bigint.sql', '-- up\nalter table books alter pages type bigint;\n')
+    expect(await migrate('up')).toMatchObject({ code: 0 })
+    await sql(`insert into books (title, pages) values ('a', 7), ('b', null);
+      create table old_books () inherits (books); insert into old_books values (8, 'c', 9)`)
+    const relation = 'sequel: { type: belongs_to, model: book, column: pages, nullable: true }'
+    await project.write('resources.yaml', withField(relation))
+    const rejected = await migrate('plan', '--write')
+    expect(rejected).toMatchObject({ code: 1 })
+    expect(rejected.stdout).toContain(
+      `books.books_pages_fkey cannot be added, because 1 of 2 rows refer to a missing row: ${FIRST}\n`,
+    )
+    await sql('update only books set pages = id where pages > 1')
+    expect(await migrate('plan', '--write', 'sequels')).toMatchObject({ code: 0 })
+    expect(await migrate('up')).toMatchObject({ code: 0 })
+  })
+})
+
 test('a plan notes that a change of type resets the storage of a column', async () => {
   await sql('alter table books alter title set storage external, alter title set compression pglz')
   await project.write('resources.yaml', withField('pages: { type: integer, nullable: true }').replace('100', '200'))

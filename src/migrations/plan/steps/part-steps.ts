@@ -14,7 +14,7 @@ interface Relations {
   readonly was: string
   /** The table that a foreign key refers to; undefined if it is new and has no rows yet. */
   readonly target: string | undefined
-  /** Set if the plan itself gives the rows the values that violate the constraint. */
+  /** The way out for rows that violate the constraint, if the plan itself gives them their values. */
   readonly decides: Decision | undefined
 }
 
@@ -63,13 +63,15 @@ export function addConstraint(
 
 const BREAKS = 'fails if an existing row violates it'
 
-/**
- * The rows that have the same values as another row in some SQL expressions, none of which is null. A unique key does not hold for the rows of tables
- * that inherit from its table, unless they are partitions.
- */
-function twins(keys: readonly string[], { relation, was }: Counted, condition = 'true'): RowQuery {
+/** A condition for the rows of a table and its partitions, for which keys hold, without the rows of other tables that inherit from it. */
+function ownRows(was: string): string {
   const table = literal(tableSql(was))
-  const own = `tableoid in (select ${table}::regclass union select relid from pg_partition_tree(${table}))`
+  return `tableoid in (select ${table}::regclass union select relid from pg_partition_tree(${table}))`
+}
+
+/** The rows that have the same values as another row in some SQL expressions, none of which is null. */
+function twins(keys: readonly string[], { relation, was }: Counted, condition = 'true'): RowQuery {
+  const own = ownRows(was)
   const present = [own, ...keys.map((key) => `${key} is not null`), condition].join(' and ')
   const each = `select count(*) over (partition by ${keys.join(', ')}) as n from ${relation} where ${present}`
   const sql = `select count(*) filter (where n > 1), (select count(*) from ${relation} where ${own}) from (${each}) twins`
@@ -77,17 +79,19 @@ function twins(keys: readonly string[], { relation, was }: Counted, condition = 
   return {
     sql,
     says,
-    decides: {
-      cannot: 'be added',
-      help: 'change these rows first, by a migration of its own if other databases have some, too',
-    },
+    decides: ROWS_FIRST,
   }
+}
+
+const ROWS_FIRST: Decision = {
+  cannot: 'be added',
+  help: 'change these rows first, by a migration of its own if other databases have some, too',
 }
 
 /** The rows that violate a constraint. */
 function breakers(constraint: WantedConstraint, relations: Relations): { readonly rows?: RowQuery } {
   const rows = breakingRows(constraint, relations)
-  return rows ? { rows: { ...rows, ...(relations.decides && { decides: relations.decides }) } } : {}
+  return rows ? { rows: { ...rows, decides: relations.decides ?? ROWS_FIRST } } : {}
 }
 
 function breakingRows(constraint: WantedConstraint, { relation, was, target }: Relations): RowQuery | undefined {
@@ -106,8 +110,8 @@ function breakingRows(constraint: WantedConstraint, { relation, was, target }: R
     const orphan = `${isSet}${target === undefined ? '' : ` and not exists (${found})`}`
     const own = columns.map((column, place) => `${column} as value${place + 1}`).join(', ')
     // A join of two tables, where a filter of the count would look for each row, which takes hours without an index on the target.
-    const orphans = `select count(*) from (select ${own} from ${relation}) own where ${orphan}`
-    const sql = `select (${orphans}), (select count(*) from ${relation})`
+    const orphans = `select count(*) from (select ${own} from ${relation} where ${ownRows(was)}) own where ${orphan}`
+    const sql = `select (${orphans}), (select count(*) from ${relation} where ${ownRows(was)})`
     return { sql, says: (count, total) => `${count} of ${total} rows refer to a missing row` }
   }
   return undefined
