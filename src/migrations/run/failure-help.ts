@@ -13,12 +13,18 @@ const CREATE_AGAIN =
 /** Adds what to do to the error of a migration that the database rejects. Returns other errors as they are. */
 export function withHelp(error: unknown, direction: 'up' | 'down'): unknown {
   if (!(error instanceof MigrationError)) return error
-  const help = isInTheWay(error)
-    ? CREATE_AGAIN
-    : direction === 'up' && EXISTS.has(sqlState(error))
-      ? RESOLVE
-      : undefined
+  const help = helpFor(error, direction)
   return help === undefined ? error : new MigrationError(error.errors, [...error.help, help], error.cause)
+}
+
+function helpFor(error: MigrationError, direction: 'up' | 'down'): string | undefined {
+  const [state, { help }] = [sqlState(error), error]
+  if (isInTheWay(error)) return CREATE_AGAIN
+  if (direction === 'up' && EXISTS.has(state)) return RESOLVE
+  const isOfRows = state !== undefined && /^2[23]/.test(state)
+  if (!isOfRows || help.length > 0) return undefined
+  const schema = direction === 'up' ? 'the migration' : 'the former schema'
+  return `If existing rows do not fit ${schema}: change these rows, and run \`snippetctl migrate ${direction}\` again`
 }
 
 /** The functions of PostgreSQL that reject a change of a column's type because of other objects; other rejections have the same SQLSTATE, and messages can be translated. */

@@ -173,6 +173,34 @@ describe('down', () => {
     expect(await migrateDown(database, folder.path, ALL)).toEqual([])
   })
 
+  test.each([
+    [
+      'a type',
+      `alter table books alter title type integer using title::integer`,
+      'invalid input syntax for type integer: "b"',
+    ],
+    ['a rule', `alter table books add check (title <> 'b')`, 'is violated by some row'],
+  ])('and up say that rows can be changed that do not fit %s', async (_what, change, message) => {
+    const longer = { '0002_longer.sql': `-- up\ncreate index on books (title);\n-- down\n${change};\n` }
+    const folder = await makeFolder({
+      '0001_books.sql': '-- up\ncreate table books (id int, title text);\n',
+      ...longer,
+    })
+    await migrateUp(database, folder.path)
+    await database.query({ text: `insert into books values (1, 'b')`, values: [] })
+    await expect(migrateDown(database, folder.path, ALL)).rejects.toMatchObject({
+      errors: [expect.stringContaining(message)],
+      help: [
+        'If existing rows do not fit the former schema: change these rows, and run `snippetctl migrate down` again',
+      ],
+    })
+    await folder.write('0003_change.sql', `-- up\n${change};\n`)
+    await expect(migrateUp(database, folder.path)).rejects.toMatchObject({
+      errors: [expect.stringContaining(message)],
+      help: ['If existing rows do not fit the migration: change these rows, and run `snippetctl migrate up` again'],
+    })
+  })
+
   test.each(['-- up\ncreate table books (id int);\n', '-- up\ncreate table books (id int);\n-- down\n-- nothing\n'])(
     'rejects a file without a down part: %j',
     async (text) => {
