@@ -51,7 +51,8 @@ export interface PlanOptions extends CommonOptions, ScratchOptions {
 
 /** `migrate plan`: compares the migrations with the configuration, and counts the affected rows in the database. */
 export async function plan(context: CliContext, options: PlanOptions): Promise<ExitCode> {
-  if (options.rename !== undefined) await writeRename(context, options.config, options.rename)
+  const undoRename =
+    options.rename === undefined ? undefined : await writeRename(context, options.config, options.rename)
   const spec = await requireSpec(context, options)
   const { migrations } = projectFolders(spec.file)
   const findLarge = findLargeTables(context, { file: spec.file, concurrently: options.concurrently })
@@ -59,6 +60,8 @@ export async function plan(context: CliContext, options: PlanOptions): Promise<E
   const made = await withScratch(context, { ...options, tables: spec.models.length }, (scratch) =>
     planMigration(spec, migrations, scratch, { findLarge, conversions, swaps: options.swap ?? [] }),
   )
+  if (undoRename && !made.steps.some(({ change }) => change === 'rename') && made.rejections.length === 0)
+    await undoRename()
   const writes = options.write !== undefined
   const { planned, newer } = await inspectDatabase(context, spec, { planned: made, writes })
   if (options.json) context.out.data(JSON.stringify({ schemaVersion: 1, ...toJson(planned) }))
@@ -105,14 +108,24 @@ async function inspectDatabase(
   }
 }
 
-/** @throws Failure 2 if the rename does not fit the configuration */
-async function writeRename(context: CliContext, config: string, rename: string): Promise<void> {
+/**
+ * Writes the rename into the configuration.
+ * @returns a function that takes it out again and fails, because the migrations have nothing with the former name
+ * @throws Failure 2 if the rename does not fit the configuration
+ */
+async function writeRename(context: CliContext, config: string, rename: string): Promise<() => Promise<never>> {
   const file = resolve(context.cwd, config)
   const text = await readConfigText(context, file)
   const written = declareRename(text, shownPath(context, file), rename)
   if (typeof written !== 'string') throw new Failure(2, `--rename: ${written.message}`, written.help)
   await writeWhole(file, written)
   context.err.line(`added \`renamed_from\` to ${shownPath(context, file)}: ${rename.replace(':', ' is now ')}`)
+  return async () => {
+    await writeWhole(file, text)
+    throw new Failure(2, `--rename: the migrations have no ${rename.slice(0, rename.lastIndexOf(':'))} to rename`, [
+      `\`renamed_from\` is taken out of ${shownPath(context, file)} again; the former name comes first: old:new`,
+    ])
+  }
 }
 
 function isEmpty({ steps, rejections }: MigrationPlan): boolean {

@@ -87,7 +87,8 @@ function placeOfField(
   const names = membersOf(findValue(document.value, fields)).map(([name]) => name)
   if (!names.includes(to)) {
     const message = `the model ${show(found.model)} has no field ${show(to)}`
-    return { message, help: suggest(to, names, 'field') }
+    const first = names.includes(column) ? [`first rename the field in the file: ${column} becomes ${to}`] : []
+    return { message, help: [...first, ...suggest(to, names, 'field')] }
   }
   return freeOf(document, { mapping: [...fields, to], anchor: 'type', from: column })
 }
