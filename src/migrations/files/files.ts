@@ -3,11 +3,11 @@ import { readdir, readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { mixtureErrors, NO_TRANSACTION, readConcurrent, readRepeatable, repeatErrors } from './concurrent.js'
 import { MigrationError } from './error.js'
-import { readOwned } from '../plan/compare/ownership.js'
+import { type Lists, readLists } from '../plan/compare/ownership.js'
 import { type FileStatement, readLineComments, splitStatements } from './statements.js'
 
 /** A migration file. */
-export interface Migration {
+export interface Migration extends Lists {
   /** The file's name without its extension: `0001_create_books`. */
   readonly name: string
   /** Its path, for messages. */
@@ -19,8 +19,6 @@ export interface Migration {
   readonly down: readonly FileStatement[] | undefined
   /** The PostgreSQL extensions that it creates. */
   readonly extensions: readonly string[]
-  /** The constraints and indexes that it creates for resources.yaml; undefined if the file does not list them. */
-  readonly owns: readonly string[] | undefined
   /** The existing objects that the file adopted, by their names in the heading. Reverting it drops them only with consent. */
   readonly adopted: readonly string[]
   /** The existing objects that an empty database cannot create, by their names in the heading. They are never created, compared or dropped. */
@@ -155,6 +153,7 @@ function readModule(folder: MigrationFolder, file: string, bytes: Uint8Array) {
     up: [],
     down: [],
     owns: undefined,
+    takenOver: [],
     adopted: [],
     known: [],
     replaces: [],
@@ -208,7 +207,7 @@ export function parseMigration(
   // A file that only lists known objects has nothing to revert.
   const reverts = down !== undefined && (down.length > 0 || known.length > 0)
   const common = {
-    owns: readOwned(comments.map((comment) => comment.text)),
+    ...readLists(comments.map((comment) => comment.text)),
     adopted,
     known,
     replaces: replacedIn(heading),

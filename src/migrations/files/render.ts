@@ -1,6 +1,6 @@
 import { NO_TRANSACTION } from './concurrent.js'
 import type { Migration } from './files.js'
-import { formatOwned } from '../plan/compare/ownership.js'
+import { formatLists } from '../plan/compare/ownership.js'
 import { QUOTED } from './statements.js'
 import { partsOf, type Step } from './steps.js'
 
@@ -15,15 +15,16 @@ export function render(steps: readonly Step[]): string {
   const cannot = losses.map((loss) => `-- cannot bring back ${loss}\n`).join('')
   const [before, after] = [destroys, cannot].map((lines) => (lines === '' ? '' : `${lines}\n`))
   const isAlone = steps.some(({ outside, up }) => outside && !up.every((text) => INDEX.test(text)))
-  return `${isAlone ? `${NO_TRANSACTION}\n\n` : ''}-- up\n\n${before}${up}\n-- down\n\n${after}${down}\n${formatOwned(ownedBy(steps))}`
+  return `${isAlone ? `${NO_TRANSACTION}\n\n` : ''}-- up\n\n${before}${up}\n-- down\n\n${after}${down}\n${formatLists({ owns: ownedBy(steps), takenOver: [] })}`
 }
 
 /** Merges SQL migrations into the text of one file. */
 export function renderTogether(files: readonly Migration[]): string {
   const up = renderStatements(files.flatMap((file) => file.up.map(({ text }) => text)))
   const down = renderStatements(files.toReversed().flatMap((file) => (file.down ?? []).map(({ text }) => text)))
-  const owned = [...new Set(files.flatMap(({ owns = [] }) => owns))]
-  return `-- up\n\n${up}\n-- down\n\n${down}\n${formatOwned(owned)}`
+  const owns = [...new Set(files.flatMap((file) => file.owns ?? []))]
+  const takenOver = files.flatMap((file) => file.takenOver)
+  return `-- up\n\n${up}\n-- down\n\n${down}\n${formatLists({ owns, takenOver })}`
 }
 
 function renderStatements(statements: readonly string[]): string {

@@ -10,14 +10,12 @@ import { MigrationError } from '../files/error.js'
 import { digitsOf, type MigrationFolder, nextNumber, readMigrations } from '../files/files.js'
 import { writeNext } from '../files/write-next.js'
 import { rejectUnlessAllApplied } from '../files/journal.js'
-import { renderStatement } from '../files/render.js'
-import { formatOwned } from '../plan/compare/ownership.js'
 import { recordTables } from './record.js'
+import { recordInFile } from './record-in-file.js'
 import { rejectAbsent, rejectAbsentSchemas, rejectQualified } from './reject-absent.js'
-import { MIGRATION_NAME, remainingPlan } from './remaining-plan.js'
+import { MIGRATION_NAME } from './remaining-plan.js'
 import { recordMigration } from '../run/run.js'
 import { onReplayed } from '../run/scratch.js'
-import { wantedTables } from '../plan/sql.js'
 import { type SchemaInspection, inspectSchema } from './catalog/inspect.js'
 import { declaredModels, hasDialect, isManagedText, specOfText, specOfWritten, modelsByTable } from './spec-of-text.js'
 import { schemasOfModels, updateModels } from './update.js'
@@ -208,26 +206,23 @@ async function takeOver(
     inDialect: () => hasDialect(options.text ?? '', options.file),
   })
   const unmanaged = declaredModels(before).filter(({ managed }) => !managed)
-  const {
-    statements,
-    left,
-    known: unrecorded,
-  } = recordTables(inspected, known, new Set([...choice.unmanageable.keys(), ...unmanaged.map(({ table }) => table)]))
+  const recorded = recordTables(
+    inspected,
+    known,
+    new Set([...choice.unmanageable.keys(), ...unmanaged.map(({ table }) => table)]),
+  )
   const written = writeText(choice, options)
   const spec = specOfWritten(written, file)
-  const migration =
-    statements.length === 0
-      ? undefined
-      : renderMigrationFile(statements, { owned: ownedOf(spec, inspected, known), known: unrecorded })
   onStage?.('planning, to see that nothing is left')
+  const { migration, remaining } = await recordInFile(recorded, { spec, known, directory, scratch })
   return {
     text: written,
     models: choice.models,
     changes: [],
     migration,
-    left: [...choice.left, ...choice.models.flatMap((model) => model.left), ...left],
+    left: [...choice.left, ...choice.models.flatMap((model) => model.left), ...recorded.left],
     isPartial: choice.left.length > 0,
-    remaining: await remainingPlan(spec, { directory, migration, scratch }),
+    remaining,
   }
 }
 
@@ -241,30 +236,6 @@ async function tablesOfFiles(
   await rejectUnlessAllApplied(database, files)
   if (files.length === 0) return []
   return onReplayed(scratch, files, async (_session, made) => made.map(({ name }) => name))
-}
-
-const HEADER = '-- The tables as they were when they were taken over. There is no part that drops them.'
-
-interface Listed {
-  readonly owned: readonly string[]
-  /** Objects of the tables that the statements do not create. */
-  readonly known: readonly string[]
-}
-
-function renderMigrationFile(statements: readonly string[], { owned, known }: Listed): string {
-  const up = statements.map(renderStatement).join('\n')
-  const named = known.filter((object) => !/[\r\n]/.test(object)).map((object) => `-- known: ${object}\n`)
-  return `${HEADER}\n${named.join('')}-- up\n\n${up}\n${formatOwned(owned)}`
-}
-
-/** The constraints and indexes of new tables with the names that the models generate: from now on, resources.yaml owns them. */
-function ownedOf(spec: AppSpec, { tables }: SchemaInspection, known: readonly string[]): readonly string[] {
-  const wanted = wantedTables(spec).flatMap(({ constraints, indexes }) => [...constraints, ...indexes])
-  const names = new Set(wanted.map(({ name }) => name))
-  return tables
-    .filter(({ name }) => !known.includes(name))
-    .flatMap(({ constraints, indexes }) => [...constraints, ...indexes].map(({ name }) => name))
-    .filter((name) => names.has(name))
 }
 
 /**

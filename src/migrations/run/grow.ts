@@ -60,6 +60,7 @@ export async function planGrowth(
     const owns = [last, added].flatMap((each) => each.owns ?? [])
     return (
       isDeepStrictEqual(new Set(grown.owns), new Set(owns)) &&
+      isDeepStrictEqual(new Set(grown.takenOver), new Set([...last.takenOver, ...added.takenOver])) &&
       isDeepStrictEqual(await schemaOf([...earlier, grown]), wanted)
     )
   }

@@ -48,7 +48,12 @@ export function inputsOfFiles(files: readonly Migration[]): unknown {
   if (files.some(({ up, load }) => load !== undefined || !up.every(({ text }) => isRepeatable(text)))) return undefined
   return [
     'files',
-    ...files.map(({ up, owns, extensions }) => [up.map(({ text }) => text), owns !== undefined, extensions]),
+    ...files.map(({ up, owns, takenOver, extensions }) => [
+      up.map(({ text }) => text),
+      owns !== undefined,
+      takenOver,
+      extensions,
+    ]),
   ]
 }
 

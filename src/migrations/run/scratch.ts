@@ -7,7 +7,7 @@ import type { Step } from '../files/steps.js'
 import { MigrationError } from '../files/error.js'
 import { inputsOfFiles, openRecall, type Recall } from './recall.js'
 import { attempt, inDiscardedTransaction, runInBlocks, runStatements, sqlState } from './session.js'
-import { namesIn, type Ownership } from '../plan/compare/ownership.js'
+import { namesIn, type Ownership, takenOverAfter, type TakenOver } from '../plan/compare/ownership.js'
 import { type CatalogView, readViews } from '../plan/views.js'
 import { normaliseSql } from '../plan/compare/normalise-sql.js'
 import { enumColumns, enumOf, replaceEnum } from '../plan/steps/replace-enum.js'
@@ -82,6 +82,8 @@ export interface Made extends Partitioning {
   readonly unrecorded: readonly string[]
   /** The constraints and indexes that each file from the first such list on drops or renames, without those that it creates again. */
   readonly removed: readonly (readonly string[])[]
+  /** The checks that files have taken over and not removed. */
+  readonly takenOver: readonly TakenOver[]
 }
 
 /**
@@ -109,6 +111,7 @@ async function make(session: Connection, files: readonly Migration[]): Promise<M
   const first = firstListing(files)
   let unrecorded: ReadonlySet<string> = new Set()
   const removed: (readonly string[])[] = []
+  let takenOver: Awaited<ReturnType<typeof takenOverAfter>> = []
   const tables = await build(session, FROM, async () => {
     await replay(session, files.slice(0, first))
     unrecorded = await namesIn(session, FROM)
@@ -118,10 +121,16 @@ async function make(session: Connection, files: readonly Migration[]): Promise<M
       const names = await namesIn(session, FROM)
       removed.push([...before].filter((name) => !names.has(name)))
       before = names
+      takenOver = await takenOverAfter(session, FROM, { before: takenOver, added: file.takenOver })
     }
   })
   const views = await readViews(session, FROM)
-  return { tables, views, unrecorded: [...unrecorded], removed, ...(await readPartitioning(session)) }
+  const ownership = {
+    unrecorded: [...unrecorded],
+    removed,
+    takenOver: takenOver.map(({ table, name }) => ({ table, name })),
+  }
+  return { tables, views, ...ownership, ...(await readPartitioning(session)) }
 }
 
 async function readPartitioning(session: Connection): Promise<Partitioning> {
@@ -141,8 +150,10 @@ function firstListing(files: readonly Migration[]): number {
 }
 
 /** Determines which constraints and indexes resources.yaml owns. What a file removes is not owned if another one creates it again for somebody else. */
-export function ownershipOf(files: readonly Migration[], { unrecorded, removed }: Made): Ownership {
-  const owned = { recorded: new Set<string>(), unrecorded: new Set(unrecorded) }
+export function ownershipOf(files: readonly Migration[], { unrecorded, removed, takenOver }: Made): Ownership {
+  const byTable = new Map<string, Set<string>>()
+  for (const { table, name } of takenOver) byTable.set(table, (byTable.get(table) ?? new Set()).add(name))
+  const owned = { recorded: new Set<string>(), unrecorded: new Set(unrecorded), takenOver: byTable }
   for (const [place, { owns = [] }] of files.slice(firstListing(files)).entries()) {
     for (const name of removed[place] ?? []) {
       owned.recorded.delete(name)

@@ -26,7 +26,7 @@ import { inspectSchema } from '../introspect/catalog/inspect.js'
 import { recordTables, whyNotShown } from '../introspect/record.js'
 import { isDerivedConstraint, isDerivedIndex } from '../plan/compare/derived.js'
 import { compareOnly } from '../plan/generate.js'
-import { type Ownership, formatOwned } from '../plan/compare/ownership.js'
+import { type Lists, type Ownership, formatLists } from '../plan/compare/ownership.js'
 import { has } from '../plan/compare/pair.js'
 import { createView, readViews } from '../plan/views.js'
 import { knownObjects } from '../files/known.js'
@@ -77,13 +77,13 @@ export async function squash(folder: MigrationFolder, request: SquashRequest): P
   const sketch = await readStable(scratch, chosen)
   const owned = await inScratch(scratch, chosen, async (session, recall) => {
     const { made } = await replayWhenUsed(session, recall, chosen)
-    return ownedNames(made, ownershipOf(chosen, made))
+    return listsOf(made, ownershipOf(chosen, made))
   })
   const heading = chosen.flatMap(replacedBy).map(formatReplaced).join('') + knownOf(chosen)
   const before = await stepsOf(spec, files, scratch)
   const path = join(dirname(chosen[0]?.file ?? ''), `${target}.sql`)
   const proveText = async (statements: string): Promise<Candidate> => {
-    const text = `${heading}-- up\n\n${statements}\n${formatOwned(owned)}`
+    const text = `${heading}-- up\n\n${statements}\n${formatLists(owned)}`
     const migration = parseMigration(target, path, Buffer.from(text))
     if ('errors' in migration) return { reason: migration.errors.join('; ') }
     const difference = await differenceOf(scratch, migration, sketch)
@@ -144,8 +144,8 @@ function knownOf(files: readonly Migration[]): string {
   return [...new Set(knownObjects(files))].map((object) => `-- known: ${object}\n`).join('')
 }
 
-/** The names of the constraints, indexes and views that resources.yaml owns, including derived ones in files that do not list what they own. */
-function ownedNames({ tables, views }: Made, { recorded, unrecorded }: Ownership): readonly string[] {
+/** The constraints, indexes and views that resources.yaml owns, including those with derived names in files that do not list what they own. */
+function listsOf({ tables, views, takenOver }: Made, { recorded, unrecorded }: Ownership): Lists {
   const ofTables = tables.flatMap(({ name: table, constraints, indexes }) => {
     const isOurs = (name: string, isDerived: boolean) => recorded.has(name) || (unrecorded.has(name) && isDerived)
     const named = (columns: readonly (string | null)[]) => columns.filter((column) => column !== null)
@@ -154,7 +154,7 @@ function ownedNames({ tables, views }: Made, { recorded, unrecorded }: Ownership
       ...indexes.filter((each) => isOurs(each.name, isDerivedIndex(table, each.columns, each))),
     ].map(({ name }) => name)
   })
-  return [...ofTables, ...views.map(({ name }) => name).filter((name) => recorded.has(name))]
+  return { owns: [...ofTables, ...views.map(({ name }) => name).filter((name) => recorded.has(name))], takenOver }
 }
 
 async function stepsOf(spec: AppSpec, files: readonly Migration[], scratch: Database) {

@@ -160,12 +160,12 @@ function knownAlready(steps: readonly Step[], known: readonly string[]): readonl
 
 /** The comparison after steps were run, which records what they own. */
 export function after(compared: Compared, steps: readonly Step[]): Compared {
-  const { recorded, unrecorded } = compared.owns
+  const { recorded } = compared.owns
   return {
     ...compared,
     fromViews: undefined,
     conversions: [],
     swaps: [],
-    owns: { recorded: new Set([...recorded, ...ownedBy(steps)]), unrecorded },
+    owns: { ...compared.owns, recorded: new Set([...recorded, ...ownedBy(steps)]) },
   }
 }

@@ -21,6 +21,7 @@ import { lateForeignKeys, type WantedConstraint, type WantedTable } from '../sql
 import * as columns from '../steps/column-steps.js'
 import * as parts from '../steps/part-steps.js'
 import type { Step } from '../../files/steps.js'
+import { replacedChecks } from './replaced-checks.js'
 import { retypedParts, isAside, isOn, type PartStep, partsInTheWay } from '../steps/parts-in-the-way.js'
 import { renamedConstraints, renamedIndexes, renamedParts } from '../steps/renamed-parts.js'
 import * as tables from '../steps/table-steps.js'
@@ -170,31 +171,28 @@ function addedConstraints(pair: Pair, pairs: readonly Pair[]): readonly PartStep
   const { wanted, from, to, former, converted: relation } = pair
   const was = former.table(from.name)
   const named = new Set(renamedConstraints(pair).map(([, now]) => now.name))
+  const replaced = replacedChecks(pair)
   // A default gives every row the same value in the new column, which may violate a unique constraint or a foreign key.
   const isEmpty = (column: string) => !has(from.columns, column) && find(wanted.columns, column)?.default === undefined
   const stepOf = (constraint: WantedConstraint): Step | undefined => {
     const [old, now] = [find(from.constraints, constraint.name), find(to.constraints, constraint.name)]
     const isNew = constraint.columns.every(isEmpty)
     const target = pairs.find((other) => other.wanted.name === constraint.target)?.converted
+    const relations = { relation, was, target, decides: decisionOn(constraint, pair) }
+    const others = replaced.get(constraint.name)
+    if (others) return parts.changeConstraint(wanted.name, { from: others, to: constraint }, relations)
     // A constraint with its name may exist on a column that is dropped.
     if (!old || isAside(old, pair, pairs) || isOn(pair.dropped, old))
       return parts.addConstraint(wanted.name, constraint, {
         isNew,
         // Constraints that others made are put back for them.
         owned: !old || isOurConstraint(pair, old),
-        relation,
-        was,
-        target,
-        decides: decisionOn(constraint, pair),
+        ...relations,
       })
     // The rejection explains the solution.
     return isSame(old, now) || !isOurConstraint(pair, old)
       ? undefined
-      : parts.changeConstraint(
-          wanted.name,
-          { from: old, to: constraint },
-          { relation, was, target, decides: decisionOn(constraint, pair) },
-        )
+      : parts.changeConstraint(wanted.name, { from: [old], to: constraint }, relations)
   }
   return wanted.constraints
     .filter(({ kind, name }) => kind !== 'primary_key' && !named.has(name))

@@ -121,7 +121,7 @@ type Owned = Pick<Pair, 'wanted' | 'former' | 'owns'>
 
 /** Whether resources.yaml owns a constraint, by its former or its current name. */
 export function isOurConstraint({ wanted, former, owns }: Owned, constraint: CatalogConstraint): boolean {
-  if (owns.recorded.has(constraint.name)) return true
+  if (owns.recorded.has(constraint.name) || isTakenOver({ wanted, former, owns }, constraint)) return true
   const columns = constraint.columns.filter((column) => column !== null)
   const were = columns.map((column) => former.column(wanted.name, column))
   return (
@@ -129,6 +129,11 @@ export function isOurConstraint({ wanted, former, owns }: Owned, constraint: Cat
     (isDerivedConstraint(wanted.name, columns, constraint) ||
       isDerivedConstraint(former.table(wanted.name), were, constraint))
   )
+}
+
+/** Whether a constraint belongs to resources.yaml under the name that another tool gave it. */
+export function isTakenOver({ wanted, former, owns }: Owned, { name }: CatalogConstraint): boolean {
+  return owns.takenOver.get(former.table(wanted.name))?.has(name) === true
 }
 
 export function isOurIndex({ wanted, former, owns }: Owned, index: CatalogIndex): boolean {

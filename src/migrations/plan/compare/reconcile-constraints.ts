@@ -59,23 +59,23 @@ interface Match {
 }
 
 function findMatch(pair: ReconcilePair, constraint: CatalogConstraint, isRemade: boolean): Match {
-  const { from, to, isOurs } = pair
+  const { from, to, isOurs, isTakenOver } = pair
   const [column, ...others] = constraint.columns
   const alike = from.constraints.filter((each) => each.kind === constraint.kind && each.validated)
   if (alike.some((each) => each.name === constraint.name && each.definition === constraint.definition)) return {}
   const match = MATCHERS[constraint.kind] ?? (() => [])
   const foreign = match(
-    alike.filter((each) => !isOurs(each) || (each.name === constraint.name && !isRemade)),
+    alike.filter((each) => !isOurs(each) || isTakenOver(each) || (each.name === constraint.name && !isRemade)),
     constraint,
     pair,
   )
   if (foreign.length > 0) return { parts: foreign }
   if (isRemade) return {}
-  // A generated constraint under its former name: it is renamed and keeps its expression.
+  // A generated constraint under its former name: it is renamed and keeps its expression. A check of another tool keeps its name.
   const former = alike
     .filter((each) => isOurs(each) && !has(to.constraints, each.name))
     .find((each) => match([each], constraint, pair).length > 0)
-  if (former) return { parts: [{ ...former, name: constraint.name }] }
+  if (former) return { parts: [isTakenOver(former) ? former : { ...former, name: constraint.name }] }
   if (constraint.kind === 'check' && others.length === 0 && !has(from.constraints, constraint.name)) {
     const live = find(from.columns, column ?? '')
     if (live && isMatchedBy([], constraint, pair)) return { parts: [] }

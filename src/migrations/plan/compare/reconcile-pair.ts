@@ -20,6 +20,8 @@ export interface ReconcilePair {
   readonly dropped: readonly string[]
   /** Whether a part was generated, by its name before or after the renames. */
   readonly isOurs: (part: CatalogConstraint | CatalogIndex) => boolean
+  /** Whether a constraint belongs to resources.yaml under the name that another tool gave it. */
+  readonly isTakenOver: (constraint: CatalogConstraint) => boolean
   /** Whether files list a part as owned by resources.yaml. */
   readonly isRecorded: (name: string) => boolean
   /** Returns the name of a column before the renames of the plan. */

@@ -9,7 +9,7 @@ import { sequenceRange } from '../../../fields/columns.js'
 import { readDefault } from '../../introspect/catalog/constraint-parser.js'
 import { choicesOf } from '../steps/enum-steps.js'
 import type { Ownership } from './ownership.js'
-import { both, extra, type FormerNames, find, has, isOurs, isRetyped, usesOf } from './pair.js'
+import { both, extra, type FormerNames, find, has, isOurs, isRetyped, isTakenOver, usesOf } from './pair.js'
 import { NAME, unquoted } from '../../files/statements.js'
 import { isRepresentable } from '../../introspect/catalog/representable.js'
 import { withKeyEnums } from './key-enums.js'
@@ -45,6 +45,7 @@ export function reconcile({ wanted, from, to, former, owns, dropped }: Sides): T
       asked: to,
       dropped,
       isOurs: (part) => isOurs({ wanted: table, former, owns }, part),
+      isTakenOver: (constraint) => isTakenOver({ wanted: table, former, owns }, constraint),
       isRecorded: (name) => owns.recorded.has(name),
       former: (column) => former.column(table.name, column),
     })

@@ -137,20 +137,22 @@ const WEAKER: Readonly<Partial<Record<CatalogConstraint['kind'], string>>> & Rec
   foreign_key: 'weakens the table: it then accepts values that refer to nothing, and with such values `down` fails',
 }
 
+/** @param from the constraint, or the checks of another tool that together state its rule */
 export function changeConstraint(
   table: string,
-  { from, to }: { readonly from: CatalogConstraint; readonly to: WantedConstraint },
+  { from, to }: { readonly from: readonly CatalogConstraint[]; readonly to: WantedConstraint },
   relations: Relations,
 ): Step {
+  const before = from.map(({ name, definition }) => (name === to.name ? definition : `${name} ${definition}`))
   return {
     change: 'change',
     subject: `${table}.${to.name}`,
-    detail: `${from.definition} -> ${to.definition}`,
+    detail: `${before.join(' and ')} -> ${to.definition}`,
     ...risky(BREAKS),
     ...breakers(to, relations),
     owns: [to.name],
-    up: [dropConstraintSql(table, from.name), addConstraintSql(table, to)],
-    down: [dropConstraintSql(table, to.name), addConstraintSql(table, from)],
+    up: [...from.map(({ name }) => dropConstraintSql(table, name)), addConstraintSql(table, to)],
+    down: [dropConstraintSql(table, to.name), ...from.map((each) => addConstraintSql(table, each))],
   }
 }
 

@@ -11,6 +11,7 @@ import {
   refersToRetyped,
   usesOf,
 } from '../compare/pair.js'
+import { replacedChecks } from '../compare/replaced-checks.js'
 import { partsOnRetyped } from './retyped-parts.js'
 import { dropConstraint, dropIndex } from './part-steps.js'
 import { renamedConstraints, renamedIndexes } from './renamed-parts.js'
@@ -27,10 +28,11 @@ export interface PartStep {
 export function partsInTheWay(pair: Pair, _index: number, pairs: readonly Pair[]): readonly PartStep[] {
   const { wanted, from, to } = pair
   const renamed = new Set(renamedConstraints(pair).map(([old]) => old.name))
+  const replaced = new Set([...replacedChecks(pair).values()].flat().map(({ name }) => name))
   const moved = new Set(renamedIndexes(pair).map(([old]) => old.name))
   return [
     ...from.constraints
-      .filter(({ name, kind }) => kind !== 'primary_key' && !renamed.has(name))
+      .filter(({ name, kind }) => kind !== 'primary_key' && !renamed.has(name) && !replaced.has(name))
       .filter((each) => (has(to.constraints, each.name) ? isAside(each, pair, pairs) : isGone(pair, each)))
       .map((constraint) => ({
         step: dropConstraint(wanted.name, constraint, isWeaker(pair, constraint)),

@@ -2,7 +2,7 @@ import { identifier } from '../../../fields/sql-literal.js'
 import { blocking, type Step } from '../../files/steps.js'
 import { NAME } from '../../files/statements.js'
 import type { CatalogColumn, CatalogConstraint, CatalogIndex } from '../../introspect/catalog/catalog.js'
-import { both, find, isOurs, type Pair, usesOf } from '../compare/pair.js'
+import { both, find, isOurs, isTakenOver, type Pair, usesOf } from '../compare/pair.js'
 import { dropConstraint, dropIndex } from './part-steps.js'
 import { enumOf } from './replace-enum.js'
 
@@ -26,7 +26,8 @@ export function partsOnRetyped(
     drops: found.map(({ part }) => drop(part)),
     adds: found.map(({ part, types }) => {
       const { up, down, ...step } = drop({ ...part, definition: asTexts(part.definition, types) })
-      const owns = isOurs(pair, part) ? [part.name] : []
+      const isListed = isOurs(pair, part) && !('kind' in part && isTakenOver(pair, part))
+      const owns = isListed ? [part.name] : []
       return { ...step, ...blocking, change: 'add', owns, up: down, down: up }
     }),
   }
