@@ -30,7 +30,7 @@ beforeEach(async () => {
   await migrateUp(database, folder.path)
 })
 
-const orders = (choices: readonly string[]) =>
+const orders = (choices: readonly string[], former: readonly string[] = ['new', "it's paid", 'sent']) =>
   specOf({
     order: {
       table: 'orders',
@@ -38,7 +38,7 @@ const orders = (choices: readonly string[]) =>
         id: { type: 'integer', primary_key: true },
         state: { type: 'choice', choices, default: 'new' },
         sent_on: { type: 'date', nullable: true },
-        former: { type: 'choice', choices: ['new', "it's paid", 'sent'], nullable: true },
+        former: { type: 'choice', choices: former, nullable: true },
       },
       indexes: [{ fields: ['sent_on'], where: { state: 'new' } }],
     },
@@ -77,11 +77,20 @@ test.each([
   { made: `create index late on orders (id) where state > 'new'`, part: 'index late' },
   { made: `create index late on orders (id) where 'new' <= state`, part: 'index late' },
   { made: `alter table orders add constraint late check (state >= 'new')`, part: 'check late' },
+  { made: `alter table orders add constraint late check (former is null or former <= state)`, part: 'check late' },
 ])('$made is rejected, because texts have another order', async ({ made, part }) => {
   await folder.write('0002_late.sql', `-- up\n${made};`)
   expect((await plan(['new', "it's paid"])).rejections).toEqual([
     expect.stringMatching(
       new RegExp(`^orders.state cannot become a text, because the ${part} compares values in the order of the enum, `),
     ),
+  ])
+})
+
+test('a check that compares two columns of the enum by its order is rejected if both become texts', async () => {
+  await folder.write('0002_late.sql', '-- up\nalter table orders add constraint late check (former <= state);')
+  const { rejections } = await planMigration(orders(['new', 'sent'], ['new', 'sent']), folder.path, databases.scratch)
+  expect(rejections).toEqual([
+    expect.stringMatching(/^orders.former, state cannot become a text, because the check late compares values/),
   ])
 })

@@ -86,7 +86,7 @@ function onFreedEnums(pair: Pair): readonly OnFreedEnum[] {
     const used = usesOf(part).flatMap((name) => find(freed, name) ?? [])
     const types = new Set(used.map(enumOf))
     const columns = used.map(({ name }) => name)
-    return asTexts(part.definition, types) === part.definition ? [] : [{ part, types, columns }]
+    return used.length === 0 ? [] : [{ part, types, columns }]
   })
 }
 
