@@ -24,7 +24,7 @@ import {
   type Pair,
   usesOf,
 } from './compare/pair.js'
-import { enumOrderRejections } from './steps/retyped-parts.js'
+import { asTexts, enumOrderRejections } from './steps/retyped-parts.js'
 import type { WantedColumn, WantedTable } from './sql.js'
 import { choicesOf } from './steps/enum-steps.js'
 import { enumOf } from './steps/replace-enum.js'
@@ -51,9 +51,12 @@ function narrowerChecks(pair: Pair): readonly string[] {
     const limits = (checks: readonly CatalogConstraint[], on: CatalogColumn) =>
       joinLimits(checks.flatMap(({ definition }) => readCheck(definition, on) ?? []))
     const asked = limits(to.constraints.filter(isOnIt).filter(isNew), column)
+    const isText = there?.labels && column.labels === null
+    const now = (check: CatalogConstraint) =>
+      isText ? { ...check, definition: asTexts(check.definition, new Set([enumOf(there)])) } : check
     return from.constraints
       .filter((each) => isOnIt(each) && !isOurConstraint(pair, each) && !has(to.constraints, each.name))
-      .filter((each) => there && isNarrower(limits([each], there), asked))
+      .filter((each) => there && isNarrower(limits([now(each)], isText ? column : there), asked))
       .map(
         ({ name, definition }) =>
           `${wanted.name}.${column.name} cannot accept every value of its field, because the check ${name} was created by hand, as ${definition}: ` +

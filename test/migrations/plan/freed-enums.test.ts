@@ -94,3 +94,16 @@ test('a check that compares two columns of the enum by its order is rejected if 
     expect.stringMatching(/^orders.former, state cannot become a text, because the check late compares values/),
   ])
 })
+
+test('a check of others that rejects a new choice of an enum that becomes a text is rejected', async () => {
+  await folder.write(
+    '0002_known.sql',
+    "-- up\nalter table orders add constraint open check (state in ('new', 'it''s paid'));",
+  )
+  expect((await plan(['new', "it's paid"])).rejections).toEqual([])
+  expect((await plan(['new', "it's paid", 'late'])).rejections).toEqual([
+    expect.stringMatching(
+      /^orders.state cannot accept every value of its field, because the check open was created by hand/,
+    ),
+  ])
+})
