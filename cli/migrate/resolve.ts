@@ -69,10 +69,12 @@ function print({ out, err }: CliContext, diagnosis: Diagnosis, where: string): E
   for (const { text } of contradictions) out.line(`  but ${text}`)
   if (behind.length > 0) {
     const files = behind.join(', ')
-    out.line(
-      `  = help: apply ${files} first, with the version of the project that still has these files: snippetctl migrate up`,
-    )
-    out.line('  = help: or make their changes by hand; changes of rows are not compared:')
+    const apply = `apply ${files} first, with the version of the project that still has these files: snippetctl migrate up`
+    const lines =
+      contradictions.length === 0
+        ? [`changes of rows are not compared: unless the database has those of ${files}, ${apply}`]
+        : [apply, 'or make their changes by hand; changes of rows are not compared:']
+    for (const line of lines) out.line(`  = help: ${line}`)
   }
   for (const { help } of contradictions) out.line(`  = help: ${help}`)
   const isLeavable = contradictions.every(({ leavable }) => leavable)

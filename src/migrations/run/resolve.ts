@@ -90,7 +90,7 @@ export async function diagnoseJournal(
   if (findings.length === 0) return { findings, resolution, contradictions: [], behind: [] }
   const isComplete = files.length > 0 || missing.length > 0
   const { contradictions } = isComplete ? await verify(resolution) : { contradictions: [] }
-  const behind = contradictions.length > 0 ? partial.flatMap(({ lacks = [] }) => lacks) : []
+  const behind = partial.flatMap(({ lacks = [] }) => lacks)
   return { findings, resolution, contradictions, behind }
 }
 
