@@ -94,3 +94,22 @@ test('orphans of a foreign key to a column without an index are counted before t
   const says = '1 of 80,000 rows refer to a missing row'
   expect(steps.filter(({ subject }) => subject.endsWith('_fkey'))).toMatchObject([{ count: { says } }])
 })
+
+test('orphans are counted if the table that they refer to is named like an alias', async () => {
+  const folder = await makeFolder()
+  const models = (reference: Json): Models => ({
+    owner: { table: 'own', fields: { value1: { type: 'integer', primary_key: true, key: 'client' } } },
+    book: { table: 'there', fields: { id: ID, value1: reference } },
+  })
+  await writeMigration(
+    await planMigration(specOf(models({ type: 'integer', nullable: true })), folder.path, scratch),
+    folder.path,
+  )
+  await migrateUp(database, folder.path)
+  await database.query({ text: 'insert into own values (1); insert into there (value1) values (1)', values: [] })
+  await database.query({ text: 'insert into there (value1) values (2)', values: [] })
+  const to = models({ type: 'belongs_to', model: 'owner', column: 'value1', nullable: true })
+  const { steps } = await countRows(await planMigration(specOf(to), folder.path, scratch), database)
+  const says = '1 of 2 rows refer to a missing row'
+  expect(steps.filter(({ subject }) => subject.endsWith('_fkey'))).toMatchObject([{ count: { says } }])
+})

@@ -104,8 +104,8 @@ function breakingRows(constraint: WantedConstraint, { relation, was, target }: R
   if (constraint.kind === 'unique') return twins(columns, { relation, was })
   if (constraint.kind === 'foreign_key') {
     const names = columns.map((_, place) => `own.value${place + 1}`)
-    const there = (constraint.targetColumns ?? []).map((name, place) => `${identifier(name)} = ${names[place]}`)
-    const found = `select from ${target} where ${there.join(' and ')}`
+    const there = (constraint.targetColumns ?? []).map((name, place) => `there.${identifier(name)} = ${names[place]}`)
+    const found = `select from (select * from ${target}) there where ${there.join(' and ')}`
     const isSet = names.map((name) => `${name} is not null`).join(' and ')
     const orphan = `${isSet}${target === undefined ? '' : ` and not exists (${found})`}`
     const own = columns.map((column, place) => `${column} as value${place + 1}`).join(', ')
