@@ -104,7 +104,7 @@ function makeEdits(current: Pick<Current, 'text' | 'file'>, edits: readonly Edit
       // A setting that the column does not have, such as `auto`, stays, and is reported as a difference.
       if (edit.apply(text) === text) continue
       const done = attempt(text, current.file, edit)
-      if ('reason' in done) failed.push({ edit, reason: `not written: ${edit.what}, ${reasonOf(done.reason)}` })
+      if ('reason' in done) failed.push({ edit, reason: `not written: ${edit.what}, ${done.reason}` })
       else {
         text = done.text
         changes.push(done.what)
@@ -116,13 +116,6 @@ function makeEdits(current: Pick<Current, 'text' | 'file'>, edits: readonly Edit
   return { text, changes, reasons }
 }
 
-/** @param error what would be wrong after a change, which starts with its place if it has one */
-function reasonOf(error: string): string {
-  const [, place, message] = /^(\S+:\d+): (.*)$/s.exec(error) ?? []
-  if (place === undefined) return `because ${error}`
-  return `because ${place} would be wrong then: ${message}; change this line by hand, and run the command again`
-}
-
 /** Makes a change, or its substitute, if the configuration stays valid. */
 function attempt(
   text: string,
@@ -130,10 +123,27 @@ function attempt(
   { what, apply, otherwise }: Edit,
 ): { readonly text: string; readonly what: string } | { readonly reason: string } {
   const written = apply(text)
-  const result = written === undefined ? ['the file has no room for it'] : tryText(written, file)
-  if (written !== undefined && 'models' in result) return { text: written, what }
-  if (otherwise) return attempt(text, file, otherwise)
-  return { reason: 'models' in result ? '' : (result[0] ?? '') }
+  if (written !== undefined) {
+    const result = tryText(written, file)
+    if ('models' in result) return { text: written, what }
+    if (!otherwise) return { reason: reasonOf(result, { text, written, file }) }
+  }
+  return otherwise ? attempt(text, file, otherwise) : { reason: 'because the file has no room for it' }
+}
+
+/**
+ * Why a change is not made. Its lines are quoted, because their numbers change when the rest of the update is written.
+ * @param errors what would be wrong in the `written` text, each after the file and the line
+ */
+function reasonOf(errors: readonly string[], { text, written, file }: Record<'text' | 'written' | 'file', string>) {
+  const [before, after] = [text, written].map((each) => each.split('\n'))
+  const places = errors.map((error) => /^:(\d+): (.*)$/s.exec(error.slice(file.length)) ?? [])
+  const lines = new Set(places.map(([, line]) => after?.[Number(line) - 1] ?? ''))
+  const [[, , message = ''] = []] = places
+  if (![...lines].every((line) => before?.includes(line))) return `because ${message}`
+  const shown = [...lines].map((line) => `\`${line.trim()}\``).join(', ')
+  const these = lines.size > 1 ? 'these lines' : 'this line'
+  return `because of ${shown}: ${message}; change ${these} by hand, and run the command again`
 }
 
 /** The configuration without the models of other tables. */

@@ -142,6 +142,20 @@ test.each([
   },
 )
 
+test('introspect --update quotes each line that prevents a change', async () => {
+  await given(TABLES)
+  const lines = ['orderable: [title, old]', 'default_order: [old]']
+  await writeFile(file(), EDITED.replace('orderable: [title, id] # by title first', lines.join('\n    ')))
+  await given('alter table books drop old; create table extras (id bigint primary key)')
+  const { stderr } = await run('introspect', '--update')
+  expect(stderr.match(/^(?:wrote|differs).*$/gm)).toEqual([
+    'wrote resources.yaml: 1 new model',
+    'differs  not written: volumes.old: commented out: the column "old" is gone, because of `orderable: [title, old]`, `default_order: [old]`: ' +
+      'the model `volumes` has no field `old`; change these lines by hand, and run the command again',
+    'differs  column books.old is missing',
+  ])
+})
+
 test('introspect --update reports what it cannot write, and leaves the file as it is', async () => {
   await given(TABLES)
   const text = EDITED.replace('[title, id]', '[title, old]')
@@ -156,7 +170,7 @@ test('introspect --update reports what it cannot write, and leaves the file as i
       left: [],
       changes: [],
       differs: [
-        'not written: volumes.old: commented out: the column "old" is gone, because resources.yaml:29 would be wrong then: the model `volumes` has no field `old`; change this line by hand, and run the command again',
+        'not written: volumes.old: commented out: the column "old" is gone, because of `orderable: [title, old] # by title first`: the model `volumes` has no field `old`; change this line by hand, and run the command again',
         'table or view authors is missing',
         'column books.old is missing',
       ],
