@@ -38,7 +38,7 @@ interface FileSystems {
 
 /**
  * Moves each file in memory that becomes large into a temporary file, until it is emptied or removed. The temporary files have no
- * names, so the system removes them when this process ends. If none can be created, the files stay in memory.
+ * names, so the system removes them when this process ends. If none can be created or the disk is full, the files stay in memory.
  * @returns a function that closes the temporary files
  */
 export function moveLargeFiles(fileSystem: unknown): () => void {
@@ -54,14 +54,23 @@ export function moveLargeFiles(fileSystem: unknown): () => void {
       throw new ErrnoError(filesystems.NODEFS.convertNodeCode(error))
     }
   }
-  const move = (node: File): number | undefined => {
-    const descriptor = openUnnamed()
-    if (descriptor === undefined) return undefined
+  /** Whether a disk has rejected bytes, because it is full or limits the size of files. Later files then stay in memory. */
+  let isFull = false
+  const hasWritten = (descriptor: number, bytes: Uint8Array, position: number): boolean => {
     try {
-      onDisk(() => writeAll(descriptor, node.contents.subarray(0, node.usedBytes), 0))
-    } catch (error) {
+      writeAll(descriptor, bytes, position)
+      return true
+    } catch {
+      isFull = true
+      return false
+    }
+  }
+  const move = (node: File): number | undefined => {
+    const descriptor = isFull ? undefined : openUnnamed()
+    if (descriptor === undefined) return undefined
+    if (!hasWritten(descriptor, node.contents.subarray(0, node.usedBytes), 0)) {
       closeSync(descriptor)
-      throw error
+      return undefined
     }
     moved.set(node, descriptor)
     node.contents = new Uint8Array()
@@ -72,6 +81,12 @@ export function moveLargeFiles(fileSystem: unknown): () => void {
     if (descriptor === undefined) return
     moved.delete(node)
     closeSync(descriptor)
+  }
+  const moveBack = (node: File, descriptor: number) => {
+    const bytes = new Uint8Array(node.usedBytes)
+    onDisk(() => readAll(descriptor, bytes))
+    discard(node)
+    node.contents = bytes
   }
 
   streams.read = (stream, ...area) => {
@@ -87,7 +102,10 @@ export function moveLargeFiles(fileSystem: unknown): () => void {
     const end = position + length
     const descriptor = moved.get(node) ?? (end > MAX_BYTES_IN_MEMORY ? move(node) : undefined)
     if (descriptor === undefined) return write(stream, ...area)
-    onDisk(() => writeAll(descriptor, bytesOf(buffer, offset, length), position))
+    if (!hasWritten(descriptor, bytesOf(buffer, offset, length), position)) {
+      moveBack(node, descriptor)
+      return write(stream, ...area)
+    }
     node.usedBytes = Math.max(node.usedBytes, end)
     node.mtime = node.ctime = Date.now()
     return length
@@ -129,6 +147,14 @@ function openUnnamed(): number | undefined {
 function writeAll(descriptor: number, bytes: Uint8Array, position: number): void {
   for (let done = 0; done < bytes.length; ) {
     done += writeSync(descriptor, bytes, done, bytes.length - done, position + done)
+  }
+}
+
+function readAll(descriptor: number, bytes: Uint8Array): void {
+  for (let done = 0; done < bytes.length; ) {
+    const count = readSync(descriptor, bytes, done, bytes.length - done, done)
+    if (count === 0) return
+    done += count
   }
 }
 

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readlinkSync } from 'node:fs'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -79,6 +80,22 @@ describe('an embedded scratch database', () => {
     expect(await readdir(folder)).toEqual([])
     await scratch.close()
     expect(openFiles()).toBe(0)
+  })
+
+  onLinux('takes large files back into memory if the disk takes no more of them', async () => {
+    const limit = (bytes: string) => execFileSync('prlimit', ['--pid', String(process.pid), `--fsize=${bytes}:`])
+    const scratch = await openScratch()
+    const run = async (text: string) => (await scratch.query({ text, values: [] })).rows[0]?.join()
+    limit('6000000')
+    try {
+      await run(`create table books as select g id, 'book ' || g title from generate_series(1, 300000) g`)
+      await run(`update books set title = 'late ' || id where id > 299000`)
+      expect(openFiles()).toBe(0)
+      expect(await run('select count(*), sum(id), max(title) from books')).toBe('300000,45000150000,late 300000')
+    } finally {
+      limit('unlimited')
+      await scratch.close()
+    }
   })
 
   test('keeps large files in memory if the temporary folder does not exist', async () => {
