@@ -340,7 +340,7 @@ test.each([
   const { notes } = await plan(both(choices, { default: choices[1] ?? '' }))
   const of = (column: string) =>
     `column days.${column} becomes a text, because the enum mood cannot lose a choice: if a choice only has another name now, ` +
-    `rename it by a migration of your own, which rewrites no row: alter type mood rename value ${renamed}`
+    `rename it by a migration of your own, which rewrites no row, and renames it in every column of the enum: alter type mood rename value ${renamed}`
   expect(notes).toEqual([of('mood'), of('other')])
 })
 
