@@ -43,10 +43,25 @@ describe('a nullable field that becomes required', () => {
     expect(await project.onDatabase(async (open) => (await open.query(query)).rows)).toEqual([['15']])
   })
 
+  const FILL_FIRST =
+    'because 2 of 3 rows have no value: fill them first: update "books" set "pages" = … where "pages" is null\n'
+
+  test('with a default is rejected if it is a relation, without the advice to give it a default', async () => {
+    const relation = (more: string) => withField(`pages: { type: belongs_to, model: book, column: pages${more} }`)
+    await project.write('migrations/0003_bigint.sql', '-- up\nalter table books alter pages type bigint;\n')
+    await project.write('resources.yaml', relation(', nullable: true'))
+    expect(await migrate('plan', '--write', 'sequels')).toMatchObject({ code: 0 })
+    expect(await migrate('up')).toMatchObject({ code: 0 })
+    await project.write('resources.yaml', relation(', default: 1'))
+    expect(await migrate('plan')).toMatchObject({
+      stdout: expect.stringContaining(`books.pages cannot become required, ${FILL_FIRST}`),
+    })
+  })
+
   test('with a default is rejected if the values must be unique', async () => {
     await project.write('resources.yaml', withField('pages: { type: integer, default: 7, unique: true }'))
     expect(await migrate('plan')).toMatchObject({
-      stdout: expect.stringContaining('books.pages cannot become required, because 2 of 3 rows have no value'),
+      stdout: expect.stringContaining(`books.pages cannot become required, ${FILL_FIRST}`),
     })
   })
 })

@@ -135,7 +135,7 @@ export function changeNullable(table: string, { from, to, relation, fills }: Nul
     change: 'change',
     subject: `${table}.${to.name}`,
     detail: to.nullable ? 'not null -> null' : 'null -> not null',
-    ...(to.nullable ? safe : isFilled ? filling(relation, to) : requiring(table, relation, to)),
+    ...(to.nullable ? safe : isFilled ? filling(relation, to) : requiring(table, { to, relation, fills })),
     up: [...(isFilled ? [fill] : []), (from.nullable ? forbid : allow) ?? ''],
     down: [(from.nullable ? allow : forbid) ?? ''],
   }
@@ -149,15 +149,15 @@ function filling(relation: string, { name, default: value }: CatalogColumn) {
   return { ...risky('writes the default into rows without a value, and `down` does not remove it'), rows }
 }
 
-function requiring(table: string, relation: string, { name }: CatalogColumn) {
+function requiring(table: string, { to: { name }, relation, fills }: Omit<Nullability, 'from'>) {
   const where = `${identifier(name)} is null`
-  const fill = `update ${tableSql(table)} set ${identifier(name)} = … where ${where}`
+  const fill = `fill them first: update ${tableSql(table)} set ${identifier(name)} = … where ${where}`
   const rows: RowQuery = {
     ...rowsOf(relation, where),
     says: (count, total) => `${count} of ${total} rows have no value`,
     decides: {
       cannot: 'become required',
-      help: `give the field a \`default\`, which these rows get unless it must be unique, or fill them first: ${fill}`,
+      help: fills ? `give the field a \`default\`, which these rows get unless it must be unique, or ${fill}` : fill,
     },
   }
   return { ...risky('fails when a row has no value'), rows }
