@@ -29,6 +29,11 @@ const books = (more: Fields, rest: Readonly<Record<string, Json>> = {}): Models 
 })
 const BASE = books({})
 const indexed = (index: Json): Models => books({}, { indexes: [index] })
+const UNIQUE: Fields = { code: { type: 'string', max: 20, unique: true } }
+const LIVING = books(
+  { removed_at: { type: 'timestamp', nullable: true } },
+  { indexes: [{ fields: ['code'], unique: true, where: { removed_at__isnull: true } }] },
+)
 const reader: Fields = { author: { type: 'belongs_to', model: 'author', nullable: true } }
 
 let database: TestDatabase
@@ -83,6 +88,13 @@ describe('a change of a large table blocks its requests only for a moment, and c
       indexed({ fields: ['title'], where: { code: 'a-b' } }),
       indexed({ fields: ['title'], where: { code: 'a.b' } }),
       2,
+    ],
+    ['a unique index of some rows instead of a unique field', books(UNIQUE), LIVING, 2],
+    [
+      'two unique fields instead of one',
+      books(UNIQUE),
+      books({}, { indexes: [{ fields: ['title', 'code'], unique: true }] }),
+      1,
     ],
     ['a rule', BASE, books({ pages: { type: 'integer', nullable: true, minimum: 1 } }), 1],
     ['another rule', BASE, books({ title: { type: 'string', min: 2, max: 100 } }), 2],
@@ -147,6 +159,19 @@ test.each([
   ])
   const index = planned.text?.match(/alter index "\w+"/g) ?? []
   expect(index).toEqual(planned.outsideText === undefined ? [] : [`alter index "${name}"`, expect.any(String)])
+})
+
+test('a unique constraint is dropped only after the unique index that replaces it was built', async () => {
+  const { planned } = await prepare(books(UNIQUE), LIVING)
+  expect(planned.text).not.toContain('books_code_key')
+  const [up = ''] = (planned.outsideText ?? '').split('-- down')
+  expect(up.match(/^(?:create|alter) .*$/gm)).toEqual([
+    'create unique index concurrently "books_code_removed_at_null_key" on "books" ("code") where "removed_at" is null;',
+    'alter table "books" drop constraint if exists "books_code_key";',
+  ])
+  expect(planned.steps.map(({ risk }) => risk)).toContainEqual(
+    expect.stringMatching(/; stays until the new index is built$/),
+  )
 })
 
 test.each<{ change: string; pages: Fields }>([

@@ -1,14 +1,20 @@
 import { createHash } from 'node:crypto'
-import { inSchemaOf } from '../../../fields/table-name.js'
+import { inSchemaOf, tableSql } from '../../../fields/table-name.js'
 import { identifier } from '../../../fields/sql-literal.js'
-import { partsOf, safe, type Step } from '../../files/steps.js'
-import type { Catalog, CatalogIndex } from '../../introspect/catalog/catalog.js'
+import { alter, partsOf, safe, type Step } from '../../files/steps.js'
+import type { Catalog, CatalogConstraint, CatalogIndex } from '../../introspect/catalog/catalog.js'
 import { find } from '../compare/pair.js'
 
-/** An index that is dropped after the others were built: a step in the transaction that frees its name, if another index needs the name, and the drop. */
+/** An index or a unique constraint that is dropped after the others were built: a step in the transaction that frees its name, if another index needs the name, and the drop. */
 interface LateDrop {
   readonly inside?: Step
   readonly last: Step
+}
+
+/** Drops an index or a unique constraint only after the plan has built others of its table. */
+export function dropLater(step: Step, steps: readonly Step[], from: Catalog): LateDrop | undefined {
+  const constraint = dropUniqueLater(step, steps, from)
+  return constraint ? { last: constraint } : dropIndexLater(step, steps, from)
 }
 
 /**
@@ -16,17 +22,13 @@ interface LateDrop {
  * index, if the plan builds none, or if the plan drops or retypes a column of the index.
  * @param from the tables before the plan, after its renames
  */
-export function dropLater(step: Step, steps: readonly Step[], from: Catalog): LateDrop | undefined {
+function dropIndexLater(step: Step, steps: readonly Step[], from: Catalog): LateDrop | undefined {
   const [table, name = ''] = partsOf(step.subject)
   const index = find(find(from, table)?.indexes ?? [], name)
   if (step.change !== 'drop' || !index || !/^drop index /.test(step.up.join())) return undefined
   const others = steps.filter((other) => other !== step && partsOf(other.subject)[0] === table)
   const built = others.filter(({ change, up }) => change === 'add' && up.some((text) => BUILDS.test(text)))
-  const isChanged = others.some(
-    ({ subject, change, up }) =>
-      index.uses.includes(partsOf(subject)[1] ?? '') && (change === 'drop' || up.some((text) => RETYPES.test(text))),
-  )
-  if (built.length === 0 || isChanged) return undefined
+  if (built.length === 0 || isChanged(index.uses, others)) return undefined
   if (!built.some(({ subject }) => subject === step.subject)) return { last: lateDrop(step, index) }
   const aside = { ...index, name: asideName(name), definition: renamed(index, asideName(name)) }
   const rename = (one: string, other: string) => `alter index ${inSchemaOf(table, one)} rename to ${identifier(other)}`
@@ -43,9 +45,52 @@ export function dropLater(step: Step, steps: readonly Step[], from: Catalog): La
   }
 }
 
+/** Whether steps drop or retype one of the columns. */
+function isChanged(columns: readonly (string | null)[], steps: readonly Step[]): boolean {
+  return steps.some(
+    ({ subject, change, up }) =>
+      columns.includes(partsOf(subject)[1] ?? '') && (change === 'drop' || up.some((text) => RETYPES.test(text))),
+  )
+}
+
+/**
+ * Drops a unique constraint only after the plan has built another unique key of its table: in between, nothing would keep values unique, and one pair of equal values
+ * would keep the other key from being built.
+ */
+function dropUniqueLater(step: Step, steps: readonly Step[], from: Catalog): Step | undefined {
+  const [table, name = ''] = partsOf(step.subject)
+  const constraint = find(find(from, table)?.constraints ?? [], name)
+  const columns = constraint && columnsOf(constraint)
+  if (step.change !== 'drop' || !constraint || columns === undefined) return undefined
+  const others = steps.filter((other) => other !== step && partsOf(other.subject)[0] === table)
+  const isBuilt = others.some(
+    ({ subject, change, up }) =>
+      change === 'add' && subject !== step.subject && up.some((text) => BUILDS_UNIQUE.test(text)),
+  )
+  if (!isBuilt || isChanged(constraint.columns, others)) return undefined
+  const { waits: _waits, risk, ...rest } = step
+  const quoted = identifier(name)
+  return {
+    ...rest,
+    outside: true,
+    risk: [...(risk === undefined ? [] : [risk]), 'stays until the new index is built'].join('; '),
+    up: [alter(table, `drop constraint if exists ${quoted}`)],
+    down: [
+      `create unique index concurrently ${quoted} on ${tableSql(table)} ${columns}`,
+      alter(table, `add constraint ${quoted} unique using index ${quoted}`),
+    ],
+  }
+}
+
+/** The columns of a unique constraint without options, as in its definition. */
+function columnsOf({ kind, definition }: CatalogConstraint): string | undefined {
+  return kind === 'unique' ? /^UNIQUE (\([^()]*\))$/.exec(definition)?.[1] : undefined
+}
+
 const NAME = '"(?:[^"]|"")+"'
 const RETYPES = new RegExp(`^alter table (?:${NAME}\\.)?${NAME} alter column ${NAME} type `)
 const BUILDS = /^create (?:unique )?index | add constraint .* unique /s
+const BUILDS_UNIQUE = /^create unique index | add constraint .* unique /s
 
 function lateDrop(step: Step, { name, definition }: CatalogIndex): Step {
   const { waits: _waits, risk, ...rest } = step

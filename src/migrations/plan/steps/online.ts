@@ -85,7 +85,7 @@ function partsOfStep(step: Step, setting: Setting): Parts {
   const target = REFERS.exec(definition)?.[1]
   const waitsForKey = target !== undefined && setting.unready.has(target)
   if (!(setting.isLarge(table) && hasForm(step, setting)) && !waitsForKey) return { inside: step }
-  const late = dropLater(step, setting.steps, setting.from)
+  const late = setting.isPartitioned(table) ? undefined : dropLater(step, setting.steps, setting.from)
   if (late) return late
   if (step.change === 'add' && step.up.length === 1 && /^create (?:unique )?index /.test(last))
     return { outside: concurrently(step) }
