@@ -77,6 +77,15 @@ test('a unique value that reveals hidden records is a warning', async () => {
   ).toEqual([])
 })
 
+test('a unique value is not to be made unique within a field that differs in every record', async () => {
+  const grant = '{ to: member, may: [create, retrieve], rows: { number: $tenant } }'
+  const more = 'number: { type: integer, unique: true }'
+  expect(await saidOf(grant, { indexes: `[${MADE}]`, task: 'unique: true', more })).toEqual([
+    'SC411: `code` must be unique among all records, and this grant separates them by `number`: a 409 reveals that a hidden record has a value (' +
+      '`number` differs in every record, so values cannot be unique within it: give records another field that only those of one caller share, separate them by it, and make `code` unique within it)',
+  ])
+})
+
 test('a deletion that reaches records of other resources is a warning', async () => {
   const grant = '{ to: member, may: [retrieve, destroy] }'
   const reach = [

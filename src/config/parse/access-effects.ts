@@ -7,6 +7,7 @@ import {
   type AppSpec,
   type GrantSpec,
   isToAll,
+  loneKey,
   type ModelRelation,
   type ModelSpec,
   type ResourceSpec,
@@ -147,7 +148,9 @@ function takenValues({ name, model, access = [] }: ResourceSpec): readonly Rejec
         part: 'value',
         message: `${names} must be unique among all records, and this grant separates them by ${show(field.name)}: a 409 reveals that a hidden record has a value`,
         help: [
-          `make it unique within ${show(field.name)}: \`indexes: [{ fields: [${[field, ...named(columns)].map((each) => each.name).join(', ')}], unique: true }]\``,
+          field.unique || field === loneKey(model)
+            ? `${show(field.name)} differs in every record, so values cannot be unique within it: give records another field that only those of one caller share, separate them by it, and make ${names} unique within it`
+            : `make it unique within ${show(field.name)}: \`indexes: [{ fields: [${[field, ...named(columns)].map((each) => each.name).join(', ')}], unique: true }]\``,
         ],
       }
     })
