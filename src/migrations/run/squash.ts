@@ -28,6 +28,7 @@ import { isDerivedConstraint, isDerivedIndex } from '../plan/compare/derived.js'
 import { compareOnly } from '../plan/generate.js'
 import { type Lists, type Ownership, formatLists } from '../plan/compare/ownership.js'
 import { has } from '../plan/compare/pair.js'
+import { isGuard } from '../plan/steps/conversions.js'
 import { createView, readViews } from '../plan/views.js'
 import { knownObjects } from '../files/known.js'
 import { FROM, inScratch, type Made, onReplayed, ownershipOf, replayWhenUsed, runAll } from './scratch.js'
@@ -174,9 +175,12 @@ async function recordedText(scratch: Database, files: readonly Migration[], { ha
   // The scratch database may have these itself. If the files make them, their statements are seen below.
   const reason = left.find((each) => !/^(?:extension|publication|event trigger|default grant|grant to) /.test(each))
   if (reason !== undefined) return { reason: whyNotShown(reason) }
+  for (const { name, up } of files) {
+    const other = up.find(({ text }) => !COMPARED.test(text) && !isGuard(text))
+    if (other)
+      return { reason: `the final tables do not show the effect of \`${other.text.split('\n', 1)[0]}\` in ${name}` }
+  }
   const written = files.flatMap(({ up }) => up.map(({ text }) => text))
-  const other = written.find((text) => !COMPARED.test(text))
-  if (other !== undefined) return { reason: `the final tables do not show the effect of \`${firstLine(other)}\`` }
   const extensions = written.filter((text) => /^create\s+extension\b/i.test(text))
   const data = hasRows ? written.filter((text) => /^(?:insert|update|delete|merge|with|select)\b/i.test(text)) : []
   const ordered = inDependencyOrder(views, ({ reads }) => views.filter(({ name }) => reads.includes(name)))
@@ -190,10 +194,6 @@ async function recordedText(scratch: Database, files: readonly Migration[], { ha
 /** Statements whose whole effect `differenceOf` can see, in rows or in parts of the schema. Other statements may change roles, for example. */
 const COMPARED =
   /^(?:(?:create|alter|drop|comment\s+on)\s+(?:or\s+replace\s+|unique\s+|unlogged\s+|constraint\s+|materialized\s+)*(?:table|column|constraint|trigger|index|type|domain|sequence|view|function|procedure|policy|rule|statistics|extension)|insert|update|delete|merge|truncate|with|select)\b/i
-
-function firstLine(text: string): string {
-  return text.split('\n', 1)[0] ?? ''
-}
 
 /** Repeats all statements. */
 function keptText(files: readonly Migration[]): Candidate {

@@ -146,13 +146,16 @@ describe('migrate squash', () => {
   test.each([
     [
       'grant select on books to public;',
-      'the final tables do not show the effect of `grant select on books to public`',
+      'the final tables do not show the effect of `grant select on books to public` in 0003_more',
     ],
     [
       'grant create on schema public to public;',
-      'the final tables do not show the effect of `grant create on schema public to public`',
+      'the final tables do not show the effect of `grant create on schema public to public` in 0003_more',
     ],
-    ['do $$ begin perform 1; end $$;', 'the final tables do not show the effect of `do $$ begin perform 1; end $$`'],
+    [
+      'do $$ begin perform 1; end $$;',
+      'the final tables do not show the effect of `do $$ begin perform 1; end $$` in 0003_more',
+    ],
     [
       'alter table books alter title set statistics 500;',
       'statistics target of column title of books is not recorded\n',
@@ -160,7 +163,7 @@ describe('migrate squash', () => {
     ['alter table books cluster on books_pkey;', 'clustering by books_pkey of books is not recorded\n'],
     [
       'create access method mine type table handler heap_tableam_handler;\n\ncreate table notes (id integer) using mine;',
-      'the final tables do not show the effect of `create access method mine type table handler heap_tableam_handler`',
+      'the final tables do not show the effect of `create access method mine type table handler heap_tableam_handler` in 0003_more',
     ],
     ['alter index books_pkey set (fillfactor = 50);', 'a single file would create different other objects'],
     ['alter table books alter id restart with 100;', 'a single file would create different other objects'],
@@ -193,6 +196,15 @@ describe('migrate squash', () => {
     } finally {
       await scratch.close()
     }
+  })
+
+  test('leaves out the checks that a plan makes before it converts values', async () => {
+    const shorter = BOOKS.replace('max: 100', 'max: 40')
+    await project.write('resources.yaml', shorter)
+    expect(await migrate('plan', '--write', 'shorter')).toMatchObject({ code: 0 })
+    expect(await read('0003_shorter.sql')).toContain('do $$')
+    expect(await migrate('squash')).toMatchObject({ code: 0, stderr: expect.not.stringContaining('one by one') })
+    expect(await read('0003_squashed.sql')).not.toContain('do $$')
   })
 
   test('creates final tables that are unlogged or have storage parameters', async () => {

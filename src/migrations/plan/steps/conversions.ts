@@ -149,6 +149,18 @@ function guard(table: string, name: string, { where, says }: Misfit): string {
   return block(lines)
 }
 
+/** Whether a statement of a migration is a guard, which changes nothing. */
+export function isGuard(text: string): boolean {
+  const [start = '', begin, condition = '', failure = '', ...end] = text.split('\n')
+  return (
+    /^do \$(?:snippetctl)?\$$/.test(start) &&
+    begin === 'begin' &&
+    /^ {2}if exists \(select from [^;]*\) then$/.test(condition) &&
+    failure.startsWith("    raise exception using errcode = 'check_violation', ") &&
+    end.join('\n') === `  end if;\nend\n${start.slice(3)}`
+  )
+}
+
 const HINT = 'correct these rows, or plan the migration again with --using, which says how to convert them'
 
 /** A `do` block of these lines. */
