@@ -55,7 +55,8 @@ interface AdoptionRequest {
 /** The two parts of a file. */
 interface Parts {
   readonly up: readonly string[]
-  readonly down: readonly string[]
+  /** Undefined if the file cannot be reverted. */
+  readonly down: readonly string[] | undefined
 }
 
 /**
@@ -118,7 +119,7 @@ async function adopt(
 
 function textOf(object: string, { up, down }: Parts): string {
   const part = (statements: readonly string[]) => statements.map(renderStatement).join('\n')
-  return `-- adopted: ${object}\n-- up\n\n${part(up)}\n-- down\n\n${part(down)}`
+  return `-- adopted: ${object}\n-- up\n\n${part(up)}${down === undefined ? '' : `\n-- down\n\n${part(down)}`}`
 }
 
 /** A file without statements. Its comments tell readers what the database contains. */
@@ -148,7 +149,8 @@ function reasonAgainst({ sides, object, files, scratch, text }: Claim): Promise<
       await runStatements(session, migration.file, migration.up)
       const up = await catalogOf(session, FROM)
       if (!isMade({ ...sides, files: up }, object)) return 'a migration cannot describe it'
-      await runStatements(session, migration.file, migration.down ?? [])
+      if (migration.down === undefined) return undefined
+      await runStatements(session, migration.file, migration.down)
       return isDeepStrictEqual(await catalogOf(session, FROM), made) ? undefined : 'it cannot be reverted'
     } catch (error) {
       if (!(error instanceof MigrationError) || sqlState(error) === undefined) throw error
@@ -184,7 +186,8 @@ function locate({ files, live }: Drifted, object: string): DriftedObject {
 /** The column, if it is new and plans expect a field for it. They leave columns alone that no field can describe. */
 function newColumn(sides: Drifted, object: string): Adopted['column'] {
   const { made, name } = locate(sides, object)
-  return find(made.columns, name) ? undefined : describableColumn(sides, object)
+  const old = find(made.columns, name)
+  return old && isRepresentable(old) ? undefined : describableColumn(sides, object)
 }
 
 /** The column, if a field can describe it. */
@@ -229,6 +232,7 @@ function remade(drop: string, old: string | undefined, now: string): Parts {
 
 function changeOf(table: string, old: CatalogColumn, now: CatalogColumn): Parts {
   const relation = tableSql(table)
+  if (old.generated !== now.generated) return { up: expressionOf(table, old, now), down: undefined }
   const retyped = old.type !== now.type || old.collation !== now.collation
   const steps = [
     ...(retyped ? [changeType({ table, from: old, to: now, relation, columns: [], given: undefined })] : []),
@@ -236,4 +240,20 @@ function changeOf(table: string, old: CatalogColumn, now: CatalogColumn): Parts 
     ...(old.nullable === now.nullable ? [] : [changeNullable(table, { from: old, to: now, relation, fills: false })]),
   ]
   return { up: steps.flatMap(({ up }) => up), down: steps.toReversed().flatMap(({ down }) => down) }
+}
+
+/** The statements by which a computed column becomes a plain one, or the other way round, or is computed by another expression. */
+function expressionOf(table: string, old: CatalogColumn, now: CatalogColumn): readonly string[] {
+  const [relation, column] = [tableSql(table), identifier(now.name)]
+  if (now.generated === null) {
+    const plain = changeOf(table, { ...old, generated: null }, now).up
+    return [`alter table ${relation} alter column ${column} drop expression`, ...plain]
+  }
+  const { before, definition, after } = remake(table, now, now.nullable)
+  return [
+    `alter table ${relation} drop column ${identifier(old.name)}`,
+    ...before,
+    `alter table ${relation} add column ${column} ${definition}`,
+    ...after,
+  ]
 }

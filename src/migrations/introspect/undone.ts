@@ -26,8 +26,8 @@ export interface Adoption {
   readonly object: string
   /** The text of the migration. */
   readonly text: string
-  /** The statements that restore the object as it is in the files. */
-  readonly down: readonly string[]
+  /** The statements that restore the object as it is in the files; undefined if the migration has none. */
+  readonly down: readonly string[] | undefined
   /** The column before and after; undefined for constraints and indexes. */
   readonly column: ChangedColumn | undefined
 }
@@ -55,7 +55,7 @@ export async function rejectIfUndone(adoption: Adoption): Promise<void> {
     [
       `the configuration does not describe ${object} as the database has it, so the next plan would undo it: ${undoing.join('; ')}`,
     ],
-    [...help, `Or put it back as the files have it: ${adoption.down.join('; ')}`],
+    [...help, ...(adoption.down ? [`Or put it back as the files have it: ${adoption.down.join('; ')}`] : [])],
   )
 }
 
@@ -82,6 +82,12 @@ function undoneInColumn(spec: AppSpec, { table, old, now }: ChangedColumn, { to,
   const wantedTable = to.find(({ name }) => former.table(name) === table)
   const wanted = wantedTable?.columns.find(({ name }) => former.column(wantedTable.name, name) === now.name)
   if (!wantedTable || !wanted) return { undoing: [], help: [] }
+  const place = { table: wantedTable.name, column: wanted.name }
+  if (now.generated !== null && old.generated !== now.generated) {
+    const field = fieldPath(spec, place)
+    const help = field ? [`Remove ${field}, because no request can set a computed column; then adopt it again`] : []
+    return { undoing: [`change ${table}.${now.name}: computed -> ${wanted.type}`], help }
+  }
   const type = !isOfOneType(old, now) && !isOfOneType(now, wanted)
   const filled = old.default !== now.default && !hasSameDefault(now, wanted)
   const nullable = old.nullable !== now.nullable && now.nullable !== wanted.nullable
@@ -97,7 +103,6 @@ function undoneInColumn(spec: AppSpec, { table, old, now }: ChangedColumn, { to,
     ...(nullable && { nullable: wanted.nullable }),
   }
   const settings = fieldChanges({ ...said, table }, { ...now, table }) ?? []
-  const place = { table: wantedTable.name, column: wanted.name }
   // The type of a relation is the type of the key that it refers to.
   const help = type && isRelation(spec, place) ? [] : settingsFirst(spec, place, settings)
   return { undoing: steps.map(format), help }
@@ -114,10 +119,15 @@ function isRelation({ models }: AppSpec, { table, column }: ColumnName): boolean
 }
 
 function settingsFirst(spec: AppSpec, { table, column }: ColumnName, settings: readonly string[]): readonly string[] {
+  const field = fieldPath(spec, { table, column })
+  return field && settings.length > 0 ? [`In ${field}, ${settings.join(' and ')}; then adopt it again`] : []
+}
+
+/** The place of a column's field in the configuration. */
+function fieldPath(spec: AppSpec, { table, column }: ColumnName): string | undefined {
   const wanted = wantedTables(spec).find(({ name }) => name === table)
   const field = wanted?.columns.find(({ name }) => name === column)?.field
-  if (!wanted || field === undefined || settings.length === 0) return []
-  return [`In models.${wanted.model}.fields.${field}, ${settings.join(' and ')}; then adopt it again`]
+  return wanted && field && `models.${wanted.model}.fields.${field}`
 }
 
 function format({ change, subject, detail }: Step): string {

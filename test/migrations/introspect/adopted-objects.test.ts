@@ -177,6 +177,32 @@ describe('an adopted object blocks no later command', () => {
     expect(await planMigration(spec, folder.path, scratch)).toMatchObject({ steps: [], rejections: [] })
   })
 
+  test('a column that is no longer computed is adopted as a plain one, and gets a field', async () => {
+    await run('alter table books add size integer generated always as (length(title)) stored')
+    await adopt('books.size')
+    await run('alter table books alter size drop expression')
+    const { file, column, known } = await adopt('books.size')
+    expect({ column, known }).toMatchObject({ column: { name: 'size', type: 'integer' }, known: undefined })
+    expect(await readFile(file, 'utf8')).toContain('alter column "size" drop expression;')
+    expect(await readDrift(database, folder.path, scratch)).toEqual([])
+  })
+
+  test('a column that is computed now is adopted once no field describes it', async () => {
+    await run('alter table books drop title, add title text generated always as (id::text) stored')
+    expect(await failureOf(adopt('books.title'))).toBe(
+      'the configuration does not describe books.title as the database has it, so the next plan would undo it: change books.title: computed -> character varying(100)',
+    )
+    const withoutField = specOf(BOOKS.replace(/ +title: .*\n/, '').replace(/ +filterable: .*\n/, ''))
+    const { file, known } = await adoptDrift(database, folder.path, {
+      spec: withoutField,
+      object: 'books.title',
+      scratch,
+    })
+    expect(known).toBeUndefined()
+    expect(await readFile(file, 'utf8')).toContain('generated always as ((id)::text) stored')
+    expect(await readDrift(database, folder.path, scratch)).toEqual([])
+  })
+
   test('a trigger is not adopted, and blocks nothing', async () => {
     await run(`create function touch() returns trigger language plpgsql as 'begin return new; end'`)
     await run('create trigger touch before insert on books for each row execute function touch()')
