@@ -56,7 +56,7 @@ async function fill(connection: Connection, { file, statement: { text, line }, t
   while (sizes.some((blocks) => blocks > from)) {
     const parts = sizes.filter((blocks) => blocks > from).length
     const to = from + Math.max(1, Math.floor(BLOCKS_AT_ONCE / parts))
-    await run(` and ctid >= '(${from},0)'::tid and ctid < '(${to},0)'::tid`)
+    await run(` and ${table}.ctid >= '(${from},0)'::tid and ${table}.ctid < '(${to},0)'::tid`)
     from = to
   }
   // Rows added since.

@@ -396,6 +396,19 @@ describe('a column of a large table that becomes required', () => {
     expect(await schemaDifferences(specOf(REQUIRED), database)).toEqual([])
   })
 
+  test('is filled from another table by a migration by hand', async () => {
+    await writeMigration(await plan(BASE), folder.path, 'first')
+    await folder.write('0002_other.sql', '-- up\ncreate table other (n integer);\ninsert into other values (7);\n')
+    await migrateUp(database, folder.path)
+    await folder.write(
+      '0003_fill.sql',
+      '-- transaction: none\n-- up\nupdate public.books set pages = n from other where pages is null;\n',
+    )
+    await database.query({ text: MANY, values: [] })
+    await migrateUp(database, folder.path)
+    expect([await count('pages = 7'), await count('pages is null')]).toEqual([15_000, 0])
+  })
+
   test('is filled in the transaction by an expression that cannot be recognised as one value', async () => {
     const pages = (rest: object) => books({ pages: { type: 'integer', ...rest } })
     await writeMigration(await plan(BASE), folder.path, 'first')
