@@ -118,7 +118,7 @@ const MATCHERS: Partial<Readonly<Record<CatalogConstraint['kind'], Matcher>>> = 
 }
 
 /** The combined restrictions of the configuration on a column. */
-function limitsOn(column: string, { to }: ReconcilePair): Limits {
+export function limitsOn(column: string, { to }: Pick<ReconcilePair, 'to'>): Limits {
   const now = find(to.columns, column)
   const checks = to.constraints.filter(({ kind, columns }) => kind === 'check' && isOnly(columns, column))
   return joinLimits(checks.flatMap(({ definition }) => (now && readCheck(definition, now)) ?? []))

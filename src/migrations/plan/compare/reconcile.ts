@@ -6,14 +6,14 @@ import type {
   CatalogTable,
 } from '../../introspect/catalog/catalog.js'
 import { sequenceRange } from '../../../fields/columns.js'
-import { readDefault } from '../../introspect/catalog/constraint-parser.js'
+import { joinLimits, limitsOfType, readDefault } from '../../introspect/catalog/constraint-parser.js'
 import { choicesOf } from '../steps/enum-steps.js'
 import type { Ownership } from './ownership.js'
 import { both, extra, type FormerNames, find, has, isOurs, isRetyped, isTakenOver, usesOf } from './pair.js'
 import { NAME, unquoted } from '../../files/statements.js'
 import { isRepresentable } from '../../introspect/catalog/representable.js'
 import { withKeyEnums } from './key-enums.js'
-import { reconcileConstraints } from './reconcile-constraints.js'
+import { limitsOn, reconcileConstraints } from './reconcile-constraints.js'
 import { reconcileIndexes } from './reconcile-indexes.js'
 import type { ReconcilePair, TargetSchema } from './reconcile-pair.js'
 import type { WantedColumn } from '../sql.js'
@@ -118,7 +118,7 @@ interface Served {
 }
 
 function reconciledType(now: CatalogColumn, { asked, column, from, to }: Served): Partial<CatalogColumn> {
-  if (column.type === now.type || !asked.serves(column)) return {}
+  if (column.type === now.type || !asked.serves(column) || !hasRoom(column, now.name, to)) return {}
   const { type, collation, labels } = column
   // A bounded text belongs to another field type, unless its checks already restrict it to choices.
   if (!labels) return type.endsWith(')') && now.type === 'text' && !choicesOf(from, now.name) ? {} : { type }
@@ -127,6 +127,17 @@ function reconciledType(now: CatalogColumn, { asked, column, from, to }: Served)
   const same = choices?.toSorted().join('\0') === [...labels].sort().join('\0')
   if (!same || !has(from.columns, now.name)) return {}
   return { type, collation, labels, default: now.default?.replace(/::text(?:\[\])?$/, `::${type}`) ?? null }
+}
+
+/** Whether the type of a column takes all values within the bounds of its field. The values of keys stay as they are. */
+function hasRoom(column: CatalogColumn, name: string, to: CatalogTable): boolean {
+  const isOfKey = to.constraints.some(
+    ({ kind, columns }) => (kind === 'primary_key' || kind === 'foreign_key') && columns.includes(name),
+  )
+  if (isOfKey) return true
+  const asked = limitsOn(name, { to })
+  const { minimum, maximum } = joinLimits([asked, limitsOfType(column)])
+  return minimum === asked.minimum && maximum === asked.maximum
 }
 
 function isKey({ constraints }: CatalogTable, column: string): boolean {
