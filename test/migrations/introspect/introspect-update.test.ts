@@ -659,6 +659,21 @@ test('introspect --manage rejects a configuration whose tables another program c
   expect(await configuration()).toBe(before)
 })
 
+test('introspect --manage of an edited file with many differences names the command that prints one that fits', async () => {
+  const texts = Array.from({ length: 12 }, (_, at) => `text${at} varchar(20) not null default 'a'`)
+  await given(`create table notes (id bigint primary key, ${texts.join(', ')})`)
+  expect(await run('introspect', '--no-resources')).toMatchObject({ code: 0 })
+  await writeFile(file(), (await configuration()).replace('managed: false', 'managed: true'))
+  const help = '  = help: see a configuration that fits the tables: snippetctl introspect --manage --force --print\n'
+  const { code, stderr } = await run('introspect', '--manage', '--no-resources')
+  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(help) })
+  expect(stderr.match(/^differs/gm)).toHaveLength(12)
+  const fitting = await run('introspect', '--manage', '--force', '--print', '--no-resources')
+  expect(fitting).toMatchObject({ code: 0, stderr: '' })
+  await writeFile(file(), fitting.stdout)
+  expect(await run('migrate', 'plan', '--exit-code')).toMatchObject({ code: 0 })
+})
+
 test('introspect --manage records no table of a model with `managed: false`', async () => {
   await given(TABLES)
   await project.write(
