@@ -16,9 +16,10 @@ export async function runPart(session: Connection, migration: Migration, part: '
   const { file, load } = migration
   if (!load) return runStatements(session, file, migration[part] ?? [])
   const run = functionOf(await load(), file, part)
-  const lent = { open: true }
+  const lent: Lent = { open: true, failure: undefined }
   try {
     await run(lend(session, file, lent))
+    if (lent.failure) throw new MigrationError(lent.failure.errors, [UNCAUGHT], lent.failure)
   } catch (error) {
     if (error instanceof MigrationError) throw error
     const { message, stack = '' } = error instanceof Error ? error : { message: String(error) }
@@ -27,6 +28,15 @@ export async function runPart(session: Connection, migration: Migration, part: '
     lent.open = false
   }
 }
+
+interface Lent {
+  open: boolean
+  /** The first statement that failed. PostgreSQL rejects all later statements of the transaction. */
+  failure: MigrationError | undefined
+}
+
+const UNCAUGHT =
+  'Do not catch the error of a statement: PostgreSQL has aborted the transaction, so nothing after it is done'
 
 type MigrationFunction = (connection: Connection) => unknown
 
@@ -41,7 +51,7 @@ function functionOf(module: unknown, file: string, part: 'up' | 'down'): Migrati
 }
 
 /** The connection of the transaction, for as long as the migration runs. */
-function lend(session: Connection, file: string, lent: { readonly open: boolean }): Connection {
+function lend(session: Connection, file: string, lent: Lent): Connection {
   return {
     async query(statement) {
       // The server's error does not contain the place of the call.
@@ -60,7 +70,8 @@ function lend(session: Connection, file: string, lent: { readonly open: boolean 
         return await session.query({ text: last.text, values, textOnly: true })
       } catch (error) {
         if (sqlState(error) === undefined) throw error
-        throw failedAt(place, error as Error)
+        lent.failure ??= failedAt(place, error as Error)
+        throw lent.failure
       }
     },
   }

@@ -90,6 +90,16 @@ describe('a migration in TypeScript', () => {
       "interface A { a: 1 }\n\nexport async function up() {\n  throw new Error('no')\n}\n",
       /^migrations\/0002_bad\.ts:4:\d+: no$/,
     ],
+    [
+      'catches the error of a statement',
+      "export const up = async (db: any) => {\n  await db.query({ text: 'select 1/0', values: [] }).catch(() => {})\n}\n",
+      /^migrations\/0002_bad\.ts:2:\d+: division by zero$/,
+    ],
+    [
+      'catches the error of a statement, and sends another one',
+      "export const up = async (db: any) => {\n  await db.query({ text: 'select 1/0', values: [] }).catch(() => {})\n  await db.query({ text: 'select 1', values: [] })\n}\n",
+      /^migrations\/0002_bad\.ts:2:\d+: division by zero$/,
+    ],
     ['does not compile', 'export const up = 1 +\n', /^migrations\/0002_bad\.ts:2:1: Unexpected end of file$/],
     ['has no up', 'export default 1\n', /^migrations\/0002_bad\.ts exports no function `up`$/],
     [
