@@ -8,6 +8,7 @@ import {
   declareRename,
   noteFunctions,
   noteStorage,
+  onOneLine,
   rejectObstacles,
   type MigrationFolder,
   type MigrationPlan,
@@ -161,7 +162,9 @@ function shownChange({ change }: MigrationStep): string {
 
 function printPlan(out: Output, planned: CountedPlan): void {
   const { steps, rejections, notes } = planned
-  const rows = alignColumns(steps.map((step) => [shownChange(step), step.subject, step.detail, riskOf(step)]))
+  const rows = alignColumns(
+    steps.map((step) => [shownChange(step), onOneLine(step.subject), onOneLine(step.detail), riskOf(step)]),
+  )
   steps.forEach((step, at) => {
     const change = shownChange(step)
     out.line(`  ${out.colors[COLORS[step.change]](change)}${rows[at]?.slice(change.length)}`)

@@ -194,6 +194,18 @@ describe('migrate plan', () => {
     expect(outcome).toEqual({ code: 0, stdout: '  + add  books  table (id, title)\n\n1 safe, 0 risky\n', stderr: '' })
   })
 
+  test('shows each step on one line', async () => {
+    await project.write(BOOKS_MIGRATION_FILE, BOOKS_MIGRATION)
+    await project.write(
+      'migrations/0002_size.sql',
+      `-- up\nalter table books add size integer constraint sizes check (case when size > 9 then size < 99 else size > 0 end);\n`,
+    )
+    const { stdout } = await migrate('plan')
+    expect(stdout).toContain(
+      '  - drop  books.sizes  CHECK ( CASE WHEN (size > 9) THEN (size < 99) ELSE (size > 0) END)\n',
+    )
+  })
+
   test('prints only SQL with --sql, and rejects an invalid name', async () => {
     const { code, stdout, stderr } = await migrate('plan', '--sql', '--write', '../books')
     expect(stdout).toMatch(/^create table "books" \([^]*\);\n$/)
