@@ -53,7 +53,7 @@ function stepsOf(text: string): Help[] {
 }
 
 /** Splits a command as a shell does, and fills in the names that it leaves open. */
-function wordsOf(command: string): readonly string[] {
+export function wordsOf(command: string): readonly string[] {
   return [...command.matchAll(WORD)].map(([word]) =>
     word === 'NAME' ? 'followed' : word.replaceAll(/\\'|'([^']*)'/g, (_all, inner?: string) => inner ?? `'`),
   )

@@ -16,6 +16,8 @@ interface ColumnType {
   /** Whether it can be part of a primary key. */
   readonly key?: boolean
   readonly check?: (column: string) => string
+  /** A check that every column of the type has. */
+  readonly rule?: (column: string) => string
   readonly defaults?: readonly string[]
 }
 
@@ -90,6 +92,26 @@ const TYPES: readonly ColumnType[] = [
   type('"Größe-(cm)"', ['(1)']),
 ]
 
+/** Types that fields describe, with the rules and defaults that applications give them. */
+const ORDINARY_TYPES: readonly ColumnType[] = [
+  ...TYPES.filter(({ sql }) =>
+    /^(?:smallint|integer|bigint|double precision|numeric.*|text|varchar.*|char.*|boolean|date|timestamp|timestamptz|uuid|jsonb|text\[\]|integer\[\]|mood)$/.test(
+      sql,
+    ),
+  ),
+  type('mood', ['sad', "it's"], { key: true, defaults: ["'sad'"] }),
+  type('mood', ['sad', 'A b'], { defaults: ["'A b'"], check: (column) => `${column} <> 'it''s'` }),
+  type('text', ['new', 'paid'], {
+    key: true,
+    rule: (column) => `${column} in ('new', 'paid', 'sent')`,
+    defaults: ["'new'"],
+  }),
+  type('varchar(10)', ['new', 'paid'], { rule: (column) => `${column} in ('new', 'paid')`, defaults: ["'new'"] }),
+  type('text', ['abc', 'a'], { key: true, rule: (column) => `length(${column}) between 1 and 40`, defaults: ["'a'"] }),
+  type('integer', ['1', '50'], { rule: (column) => `${column} between 1 and 100`, defaults: ['1'] }),
+  type('numeric(8,2)', ['0', '9.99'], { rule: (column) => `${column} >= 0`, defaults: ['0'] }),
+]
+
 const PRELUDE = [
   `create type mood as enum ('sad', 'it''s', 'A b')`,
   'create domain year as integer check (value between 1900 and 2100)',
@@ -107,6 +129,10 @@ const INDEXES = {
   hash: (table: string, column: string) => `create index on ${table} using hash (${column})`,
   partial: (table: string, column: string) => `create index on ${table} (${column}) where ${column} is not null`,
   expression: (table: string, column: string) => `create index on ${table} ((${column} is null))`,
+  ofValue: (table: string, column: string, value: string) =>
+    `create index on ${table} (${column}) where ${column} = ${value}`,
+  uniqueOfValue: (table: string, column: string, value: string) =>
+    `create unique index on ${table} (${column}) where ${column} = ${value}`,
 } as const
 
 const NAMES = [
@@ -150,43 +176,60 @@ const NAMES = [
   'TRUE',
 ]
 
-const name = fc.constantFrom(...NAMES)
-const columnType = fc.constantFrom(...TYPES)
+const ORDINARY_NAMES = [
+  'id',
+  'name',
+  'status',
+  'kind',
+  'price',
+  'displayName',
+  'user_id',
+  'Order Details',
+  'created_at',
+  'title',
+  'notes',
+]
 
-const column = fc.record({
-  name,
-  type: columnType,
-  required: fc.boolean(),
-  extra: fc.constantFrom(
-    'none',
-    'none',
-    'none',
-    'default',
-    'unique',
-    'check',
-    'generated',
-    'counter',
-    'always',
-    'broken',
-  ),
-})
+const tableOf = (
+  names: readonly string[],
+  types: readonly ColumnType[],
+  { kinds, extras }: { kinds: readonly string[]; extras: readonly string[] },
+) => {
+  const name = fc.constantFrom(...names)
+  const column = fc.record({
+    name,
+    type: fc.constantFrom(...types),
+    required: fc.boolean(),
+    extra: fc.constantFrom(
+      'none',
+      'none',
+      'none',
+      'default',
+      'unique',
+      'check',
+      'generated',
+      'counter',
+      'always',
+      'broken',
+    ),
+  })
+  return fc.record({
+    name,
+    kind: fc.constantFrom(...kinds),
+    columns: fc.uniqueArray(column, { selector: (each) => each.name, minLength: 1, maxLength: 7 }),
+    keySize: fc.constantFrom(0, 1, 1, 1, 1, 2, 3),
+    /** The table that it refers to. */
+    refers: fc.option(fc.nat(3)),
+    /** Whether it refers to a unique column, if there is one. */
+    toUnique: fc.boolean(),
+    /** One more feature. */
+    extra: fc.constantFrom(...extras),
+    index: fc.constantFrom('none', ...(Object.keys(INDEXES) as (keyof typeof INDEXES)[])),
+    rows: fc.array(fc.array(fc.nat(20), { minLength: 12, maxLength: 12 }), { minLength: 1, maxLength: 6 }),
+  })
+}
 
-const table = fc.record({
-  name,
-  kind: fc.constantFrom('table', 'table', 'table', 'table', 'view', 'materialized view', 'grouped view', 'partitioned'),
-  columns: fc.uniqueArray(column, { selector: (each) => each.name, minLength: 1, maxLength: 7 }),
-  keySize: fc.constantFrom(0, 1, 1, 1, 1, 2, 3),
-  /** The table that it refers to. */
-  refers: fc.option(fc.nat(3)),
-  /** Whether it refers to a unique column, if there is one. */
-  toUnique: fc.boolean(),
-  /** One more feature. */
-  extra: fc.constantFrom('none', 'none', 'self', 'trigger', 'check', 'inherited', 'security'),
-  index: fc.constantFrom('none', ...(Object.keys(INDEXES) as (keyof typeof INDEXES)[])),
-  rows: fc.array(fc.array(fc.nat(20), { minLength: 12, maxLength: 12 }), { minLength: 1, maxLength: 6 }),
-})
-
-type Drawn = typeof table extends fc.Arbitrary<infer Value> ? Value : never
+type Drawn = ReturnType<typeof tableOf> extends fc.Arbitrary<infer Value> ? Value : never
 type DrawnColumn = Drawn['columns'][number]
 
 interface Made {
@@ -196,13 +239,39 @@ interface Made {
   readonly unique: DrawnColumn | undefined
 }
 
-/** Schemas with the features of real databases: names, types, keys, relations, views, partitions, indexes and checks. */
-export const randomSchema: fc.Arbitrary<RandomSchema> = fc
-  .uniqueArray(table, { selector: (each) => each.name, minLength: 1, maxLength: 5 })
-  .map(renderSchema)
+const schemaOf = (
+  prelude: readonly string[],
+  table: ReturnType<typeof tableOf>,
+  maxLength = 5,
+): fc.Arbitrary<RandomSchema> =>
+  fc
+    .uniqueArray(table, { selector: (each) => each.name, minLength: 1, maxLength })
+    .map((tables) => renderSchema(prelude, tables))
 
-function renderSchema(tables: readonly Drawn[]): RandomSchema {
-  const definitions = [...PRELUDE]
+const EXTRAS = ['none', 'none', 'self', 'trigger', 'check', 'inherited', 'security']
+const KINDS = ['table', 'table', 'table', 'table', 'view', 'materialized view', 'grouped view', 'partitioned']
+
+/** Schemas with the features of real databases: names, types, keys, relations, views, partitions, indexes and checks. */
+export const randomSchema = schemaOf(PRELUDE, tableOf(NAMES, TYPES, { kinds: KINDS, extras: EXTRAS }))
+
+/** Schemas of tables that migrations can take over, with the types, rules and indexes that applications have. */
+export const ordinarySchema = schemaOf(
+  PRELUDE.filter((text) => / mood | keep\(/.test(text) && !text.includes('domain')),
+  tableOf(ORDINARY_NAMES, ORDINARY_TYPES, {
+    kinds: [...Array<string>(9).fill('table'), 'view'],
+    extras: [
+      ...EXTRAS.filter((each) => each !== 'inherited'),
+      ...Array<string>(8).fill('none'),
+      'check',
+      'values',
+      'values',
+    ],
+  }),
+  3,
+)
+
+function renderSchema(prelude: readonly string[], tables: readonly Drawn[]): RandomSchema {
+  const definitions = [...prelude]
   const rows: string[] = []
   const made: Made[] = []
   for (const drawn of tables) {
@@ -246,6 +315,14 @@ function renderTable(drawn: Drawn, target: Made | undefined, definitions: string
     ...(drawn.extra === 'self' && key[0] && key.length === 1
       ? [`"the same" ${key[0].type.sql} references ${table} on delete set null`]
       : []),
+    ...(drawn.extra === 'values' &&
+    own[0]?.type.values[0] !== undefined &&
+    own[0].extra !== 'generated' &&
+    /^(?:mood|text|varchar.*|integer)$/.test(own[0].type.sql)
+      ? [
+          `constraint "by hand" check (${identifier(own[0].name)} <> ${own[0].type.values[0]} or num_nulls(${listOf(columns)}) < 3)`,
+        ]
+      : []),
     ...(drawn.extra === 'check' && !isPartitioned ? [`check (num_nulls(${listOf(columns)}) < 100)`] : []),
   ]
   definitions.push(
@@ -262,7 +339,14 @@ function renderTable(drawn: Drawn, target: Made | undefined, definitions: string
   if (drawn.extra === 'inherited' && !isPartitioned)
     definitions.push(`create table ${identifier(`${name.slice(0, 50)} child`)} (more text) inherits (${table})`)
   const indexed = own.find((each) => each.type.key)
-  if (indexed && index !== 'none' && !isPartitioned) definitions.push(INDEXES[index](table, identifier(indexed.name)))
+  if (indexed && index !== 'none' && !isPartitioned)
+    definitions.push(
+      INDEXES[index](
+        table,
+        identifier(indexed.name),
+        indexed.extra === 'generated' ? "'x'" : (indexed.type.values[0] ?? 'null'),
+      ),
+    )
   const written = columns.filter(({ extra }) => !['generated', 'always', 'counter'].includes(extra))
   for (const draw of drawn.rows) {
     const values = written.map((each, at) => valueOf(each, draw[at] ?? 0, key.includes(each)))
@@ -290,10 +374,15 @@ function renderColumn({ type, required, extra, name }: DrawnColumn, isKey: boole
 
 function constraintsOf({ name, type, extra }: DrawnColumn, key: readonly DrawnColumn[]): readonly string[] {
   const column = identifier(name)
+  if (extra === 'generated' && !key.some((each) => each.name === name)) return []
   if (extra === 'unique' && type.key && !key.some((each) => each.name === name)) return [`unique (${column})`]
   // The default breaks it.
   if (extra === 'broken' && isCounted(type)) return [`check (${column} > 0)`]
-  return extra === 'check' && type.check ? [`check (${type.check(column)})`] : []
+  const rules = [
+    ...(type.rule ? [type.rule(column)] : []),
+    ...(extra === 'check' && type.check ? [type.check(column)] : []),
+  ]
+  return rules.map((rule) => `check (${rule})`)
 }
 
 const isCounted = ({ sql }: ColumnType): boolean => ['smallint', 'integer', 'bigint'].includes(sql)

@@ -8,6 +8,7 @@ interface Described {
   readonly fields: Readonly<Record<string, { readonly read_only: boolean }>>
 }
 
+type Requests = Pick<Api, 'fetch' | 'send'>
 type Shown = Readonly<Record<string, unknown>>
 
 /** The text of a table's rows, however they are ordered. */
@@ -20,7 +21,7 @@ export async function rowsOf({ database }: Api, table: string): Promise<readonly
  * Lists the records of a resource, finds each by its path, and sends each back as it was read, by PUT and by PATCH.
  * @returns the records
  */
-export async function sendBackAll(api: Api, path: string): Promise<readonly Shown[]> {
+export async function sendBackAll(api: Requests, path: string): Promise<readonly Shown[]> {
   const { operations, primary_key: key } = (await read(await api.fetch(path, { method: 'OPTIONS' }))) as Described
   const records = await listAll(api, path)
   if (key === null) {
@@ -65,7 +66,7 @@ const pathOf = (path: string, key: string | readonly string[], record: Shown): s
     .join('/')}/`
 
 /** All pages of a list. */
-async function listAll(api: Api, path: string): Promise<readonly Shown[]> {
+async function listAll(api: Requests, path: string): Promise<readonly Shown[]> {
   const records: Shown[] = []
   for (let next: string | undefined = path; next !== undefined; ) {
     const response: Response = await api.fetch(next)
