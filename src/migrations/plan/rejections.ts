@@ -9,6 +9,7 @@ import type {
   CatalogIndex,
   CatalogTable,
 } from '../introspect/catalog/catalog.js'
+import { readForeignKey } from '../introspect/catalog/foreign-key.js'
 import { joinLimits, readCheck } from '../introspect/catalog/constraint-parser.js'
 import { isOnly } from '../introspect/catalog/plain-parts.js'
 import { collationSql } from '../introspect/catalog/collation.js'
@@ -38,6 +39,7 @@ export function rejectionsOf(pair: Pair): readonly string[] {
     ...takenNames(pair),
     ...enumOrderRejections(pair),
     ...narrowerChecks(pair),
+    ...otherActions(pair),
   ]
 }
 
@@ -75,6 +77,28 @@ function isNarrower(there: Limits, asked: Limits): boolean {
     isAbove(asked.max, there.max) ||
     (there.choices !== undefined && asked.choices?.some((choice) => !there.choices?.includes(choice)) === true)
   )
+}
+
+/** Foreign keys that others made between the columns of a new relation, and that do something else when the other record is deleted. */
+function otherActions(pair: Pair): readonly string[] {
+  const { wanted, from, to } = pair
+  const others = from.constraints.filter((each) => !isOurConstraint(pair, each) && !has(to.constraints, each.name))
+  return extra(to.constraints, from.constraints).flatMap((now) =>
+    others
+      .filter((old) => isSameReference(old, now) && readForeignKey(old)?.onDelete !== readForeignKey(now)?.onDelete)
+      .map(
+        ({ name, definition }) =>
+          `the relation by ${now.columns.join(', ')} of ${wanted.name} cannot have the \`on_delete\` of the configuration, because the foreign key ${name} ` +
+          `was created by hand, as ${definition}: drop it in a migration by hand, and plan again: ${alter(wanted.name, `drop constraint ${identifier(name)}`)}`,
+      ),
+  )
+}
+
+function isSameReference(one: CatalogConstraint, other: CatalogConstraint): boolean {
+  if (one.kind !== 'foreign_key' || other.kind !== 'foreign_key') return false
+  const pairsOf = ({ columns, targetColumns }: CatalogConstraint) =>
+    columns.map((column, place) => JSON.stringify([column, targetColumns[place]])).toSorted()
+  return one.target === other.target && pairsOf(one).join() === pairsOf(other).join()
 }
 
 /** A different object that somebody else created under a name that resources.yaml needs. */
