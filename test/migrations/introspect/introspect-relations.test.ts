@@ -1,9 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { unmanagedTableDifferences, schemaDifferences } from '../../../src/internal.js'
 import { introspect } from '../../../src/migrations/introspect/introspect.js'
+import { planMigration } from '../../../src/migrations/plan/generate.js'
 import { startApi } from '../../support/api.js'
 import { specOf } from '../../support/config.js'
 import { openTestDatabase, type TestDatabase } from '../../support/database.js'
@@ -169,6 +170,57 @@ test('texts over which a relation goes can have checks, and other lengths unless
     } finally {
       await api.close()
     }
+  } finally {
+    await others.close()
+  }
+})
+
+test('relations go to tables that migrations do not create, and are advised if a plan would add their index', async () => {
+  const others = await openTestDatabase('')
+  try {
+    await runSql(
+      others,
+      `create collation german (provider = icu, locale = 'de-DE');
+       create table rooms (id serial primary key, tenant integer not null, name text collate german, unique (tenant, id));
+       create table bookings (
+         id serial primary key, tenant integer not null, room integer not null,
+         foreign key (tenant, room) references rooms (tenant, id) on delete cascade
+       );
+       create index on bookings (room, tenant, id);
+       create table visits (
+         id serial primary key, tenant integer not null, room integer, next_id integer references rooms,
+         foreign key (tenant, room) references rooms (tenant, id)
+       );`,
+    )
+    const settings = { file: 'resources.yaml', directory: folder, scratch, manage: true }
+    const { text, left, remaining, migration = '' } = await introspect(others, settings)
+    expect(remaining).toEqual([])
+    expect(text).toContain(
+      'rooms: { model: rooms, fields: [tenant, room], references: [tenant, id], on_delete: cascade }',
+    )
+    const [joined, single] = [
+      'relations: { rooms: { model: rooms, fields: [tenant, room], references: [tenant, id] } }',
+      'type: belongs_to, model: rooms, column: next_id',
+    ]
+    expect(left).toEqual(
+      expect.arrayContaining([
+        `visits.visits_tenant_room_fkey: no relation: migrations do not create rooms; the model can still have \`${joined}\`; the next plan then adds an index`,
+        `visits.next_id: no relation: migrations do not create rooms; the field can still have \`${single}\`; the next plan then adds an index`,
+      ]),
+    )
+
+    const related = text
+      .replace(/( {2}visits:\n(?: {4}.*\n)+)/, `$1    ${joined}\n`)
+      .replace('next_id: { type: integer, nullable: true }', `next_id: { ${single}, nullable: true }`)
+    const path = join(folder, 'migrations')
+    await mkdir(path)
+    await writeFile(join(path, '0001_introspected.sql'), migration)
+    const { steps, rejections } = await planMigration(specOf(related), path, scratch)
+    expect(rejections).toEqual([])
+    expect(steps.map(({ change, subject }) => `${change} ${subject}`)).toEqual([
+      'add visits.visits_next_id_idx',
+      'add visits.visits_tenant_room_idx',
+    ])
   } finally {
     await others.close()
   }

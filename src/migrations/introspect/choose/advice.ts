@@ -6,6 +6,9 @@ export const NO_PLAN = 'nothing can be added, and no plan changes it'
 /** Ends reports of columns without a field. */
 export const NO_FIELD = 'nothing can be added while migrations create the table: the column stays as it is'
 
+/** Ends the advice to declare a relation to a table that migrations do not create. */
+export const PLANS_INDEX = '; the next plan then adds an index'
+
 /** The command that follows unmanaged tables. */
 export const UPDATE = 'snippetctl introspect --update'
 

@@ -4,7 +4,7 @@ import { find } from '../../plan/compare/pair.js'
 import type { Catalog, CatalogConstraint, CatalogTable } from '../catalog/catalog.js'
 import { type Choice, chooseModels, type ChosenModel, type ChosenRelation, partitionsOf } from './choose.js'
 import { formatRelation } from '../render-models.js'
-import { NO_PLAN, UPDATE } from './advice.js'
+import { NO_PLAN, PLANS_INDEX, UPDATE } from './advice.js'
 import { reasonWithoutModel } from './choose-relation.js'
 import { freeName } from './field-names.js'
 import { asUnmanaged, besidesForeignKey, readForeignKey, reasonAgainstRelation } from '../catalog/foreign-key.js'
@@ -79,11 +79,10 @@ function adviceFor(key: CatalogConstraint, referring: Referring, used: ReadonlyS
     return managed || existing.get(key.target ?? '')?.managed
       ? 'once it has one, declare the relation under `relations`'
       : `once it has one: ${UPDATE}`
-  if (managed) return NOTHING
-  const found = choose(asUnmanaged(key), referring)
+  const found = managed ? describe(key, referring) : choose(asUnmanaged(key), referring)
   if (typeof found === 'string') return NOTHING
   const { name } = freeName(candidatesOf(found), used)
-  return `the model can still have \`relations: { ${formatRelation({ ...found, name })} }\``
+  return `the model can still have \`relations: { ${formatRelation({ ...found, name })} }\`${managed ? PLANS_INDEX : ''}`
 }
 
 /** A relation has the name of the other model, if that name is free. */
@@ -98,14 +97,31 @@ interface Referring {
 }
 
 /** The relation for a foreign key, or the reason why there is none. */
-function choose(
+function choose(key: CatalogConstraint, referring: Referring): Omit<ChosenRelation, 'name'> | string {
+  const { model, context } = referring
+  const found = describe(key, referring)
+  const target = context.models.get(key.target ?? '')
+  // The next plan would add an index.
+  return typeof found !== 'string' && target?.isUnmanageable && !model.isUnmanageable && !isIndexed(model, found.fields)
+    ? `migrations do not create ${target.table}`
+    : found
+}
+
+function isIndexed({ key, indexes }: ChosenModel, fields: readonly string[]): boolean {
+  const plain = indexes.filter((index) => !index.where && !index.ignore_case && !index.using)
+  return [key, ...plain.map((index) => index.fields)].some(
+    (list) => list.length >= fields.length && list.slice(0, fields.length).every((name) => fields.includes(name)),
+  )
+}
+
+/** The relation for a foreign key, even if the next plan would add an index for it. */
+function describe(
   key: CatalogConstraint,
   { model, live, context: { models, catalog, managed, partitions } }: Referring,
 ): Omit<ChosenRelation, 'name'> | string {
   const target = models.get(key.target ?? '')
   if (target === undefined)
     return `${reasonWithoutModel(key, partitions)}${partitions.has(key.target ?? '') ? '' : ', or one that was there before'}`
-  if (target.isUnmanageable && !model.isUnmanageable) return `migrations do not create ${target.table}`
   const reason = reasonAgainstRelation(key, { live, managed }, find(catalog, target.table))
   const reference = readForeignKey(key)
   if (reason !== undefined || !reference) return reason ?? 'the file cannot express it'

@@ -13,7 +13,7 @@ import {
 } from '../catalog/foreign-key.js'
 import { isOnly, isPlainIndex } from '../catalog/plain-parts.js'
 import { nameOfColumn, nameOfTable } from './field-names.js'
-import { NO_PLAN, UPDATE } from './advice.js'
+import { NO_PLAN, PLANS_INDEX, UPDATE } from './advice.js'
 
 /** The tables that relations can refer to. */
 export interface RelationContext {
@@ -139,7 +139,9 @@ function adviceFor(
   const isPossible =
     reasonAgainstRelation(asUnmanaged(key), { live, managed }, target) === undefined &&
     reasonAgainstCircle(key, live, catalog) === undefined
-  return !managed && model !== undefined && isPossible && target && isPrimary(target, key.targetColumns)
-    ? `the field can still have ${formatBelongsTo({ model, column: column.name })}`
+  const isDeclared =
+    !managed || (reasonAgainstRelation(key, { live, managed }, target) === undefined && !textColumn(column))
+  return isDeclared && model !== undefined && isPossible && target && isPrimary(target, key.targetColumns)
+    ? `the field can still have ${formatBelongsTo({ model, column: column.name })}${managed ? PLANS_INDEX : ''}`
     : 'nothing can be added: the field shows the value, and the foreign key stays as it is'
 }
