@@ -13,19 +13,23 @@ interface FieldAddress {
   readonly field: string
 }
 
-/** A setting of a field, and its value; undefined removes it. */
+/** A field, or a relation over several fields. */
+type SettingsAddress = FieldAddress | { readonly model: string; readonly relation: string }
+
+/** A setting and its value; undefined removes it. */
 export interface Setting {
   readonly key: string
   readonly value: Json | undefined
 }
 
 /**
- * Sets or removes a setting of a field, and leaves every other character as it is.
- * @returns undefined if the field is not there, or its text has no room for the setting
+ * Sets or removes a setting of a field or relation, and leaves every other character as it is.
+ * @returns undefined if it is not there, or its text has no room for the setting
  */
-export function setSetting(text: string, file: string, place: FieldAddress, setting: Setting): string | undefined {
+export function setSetting(text: string, file: string, place: SettingsAddress, setting: Setting): string | undefined {
   return editConfig({ text, file }, (body, document) => {
-    const path = ['models', place.model, 'fields', place.field]
+    const rest = 'field' in place ? ['fields', place.field] : ['relations', place.relation]
+    const path = ['models', place.model, ...rest]
     const keys = membersOf(findValue(document.value, path)).map(([key]) => key)
     if (keys.length === 0) return undefined
     const isThere = keys.includes(setting.key)

@@ -1,4 +1,5 @@
 import { addIndex, addRelation, commentIndex } from '../../config/edit/edit-index.js'
+import { setSetting } from '../../config/edit/edit-field.js'
 import { formatValue } from '../../config/edit/format-value.js'
 import { columnsOf, type IndexSpec, type ModelSpec } from '../../config/spec.js'
 import type { CatalogIndex, CatalogTable } from './catalog/catalog.js'
@@ -77,14 +78,38 @@ export function newKeys({ model, now, live }: Followed): readonly string[] {
   return [`${model.table}: records can only be listed, although the table has a primary key now; ${steps}`]
 }
 
+type Related = Pick<Followed, 'model' | 'now'>
+
+function keyOfColumns(columns: readonly string[]): string {
+  return JSON.stringify(columns.toSorted())
+}
+
+function keyOfFields(names: readonly string[], { fields }: ChosenModel): string {
+  return keyOfColumns(names.map((name) => fields.find((field) => field.name === name)?.column ?? name))
+}
+
+/** Changes the `on_delete` of relations whose foreign key of several columns has another now. */
+export function changedActions({ model, now }: Related): readonly EditOf[] {
+  return model.relations.flatMap(({ name, target, parts }): readonly EditOf[] => {
+    const columns = keyOfColumns(columnsOf({ parts }))
+    const key = now.relations.find((each) => each.model === target.model && keyOfFields(each.fields, now) === columns)
+    if (parts.length < 2 || !key || key.onDelete === target.onDelete) return []
+    const value = key.onDelete === 'restrict' ? undefined : key.onDelete
+    return [
+      (file) => ({
+        what: `${model.name}.${name}: follows its foreign key: on_delete: ${key.onDelete}`,
+        apply: (text) => setSetting(text, file, { model: model.name, relation: name }, { key: 'on_delete', value }),
+      }),
+    ]
+  })
+}
+
 /** Adds relations for new foreign keys of several columns. */
-export function newRelations({ model, now }: Pick<Followed, 'model' | 'now'>): readonly EditOf[] {
-  const keyOf = (columns: readonly string[]) => JSON.stringify(columns.toSorted())
-  const known = new Set(model.relations.map((relation) => keyOf(columnsOf(relation))))
+export function newRelations({ model, now }: Related): readonly EditOf[] {
+  const known = new Set(model.relations.map((relation) => keyOfColumns(columnsOf(relation))))
   const used = new Set([...model.fields, ...model.relations].map(({ name }) => name))
-  const columnOf = (name: string) => now.fields.find((field) => field.name === name)?.column ?? name
   return now.relations
-    .filter(({ fields }) => !known.has(keyOf(fields.map(columnOf))))
+    .filter(({ fields }) => !known.has(keyOfFields(fields, now)))
     .map((relation) => {
       const { name } = freeName([relation.name], used)
       used.add(name)

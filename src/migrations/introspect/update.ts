@@ -22,7 +22,7 @@ import {
   otherValues,
   withColumns,
 } from './update-fields.js'
-import { changedIndexes, newKeys, newRelations } from './update-parts.js'
+import { changedActions, changedIndexes, newKeys, newRelations } from './update-parts.js'
 
 interface Current {
   readonly file: string
@@ -181,6 +181,7 @@ async function editsFor(
     ...pairs.flatMap(lostDefaults),
     ...pairs.flatMap(({ model, now, live }) => newFields(model, now.fields, live)),
     ...pairs.flatMap(changedIndexes),
+    ...pairs.flatMap(changedActions),
     ...pairs.flatMap(newRelations),
     ...pairs.flatMap(({ model, there }) => goneFields(model, there)),
   ]

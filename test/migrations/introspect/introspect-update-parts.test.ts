@@ -108,6 +108,30 @@ resources:
   volumes: { model: volumes, path: /volumes/, orderable: [title] }
 `
 
+test('the `on_delete` of a relation over several fields follows its foreign key', async () => {
+  await given(`
+    create table shelves (room integer, place integer, primary key (room, place));
+    create table books (id serial primary key, room integer, place integer, constraint shelved foreign key (place, room) references shelves (place, room))`)
+  await run('introspect', '--no-resources')
+  const written = await readFile(file(), 'utf8')
+  const follow = async (action: string) => {
+    await given(`alter table books drop constraint shelved;
+      alter table books add constraint shelved foreign key (room, place) references shelves ${action}`)
+    const { code, stderr } = await run('introspect', '--update')
+    return { code, stderr, text: await readFile(file(), 'utf8') }
+  }
+  expect(await follow('on delete cascade')).toEqual({
+    code: 0,
+    stderr: expect.stringContaining('changed  books.shelves: follows its foreign key: on_delete: cascade\n'),
+    text: written.replace('fields: [room, place] }', 'fields: [room, place], on_delete: cascade }'),
+  })
+  expect((await follow('on delete set null')).text).toBe(
+    written.replace('fields: [room, place] }', 'fields: [room, place], on_delete: set_null }'),
+  )
+  expect(await follow('')).toMatchObject({ text: written })
+  expect(await run('introspect', '--update')).toMatchObject({ stderr: expect.stringContaining('nothing to change') })
+})
+
 test.each([
   ['Unix', (text: string) => text],
   ['Windows', (text: string) => `\ufeff${text.replaceAll('\n', '\r\n')}`],
