@@ -142,6 +142,8 @@ describe('an existing column of a type that no other field has', () => {
       'create table required (id serial primary key, name text not null, place point not null)',
       "insert into required (name, place) values ('a', '1,2')",
       "create table filled (id serial primary key, place point not null default '(1,2)')",
+      'create domain money_default as numeric(12, 2) not null default 0',
+      'create table charged (id serial primary key, fee money_default)',
     ])
       await database.query({ text, values: [] })
     others = await introspect(database, {
@@ -149,7 +151,7 @@ describe('an existing column of a type that no other field has', () => {
       directory: (await makeFolder()).path,
       manage: true,
       resources: 'none',
-      tables: ['odd', 'required', 'filled'],
+      tables: ['odd', 'required', 'filled', 'charged'],
     })
     served = await startApi(
       `${others.text}
@@ -193,6 +195,10 @@ resources:
     expect(others.left).toContain(
       'filled.place: no field: no field has the type point; nothing can be added while migrations create the table: the column stays as it is',
     )
+    expect(others.left).toContainEqual(
+      expect.stringMatching(/^charged\.fee: no field: no field has the type money_default; /),
+    )
+    expect(others.left).not.toContainEqual(expect.stringMatching(/^(?:filled|charged): no request can create records/))
   })
 
   test('needs no migration', () => {

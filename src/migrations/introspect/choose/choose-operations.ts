@@ -1,5 +1,5 @@
 import { isReading, type Operation, OPERATIONS, READS } from '../../../config/core-spec.js'
-import { type CatalogColumn, isFilled } from '../catalog/catalog.js'
+import { asBase, type CatalogColumn, isFilled } from '../catalog/catalog.js'
 import { isOpaque } from '../catalog/representable.js'
 import { COMMANDS, isPermitted, type Privileges } from '../catalog/privileges.js'
 import { fillsNewRows } from '../catalog/trigger-columns.js'
@@ -82,7 +82,7 @@ function absent(operations: readonly Operation[], table: string, why: string): r
 /** Why no request can create a record, and what would change that; undefined if one can. */
 function reasonAgainstCreate(table: Table, columns: readonly CatalogColumn[]): string | undefined {
   const isSet = (column: CatalogColumn) => canBeField(column, table) && !isOpaque(column)
-  const blocking = columns.find((column) => !column.nullable && !isSet(column) && !isFilled(column))
+  const blocking = columns.find((column) => !column.nullable && !isSet(column) && !isFilled(asBase(column)))
   // Fields of managed tables cannot declare that a trigger fills their column.
   if (!blocking || (fillsNewRows(table.inspected) && !table.managed)) return undefined
   const reason = `${blocking.name} is not null and has no default, and no request can set values of type ${blocking.type}`
