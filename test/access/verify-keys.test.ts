@@ -133,3 +133,36 @@ insert into orders values (1, 'x', true), (1, 'y', false);
     await project.remove()
   }
 })
+
+test('records are made where relations over several fields share the field of the tenant', async () => {
+  const owned = (fields: string, more = '') => `
+    fields: { id: { type: bigint, primary_key: true }, tenant: { type: integer }, ${fields} }
+    indexes: [{ fields: [tenant, id], unique: true }]${more}`
+  const rules = 'access: [{ to: member, may: all, rows: { tenant: $tenant } }]'
+  const verified = await verify(`version: 1
+auth: { roles: { names: [member] }, claims: { tenant: { type: integer } } }
+models:
+  product:${owned('sku: { type: string, max: 9 }')}
+  invoice:${owned(
+    'buyer: { type: bigint }, sent: { type: boolean }',
+    '\n    relations: { customer: { model: customer, fields: [tenant, buyer], references: [tenant, id] } }',
+  )}
+  customer:${owned('name: { type: string, max: 9 }')}
+  line:
+    primary_key: [tenant, invoice_id, position]
+    fields:
+      tenant: { type: integer }
+      invoice_id: { type: bigint }
+      position: { type: integer }
+      product_id: { type: bigint, nullable: true }
+    relations:
+      product: { model: product, fields: [tenant, product_id], references: [tenant, id] }
+      invoice: { model: invoice, fields: [tenant, invoice_id], references: [tenant, id] }
+resources:
+  customer: { model: customer, path: /customers/, ${rules} }
+  product: { model: product, path: /products/, ${rules} }
+  invoice: { model: invoice, path: /invoices/, ${rules} }
+  line: { model: line, path: /lines/, expand: [product, invoice], ${rules} }
+`)
+  expect(verified).toMatchObject({ code: 0, empty: [], idle: [], differences: [] })
+})

@@ -20,6 +20,7 @@ import {
   towards,
   wantedViews,
 } from '../../../src/internal.js'
+import { withRelated } from './related-values.js'
 
 /** Records of every table in a scratch database. */
 export interface ExampleRecords {
@@ -56,8 +57,9 @@ export async function makeExamples(
   const world = new Map<string, StoredRecord[]>(spec.models.map(({ table }) => [table, []]))
   const empty = new Map<string, string>()
 
-  const store = async (model: ModelSpec, record: StoredRecord): Promise<StoredRecord> => {
+  const store = async (model: ModelSpec, asked: StoredRecord, base?: StoredRecord): Promise<StoredRecord> => {
     const written = writtenFields(model)
+    const record = withRelated(model, asked, { world, base })
     const count = world.get(model.table)?.length ?? 0
     const unique = (name: string, value: string | null) => {
       const field = model.fields.find((each) => each.name === name)
@@ -85,9 +87,9 @@ export async function makeExamples(
   }
 
   /** Some combinations break constraints of the model. */
-  const attempt = async (model: ModelSpec, record: StoredRecord): Promise<void> => {
+  const attempt = async (model: ModelSpec, record: StoredRecord, base: StoredRecord): Promise<void> => {
     if ((world.get(model.table)?.length ?? 0) >= MAX_RECORDS) return
-    await store(model, record).catch(() => undefined)
+    await store(model, record, base).catch(() => undefined)
   }
 
   const fill = async (model: ModelSpec): Promise<void> => {
@@ -121,7 +123,7 @@ export async function makeExamples(
     const first = base
     for (const field of written)
       for (const value of values(field))
-        if (value !== first[field.name]) await attempt(model, { ...first, [field.name]: value })
+        if (value !== first[field.name]) await attempt(model, { ...first, [field.name]: value }, first)
     const rules = rulesOf(spec).filter((each) => each.model.table === model.table)
     const callers = (spec.auth ? ['anyone', ...spec.auth.roles] : []).map((to) => callerFor(spec, to, world))
     for (const { rule } of rules)
@@ -137,7 +139,7 @@ export async function makeExamples(
               known,
               values: (field) => (written.includes(field) ? exampleValues(spec, field, world) : []),
             })
-            if (made) await attempt(model, made)
+            if (made) await attempt(model, made, first)
           }
   }
 
