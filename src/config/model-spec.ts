@@ -94,6 +94,15 @@ export function isWritable(field: FieldSpec): boolean {
   return !field.readOnly && !field.private
 }
 
+/** Whether a condition holds for the same values of two fields that a relation connects. */
+export function comparesAlike(one: FieldSpec, other: FieldSpec): boolean {
+  const [collation, ...others] = [one, other].map(({ options }) =>
+    'collation' in options ? options.collation : undefined,
+  )
+  const isNumber = ({ type }: FieldSpec) => type.comparesAs === 'number' || type.comparesAs === 'key'
+  return others[0] === collation && (one.type === other.type || (isNumber(one) && isNumber(other)))
+}
+
 /** Whether values of a key field may need escaping in a path. */
 export function isEscaped({ type, options }: Pick<FieldSpec, 'type' | 'options'>): boolean {
   return type.escapes?.(options) ?? false

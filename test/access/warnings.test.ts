@@ -117,6 +117,26 @@ test('a deletion that reaches records that the rows of no grant cover is a warni
   ])
 })
 
+test.each([
+  ['tenant: $tenant', 'tenant: $tenant', true],
+  ['tenant: $tenant', 'tenant__in: [5]', false],
+  ['tenant: $tenant', 'other: $tenant', false],
+  ['id__gt: 5', 'tenant: $tenant', false],
+])('deletion reaches by a relation over several fields, from %s to %s', async (rows, partRows, isCovered) => {
+  const found = await saidOf(`{ to: member, may: [retrieve, destroy], rows: { ${rows} } }`, {
+    indexes: `[${MADE}, { fields: [tenant, id], unique: true }]`,
+    note: `{ to: signed_in, may: all }] }
+  part: { model: part, path: /parts/, access: [{ to: member, may: [retrieve, destroy], rows: { ${partRows} } }`,
+    models: `  part:
+    fields: { id: { type: bigint, primary_key: true }, tenant: { type: integer }, other: { type: integer }, whole: { type: bigint } }
+    relations: { task: { model: task, fields: [tenant, whole], references: [tenant, id], on_delete: cascade } }`,
+  })
+  expect(found.filter((text) => text.startsWith('SC3'))).toEqual([])
+  const reached =
+    'SC412: deleting a `task` record also deletes its `part` records, some of which `member` may not delete'
+  expect(found.filter((text) => text.startsWith(reached))).toHaveLength(isCovered ? 0 : 1)
+})
+
 test('deletion reaches through the records of another model', async () => {
   const note = '{ to: member, may: list }'
   const text = await saidOf('{ to: member, may: [retrieve, destroy] }', {

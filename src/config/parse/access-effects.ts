@@ -14,6 +14,7 @@ import {
   type Rule,
   type RuleCondition,
 } from '../spec.js'
+import { comparesAlike } from '../model-spec.js'
 import { itemsOf } from '../schema/yaml-shape.js'
 import { show } from '../words.js'
 import type { ConfigDocument } from '../yaml/document.js'
@@ -272,14 +273,21 @@ export function ungrantedCascades(
 
 /**
  * Whether a rule holds for all records that refer, by a relation, to records for which another rule holds: it has the same conditions, over the
- * relation.
+ * relation or on fields of the relation, which have the same values in both records.
  */
 function followsFrom(from: Rule | undefined, rule: Rule | undefined, { parts }: ModelRelation): boolean {
   if (rule === undefined) return true
   const isOver = ({ relations: [first] }: RuleCondition) => parts.length === 1 && first?.field === parts[0]?.field
   const isSame = (one: RuleCondition, { relations, field, lookup, value }: RuleCondition) =>
     isDeepStrictEqual([one.relations.slice(1), one.field, one.lookup, one.value], [relations, field, lookup, value])
+  const isShared = (one: RuleCondition, { relations, field, lookup, value }: RuleCondition) =>
+    one.relations.length + relations.length === 0 &&
+    parts.some((part) => part.field === one.field && part.to.name === field.name) &&
+    comparesAlike(one.field, field) &&
+    isDeepStrictEqual([one.lookup, one.value], [lookup, value])
   return (from ?? [[]]).every((known) =>
-    rule.some((all) => all.every((one) => isOver(one) && known.some((each) => isSame(one, each)))),
+    rule.some((all) =>
+      all.every((one) => known.some((each) => (isOver(one) && isSame(one, each)) || isShared(one, each))),
+    ),
   )
 }
