@@ -161,6 +161,8 @@ export async function runStatements(
 
 /** Statements that do the same in a block as by themselves. */
 const DEFINITION = /^(?:create\s+(?:table|(?:unique\s+)?index)|(?:alter|drop)\s+(?:table|index))\b/i
+/** The error of a statement that somebody cancelled. */
+const CANCELLED = '57014'
 /** A few statements are quicker by themselves. */
 const MIN_IN_BLOCK = 5
 const MAX_IN_BLOCK = 100
@@ -176,8 +178,10 @@ export async function runInBlocks<Statement extends { readonly text: string }>(
 ): Promise<void> {
   for (const part of blocksOf(statements)) {
     const text = block(['begin', ...part.map((statement) => `execute ${literal(statement.text)};`), 'end'])
-    const isDone = part.length >= MIN_IN_BLOCK && !(await attempt(session, () => session.query({ text, values: [] })))
-    if (!isDone) await runSingly(part)
+    const isBlock = part.length >= MIN_IN_BLOCK
+    const error = isBlock ? await attempt(session, () => session.query({ text, values: [] })) : undefined
+    if (error && sqlState(error) === CANCELLED) throw error
+    if (!isBlock || error) await runSingly(part)
   }
 }
 

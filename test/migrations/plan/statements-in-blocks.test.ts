@@ -3,7 +3,7 @@ import type { Connection } from '../../../src/db/database.js'
 import { planMigration } from '../../../src/migrations/plan/generate.js'
 import { runAll } from '../../../src/migrations/run/scratch.js'
 import { attempt, inDiscardedTransaction } from '../../../src/migrations/run/session.js'
-import { openTestDatabase, type TestDatabase } from '../../support/database.js'
+import { openTestDatabase, type TestDatabase, testDatabaseKind } from '../../support/database.js'
 import { makeFolder, specOf } from '../../support/migrations.js'
 
 let scratch: TestDatabase
@@ -52,4 +52,15 @@ test('a failed attempt undoes what it did before a block that failed', async () 
   })
   expect(message).toContain('missing')
   expect(left).toEqual([[null]])
+})
+
+const onServer = testDatabaseKind() === 'postgres' ? test : test.skip
+onServer('a block that is cancelled does not run again', async () => {
+  const statements = Array.from({ length: 5 }, (_, at) => `create table slow${at} as select pg_sleep(0.1)::text`)
+  const done = inDiscardedTransaction(scratch, async (session) => {
+    // Long enough for each statement by itself.
+    await session.query({ text: `set local statement_timeout = '400ms'`, values: [] })
+    await runAll(session, statements)
+  })
+  await expect(done).rejects.toMatchObject({ code: '57014' })
 })
