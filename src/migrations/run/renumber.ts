@@ -56,7 +56,10 @@ export async function renumber(folder: MigrationFolder, request: RenumberRequest
     if (!(error instanceof MigrationError)) throw error
     throw new MigrationError(
       [`in the new order, ${order.map(({ name }) => name).join(', ')}, a migration fails: ${error.errors.join('; ')}`],
-      ['Name every file of the later branch: snippetctl migrate renumber FILE…'],
+      [
+        'Name every file of the later branch: snippetctl migrate renumber FILE…',
+        'Or, if this is the right order, correct the file that fails before any database applies it; or delete it, and plan again',
+      ],
       error,
     )
   })
