@@ -80,6 +80,26 @@ test('a foreign key of a new column counts nothing', async () => {
   expect(steps.filter(({ count }) => count !== undefined)).toEqual([])
 })
 
+test('a new relation whose default names no row is rejected, because every row gets it', async () => {
+  const folder = await makeFolder()
+  const language = { language: { table: 'languages', fields: { code: { type: 'string', max: 9, primary_key: true } } } }
+  await writeMigration(await planMigration(specOf({ ...book({}), ...language }), folder.path, scratch), folder.path)
+  await migrateUp(database, folder.path)
+  const plan = async (value: string) => {
+    const field = { type: 'belongs_to', model: 'language', default: value }
+    const planned = await planMigration(specOf({ ...book({ language: field }), ...language }), folder.path, scratch)
+    return countRows(planned, database)
+  }
+  expect((await plan('en-US')).rejections).toEqual([])
+  await database.query({ text: "insert into languages values ('en'); insert into books default values", values: [] })
+  expect((await plan('en')).rejections).toEqual([])
+  expect((await plan('en-US')).rejections).toEqual([
+    "books.books_language_id_fkey cannot be added, because 1 of 1 rows refer to a missing row: they get the default 'en-US'::character varying: " +
+      'give the field a default that languages has, make it `nullable` without one, ' +
+      'or add the missing row to languages first, by a migration of its own if other databases lack it, too',
+  ])
+})
+
 test('orphans of a foreign key to a column without an index are counted before the time limit', async () => {
   const folder = await makeFolder()
   const tag = (fields: Models): Models => ({ tag: { table: 'tags', fields: { id: ID, ...fields } } })

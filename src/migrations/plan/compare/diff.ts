@@ -3,6 +3,8 @@ import {
   both,
   extra,
   type FormerNames,
+  filledColumns,
+  filledRelation,
   find,
   has,
   isOfOneKind,
@@ -168,7 +170,7 @@ function foreignKeysLast(parts: readonly PartStep[]): readonly Step[] {
 }
 
 function addedConstraints(pair: Pair, pairs: readonly Pair[]): readonly PartStep[] {
-  const { wanted, from, to, former, converted: relation } = pair
+  const { wanted, from, to, former } = pair
   const was = former.table(from.name)
   const named = new Set(renamedConstraints(pair).map(([, now]) => now.name))
   const replaced = replacedChecks(pair)
@@ -178,6 +180,7 @@ function addedConstraints(pair: Pair, pairs: readonly Pair[]): readonly PartStep
     const [old, now] = [find(from.constraints, constraint.name), find(to.constraints, constraint.name)]
     const isNew = constraint.columns.every(isEmpty)
     const target = pairs.find((other) => other.wanted.name === constraint.target)?.converted
+    const relation = filledRelation(pair, filledColumns(pair, constraint))
     const relations = { relation, was, target, decides: decisionOn(constraint, pair) }
     const others = replaced.get(constraint.name)
     if (others) return parts.changeConstraint(wanted.name, { from: others, to: constraint }, relations)
@@ -203,10 +206,20 @@ function addedConstraints(pair: Pair, pairs: readonly Pair[]): readonly PartStep
     })
 }
 
-/** Rows that violate a constraint after a column was converted need another conversion. */
-function decisionOn({ columns: on }: WantedConstraint, { wanted, to, retyped }: Pair): Decision | undefined {
-  const column = to.columns.find(({ name }) => on.includes(name) && retyped.has(name))
-  return column && conversionDecision(wanted.name, column)
+/** Rows that violate a constraint after a column was converted need another conversion; rows that the plan fills, another default. */
+function decisionOn(constraint: WantedConstraint, pair: Pair): Decision | undefined {
+  const { wanted, to, retyped } = pair
+  const column = to.columns.find(({ name }) => constraint.columns.includes(name) && retyped.has(name))
+  if (column) return conversionDecision(wanted.name, column)
+  const [filled] = filledColumns(pair, constraint)
+  return (
+    filled && {
+      cannot: 'be added',
+      help:
+        `they get the default ${filled.default}: give the field a default that ${constraint.target} has, make it \`nullable\` without one, ` +
+        `or add the missing row to ${constraint.target} first, by a migration of its own if other databases lack it, too`,
+    }
+  )
 }
 
 function addedIndexes(pair: Pair): readonly Step[] {

@@ -9,7 +9,7 @@ import type {
 } from '../../introspect/catalog/catalog.js'
 import { isDerivedConstraint, isDerivedIndex } from './derived.js'
 import type { Ownership } from './ownership.js'
-import type { WantedTable } from '../sql.js'
+import type { WantedConstraint, WantedTable } from '../sql.js'
 import { type GivenConversion, newValue, type Retyped } from '../steps/type-change.js'
 
 /** The names of tables and columns before the renames of a plan, by their wanted names. */
@@ -115,6 +115,24 @@ function convertedRelation({ name, columns }: CatalogTable, relation: string, ch
     return change ? `(${newValue(change)}\n) as ${own}` : own
   })
   return `(select ${list.join(', ')}, tableoid from ${relation}) ${tableAlias(name)}`
+}
+
+/** The new columns of a foreign key whose default every existing row gets. */
+export function filledColumns({ from, to }: Pair, { kind, columns }: WantedConstraint): readonly CatalogColumn[] {
+  if (kind !== 'foreign_key') return []
+  return to.columns.filter(
+    ({ name, default: value }) => columns.includes(name) && value !== null && !has(from.columns, name),
+  )
+}
+
+/** The table for counting, with new columns that have their default in every row. */
+export function filledRelation({ from, converted }: Pair, filled: readonly CatalogColumn[]): string {
+  if (filled.length === 0) return converted
+  const list = [
+    ...from.columns.map(({ name }) => identifier(name)),
+    ...filled.map(({ name, default: value }) => `${value} as ${identifier(name)}`),
+  ]
+  return `(select ${list.join(', ')}, tableoid from ${converted}) ${tableAlias(from.name)}`
 }
 
 type Owned = Pick<Pair, 'wanted' | 'former' | 'owns'>
