@@ -145,9 +145,13 @@ export async function valuesOf(project: AdoptedProject): Promise<ReadonlyMap<str
   })
 }
 
-/** The schema of the database, without the nullability of columns, which `down` cannot restore if there are rows. */
+/**
+ * The schema of the database, without what `down` cannot restore: the nullability of columns with rows, and the triggers and row-level security of dropped tables,
+ * which no migration records.
+ */
 export function schemaOf(project: AdoptedProject): Promise<string> {
-  return project.onDatabase(async (database) =>
-    (await describeSchema(database)).replaceAll(/ NOT NULL| \| (?:YES|NO)(?= \|)/g, ''),
-  )
+  return project.onDatabase(async (database) => {
+    const lines = (await describeSchema(database)).replaceAll(/ NOT NULL| \| (?:YES|NO)(?= \|)|;+$/gm, '').split('\n')
+    return lines.filter((line) => !/^CREATE TRIGGER | ENABLE ROW LEVEL SECURITY$/.test(line)).join('\n')
+  })
 }
