@@ -48,7 +48,7 @@ export function newFields(model: ModelSpec, fields: readonly ChosenField[], live
         what: `${model.name}.${name}: added, for a new column: { ${settings.join(', ')} }`,
         apply: (text) => addField(text, file, { table: model.table, name, settings }),
       })
-      const isKey = said.some(([key]) => key === 'primary_key')
+      const isKey = said.some(([key]) => key === 'primary_key' || key === 'key')
       const column = find(live.columns, field.column)
       return (file) => ({
         ...add(formatSettings(said), file),
