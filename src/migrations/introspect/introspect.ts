@@ -71,6 +71,8 @@ export interface Introspected {
   readonly isPartial: boolean
   /** Changes that the next plan would still make; any of them is a bug of this program. With `update`, differences that remain. */
   readonly remaining: readonly string[]
+  /** With `update`: whether some of them do not say themselves what to do. */
+  readonly hasOthers: boolean
 }
 
 /**
@@ -179,6 +181,7 @@ async function writeModels(
     left,
     isPartial: choice.left.length > 0,
     remaining: (second ?? first)?.remaining ?? [],
+    hasOthers: (second ?? first)?.hasOthers ?? false,
   }
 }
 
@@ -223,6 +226,7 @@ async function takeOver(
     left: [...choice.left, ...choice.models.flatMap((model) => model.left), ...recorded.left],
     isPartial: choice.left.length > 0,
     remaining,
+    hasOthers: false,
   }
 }
 

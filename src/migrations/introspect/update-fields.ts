@@ -12,6 +12,7 @@ import { formatSettings } from './render-models.js'
 
 /** A change to the text of a configuration. */
 export interface Edit {
+  readonly model: string
   readonly what: string
   /** Returns undefined if the text has no room for the change. */
   readonly apply: (text: string) => string | undefined
@@ -45,6 +46,7 @@ export function newFields(model: ModelSpec, fields: readonly ChosenField[], live
       const words = field.words.filter(([key]) => name === field.name || key !== 'column')
       const said = name === field.name ? words : [...words, ['column', field.column] as const]
       const add = (settings: readonly string[], file: string): Edit => ({
+        model: model.name,
         what: `${model.name}.${name}: added, for a new column: { ${settings.join(', ')} }`,
         apply: (text) => addField(text, file, { table: model.table, name, settings }),
       })
@@ -74,6 +76,7 @@ export function goneFields(model: ModelSpec, { columns }: InspectedTable): reado
     .map(({ name, column }) => {
       const reason = `the column ${JSON.stringify(column)} is gone`
       return (file) => ({
+        model: model.name,
         what: `${model.name}.${name}: commented out: ${reason}`,
         apply: (text) => commentField(text, file, { model: model.name, field: name }, reason),
       })
@@ -260,6 +263,7 @@ export function changeField(
     const removed = keys.filter((key) => !words.has(key) && setIn(before, file, key) !== before)
     const changes = [...set, ...removed.map((key) => `no ${key}`)]
     return {
+      model: model.name,
       what: `${model.name}.${field.name}: follows its column: ${changes.join(', ')}`,
       apply: (text) => keys.reduce<string | undefined>((each, key) => each && setIn(each, file, key), text),
     }

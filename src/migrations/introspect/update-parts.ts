@@ -30,6 +30,7 @@ export function changedIndexes(followed: Followed): readonly EditOf[] {
     ...added.map((index): EditOf => {
       const spelled = formatIndex(index)
       return (file) => ({
+        model: model.name,
         what: `${model.name}: added the index ${spelled}`,
         apply: (text) => addIndex(text, file, model.name, spelled),
       })
@@ -37,6 +38,7 @@ export function changedIndexes(followed: Followed): readonly EditOf[] {
     ...gone.map((index): EditOf => {
       const reason = `the index ${index.columns.map((column) => JSON.stringify(column)).join(', ')} is gone`
       return (file) => ({
+        model: model.name,
         what: `${model.name}: commented out: ${reason}`,
         apply: (text) => commentGone(text, file, { model: model.name, key: keyOfIndex(index), reason }),
       })
@@ -97,6 +99,7 @@ export function changedActions({ model, now }: Related): readonly EditOf[] {
     const value = key.onDelete === 'restrict' ? undefined : key.onDelete
     return [
       (file) => ({
+        model: model.name,
         what: `${model.name}.${name}: follows its foreign key: on_delete: ${key.onDelete}`,
         apply: (text) => setSetting(text, file, { model: model.name, relation: name }, { key: 'on_delete', value }),
       }),
@@ -115,6 +118,7 @@ export function newRelations({ model, now }: Related): readonly EditOf[] {
       used.add(name)
       const spelled = formatRelation({ ...relation, name })
       return (file) => ({
+        model: model.name,
         what: `${model.name}: added the relation ${spelled}`,
         apply: (text) => addRelation(text, file, model.name, spelled),
       })

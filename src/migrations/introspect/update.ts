@@ -54,6 +54,8 @@ interface Updated {
   readonly left: readonly string[]
   /** Differences that the text still has, one sentence each. */
   readonly remaining: readonly string[]
+  /** Whether some of them are not due to changes that are not written, which say themselves what to do. */
+  readonly hasOthers: boolean
 }
 
 /**
@@ -63,7 +65,7 @@ interface Updated {
 export async function updateModels(database: Database, current: Current): Promise<Updated> {
   const changes: string[] = []
   let now = current
-  let reasons: readonly string[] = []
+  let reasons: Pass['reasons'] = []
   let left: readonly string[] = []
   // A relation may no longer fit once the key that it refers to has followed its column.
   for (let passes = 0; passes < MAX_PASSES; passes += 1) {
@@ -76,9 +78,16 @@ export async function updateModels(database: Database, current: Current): Promis
     now = { ...now, text: pass.text, spec: specOfText(pass.text, now.file) }
   }
   const differences = await unmanagedTableDifferences(selected(now.spec, now.tables), database)
+  const blocked = new Set(reasons.map(({ model }) => model))
   const messages = (isOfDatabase: boolean) =>
     differences.filter((each) => (each.isOfDatabase ?? false) === isOfDatabase).map(({ message }) => message)
-  return { text: now.text, changes, left: [...left, ...messages(true)], remaining: [...reasons, ...messages(false)] }
+  return {
+    text: now.text,
+    changes,
+    left: [...left, ...messages(true)],
+    remaining: [...reasons.map(({ reason }) => reason), ...messages(false)],
+    hasOthers: differences.some(({ isOfDatabase, path }) => !isOfDatabase && !blocked.has(String(path[1]))),
+  }
 }
 
 /** Enough for a key that refers to a key, which refers to another key. */
@@ -88,14 +97,14 @@ interface Pass {
   readonly text: string
   readonly changes: readonly string[]
   /** Why the other edits were not made. */
-  readonly reasons: readonly string[]
+  readonly reasons: readonly { readonly model: string; readonly reason: string }[]
 }
 
 function makeEdits(current: Pick<Current, 'text' | 'file'>, edits: readonly Edit[]): Pass {
   const changes: string[] = []
   let { text } = current
   let open = edits
-  let reasons: readonly string[] = []
+  let reasons: Pass['reasons'] = []
   // A change may depend on another one: a relation needs the unique field that it refers to.
   for (let before = -1; changes.length > before; ) {
     before = changes.length
@@ -111,7 +120,7 @@ function makeEdits(current: Pick<Current, 'text' | 'file'>, edits: readonly Edit
       }
     }
     open = failed.map(({ edit }) => edit)
-    reasons = failed.map(({ reason }) => reason)
+    reasons = failed.map(({ edit, reason }) => ({ model: edit.model, reason }))
   }
   return { text, changes, reasons }
 }

@@ -99,3 +99,16 @@ test('a part of a key whose column is renamed has a new field, and the line of t
   expect(await run('introspect', '--update')).toMatchObject({ code: 0 })
   expect(await run('check', '--database')).toMatchObject({ code: 0, stdout: expect.not.stringContaining('SC4') })
 })
+
+test('`check --database` is only named for differences that an update does not explain itself', async () => {
+  await given(
+    'create table books (id integer primary key, old text); create index on books (old); create table shops (id integer primary key)',
+  )
+  await run('introspect')
+  await given('alter table books drop old')
+  expect((await run('introspect', '--update')).stderr).not.toContain('= help')
+  await given('drop table shops')
+  expect((await run('introspect', '--update')).stderr).toContain(
+    '= help: change the file by hand; see where: snippetctl check --database\n',
+  )
+})
