@@ -10,9 +10,13 @@ create table shops (
   plan varchar(20) not null,
   stock integer not null,
   name text not null,
+  currency char(3) not null,
+  size text,
   constraint shops_pkey primary key (id),
   constraint plans check (plan in ('free', 'pro')),
   constraint few check (stock between 0 and 100),
+  constraint currencies check (currency in ('EUR', 'USD')),
+  constraint sizes check (size is null or size in ('S', 'M')),
   constraint short_name check (char_length(name) between 2 and 10)
 );
 -- owns: "shops_pkey"
@@ -35,6 +39,8 @@ const plan = (fields: { readonly [name: string]: Json }) =>
           plan: { type: 'choice', choices: ['free', 'pro'], collation: 'default' },
           stock: { type: 'integer', minimum: 0, maximum: 100 },
           name: { type: 'text', min: 2, max: 10, collation: 'default' },
+          currency: { type: 'char', length: 3, collation: 'default' },
+          size: { type: 'choice', choices: ['S', 'M'], nullable: true, collation: 'default' },
           ...fields,
         },
       },
@@ -48,6 +54,16 @@ test.each<{ rule: string; fields: { readonly [name: string]: Json }; check: stri
     rule: 'a new choice',
     fields: { plan: { type: 'choice', choices: ['free', 'pro', 'team'], collation: 'default' } },
     check: 'plans',
+  },
+  {
+    rule: 'a new choice beside null',
+    fields: { size: { type: 'choice', choices: ['S', 'M', 'L'], nullable: true, collation: 'default' } },
+    check: 'sizes',
+  },
+  {
+    rule: 'a choice of a text that had a fixed length',
+    fields: { currency: { type: 'choice', choices: ['EUR', 'USD', 'GBP'], collation: 'default' } },
+    check: 'currencies',
   },
   { rule: 'a lower minimum', fields: { stock: { type: 'integer', minimum: -1, maximum: 100 } }, check: 'few' },
   { rule: 'a higher maximum', fields: { stock: { type: 'integer', minimum: 0, maximum: 101 } }, check: 'few' },

@@ -1,4 +1,5 @@
 import type { Json, JsonSchema } from '../../../foundation/json.js'
+import { identifier } from '../../../fields/sql-literal.js'
 import { brokenRule, createValidator } from '../../../config/parse/check/check-fields.js'
 import { areChoices } from '../../../fields/types/choice.js'
 import { formOf, formsOf } from '../../../fields/columns.js'
@@ -13,7 +14,7 @@ const MIRRORED: Readonly<Record<string, string>> = { '<': '>', '<=': '>=', '>': 
 
 /** Parses a check on one column; returns undefined if resources.yaml cannot express it. */
 export function readCheck(definition: string, column: CatalogColumn): Limits | undefined {
-  const inner = /^CHECK \((.*)\)$/s.exec(definition)?.[1]
+  const inner = withoutNull(/^CHECK \((.*)\)$/s.exec(definition)?.[1], column)
   const { type, form } = formOf(column) ?? {}
   const comparison = form?.comparison
   const expression = inner === undefined ? undefined : readExpression(inner)
@@ -23,6 +24,12 @@ export function readCheck(definition: string, column: CatalogColumn): Limits | u
   if (!limits.every((each) => each !== undefined)) return undefined
   const joined = withoutIdle(joinLimits(limits), comparison)
   return hasLengths(type, joined) ? joined : undefined
+}
+
+/** Null meets every check, so `is null or` says nothing. */
+function withoutNull(inner: string | undefined, { name }: CatalogColumn): string | undefined {
+  const start = [name, identifier(name)].map((each) => `((${each} IS NULL) OR `).find((each) => inner?.startsWith(each))
+  return start === undefined ? inner : inner?.slice(start.length, -1)
 }
 
 /** Whether the lengths are not above what the options of a type can be. */
