@@ -28,7 +28,7 @@ import {
 import { asTexts, enumOrderRejections } from './steps/retyped-parts.js'
 import type { WantedColumn, WantedTable } from './sql.js'
 import { choicesOf } from './steps/enum-steps.js'
-import { enumOf } from './steps/replace-enum.js'
+import { enumOf, nameOfEnum } from './steps/replace-enum.js'
 
 /** The changes of one table that are not made until a setting clarifies them. */
 export function rejectionsOf(pair: Pair): readonly string[] {
@@ -43,9 +43,40 @@ export function rejectionsOf(pair: Pair): readonly string[] {
   ]
 }
 
+/**
+ * Checks that others made and that reject choices which the plan adds to an enum.
+ * @param added the new choices of each enum, by its name
+ */
+export function rejectedChoices(pair: Pair, added: ReadonlyMap<string, readonly string[]>): readonly string[] {
+  return pair.from.columns.flatMap((column) => {
+    const choices = column.labels ? added.get(nameOfEnum(enumOf(column))) : undefined
+    if (!choices) return []
+    const text = { ...column, type: 'text', labels: null }
+    const isTooNarrow = ({ definition }: CatalogConstraint) =>
+      isNarrower(readCheck(asTexts(definition, new Set([enumOf(column)])), text) ?? {}, { choices })
+    return checksOfOthers(pair, column.name).filter(isTooNarrow).map(tooNarrow(pair, column.name))
+  })
+}
+
+function checksOfOthers(pair: Pair, column: string): readonly CatalogConstraint[] {
+  return pair.from.constraints.filter(
+    (each) =>
+      each.kind === 'check' &&
+      isOnly(each.columns, column) &&
+      !isOurConstraint(pair, each) &&
+      !has(pair.to.constraints, each.name),
+  )
+}
+
+function tooNarrow({ wanted }: Pair, column: string): (check: CatalogConstraint) => string {
+  return ({ name, definition }) =>
+    `${wanted.name}.${column} cannot accept every value of its field, because the check ${name} was created by hand, as ${definition}: ` +
+    `drop it in a migration by hand, and plan again: ${alter(wanted.name, `drop constraint ${identifier(name)}`)}`
+}
+
 /** Checks that others made and that reject values of a rule that the plan adds or changes. */
 function narrowerChecks(pair: Pair): readonly string[] {
-  const { wanted, from, to } = pair
+  const { from, to } = pair
   return to.columns.flatMap((column) => {
     const there = find(from.columns, column.name)
     const isOnIt = ({ kind, columns }: CatalogConstraint) => kind === 'check' && isOnly(columns, column.name)
@@ -58,14 +89,9 @@ function narrowerChecks(pair: Pair): readonly string[] {
     const before = isText || there?.type.startsWith('character(') ? column : there
     const now = (check: CatalogConstraint) =>
       isText ? { ...check, definition: asTexts(check.definition, new Set([enumOf(there)])) } : check
-    return from.constraints
-      .filter((each) => isOnIt(each) && !isOurConstraint(pair, each) && !has(to.constraints, each.name))
+    return checksOfOthers(pair, column.name)
       .filter((each) => before && isNarrower(limits([now(each)], before), asked))
-      .map(
-        ({ name, definition }) =>
-          `${wanted.name}.${column.name} cannot accept every value of its field, because the check ${name} was created by hand, as ${definition}: ` +
-          `drop it in a migration by hand, and plan again: ${alter(wanted.name, `drop constraint ${identifier(name)}`)}`,
-      )
+      .map(tooNarrow(pair, column.name))
   })
 }
 

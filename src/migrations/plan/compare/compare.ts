@@ -91,7 +91,8 @@ export async function compareSettled(session: Connection, compared: Compared): P
   const { former } = renames
   const target = reconcile({ wanted, from, to, former, owns, dropped })
   const { partitions } = partitioning
-  const sides = { ...target, dropped, from, former, owns, conversions, partitions }
+  const added = new Map(choices.map((step) => [step.subject, step.choices ?? []]))
+  const sides = { ...target, dropped, from, former, owns, conversions, partitions, choices: added }
   const { steps, rejections, notes } = compareSchemas(sides)
   await checkConversions(session, conversions, { from, to: target.to, before })
   const ofTables = [...renames.steps, ...steps]

@@ -17,7 +17,7 @@ import {
   retypedColumn,
 } from './pair.js'
 import type { Ownership } from './ownership.js'
-import { isUnclear, notesOf, rejectionsOf, strandedTables } from '../rejections.js'
+import { isUnclear, notesOf, rejectedChoices, rejectionsOf, strandedTables } from '../rejections.js'
 import type { Decision } from '../prove/row-query.js'
 import { lateForeignKeys, type WantedConstraint, type WantedTable } from '../sql.js'
 import * as columns from '../steps/column-steps.js'
@@ -54,6 +54,8 @@ export interface Sides {
   readonly conversions: readonly GivenConversion[]
   /** Tables that belong to a partitioned one. */
   readonly partitions: readonly string[]
+  /** The choices that the plan adds to enums, by the names of these. */
+  readonly choices: ReadonlyMap<string, readonly string[]>
 }
 
 /**
@@ -81,7 +83,11 @@ export function compareSchemas(sides: Sides): Difference {
       ...pairs.flatMap((pair) => retypedParts(pair).adds),
       ...pairs.flatMap(addedIndexes),
     ],
-    rejections: [...pairs.flatMap(rejectionsOf), ...strandedTables(sides, created)],
+    rejections: [
+      ...pairs.flatMap(rejectionsOf),
+      ...pairs.flatMap((pair) => rejectedChoices(pair, sides.choices)),
+      ...strandedTables(sides, created),
+    ],
     notes: [...unknownTables(sides), ...pairs.flatMap(notesOf)],
   }
 }
