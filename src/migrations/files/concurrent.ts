@@ -53,9 +53,7 @@ function filledTable(text: string): string | undefined {
   }
   const [where, name = '', ...others] = outer.slice(-4)
   const isFill = [where, ...others].join(' ').toLowerCase() === 'where is null' && unquoted(name) === unquoted(column)
-  // In parts of the table, `ctid` would be that of either table.
-  const isOfOthers = outer.some((token, at) => /^from$/i.test(token) && !/^distinct$/i.test(outer[at - 1] ?? ''))
-  return isFill && !isOfOthers && !outer.includes(',') ? table : undefined
+  return isFill && !outer.includes(',') ? table : undefined
 }
 
 /** Adds to a statement of a file without a transaction how it runs again after an interruption, if it can. */
