@@ -1,3 +1,4 @@
+import { collationOf } from '../fields/compared-column.js'
 import type { FieldType } from '../fields/field-type.js'
 import type { Json } from '../foundation/json.js'
 import type { Lookup } from '../lookups/lookup.js'
@@ -96,11 +97,8 @@ export function isWritable(field: FieldSpec): boolean {
 
 /** Whether a condition holds for the same values of two fields that a relation connects. */
 export function comparesAlike(one: FieldSpec, other: FieldSpec): boolean {
-  const [collation, ...others] = [one, other].map(({ options }) =>
-    'collation' in options ? options.collation : undefined,
-  )
   const isNumber = ({ type }: FieldSpec) => type.comparesAs === 'number' || type.comparesAs === 'key'
-  return others[0] === collation && (one.type === other.type || (isNumber(one) && isNumber(other)))
+  return collationOf(one) === collationOf(other) && (one.type === other.type || (isNumber(one) && isNumber(other)))
 }
 
 /** Whether values of a key field may need escaping in a path. */

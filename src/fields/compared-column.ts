@@ -24,14 +24,18 @@ export function comparedColumn(field: Typed & { readonly column: string }, owner
  * Texts that differ in case are equal by some collations and by the type `citext`.
  * @param column the SQL of the stored value, which is compared with the value at `place`: a list of one item for a list
  */
-export function sameText({ managed, ...field }: Typed, column: string, place: string): string {
+export function sameText(field: Typed, column: string, place: string): string {
   const items = field.type.items?.(field.options)
-  const { type, options } = itemOrKey(field)
-  const isFolding = collationOf(field) !== undefined || (managed === false && type.serves?.(A_CITEXT, options) === true)
-  if (!isFolding) return ''
+  if (!mayFold(field)) return ''
   return items
     ? ` and ${column}::text[] collate "C" operator(pg_catalog.@>) ${place}::text[]`
     : ` and ${column}::text collate "C" = ${place}::text`
+}
+
+/** Whether different texts may be equal in the column of a field. */
+export function mayFold({ managed, ...field }: Typed): boolean {
+  const { type, options } = itemOrKey(field)
+  return collationOf(field) !== undefined || (managed === false && type.serves?.(A_CITEXT, options) === true)
 }
 
 /** The collation that a field names for the comparisons of its texts; undefined if it names none. */

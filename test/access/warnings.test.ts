@@ -18,7 +18,7 @@ const saidOf = async (
   await writeFile(
     file,
     `version: 1${computed && '\nplugins: [./plugin.mjs]'}
-auth: { roles: { names: [member, guest] }, claims: { tenant: { type: integer } } }
+auth: { roles: { names: [member, guest] }, claims: { tenant: { type: integer }, name: { type: string } } }
 models:
   task:
     table: tasks
@@ -135,6 +135,27 @@ test.each([
   const reached =
     'SC412: deleting a `task` record also deletes its `part` records, some of which `member` may not delete'
   expect(found.filter((text) => text.startsWith(reached))).toHaveLength(isCovered ? 0 : 1)
+})
+
+test.each([
+  ['string', 'owner: $sub', true],
+  ['string, collation: fold', 'owner: $sub', false],
+  ['string, collation: fold', 'owner: $name', true],
+  ['string, collation: fold', 'owner__startswith: a', false],
+])('deletion reaches records whose %s equals that of %s', async (type, rows, isCovered) => {
+  const found = await saidOf(`{ to: member, may: [retrieve, destroy], rows: { ${rows} } }`, {
+    more: `owner: { type: ${type}, max: 9 }`,
+    indexes: `[${MADE}, { fields: [owner, id], unique: true }]`,
+    note: `{ to: signed_in, may: all }] }
+  part: { model: part, path: /parts/, access: [{ to: member, may: [retrieve, destroy], rows: { ${rows} } }`,
+    models: `  part:
+    fields: { id: { type: bigint, primary_key: true }, owner: { type: ${type}, max: 9 }, whole: { type: bigint } }
+    relations: { task: { model: task, fields: [owner, whole], references: [owner, id], on_delete: cascade } }`,
+  })
+  expect(found.filter((text) => text.startsWith('SC3'))).toEqual([])
+  expect(
+    found.filter((text) => text.startsWith('SC412: deleting a `task` record also deletes its `part`')),
+  ).toHaveLength(isCovered ? 0 : 1)
 })
 
 test('deletion reaches through the records of another model', async () => {

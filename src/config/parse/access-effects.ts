@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Json } from '../../foundation/json.js'
+import { mayFold } from '../../fields/compared-column.js'
 import { isIn } from '../../lookups/in.js'
 import { exact } from '../../lookups/exact.js'
 import type { Lookup } from '../../lookups/lookup.js'
@@ -284,6 +285,8 @@ function followsFrom(from: Rule | undefined, rule: Rule | undefined, { parts }: 
     one.relations.length + relations.length === 0 &&
     parts.some((part) => part.field === one.field && part.to.name === field.name) &&
     comparesAlike(one.field, field) &&
+    // Two texts that are equal for the relation may still differ in case.
+    (!mayFold(one.field) || (NARROWING.includes(lookup) && !('subject' in value))) &&
     isDeepStrictEqual([one.lookup, one.value], [lookup, value])
   return (from ?? [[]]).every((known) =>
     rule.some((all) =>
