@@ -1,5 +1,4 @@
 import { formatValue } from '../../config/edit/format-value.js'
-import type { Limits } from '../../fields/existing-column.js'
 import { identifier, literal } from '../../fields/sql-literal.js'
 import { alter } from '../files/steps.js'
 import type {
@@ -9,26 +8,13 @@ import type {
   CatalogIndex,
   CatalogTable,
 } from '../introspect/catalog/catalog.js'
-import { readForeignKey } from '../introspect/catalog/foreign-key.js'
-import { joinLimits, readCheck } from '../introspect/catalog/constraint-parser.js'
-import { isOnly } from '../introspect/catalog/plain-parts.js'
 import { collationSql } from '../introspect/catalog/collation.js'
-import {
-  both,
-  extra,
-  find,
-  has,
-  isOfOneKind,
-  isOurConstraint,
-  isOurIndex,
-  isSame,
-  type Pair,
-  usesOf,
-} from './compare/pair.js'
-import { asTexts, enumOrderRejections } from './steps/retyped-parts.js'
+import { both, extra, has, isOfOneKind, isOurConstraint, isOurIndex, type Pair, usesOf } from './compare/pair.js'
+import { narrowerChecks, otherActions } from './parts-of-others.js'
+import { enumOrderRejections } from './steps/retyped-parts.js'
 import type { WantedColumn, WantedTable } from './sql.js'
 import { choicesOf } from './steps/enum-steps.js'
-import { enumOf, nameOfEnum } from './steps/replace-enum.js'
+import { enumOf } from './steps/replace-enum.js'
 
 /** The changes of one table that are not made until a setting clarifies them. */
 export function rejectionsOf(pair: Pair): readonly string[] {
@@ -41,92 +27,6 @@ export function rejectionsOf(pair: Pair): readonly string[] {
     ...narrowerChecks(pair),
     ...otherActions(pair),
   ]
-}
-
-/**
- * Checks that others made and that reject choices which the plan adds to an enum.
- * @param added the new choices of each enum, by its name
- */
-export function rejectedChoices(pair: Pair, added: ReadonlyMap<string, readonly string[]>): readonly string[] {
-  return pair.from.columns.flatMap((column) => {
-    const choices = column.labels ? added.get(nameOfEnum(enumOf(column))) : undefined
-    if (!choices) return []
-    const text = { ...column, type: 'text', labels: null }
-    const isTooNarrow = ({ definition }: CatalogConstraint) =>
-      isNarrower(readCheck(asTexts(definition, new Set([enumOf(column)])), text) ?? {}, { choices })
-    return checksOfOthers(pair, column.name).filter(isTooNarrow).map(tooNarrow(pair, column.name))
-  })
-}
-
-function checksOfOthers(pair: Pair, column: string): readonly CatalogConstraint[] {
-  return pair.from.constraints.filter(
-    (each) =>
-      each.kind === 'check' &&
-      isOnly(each.columns, column) &&
-      !isOurConstraint(pair, each) &&
-      !has(pair.to.constraints, each.name),
-  )
-}
-
-function tooNarrow({ wanted }: Pair, column: string): (check: CatalogConstraint) => string {
-  return ({ name, definition }) =>
-    `${wanted.name}.${column} cannot accept every value of its field, because the check ${name} was created by hand, as ${definition}: ` +
-    `drop it in a migration by hand, and plan again: ${alter(wanted.name, `drop constraint ${identifier(name)}`)}`
-}
-
-/** Checks that others made and that reject values of a rule that the plan adds or changes. */
-function narrowerChecks(pair: Pair): readonly string[] {
-  const { from, to } = pair
-  return to.columns.flatMap((column) => {
-    const there = find(from.columns, column.name)
-    const isOnIt = ({ kind, columns }: CatalogConstraint) => kind === 'check' && isOnly(columns, column.name)
-    const isNew = (each: CatalogConstraint) => !isSame(each, find(from.constraints, each.name))
-    const limits = (checks: readonly CatalogConstraint[], on: CatalogColumn) =>
-      joinLimits(checks.flatMap(({ definition }) => readCheck(definition, on) ?? []))
-    const asked = limits(to.constraints.filter(isOnIt).filter(isNew), column)
-    const isText = there?.labels && column.labels === null
-    // The types of texts with a fixed length have no rules themselves.
-    const before = isText || there?.type.startsWith('character(') ? column : there
-    const now = (check: CatalogConstraint) =>
-      isText ? { ...check, definition: asTexts(check.definition, new Set([enumOf(there)])) } : check
-    return checksOfOthers(pair, column.name)
-      .filter((each) => before && isNarrower(limits([now(each)], before), asked))
-      .map(tooNarrow(pair, column.name))
-  })
-}
-
-function isNarrower(there: Limits, asked: Limits): boolean {
-  const isAbove = (one: string | number | undefined, other: string | number | undefined) =>
-    one !== undefined && other !== undefined && Number(one) > Number(other)
-  return (
-    isAbove(there.minimum, asked.minimum) ||
-    isAbove(asked.maximum, there.maximum) ||
-    isAbove(there.min, asked.min) ||
-    isAbove(asked.max, there.max) ||
-    (there.choices !== undefined && asked.choices?.some((choice) => !there.choices?.includes(choice)) === true)
-  )
-}
-
-/** Foreign keys that others made between the columns of a new relation, and that do something else when the other record is deleted. */
-function otherActions(pair: Pair): readonly string[] {
-  const { wanted, from, to } = pair
-  const others = from.constraints.filter((each) => !isOurConstraint(pair, each) && !has(to.constraints, each.name))
-  return extra(to.constraints, from.constraints).flatMap((now) =>
-    others
-      .filter((old) => isSameReference(old, now) && readForeignKey(old)?.onDelete !== readForeignKey(now)?.onDelete)
-      .map(
-        ({ name, definition }) =>
-          `the relation by ${now.columns.join(', ')} of ${wanted.name} cannot have the \`on_delete\` of the configuration, because the foreign key ${name} ` +
-          `was created by hand, as ${definition}: drop it in a migration by hand, and plan again: ${alter(wanted.name, `drop constraint ${identifier(name)}`)}`,
-      ),
-  )
-}
-
-function isSameReference(one: CatalogConstraint, other: CatalogConstraint): boolean {
-  if (one.kind !== 'foreign_key' || other.kind !== 'foreign_key') return false
-  const pairsOf = ({ columns, targetColumns }: CatalogConstraint) =>
-    columns.map((column, place) => JSON.stringify([column, targetColumns[place]])).toSorted()
-  return one.target === other.target && pairsOf(one).join() === pairsOf(other).join()
 }
 
 /** A different object that somebody else created under a name that resources.yaml needs. */

@@ -32,11 +32,12 @@ beforeEach(async () => {
   await migrateUp(databases.database, folder.path)
 })
 
-const plan = (fields: { readonly [name: string]: Json }) =>
+const plan = (fields: { readonly [name: string]: Json }, model: { readonly [key: string]: Json } = {}) =>
   planMigration(
     specOf({
       shop: {
         table: 'shops',
+        ...model,
         fields: {
           id: { type: 'integer', primary_key: true },
           plan: { type: 'choice', choices: ['free', 'pro'], collation: 'default' },
@@ -113,4 +114,37 @@ test('a narrower rule is planned beside the check of others', async () => {
   await writeMigration(planned, folder.path)
   await migrateUp(databases.database, folder.path)
   expect(await plan(fields)).toMatchObject({ steps: [], rejections: [] })
+})
+
+test('the way out works for a table that the plan renames', async () => {
+  const renamed = { table: 'stalls', renamed_from: 'shops' }
+  const fields = { stock: { type: 'integer', minimum: 0, maximum: 101 } }
+  const drop = 'alter table "shops" drop constraint "few"'
+  expect((await plan(fields, renamed)).rejections).toEqual([expect.stringMatching(`and plan again: ${drop}$`)])
+
+  await folder.write('0002_wider.sql', `-- up\n${drop};\n`)
+  const planned = await plan(fields, renamed)
+  expect(planned.rejections).toEqual([])
+  await writeMigration(planned, folder.path)
+  await migrateUp(databases.database, folder.path)
+  expect(await plan(fields, renamed)).toMatchObject({ steps: [], rejections: [] })
+})
+
+test('the way out for a check that does not fit a new type works for a table that the plan renames', async () => {
+  await folder.write(
+    '0002_states.sql',
+    '-- up\nalter table shops add former state, add constraint same check (former = state);\n',
+  )
+  await migrateUp(databases.database, folder.path)
+  const renamed = { table: 'stalls', renamed_from: 'shops' }
+  const fields = {
+    state: { type: 'choice', choices: ['new', 'old'] },
+    former: { type: 'choice', choices: ['new', 'paid'], nullable: true },
+  }
+  const drops = ['same', 'states'].map((name) => `alter table "shops" drop constraint "${name}"`)
+  await folder.write('0003_states.sql', `-- up\n${drops[1]};\n`)
+  await expect(plan(fields, renamed)).rejects.toMatchObject({ help: [expect.stringMatching(`: ${drops[0]}$`)] })
+
+  await folder.write('0004_same.sql', `-- up\n${drops[0]};\n`)
+  expect((await plan(fields, renamed)).rejections).toEqual([])
 })

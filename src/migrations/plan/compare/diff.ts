@@ -17,7 +17,8 @@ import {
   retypedColumn,
 } from './pair.js'
 import type { Ownership } from './ownership.js'
-import { isUnclear, notesOf, rejectedChoices, rejectionsOf, strandedTables } from '../rejections.js'
+import { rejectedChoices } from '../parts-of-others.js'
+import { isUnclear, notesOf, rejectionsOf, strandedTables } from '../rejections.js'
 import type { Decision } from '../prove/row-query.js'
 import { lateForeignKeys, type WantedConstraint, type WantedTable } from '../sql.js'
 import * as columns from '../steps/column-steps.js'

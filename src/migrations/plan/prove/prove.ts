@@ -15,7 +15,7 @@ import { fillTables } from './samples.js'
 import { runPartInScratch, settleEnums } from '../../run/scratch.js'
 import { isInTheWay } from '../../run/failure-help.js'
 import { rolledBack, sqlState } from '../../run/session.js'
-import { partsOf, type Step } from '../../files/steps.js'
+import { alter, partsOf, type Step } from '../../files/steps.js'
 
 /** The result of running a planned migration up, down and up again. */
 export interface Proof {
@@ -72,11 +72,17 @@ const UNKNOWN_OPERATOR = '42883'
 /** The ways out for each check or index that is dropped before a column changes its type, and added afterwards. */
 function unfitParts(steps: readonly Step[]): readonly string[] {
   const added = new Set(steps.filter(({ change }) => change === 'add').map(({ subject }) => subject))
+  const former = new Map(renamesIn(steps, false).map(([old, now]) => [now, old]))
+  // The migration by hand runs before the plan, so the table has its former name.
+  const dropOf = ({ subject, up }: Step) => {
+    const [table] = partsOf(subject)
+    return up.map((text) => text.replace(alter(table, ''), () => alter(former.get(table) ?? table, ''))).join('; ')
+  }
   return steps
     .filter(({ change, subject }) => change === 'drop' && added.has(subject))
     .map(
-      ({ subject, detail, up }) =>
-        `If ${subject}, ${detail}, cannot be created for the new type: drop it in a migration by hand, plan again, and create it for the new type in another migration: ${up.join('; ')}`,
+      (step) =>
+        `If ${step.subject}, ${step.detail}, cannot be created for the new type: drop it in a migration by hand, plan again, and create it for the new type in another migration: ${dropOf(step)}`,
     )
 }
 
