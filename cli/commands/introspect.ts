@@ -145,15 +145,15 @@ function printModels({ err }: CliContext, models: readonly ChosenModel[]): void 
   err.line(`${parts.join(' and ')}: ${written} to read and write, ${models.length - written} to read only`)
 }
 
-/** With this many differences, a new file is quicker than corrections. */
+/** From this many differences on, copying from a generated file is quicker than correcting each field. */
 const MANY = 10
 
-function reportRemaining({ err }: CliContext, { remaining, hasOthers }: Introspected, update: boolean): ExitCode {
+function reportRemaining({ err }: CliContext, { remaining, hasUnexplained }: Introspected, update: boolean): ExitCode {
   for (const each of remaining) err.line(`${err.colors.red('differs')}  ${onOneLine(each)}`)
   const help = update
     ? 'change the file by hand; see where: snippetctl check --database'
     : 'the next plan would change this; see it: snippetctl migrate plan'
-  if (update ? hasOthers : remaining.length > 0) err.line(`  = help: ${help}`)
+  if (update ? hasUnexplained : remaining.length > 0) err.line(`  = help: ${help}`)
   if (!update && remaining.length >= MANY)
     err.line('  = help: see a configuration that fits the tables: snippetctl introspect --manage --force --print')
   return remaining.length > 0 ? 1 : 0

@@ -111,7 +111,7 @@ async function inspectDatabase(
 
 /**
  * Writes the rename into the configuration.
- * @returns a function that takes it out again and fails, because the migrations have nothing with the former name
+ * @returns a function that removes the rename again and throws, for migrations without a table or column of the former name
  * @throws Failure 2 if the rename does not fit the configuration
  */
 async function writeRename(context: CliContext, config: string, rename: string): Promise<() => Promise<never>> {
@@ -124,7 +124,7 @@ async function writeRename(context: CliContext, config: string, rename: string):
   return async () => {
     await writeWhole(file, text)
     throw new Failure(2, `--rename: the migrations have no ${rename.slice(0, rename.lastIndexOf(':'))} to rename`, [
-      `\`renamed_from\` is taken out of ${shownPath(context, file)} again; the former name comes first: old:new`,
+      `\`renamed_from\` was removed from ${shownPath(context, file)} again; the former name comes first: --rename old:new`,
     ])
   }
 }

@@ -72,7 +72,7 @@ function print({ out, err }: CliContext, diagnosis: Diagnosis, where: string): E
     const apply = `apply ${files} first, with the version of the project that still has these files: snippetctl migrate up`
     const lines =
       contradictions.length === 0
-        ? [`changes of rows are not compared: unless the database has those of ${files}, ${apply}`]
+        ? [`changes of rows are not compared: unless the database has the row changes of ${files}, ${apply}`]
         : [apply, 'or make their changes by hand; changes of rows are not compared:']
     for (const line of lines) out.line(`  = help: ${line}`)
   }

@@ -95,7 +95,7 @@ export function isWritable(field: FieldSpec): boolean {
   return !field.readOnly && !field.private
 }
 
-/** Whether a condition holds for the same values of two fields that a relation connects. */
+/** Whether two fields compare values in the same way, so that a condition gives the same result for a value in either field. */
 export function comparesAlike(one: FieldSpec, other: FieldSpec): boolean {
   const isNumber = ({ type }: FieldSpec) => type.comparesAs === 'number' || type.comparesAs === 'key'
   return collationOf(one) === collationOf(other) && (one.type === other.type || (isNumber(one) && isNumber(other)))

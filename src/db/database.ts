@@ -38,7 +38,7 @@ export interface Statement extends QueueKey {
   readonly signal?: AbortSignal | undefined
   /** The column to return as bytes instead of text, for statements that return one row. */
   readonly raw?: number | undefined
-  /** Returns every cell as text on the connections of migrations too, which otherwise return the driver's types. */
+  /** Returns every cell as text, even on connections of migrations, which otherwise return values of the driver's types. */
   readonly textOnly?: boolean
 }
 

@@ -4,7 +4,7 @@ import type { Typed } from './field-type.js'
 /** PostgreSQL's text form of a value; null is null. */
 export type Cell = string | null
 
-/** A cell that has no value of its field's type, because its column has another type. */
+/** Thrown for a cell that its field's type cannot read, because the column has a different type. */
 export class UnreadableCell extends Error {}
 
 /**
@@ -16,7 +16,7 @@ export function readCell({ type, options }: Typed, cell: Cell | undefined): unkn
   try {
     return type.read(cell, options)
   } catch (cause) {
-    throw new UnreadableCell(`a value of a column has not the type \`${type.name}\``, { cause })
+    throw new UnreadableCell(`a column has a value that is not a \`${type.name}\``, { cause })
   }
 }
 

@@ -51,7 +51,7 @@ function contextOf(acting: Acting): Context {
   const { state, records, isService } = acting
   const { exchange, params, surroundings } = state
   const { request } = exchange
-  // V8 is slow at functions that it must name after a symbol, so these have names of their own.
+  // V8 creates functions slowly if it must name them after a symbol, so these get names from constants.
   const asService = () => contextOf({ ...acting, isService: true })
   const exportAs: Parts[typeof EXPORT] = (given, plan, form) => {
     const [resource, bounds] = limited(acting, given)

@@ -232,7 +232,7 @@ export function splitPath(path: string): readonly string[] {
   if (path === '/') return []
   const segments: string[] = []
   const end = path.endsWith('/') ? path.length - 1 : path.length
-  // Takes half as long as `split`, for every request.
+  // Takes half as long as `split`, on every request.
   let from = 1
   for (let at = path.indexOf('/', from); at !== -1 && at < end; at = path.indexOf('/', from)) {
     segments.push(path.slice(from, at))

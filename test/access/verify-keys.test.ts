@@ -134,7 +134,7 @@ insert into orders values (1, 'x', true), (1, 'y', false);
   }
 })
 
-test('records are made where relations over several fields share the field of the tenant', async () => {
+test('makes records whose relations over several fields share the field of the tenant', async () => {
   const owned = (fields: string, more = '') => `
     fields: { id: { type: bigint, primary_key: true }, tenant: { type: integer }, ${fields} }
     indexes: [{ fields: [tenant, id], unique: true }]${more}`

@@ -77,12 +77,12 @@ test('a unique value that reveals hidden records is a warning', async () => {
   ).toEqual([])
 })
 
-test('a unique value is not to be made unique within a field that differs in every record', async () => {
+test('SC411 does not advise to make a value unique within a field that differs in every record', async () => {
   const grant = '{ to: member, may: [create, retrieve], rows: { number: $tenant } }'
   const more = 'number: { type: integer, unique: true }'
   expect(await saidOf(grant, { indexes: `[${MADE}]`, task: 'unique: true', more })).toEqual([
     'SC411: `code` must be unique among all records, and this grant separates them by `number`: a 409 reveals that a hidden record has a value (' +
-      '`number` differs in every record, so values cannot be unique within it: give records another field that only those of one caller share, separate them by it, and make `code` unique within it)',
+      '`number` differs in every record, so values cannot be unique within it: add a field that has the same value in all records of one caller, use it in the grant, and make `code` unique within it)',
   ])
 })
 
@@ -122,7 +122,7 @@ test.each([
   ['tenant: $tenant', 'tenant__in: [5]', false],
   ['tenant: $tenant', 'other: $tenant', false],
   ['id__gt: 5', 'tenant: $tenant', false],
-])('deletion reaches by a relation over several fields, from %s to %s', async (rows, partRows, isCovered) => {
+])('grants of a relation over several fields: whether %s covers %s', async (rows, partRows, isCovered) => {
   const found = await saidOf(`{ to: member, may: [retrieve, destroy], rows: { ${rows} } }`, {
     indexes: `[${MADE}, { fields: [tenant, id], unique: true }]`,
     note: `{ to: signed_in, may: all }] }

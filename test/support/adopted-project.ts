@@ -26,7 +26,7 @@ export interface AdoptedProject {
   /** Runs a command that must succeed, and confirms the losses that it names. */
   mustRun(...args: readonly string[]): Promise<void>
   onDatabase<T>(work: (database: ProjectDatabase) => Promise<T>): Promise<T>
-  /** Lists the records of each resource and sends them back, which must change no row. */
+  /** Lists the records of each resource and updates each with its own values, which must change no row. */
   serve(): Promise<void>
   /** Throws an error with an explanation. */
   fail(what: string, why: Outcome | string): never
@@ -93,7 +93,7 @@ export async function adopt(schema: RandomSchema): Promise<AdoptedProject | unde
   return undefined
 }
 
-/** Makes the tables and those rows that break none of their rules. */
+/** Creates the tables, and the rows that break none of their rules. */
 async function make(database: ProjectDatabase, { definitions, rows }: RandomSchema): Promise<void> {
   for (const text of [...definitions, 'create schema other']) await database.query({ text, values: [] })
   for (const text of rows) {

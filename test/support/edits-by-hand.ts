@@ -5,7 +5,7 @@ import { specOf } from './config.js'
 /** A file that somebody has edited. */
 export interface EditedFile {
   readonly text: string
-  /** Texts that it has only because of that. */
+  /** The texts that it has only because of these edits. */
   readonly kept: readonly string[]
 }
 
@@ -62,12 +62,12 @@ export function writeByHand(text: string, numbers: readonly number[]): EditedFil
   return { text: now, kept }
 }
 
-/** Enough for a table that is gone, to which others refer. */
+/** Enough edits for a dropped table that other tables refer to. */
 const MAX_EDITS = 12
 
 /**
  * Updates a file, and makes the changes by hand that the update asks for: each removes a line, or a name in its list.
- * @throws Error if that does not lead to a file that the update has nothing to say about
+ * @throws Error if the update still reports differences after these edits
  */
 export async function followByHand(
   { text: given, kept: all }: EditedFile,
@@ -80,7 +80,7 @@ export async function followByHand(
     const found = await update(text).catch((error: Error) => error.message)
     if (typeof found === 'string') {
       asked.push(found)
-      // A line of what was changed by hand, which does not go with the change.
+      // A line that was edited by hand and is invalid after the change.
       const [, line] = /^resources\.yaml:(\d+): /.exec(found) ?? []
       if (line === undefined) break
       text = withoutName(text, Number(line), '')
@@ -92,7 +92,7 @@ export async function followByHand(
     asked.push(first)
     const changed = changeByHand(text, first)
     if (changed === text) break
-    // The line may have been ours.
+    // The line may be one of the edits by hand.
     kept = kept.filter((mark) => changed.includes(mark) || !text.includes(mark))
     text = changed
   }

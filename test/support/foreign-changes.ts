@@ -65,7 +65,7 @@ export const foreignDatabase: fc.Arbitrary<ForeignDatabase> = fc
     name: rows.length === 0 ? '-- the shop in test/support/foreign-changes.ts' : [...definitions, ...rows].join(';\n'),
     async make(database) {
       for (const text of definitions) await database.query({ text, values: [] })
-      // Those that break a rule of their table are left out.
+      // Rows that break a rule of their table are left out.
       for (const text of rows) await database.query({ text, values: [] }).catch(() => {})
     },
   }))
@@ -132,13 +132,13 @@ export async function readLive(database: Pick<Connection, 'query'>): Promise<Liv
   return JSON.parse(rows[0]?.[0] ?? '{}') as LiveDatabase
 }
 
-/** Picks by the numbers of a change, one after another. */
+/** Picks values by the numbers of a change, one number for each pick. */
 interface Picks {
   one<T>(from: readonly T[]): T
   readonly next: number
 }
 
-/** No value of the database fits the change. */
+/** Thrown if nothing in the database fits the change. */
 class Unfit extends Error {}
 
 const picksOf = (numbers: readonly number[]): Picks => {
@@ -658,7 +658,7 @@ export const CHANGES: Readonly<Record<string, Change>> = {
   },
 }
 
-/** A change that is not drawn yet. */
+/** The kind of a change, and the numbers that choose its place and values. */
 export interface DrawnChange {
   readonly kind: string
   readonly picks: readonly number[]

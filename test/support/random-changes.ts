@@ -35,7 +35,7 @@ export interface Resource extends Settings {
   path: string
 }
 
-/** A configuration, as YAML is read. */
+/** A configuration, as the YAML parser returns it. */
 export interface Config {
   models: { [name: string]: Model }
   resources: { [name: string]: Resource }
@@ -52,7 +52,7 @@ interface Place {
   readonly config: Config
   readonly name: string
   readonly model: Model
-  /** Chooses one of some values. */
+  /** Chooses one of the given values. */
   readonly pick: <T>(values: readonly T[]) => T
 }
 
@@ -62,7 +62,7 @@ interface FieldPlace extends Place {
   readonly field: Field
 }
 
-/** Returns whether the change applies there. */
+/** Makes a change at a place. Returns false if the change does not apply there. */
 type Edit<At> = (place: At) => boolean
 
 const TYPES: readonly Field[] = [
@@ -86,7 +86,7 @@ const TYPES: readonly Field[] = [
   { type: 'array', items: { type: 'text' } },
 ]
 
-/** The settings that a field keeps with another type. */
+/** The settings that a field keeps when its type changes. */
 const KEPT = ['column', 'nullable', 'unique']
 
 const DEFAULTS: Readonly<Record<string, readonly Json[]>> = {
@@ -395,7 +395,7 @@ const ON_MODELS: Readonly<Record<string, Edit<Place>>> = {
   },
 }
 
-/** Changes that are made most, and have found most. */
+/** The most common changes, which have found most errors. */
 const OFTEN = ['retype', 'addChoice', 'removeChoice', 'renameChoice', 'bounds', 'renameField', 'required', 'addIndex']
 
 export const randomChange: fc.Arbitrary<Change> = fc.record({
@@ -407,7 +407,7 @@ interface Spot extends Pick<FieldPlace, 'name' | 'model'> {
   readonly of?: Pick<FieldPlace, 'at' | 'field'>
 }
 
-/** Makes a change at the first place from the drawn one on where it applies. Returns false if there is none. */
+/** Makes a change at the first place where it applies, starting at the random place. Returns false if it applies nowhere. */
 export function makeChange(config: Config, { kind, draws: [start = 0, ...draws] }: Change): boolean {
   const places = Object.entries(config.models).flatMap(([name, model]): readonly Spot[] => {
     if (!isTable(model)) return []

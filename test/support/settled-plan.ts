@@ -3,7 +3,7 @@ import { type AdoptedProject, textOf } from './adopted-project.js'
 import { wordsOf } from './follow-help.js'
 import { columnOf, tableOf } from './random-changes.js'
 
-/** Decisions that the help leaves to the person, who then takes the change back. */
+/** Help that leaves a decision to the user. The tests then undo the change. */
 const LEFT = [
   /write (?:the|a) migration by hand/,
   /change these rows first/,
@@ -14,7 +14,7 @@ const LEFT = [
   /PostgreSQL rejects the view of the model/,
 ]
 
-/** Follows a rejection. Returns options for the next plan; undefined if the help does not lead on for these rows. */
+/** Follows the help of a rejection. Returns options for the next plan; undefined if the help cannot be followed for these rows. */
 type Follow = (match: readonly string[], project: AdoptedProject) => Promise<readonly string[] | undefined>
 
 const FOLLOWED: readonly (readonly [RegExp, Follow])[] = [
@@ -39,7 +39,7 @@ const FOLLOWED: readonly (readonly [RegExp, Follow])[] = [
   ],
 ]
 
-/** Rejections and help, without the sentences that go on in the next line. */
+/** Rejections with their indented lines, and lines of help. */
 const REJECTION = /^ {2}! rejected {2}(.*(?:\n {4}\S.*)*)|^ {2}= help: (.*)/gm
 
 /** The result of planning: whether the plan needed a conversion that may change values. */
@@ -47,7 +47,7 @@ interface Settled {
   readonly converts: boolean
 }
 
-/** Plans until a migration is written or nothing is to do, and follows the help. Returns undefined if a decision is left to the person. */
+/** Plans and follows the help until a migration is written or there is nothing to migrate. Returns undefined if the help leaves a decision to the user. */
 export async function settlePlan(project: AdoptedProject, name: string): Promise<Settled | undefined> {
   const options: string[] = []
   const seen = new Set<string>()
@@ -79,7 +79,7 @@ async function migrate(sql: string, project: AdoptedProject): Promise<readonly s
   return []
 }
 
-/** Where the help has no expression, choices that are gone become the first one. */
+/** If the help has no expression, turns removed choices into the first choice. */
 async function convert(option: string, project: AdoptedProject): Promise<readonly string[] | undefined> {
   const words = wordsOf(option)
   const [using, word = ''] = words

@@ -4,8 +4,8 @@ type World = ReadonlyMap<string, readonly StoredRecord[]>
 type Relation = ModelSpec['relations'][number]
 
 /**
- * Gives the fields of relations over several fields the values of existing records, and keeps the values of the record where it can, first those by which it
- * differs from another one. Returns the record as it is if no records fit.
+ * Sets the fields of relations over several fields, so that they refer to existing records. Keeps as many values of the record as possible, preferably the
+ * values that differ from `base`. Returns the record unchanged if no existing records fit.
  */
 export function withRelated(
   { relations }: ModelSpec,

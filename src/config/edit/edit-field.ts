@@ -24,7 +24,7 @@ export interface Setting {
 
 /**
  * Sets or removes a setting of a field or relation, and leaves every other character as it is.
- * @returns undefined if it is not there, or its text has no room for the setting
+ * @returns undefined if the field or relation does not exist, or its text has no room for the setting
  */
 export function setSetting(text: string, file: string, place: SettingsAddress, setting: Setting): string | undefined {
   return editConfig({ text, file }, (body, document) => {

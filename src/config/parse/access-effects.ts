@@ -151,7 +151,7 @@ function takenValues({ name, model, access = [] }: ResourceSpec): readonly Rejec
         message: `${names} must be unique among all records, and this grant separates them by ${show(field.name)}: a 409 reveals that a hidden record has a value`,
         help: [
           field.unique || field === loneKey(model)
-            ? `${show(field.name)} differs in every record, so values cannot be unique within it: give records another field that only those of one caller share, separate them by it, and make ${names} unique within it`
+            ? `${show(field.name)} differs in every record, so values cannot be unique within it: add a field that has the same value in all records of one caller, use it in the grant, and make ${names} unique within it`
             : `make it unique within ${show(field.name)}: \`indexes: [{ fields: [${[field, ...named(columns)].map((each) => each.name).join(', ')}], unique: true }]\``,
         ],
       }
@@ -273,8 +273,8 @@ export function ungrantedCascades(
 }
 
 /**
- * Whether a rule holds for all records that refer, by a relation, to records for which another rule holds: it has the same conditions, over the
- * relation or on fields of the relation, which have the same values in both records.
+ * Whether `rule` holds for every record that refers, by a relation, to a record for which `from` holds. It does if both have the same conditions:
+ * those of `rule` may follow the relation, or be on the fields of the relation, whose values are the same in both records.
  */
 function followsFrom(from: Rule | undefined, rule: Rule | undefined, { parts }: ModelRelation): boolean {
   if (rule === undefined) return true

@@ -102,7 +102,7 @@ export function rejectionOf(problem: Problem): Rejection | undefined {
   return { msg: `the database rejected the change: ${message}`, code: codeOf(cause), table, constraint, where: last }
 }
 
-/** The response to requests for a model whose table differs. `cause` shows it, unless it was known before. */
+/** The response to requests for a model whose table differs. `cause` is the error of this request that shows it, if there is one. */
 export function mismatchProblem(cause?: Error): Problem {
   return new Problem(mismatch.type, mismatch.detail, { headers: RETRY, cause })
 }

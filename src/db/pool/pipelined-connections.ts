@@ -44,7 +44,7 @@ export interface TimedResult extends StatementResult {
   readonly time: number
 }
 
-/** Names each member, because copying them by a spread takes ten times as long. */
+/** Adds the duration of a statement to its result. Copies each property by name, because a spread takes ten times as long. */
 export function timed({ rows, columns, count, command, bytes, size }: StatementResult, time: number): TimedResult {
   return { rows, columns, count, command, bytes, size, time }
 }

@@ -12,7 +12,7 @@ export interface Rendered {
   readonly record?: string | undefined
 }
 
-/** Adds the record that a statement changes. Names each member, because copying them by a spread takes longer. */
+/** Adds the record that a statement changes. Copies each property by name, because a spread takes longer. */
 export function ofRecord({ text, values, kind, raw }: Rendered, id: readonly string[]): Rendered {
   return { text, values, kind, raw, record: id.join('/') }
 }
@@ -92,7 +92,7 @@ export function createPreparedStatements(resource: string, counts: StatementCoun
     return entry.name
   }
 
-  /** Names each member, because copying them by a spread takes longer. */
+  /** Copies each property by name, because a spread takes longer. */
   const toStatement = ({ values, kind, raw, record }: Rendered, text: string, name: string | undefined): Statement => {
     const { retry, quick, locks = false } = kind
     return { text, values, name, raw, resource, record, retry, quick, locks }

@@ -34,7 +34,7 @@ export function onlyCaller(bounds: Bounds | undefined): Caller | undefined {
   return bounds?.scopes === undefined ? bounds?.granted?.caller : undefined
 }
 
-/** Writes the rows of requests without bounds, whose texts depend on the names of their fields alone. */
+/** Renders the writes of requests without bounds, whose SQL depends only on the names of the written fields. */
 export type OpenTemplates = (row: Row, id: readonly string[], render: (params: Parameters) => Text) => Rendered
 
 /** A text for all requests whose callers have the same values of those it depends on. It holds no value of a request. */
@@ -90,7 +90,7 @@ function withValues({ statement, sources }: Template, inputs: Inputs, given: rea
   return ofText(statement, values)
 }
 
-/** Names each member, because copying them by a spread takes longer, for every request. */
+/** Copies each property by name, because a spread takes longer, on every request. */
 function ofText({ text, kind, raw, record }: Text, values: readonly Cell[]): Rendered {
   return { text, values, kind, raw, record }
 }
@@ -157,7 +157,7 @@ export function createWriteTemplates(maxEntries: number): (write: GrantedWrite) 
 
 const ANYONE: Caller = Object.freeze({ subject: undefined, claims: Object.freeze({}) })
 
-/** Keeps the texts of writes without bounds. A text must depend on nothing but the names of the fields that are written. */
+/** Caches the SQL of writes without bounds by the names of the written fields. The SQL must depend on nothing else. */
 export function createOpenTemplates(maxEntries: number): OpenTemplates {
   const templates = rememberByText(maxEntries, () => createTemplates({ ownsValues: false }))
   return (row, id, render) => templates(Object.keys(row).join())({ caller: ANYONE, id, row }, render)

@@ -31,12 +31,12 @@ export async function runPart(session: Connection, migration: Migration, part: '
 
 interface Lent {
   open: boolean
-  /** The first statement that failed. PostgreSQL rejects all later statements of the transaction. */
+  /** The error of the first statement that failed. PostgreSQL rejects all later statements of the transaction. */
   failure: MigrationError | undefined
 }
 
 const UNCAUGHT =
-  'Do not catch the error of a statement: PostgreSQL has aborted the transaction, so nothing after it is done'
+  'Do not catch the error of a statement: PostgreSQL has aborted the transaction, and rejects every later statement'
 
 type MigrationFunction = (connection: Connection) => unknown
 

@@ -242,7 +242,7 @@ function changeOf(table: string, old: CatalogColumn, now: CatalogColumn): Parts 
   return { up: steps.flatMap(({ up }) => up), down: steps.toReversed().flatMap(({ down }) => down) }
 }
 
-/** The statements by which a computed column becomes a plain one, or the other way round, or is computed by another expression. */
+/** The statements that make a computed column plain, make a plain column computed, or change the expression of a computed column. */
 function expressionOf(table: string, old: CatalogColumn, now: CatalogColumn): readonly string[] {
   const [relation, column] = [tableSql(table), identifier(now.name)]
   if (now.generated === null) {

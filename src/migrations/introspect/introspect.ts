@@ -71,8 +71,8 @@ export interface Introspected {
   readonly isPartial: boolean
   /** Changes that the next plan would still make; any of them is a bug of this program. With `update`, differences that remain. */
   readonly remaining: readonly string[]
-  /** With `update`: whether some of them do not say themselves what to do. */
-  readonly hasOthers: boolean
+  /** With `update`: whether `remaining` has differences that name no remedy. */
+  readonly hasUnexplained: boolean
 }
 
 /**
@@ -170,7 +170,7 @@ async function writeModels(
     start !== undefined && choice.models.length === 0
       ? start
       : writeText(choice, { ...options, text: start }, 'database: { managed: false }')
-  // A field can refer to a new model.
+  // Existing fields can refer to the models that were just added.
   const second = first && grown !== start ? await update(grown, specOfText(grown, options.file)) : undefined
   const left = [...choice.left, ...choice.models.flatMap((model) => model.left), ...((second ?? first)?.left ?? [])]
   return {
@@ -181,7 +181,7 @@ async function writeModels(
     left,
     isPartial: choice.left.length > 0,
     remaining: (second ?? first)?.remaining ?? [],
-    hasOthers: (second ?? first)?.hasOthers ?? false,
+    hasUnexplained: (second ?? first)?.hasUnexplained ?? false,
   }
 }
 
@@ -226,7 +226,7 @@ async function takeOver(
     left: [...choice.left, ...choice.models.flatMap((model) => model.left), ...recorded.left],
     isPartial: choice.left.length > 0,
     remaining,
-    hasOthers: false,
+    hasUnexplained: false,
   }
 }
 

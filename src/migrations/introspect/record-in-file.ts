@@ -15,13 +15,13 @@ import { MIGRATION_NAME, remainingPlan } from './remaining-plan.js'
 interface Project {
   /** The configuration with the models of the tables. */
   readonly spec: AppSpec
-  /** The tables that the migrations make already. */
+  /** The tables that the existing migrations create. */
   readonly known: readonly string[]
   readonly directory: MigrationFolder
   readonly scratch: Database
 }
 
-/** The text of the migration that records tables, and what the plan after it would do. */
+/** The text of the migration that records tables, and the changes that the next plan would make. */
 interface RecordedFile {
   /** Undefined if there is nothing to record. */
   readonly migration: string | undefined
@@ -29,8 +29,8 @@ interface RecordedFile {
 }
 
 /**
- * Writes the text of the migration that records tables. The parts with the names that the models generate belong to resources.yaml from now on, and so do
- * checks with other names that state exactly the rules of a field.
+ * Renders the migration that records tables. From then on, resources.yaml owns the constraints and indexes with generated names, and each check that states
+ * exactly the rules of a field, whatever its name.
  */
 export async function recordInFile(recorded: Recorded, project: Project): Promise<RecordedFile> {
   const { spec, directory, scratch } = project
@@ -63,7 +63,7 @@ function render({ statements, known }: Recorded, lists: Lists): string {
 
 interface FoundLists extends Lists {
   readonly owns: readonly string[]
-  /** Checks with the name of a generated one that do not state its rule. */
+  /** Checks that have the name of a generated check, but do not state its rule. */
   readonly others: readonly string[]
 }
 

@@ -123,7 +123,7 @@ function settingsFirst(spec: AppSpec, { table, column }: ColumnName, settings: r
   return field && settings.length > 0 ? [`In ${field}, ${settings.join(' and ')}; then adopt it again`] : []
 }
 
-/** The place of a column's field in the configuration. */
+/** The path of a column's field in the configuration. */
 function fieldPath(spec: AppSpec, { table, column }: ColumnName): string | undefined {
   const wanted = wantedTables(spec).find(({ name }) => name === table)
   const field = wanted?.columns.find(({ name }) => name === column)?.field

@@ -54,13 +54,13 @@ export function newFields(model: ModelSpec, fields: readonly ChosenField[], live
       const column = find(live.columns, field.column)
       return (file) => ({
         ...add(formatSettings(said), file),
-        // The model has a key already, or `none`.
+        // The model already has a key, or declares `none`.
         ...(isKey && { otherwise: add(formatSettings(withoutKey(said, column)), file) }),
       })
     })
 }
 
-/** The settings of a column that is a key, for a field that is not the key of its model. */
+/** The settings for a key column whose field is not the key of its model. */
 function withoutKey(words: ChosenField['words'], column: CatalogColumn | undefined): ChosenField['words'] {
   const others = words.filter(([key]) => !['primary_key', 'key', 'default', 'generated'].includes(key))
   if (!column || !isFilled(asBase(column))) return others

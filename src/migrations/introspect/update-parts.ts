@@ -90,7 +90,7 @@ function keyOfFields(names: readonly string[], { fields }: ChosenModel): string 
   return keyOfColumns(names.map((name) => fields.find((field) => field.name === name)?.column ?? name))
 }
 
-/** Changes the `on_delete` of relations whose foreign key of several columns has another now. */
+/** Sets the `on_delete` of relations over several columns to the action of their foreign keys. */
 export function changedActions({ model, now }: Related): readonly EditOf[] {
   return model.relations.flatMap(({ name, target, parts }): readonly EditOf[] => {
     const columns = keyOfColumns(columnsOf({ parts }))

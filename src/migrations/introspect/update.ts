@@ -54,8 +54,8 @@ interface Updated {
   readonly left: readonly string[]
   /** Differences that the text still has, one sentence each. */
   readonly remaining: readonly string[]
-  /** Whether some of them are not due to changes that are not written, which say themselves what to do. */
-  readonly hasOthers: boolean
+  /** Whether a model without a failed edit still differs. A failed edit says what to change. */
+  readonly hasUnexplained: boolean
 }
 
 /**
@@ -86,7 +86,7 @@ export async function updateModels(database: Database, current: Current): Promis
     changes,
     left: [...left, ...messages(true)],
     remaining: [...reasons.map(({ reason }) => reason), ...messages(false)],
-    hasOthers: differences.some(({ isOfDatabase, path }) => !isOfDatabase && !blocked.has(String(path[1]))),
+    hasUnexplained: differences.some(({ isOfDatabase, path }) => !isOfDatabase && !blocked.has(String(path[1]))),
   }
 }
 
@@ -141,8 +141,8 @@ function attempt(
 }
 
 /**
- * Why a change is not made. Its lines are quoted, because their numbers change when the rest of the update is written.
- * @param errors what would be wrong in the `written` text, each after the file and the line
+ * Explains why an edit is not made. Quotes the lines that prevent it, because the other edits change line numbers.
+ * @param errors the errors of the `written` text, each with its file and line in front
  */
 function reasonOf(errors: readonly string[], { text, written, file }: Record<'text' | 'written' | 'file', string>) {
   const [before, after] = [text, written].map((each) => each.split('\n'))

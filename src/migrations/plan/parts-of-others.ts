@@ -9,10 +9,7 @@ import { extra, find, has, isOurConstraint, isSame, type Pair } from './compare/
 import { enumOf, nameOfEnum } from './steps/replace-enum.js'
 import { asTexts } from './steps/retyped-parts.js'
 
-/**
- * Checks that others made and that reject choices which the plan adds to an enum.
- * @param added the new choices of each enum, by its name
- */
+/** Rejects new choices that a check created by hand does not accept. `added` has these choices by the name of their enum. */
 export function rejectedChoices(pair: Pair, added: ReadonlyMap<string, readonly string[]>): readonly string[] {
   return pair.from.columns.flatMap((column) => {
     const choices = column.labels ? added.get(nameOfEnum(enumOf(column))) : undefined
@@ -46,7 +43,7 @@ function dropFirst({ wanted, former }: Pair, { name }: CatalogConstraint): strin
   return `drop it in a migration by hand, and plan again: ${drop}`
 }
 
-/** Checks that others made and that reject values of a rule that the plan adds or changes. */
+/** Rejects a new or wider rule if a check created by hand does not accept all of its values. */
 export function narrowerChecks(pair: Pair): readonly string[] {
   const { from, to } = pair
   return to.columns.flatMap((column) => {
@@ -57,7 +54,7 @@ export function narrowerChecks(pair: Pair): readonly string[] {
       joinLimits(checks.flatMap(({ definition }) => readCheck(definition, on) ?? []))
     const asked = limits(to.constraints.filter(isOnIt).filter(isNew), column)
     const isText = there?.labels && column.labels === null
-    // The types of texts with a fixed length have no rules themselves.
+    // The rules of a `char(n)` column are read as those of the new type, because `char(n)` has none.
     const before = isText || there?.type.startsWith('character(') ? column : there
     const now = (check: CatalogConstraint) =>
       isText ? { ...check, definition: asTexts(check.definition, new Set([enumOf(there)])) } : check
@@ -79,7 +76,7 @@ function isNarrower(there: Limits, asked: Limits): boolean {
   )
 }
 
-/** Foreign keys that others made between the columns of a new relation, and that do something else when the other record is deleted. */
+/** Rejects a new relation if its columns have a foreign key that was created by hand with another `on_delete`. */
 export function otherActions(pair: Pair): readonly string[] {
   const { wanted, from, to } = pair
   const others = from.constraints.filter((each) => !isOurConstraint(pair, each) && !has(to.constraints, each.name))

@@ -168,7 +168,7 @@ function renamedChoices({ wanted, from, to }: Pair): readonly string[] {
     const [before, after] = [gone, added].map(([choice = '', ...more]) => (more.length > 0 ? '…' : literal(choice)))
     return [
       `column ${wanted.name}.${now.name} becomes a text, because the enum ${enumOf(old)} cannot lose a choice: if a choice only has another name now, ` +
-        `rename it by a migration of your own, which rewrites no row, and renames it in every column of the enum: alter type ${enumOf(old)} rename value ${before} to ${after}`,
+        `rename it by a migration of your own, which rewrites no row, and affects every column of the enum: alter type ${enumOf(old)} rename value ${before} to ${after}`,
     ]
   })
 }

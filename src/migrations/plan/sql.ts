@@ -43,7 +43,7 @@ export interface WantedColumn {
   readonly choices: readonly string[] | undefined
   /** The choices that no check of the column says: those of the items of a list, or of the key that a relation refers to. */
   readonly impliedChoices: readonly string[] | undefined
-  /** Whether requests set it, although migrations do not create it. */
+  /** Whether requests set the column; undefined if migrations create it. */
   readonly written?: boolean
   /** Whether an existing column of another type can hold the values. */
   readonly serves: (column: ExistingColumn) => boolean

@@ -8,8 +8,8 @@ const RESOLVE =
   'If the objects that the migration creates exist already, record it as applied: snippetctl migrate resolve'
 
 const CREATE_AGAIN =
-  'If no migration has created the dependent object, and it is a view, a policy, a trigger or a constraint: keep its definition, drop it, apply the migration, and create it again where it still applies. ' +
-  'Do not drop a dependent table or column, which has data: change it first, so that it no longer depends on the object'
+  'If the dependent object is a view, a policy, a trigger or a constraint that no migration has created: save its definition, drop it, apply the migration, and create it again if it still applies. ' +
+  'Do not drop a dependent table or column, because its data would be lost: change it first, so that it no longer depends on the object'
 
 /** Adds what to do to the error of a migration that the database rejects. Returns other errors as they are. */
 export function withHelp(error: unknown, direction: 'up' | 'down'): unknown {

@@ -58,7 +58,7 @@ export async function renumber(folder: MigrationFolder, request: RenumberRequest
       [`in the new order, ${order.map(({ name }) => name).join(', ')}, a migration fails: ${error.errors.join('; ')}`],
       [
         'Name every file of the later branch: snippetctl migrate renumber FILE…',
-        'Or, if this is the right order, correct the file that fails before any database applies it; or delete it, and plan again',
+        'Or, if the order is right and no database has applied the file that fails: correct this file, or delete it and plan again',
       ],
       error,
     )

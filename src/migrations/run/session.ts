@@ -161,7 +161,7 @@ export async function runStatements(
 
 /** Statements that do the same in a block as by themselves. */
 const DEFINITION = /^(?:create\s+(?:table|(?:unique\s+)?index)|(?:alter|drop)\s+(?:table|index))\b/i
-/** The error of a statement that somebody cancelled. */
+/** The SQLSTATE of a cancelled statement. */
 const CANCELLED = '57014'
 /** A few statements are quicker by themselves. */
 const MIN_IN_BLOCK = 5

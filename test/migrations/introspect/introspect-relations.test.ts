@@ -175,7 +175,7 @@ test('texts over which a relation goes can have checks, and other lengths unless
   }
 })
 
-test('relations go to tables that migrations do not create, and are advised if a plan would add their index', async () => {
+test('adds relations to tables that migrations do not create, or advises a relation if a plan would add its index', async () => {
   const others = await openTestDatabase('')
   try {
     await runSql(

@@ -659,7 +659,7 @@ test('introspect --manage rejects a configuration whose tables another program c
   expect(await configuration()).toBe(before)
 })
 
-test('introspect --manage of an edited file with many differences names the command that prints one that fits', async () => {
+test('introspect --manage names the command that prints a matching file if an edited file has many differences', async () => {
   const texts = Array.from({ length: 12 }, (_, at) => `text${at} varchar(20) not null default 'a'`)
   await given(`create table notes (id bigint primary key, ${texts.join(', ')})`)
   expect(await run('introspect', '--no-resources')).toMatchObject({ code: 0 })

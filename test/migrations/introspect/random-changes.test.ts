@@ -5,15 +5,15 @@ import { type Change, type Config, makeChange, randomChange } from '../../suppor
 import { ordinarySchema, type RandomSchema } from '../../support/random-schema.js'
 import { settlePlan } from '../../support/settled-plan.js'
 
-/** `npm run test:changes` says 100. */
+/** `npm run test:changes` sets 100. */
 const CHANGES = Number(process.env['SNIPPETCTL_CHANGES'] ?? 2)
 
-/** A failing case is made smaller for so long. */
+/** The time limit for shrinking a failing case. */
 const SHRINKING_MS = 60_000
 
 const changes = fc.array(fc.array(randomChange, { minLength: 1, maxLength: 2 }), { minLength: 2, maxLength: 4 })
 
-/** A configuration without the settings that only the migration before needed. */
+/** A configuration without the settings that only the previous migration needed. */
 function settled({ dropped: _, ...config }: Config): Config {
   const next = structuredClone(config)
   for (const model of Object.values(next.models)) {
@@ -24,7 +24,7 @@ function settled({ dropped: _, ...config }: Config): Config {
   return next
 }
 
-/** Makes those changes that `check` accepts. Returns their kinds. */
+/** Makes the changes that `check` accepts, and returns their kinds. */
 async function edit(project: AdoptedProject, batch: readonly Change[]): Promise<readonly string[]> {
   let config = settled(await project.readConfig())
   const kinds: string[] = []
@@ -69,7 +69,7 @@ async function revert(project: AdoptedProject, files: readonly string[], schema:
   for (const _ of files) {
     const down = await project.run('migrate', 'down')
     const isLossy = down.code === 3
-    // Rows of the new schema may not fit the former one.
+    // Rows of the new schema may not fit the former schema.
     if (/has no down part|do not fit the former schema/.test(textOf(down))) return project.mustRun('migrate', 'up')
     if (down.code !== 0 && !isLossy) project.fail('migrate down', down)
     if (isLossy) await project.mustRun('migrate', 'down')

@@ -20,7 +20,7 @@ import {
 } from '../../support/foreign-changes.js'
 import { rowsOf, sendBackAll } from '../../support/round-trip.js'
 
-/** `npm run test:schemas` says 100. */
+/** `npm run test:schemas` sets 100. */
 const CHANGES = Number(process.env['SNIPPETCTL_FOREIGN_CHANGES'] ?? 3)
 
 let folder: string
@@ -40,7 +40,7 @@ const drawn = fc.record({
   changes: fc.array(drawnChange, { minLength: 1, maxLength: 2 }),
 })
 
-/** Changes after which requests can be rejected that were not before, or change other values. */
+/** Changes after which the database may reject requests that it accepted before, or change the values that requests send. */
 const REJECTING = /trigger|rule|check|enum|domain|exclusion|unique|no data/
 
 const file = 'resources.yaml'
@@ -69,7 +69,7 @@ async function change(database: TestDatabase, changes: readonly DrawnChange[]): 
   return done
 }
 
-/** Requests records as clients of a server do that was started before the change. Each response is correct, or says what is wrong. */
+/** Sends requests to a server that was started before the change. Each response must be correct, or say what is wrong. */
 async function requestAll(api: Api, yaml: string, mayChange: boolean): Promise<void> {
   for (const { model, path, operations } of specOf(yaml).resources) {
     const table = tableSql(model.table)
@@ -80,7 +80,7 @@ async function requestAll(api: Api, yaml: string, mayChange: boolean): Promise<v
     for (const record of records.slice(0, 2)) {
       const at = `${path}${model.key.map(({ name }) => encodeURIComponent(String(record[name]))).join('/')}/`
       const found = await api.fetch(at)
-      // A key of another type is in lists until the tables are checked.
+      // Until the tables are checked, lists contain a key whose type has changed.
       expect([200, 404, 503]).toContain(found.status)
       const body = await found.json()
       if (found.status === 200) expect([at, body]).toEqual([at, record])

@@ -340,7 +340,7 @@ test.each([
   const { notes } = await plan(both(choices, { default: choices[1] ?? '' }))
   const of = (column: string) =>
     `column days.${column} becomes a text, because the enum mood cannot lose a choice: if a choice only has another name now, ` +
-    `rename it by a migration of your own, which rewrites no row, and renames it in every column of the enum: alter type mood rename value ${renamed}`
+    `rename it by a migration of your own, which rewrites no row, and affects every column of the enum: alter type mood rename value ${renamed}`
   expect(notes).toEqual([of('mood'), of('other')])
 })
 
@@ -358,7 +358,7 @@ test('a plan that would change the type of a column in an index that a migration
   await expect(plan(both(['happy', 'ok']))).rejects.toMatchObject({
     errors: [expect.stringContaining('function length_of(text) does not exist')],
     help: [
-      'If days.lengths, index (length_of(mood)), cannot be created for the new type: drop it in a migration by hand, plan again, and create it for the new type in another migration: drop index "lengths"',
+      'If days.lengths, index (length_of(mood)), cannot be created for the new type: drop it in a migration by hand, plan again, and create it for the new type in another migration; the statement that drops it: drop index "lengths"',
     ],
   })
 })

@@ -95,7 +95,7 @@ test('a check that compares two columns of the enum by its order is rejected if 
   ])
 })
 
-test('a check of others that rejects a new choice of an enum that becomes a text is rejected', async () => {
+test('a plan is rejected if a check of others rejects a new choice of an enum that becomes a text', async () => {
   await folder.write(
     '0002_known.sql',
     "-- up\nalter table orders add constraint open check (state in ('new', 'it''s paid'));",

@@ -396,7 +396,7 @@ describe('a column of a large table that becomes required', () => {
     expect(await schemaDifferences(specOf(REQUIRED), database)).toEqual([])
   })
 
-  test('is filled from another table by a migration by hand', async () => {
+  test('is filled from another table by a hand-written migration', async () => {
     await writeMigration(await plan(BASE), folder.path, 'first')
     await folder.write('0002_other.sql', '-- up\ncreate table other (n integer);\ninsert into other values (7);\n')
     await migrateUp(database, folder.path)

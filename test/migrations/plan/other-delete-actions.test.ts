@@ -51,7 +51,7 @@ const plan = (onDelete: string) =>
 
 const insert = (values: string) => databases.database.query({ text: `insert into ${values}`, values: [] })
 
-test('another `on_delete` than that of a foreign key of others is rejected with the way out, because both would act', async () => {
+test('a plan that changes the `on_delete` of a foreign key of others is rejected with the way out', async () => {
   expect((await plan('restrict')).rejections).toEqual([
     'the relation by tenant, invoice of lines cannot have the `on_delete` of the configuration, because the foreign key line_of_invoice was created by hand, ' +
       'as FOREIGN KEY (tenant, invoice) REFERENCES invoices(tenant, id) ON DELETE CASCADE: ' +

@@ -95,8 +95,8 @@ test('a new relation whose default names no row is rejected, because every row g
   expect((await plan('en')).rejections).toEqual([])
   expect((await plan('en-US')).rejections).toEqual([
     "books.books_language_id_fkey cannot be added, because 1 of 1 rows refer to a missing row: they get the default 'en-US'::character varying: " +
-      'give the field a default that languages has, make it `nullable` without one, ' +
-      'or add the missing row to languages first, by a migration of its own if other databases lack it, too',
+      'give the field a default that refers to a row of languages, make the field `nullable` without a default, ' +
+      'or first add the missing row to languages, in a migration of its own if other databases lack the row, too',
   ])
 })
 

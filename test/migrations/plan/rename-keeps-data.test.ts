@@ -164,13 +164,13 @@ test('a rename is written into the file by the command, which then plans it', as
 test.each([
   [
     'books.heading:title',
-    'error: --rename: the migrations have no books.heading to rename\n  = help: `renamed_from` is taken out of resources.yaml again; the former name comes first: old:new\n',
+    'error: --rename: the migrations have no books.heading to rename\n  = help: `renamed_from` was removed from resources.yaml again; the former name comes first: --rename old:new\n',
   ],
   [
     'books.title:heading',
     'error: --rename: the model `book` has no field `heading`\n  = help: first rename the field in the file: title becomes heading\n',
   ],
-])('a rename that the migrations or the file do not have leaves the file as it is: %s', async (rename, error) => {
+])('changes no file if the migrations or the file lack the renamed field: %s', async (rename, error) => {
   const project = await makeProject({ 'resources.yaml': BOOKS, [BOOKS_MIGRATION_FILE]: BOOKS_MIGRATION })
   try {
     const { code, stderr } = await runInHost(['migrate', 'plan', '--rename', rename], { cwd: project.folder })

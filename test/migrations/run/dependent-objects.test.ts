@@ -22,8 +22,8 @@ test.each([
   await expect(migrateUp(database, folder.path, { allows: () => true })).rejects.toMatchObject({
     errors: [expect.stringMatching(/0002_change\.sql:2: .*view titles depends on/s)],
     help: [
-      'If no migration has created the dependent object, and it is a view, a policy, a trigger or a constraint: keep its definition, drop it, apply the migration, and create it again where it still applies. ' +
-        'Do not drop a dependent table or column, which has data: change it first, so that it no longer depends on the object',
+      'If the dependent object is a view, a policy, a trigger or a constraint that no migration has created: save its definition, drop it, apply the migration, and create it again if it still applies. ' +
+        'Do not drop a dependent table or column, because its data would be lost: change it first, so that it no longer depends on the object',
     ],
   })
   expect((await database.query({ text: 'select count(*) from titles', values: [] })).rows).toEqual([['0']])

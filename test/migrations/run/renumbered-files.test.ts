@@ -86,7 +86,7 @@ describe('two branches that used the same number', () => {
     expect(await migrate('renumber', '0002_mine')).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(
-        /in the new order, 0001_create_books, 0002_theirs, 0003_fill, 0002_mine, a migration fails: .*0003_fill\.sql:2: column "mine".*\n.*Name every file of the later branch.*\n.*correct the file that fails before any database applies it; or delete it, and plan again\n/,
+        /in the new order, 0001_create_books, 0002_theirs, 0003_fill, 0002_mine, a migration fails: .*0003_fill\.sql:2: column "mine".*\n.*Name every file of the later branch.*\n.*no database has applied the file that fails: correct this file, or delete it and plan again\n/,
       ),
     })
     expect(await files()).toEqual(['0001_create_books.sql', '0002_mine.sql', '0002_theirs.sql', '0003_fill.sql'])

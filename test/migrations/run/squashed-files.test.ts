@@ -119,7 +119,7 @@ describe('migrate squash', () => {
     await project.sql('alter table "books" add column "pages" integer')
     expect((await migrate('resolve')).stdout).toContain(
       [
-        '  = help: changes of rows are not compared: unless the database has those of 0002_add_pages, apply 0002_add_pages first, with the version of the project that still has these files: snippetctl migrate up',
+        '  = help: changes of rows are not compared: unless the database has the row changes of 0002_add_pages, apply 0002_add_pages first, with the version of the project that still has these files: snippetctl migrate up',
         '  = help: the database confirms this: snippetctl migrate resolve --applied 0002_squashed',
         '',
       ].join('\n'),

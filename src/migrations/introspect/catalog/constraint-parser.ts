@@ -26,7 +26,7 @@ export function readCheck(definition: string, column: CatalogColumn): Limits | u
   return hasLengths(type, joined) ? joined : undefined
 }
 
-/** Null meets every check, so `is null or` says nothing. */
+/** Removes a leading `is null or` from a check, because every check accepts null anyway. */
 function withoutNull(inner: string | undefined, { name }: CatalogColumn): string | undefined {
   const start = [name, identifier(name)].map((each) => `((${each} IS NULL) OR `).find((each) => inner?.startsWith(each))
   return start === undefined ? inner : inner?.slice(start.length, -1)

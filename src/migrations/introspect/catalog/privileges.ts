@@ -6,7 +6,7 @@ export type Command = 'insert' | 'update' | 'delete'
 
 /** The privileges of the database user for a table or view: whether it may execute each command on the whole table. */
 export interface Privileges extends Readonly<Record<Command, boolean>> {
-  /** The sequences of the columns' defaults that it may not use, without which it can insert nothing. */
+  /** The sequences in column defaults that the user may not use. If there are any, the user cannot insert rows. */
   readonly unusable: readonly string[]
   /** The columns that it may not read. */
   readonly unreadable: readonly string[]

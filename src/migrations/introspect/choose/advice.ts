@@ -6,7 +6,7 @@ export const NO_PLAN = 'nothing can be added, and no plan changes it'
 /** Ends reports of columns without a field. */
 export const NO_FIELD = 'nothing can be added while migrations create the table: the column stays as it is'
 
-/** Ends the advice to declare a relation to a table that migrations do not create. */
+/** The end of the advice to declare a relation to a table that migrations do not create. */
 export const PLANS_INDEX = '; the next plan then adds an index'
 
 /** The command that follows unmanaged tables. */

@@ -70,7 +70,7 @@ export function adviceForKey(
   return `to find records by fields that identify them, for example, ${steps.join(', ')} and ${adviceForOperations(['list'], operations)}`
 }
 
-/** The columns that probably identify records: unique ones, or those of the keys of all tables that a view reads, as far as it has them. */
+/** The columns that probably identify records: unique columns, or, for a view, the keys of the tables that it reads, as far as the view contains them. */
 function likelyKey(
   fitting: readonly CatalogColumn[],
   { live, inspected: { view, sourceKeys } }: Table,
@@ -85,7 +85,7 @@ function likelyKey(
   return id.length > 0 ? id : fitting.slice(0, view ? 1 : 2)
 }
 
-/** The columns of a unique constraint or index that has every row and can be the key. */
+/** The columns of a unique constraint or index that covers every row and can be the key. */
 function uniqueKey(table: CatalogTable): readonly string[] | undefined {
   const isKey = (column: CatalogColumn) => !column.nullable && isKeyColumn(column)
   return uniqueColumns(table)
@@ -93,7 +93,7 @@ function uniqueKey(table: CatalogTable): readonly string[] | undefined {
     ?.map(({ name }) => name)
 }
 
-/** The columns of each unique constraint and index that has every row, those with the fewest columns first. */
+/** The columns of each unique constraint and index that covers every row, ordered by the number of columns. */
 function uniqueColumns(table: CatalogTable): readonly (readonly CatalogColumn[])[] {
   const unique = [
     ...table.constraints.filter((each) => each.kind === 'unique' && isPlainUnique(each)),

@@ -51,7 +51,7 @@ function changesNoRecord(operation: Operation): boolean {
   return isReading(operation) || operation === 'create'
 }
 
-/** What the database user may not do, so that the table cannot have the operations. */
+/** Names the missing privileges because of which a resource cannot have the operations. */
 function lackOf(forbidden: readonly Operation[], privileges: Privileges): string {
   const commands = new Set(forbidden.flatMap((operation) => COMMANDS[operation] ?? []))
   const denied = [...commands].filter((command) => !privileges[command])

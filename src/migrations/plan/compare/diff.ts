@@ -55,7 +55,7 @@ export interface Sides {
   readonly conversions: readonly GivenConversion[]
   /** Tables that belong to a partitioned one. */
   readonly partitions: readonly string[]
-  /** The choices that the plan adds to enums, by the names of these. */
+  /** The choices that the plan adds, by the name of the enum. */
   readonly choices: ReadonlyMap<string, readonly string[]>
 }
 
@@ -213,7 +213,7 @@ function addedConstraints(pair: Pair, pairs: readonly Pair[]): readonly PartStep
     })
 }
 
-/** Rows that violate a constraint after a column was converted need another conversion; rows that the plan fills, another default. */
+/** How to prevent rows from violating a constraint: by another conversion of its column, or by another default if the plan fills a new column. */
 function decisionOn(constraint: WantedConstraint, pair: Pair): Decision | undefined {
   const { wanted, to, retyped } = pair
   const column = to.columns.find(({ name }) => constraint.columns.includes(name) && retyped.has(name))
@@ -223,8 +223,8 @@ function decisionOn(constraint: WantedConstraint, pair: Pair): Decision | undefi
     filled && {
       cannot: 'be added',
       help:
-        `they get the default ${filled.default}: give the field a default that ${constraint.target} has, make it \`nullable\` without one, ` +
-        `or add the missing row to ${constraint.target} first, by a migration of its own if other databases lack it, too`,
+        `they get the default ${filled.default}: give the field a default that refers to a row of ${constraint.target}, make the field \`nullable\` without a default, ` +
+        `or first add the missing row to ${constraint.target}, in a migration of its own if other databases lack the row, too`,
     }
   )
 }

@@ -1,7 +1,7 @@
 import { identifier } from '../../../fields/sql-literal.js'
 import type { Connection } from '../../../db/database.js'
 
-/** A check that other tools made, and that states a rule of resources.yaml under its own name. */
+/** A check that another tool created under a name of its own, and that states a rule of resources.yaml. */
 export interface TakenOver {
   readonly table: string
   readonly name: string
@@ -16,15 +16,15 @@ export interface Ownership {
   readonly recorded: ReadonlySet<string>
   /** Objects from before the first file with a list. */
   readonly unrecorded: ReadonlySet<string>
-  /** The names of checks of other tools by table. Tables can share such a name. */
+  /** The names of the checks that were taken over, by table. Checks of different tables can have the same name. */
   readonly takenOver: ReadonlyMap<string, ReadonlySet<string>>
 }
 
-/** The comments of a file about the objects that belong to resources.yaml. */
+/** The objects of resources.yaml that the comments of a file list. */
 export interface Lists {
   /** The constraints and indexes that the file creates for resources.yaml; undefined if it does not list them. */
   readonly owns: readonly string[] | undefined
-  /** The checks of other tools in it that state rules of resources.yaml. */
+  /** The checks that the file takes over. */
   readonly takenOver: readonly TakenOver[]
 }
 
@@ -80,15 +80,15 @@ export async function namesIn(session: Connection, schema: string): Promise<Read
   return new Set(rows.map(([name]) => name ?? ''))
 }
 
-/** A check that was taken over, and the identity of its table, which can be renamed. */
+/** A check that was taken over, with the OID of its table, which stays the same if the table is renamed. */
 export interface LocatedCheck extends TakenOver {
   readonly id: string
 }
 
 /**
- * The checks that have been taken over after a file was run.
- * @param before those of the earlier files
- * @param added those that the file lists
+ * The checks that are taken over once a file has run, under the current names of their tables. Omits checks that the file dropped.
+ * @param before the checks that earlier files took over
+ * @param added the checks that the file lists
  */
 export async function takenOverAfter(
   session: Connection,

@@ -117,7 +117,7 @@ function convertedRelation({ name, columns }: CatalogTable, relation: string, ch
   return `(select ${list.join(', ')}, tableoid from ${relation}) ${tableAlias(name)}`
 }
 
-/** The new columns of a foreign key whose default every existing row gets. */
+/** The new columns of a foreign key that have a default, which every existing row gets. */
 export function filledColumns({ from, to }: Pair, { kind, columns }: WantedConstraint): readonly CatalogColumn[] {
   if (kind !== 'foreign_key') return []
   return to.columns.filter(
@@ -125,7 +125,7 @@ export function filledColumns({ from, to }: Pair, { kind, columns }: WantedConst
   )
 }
 
-/** The table for counting, with new columns that have their default in every row. */
+/** The SQL of the table in which rows are counted, with the new columns and their defaults. */
 export function filledRelation({ from, converted }: Pair, filled: readonly CatalogColumn[]): string {
   if (filled.length === 0) return converted
   const list = [

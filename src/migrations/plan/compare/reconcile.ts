@@ -129,7 +129,7 @@ function reconciledType(now: CatalogColumn, { asked, column, from, to }: Served)
   return { type, collation, labels, default: now.default?.replace(/::text(?:\[\])?$/, `::${type}`) ?? null }
 }
 
-/** Whether the type of a column takes all values within the bounds of its field. The values of keys stay as they are. */
+/** Whether the type of a column holds every value within the bounds of its field. Key columns keep their type. */
 function hasRoom(column: CatalogColumn, name: string, to: CatalogTable): boolean {
   const isOfKey = to.constraints.some(
     ({ kind, columns }) => (kind === 'primary_key' || kind === 'foreign_key') && columns.includes(name),

@@ -3,10 +3,10 @@ import { readCheck } from '../../introspect/catalog/constraint-parser.js'
 import { sameColumns } from '../../introspect/catalog/plain-parts.js'
 import { find, has, isTakenOver, type Pair } from './pair.js'
 
-/** The checks of other tools that state a rule as it was, by the name of the new check that replaces them. */
+/** The checks that were taken over and that a new check replaces, by the name of the new check. */
 export function replacedChecks(pair: Pair): ReadonlyMap<string, readonly CatalogConstraint[]> {
   const { wanted, from, to, retyped } = pair
-  // The checks of a column whose type changes are dropped before it does.
+  // Checks on a column whose type changes are dropped before the type changes.
   const gone = new Set(
     from.constraints.filter(
       (each) =>
@@ -29,7 +29,7 @@ export function replacedChecks(pair: Pair): ReadonlyMap<string, readonly Catalog
   return new Map(replaced.filter(([, old]) => old.length > 0))
 }
 
-/** The options of a field that a check states. */
+/** The names of the rules that a check states, such as `minimum`. */
 function limitsOf(check: CatalogConstraint | undefined, columns: Pair['from']['columns']): readonly string[] {
   const column = find(columns, check?.columns[0] ?? '')
   return Object.keys((check && column && readCheck(check.definition, column)) ?? {})

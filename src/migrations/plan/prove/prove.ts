@@ -66,10 +66,10 @@ async function proveOnEmpty(session: Connection, claim: Claim): Promise<Proof> {
 const RECREATE =
   'A migration of your own has made this object: write one that drops it, plan again, and write another that creates it again'
 
-/** The operator or function of a check or index may not take the new type of its column. */
+/** A check or an index may use an operator or function that does not exist for the new type of its column. */
 const UNKNOWN_OPERATOR = '42883'
 
-/** The ways out for each check or index that is dropped before a column changes its type, and added afterwards. */
+/** The help for each check and index that is dropped before the type of its column changes, and created again afterwards. */
 function unfitParts(steps: readonly Step[]): readonly string[] {
   const added = new Set(steps.filter(({ change }) => change === 'add').map(({ subject }) => subject))
   const former = new Map(renamesIn(steps, false).map(([old, now]) => [now, old]))
@@ -82,7 +82,7 @@ function unfitParts(steps: readonly Step[]): readonly string[] {
     .filter(({ change, subject }) => change === 'drop' && added.has(subject))
     .map(
       (step) =>
-        `If ${step.subject}, ${step.detail}, cannot be created for the new type: drop it in a migration by hand, plan again, and create it for the new type in another migration: ${dropOf(step)}`,
+        `If ${step.subject}, ${step.detail}, cannot be created for the new type: drop it in a migration by hand, plan again, and create it for the new type in another migration; the statement that drops it: ${dropOf(step)}`,
     )
 }
 

@@ -149,7 +149,7 @@ function guard(table: string, name: string, { where, says }: Misfit): string {
   return block(lines)
 }
 
-/** Whether a statement of a migration is a guard, which changes nothing. */
+/** Whether a statement of a migration is the check that a plan writes before a conversion, which changes nothing. */
 export function isGuard(text: string): boolean {
   const [start = '', begin, condition = '', failure = '', ...end] = text.split('\n')
   return (

@@ -54,8 +54,8 @@ function isChanged(columns: readonly (string | null)[], steps: readonly Step[]):
 }
 
 /**
- * Drops a unique constraint only after the plan has built another unique key of its table: in between, nothing would keep values unique, and one pair of equal values
- * would keep the other key from being built.
+ * Drops a unique constraint only after the plan has built another unique key of its table. Otherwise, requests could add duplicates in between, and the new key
+ * could not be built.
  */
 function dropUniqueLater(step: Step, steps: readonly Step[], from: Catalog): Step | undefined {
   const [table, name = ''] = partsOf(step.subject)

@@ -14,7 +14,7 @@ interface Relations {
   readonly was: string
   /** The table that a foreign key refers to; undefined if it is new and has no rows yet. */
   readonly target: string | undefined
-  /** The way out for rows that violate the constraint, if the plan itself gives them their values. */
+  /** How to fix rows that violate the constraint, if the plan itself sets their values. */
   readonly decides: Decision | undefined
 }
 
@@ -63,7 +63,7 @@ export function addConstraint(
 
 const BREAKS = 'fails if an existing row violates it'
 
-/** A condition for the rows of a table and its partitions, for which keys hold, without the rows of other tables that inherit from it. */
+/** The condition for rows of a table and its partitions. Keys do not apply to other tables that inherit from it. */
 function ownRows(was: string): string {
   const table = literal(tableSql(was))
   return `tableoid in (select ${table}::regclass union select relid from pg_partition_tree(${table}))`

@@ -55,7 +55,7 @@ export function partsInTheWay(pair: Pair, _index: number, pairs: readonly Pair[]
   ]
 }
 
-/** The steps around columns whose types change, for parts that no other step drops. */
+/** Drops checks and indexes before the type of their column changes and adds them again afterwards, unless another step drops them. */
 export function retypedParts(pair: Pair): ReturnType<typeof partsOnRetyped> {
   const { to } = pair
   return partsOnRetyped(pair, (part) => {

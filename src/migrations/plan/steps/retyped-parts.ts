@@ -41,7 +41,7 @@ function partsOnOtherTypes(pair: Pair, freed: readonly OnFreedEnum[]): readonly 
     .map((part) => ({ part, types: new Set() }))
 }
 
-/** PostgreSQL prints an expression alike for the types of one kind, and for any length or precision. */
+/** The types for which PostgreSQL prints an expression in the same way. Length and precision make no difference. */
 const KINDS: Readonly<Record<string, string>> = {
   'character varying': 'text',
   smallint: 'integer',
@@ -70,9 +70,10 @@ export function enumOrderRejections(pair: Pair): readonly string[] {
     )
 }
 
+/** A check or index over columns whose enums become texts. */
 interface OnFreedEnum {
   readonly part: Part
-  /** The enums that it names. */
+  /** The enums of these columns. */
   readonly types: ReadonlySet<string>
   readonly columns: readonly string[]
 }
