@@ -100,6 +100,16 @@ describe('a migration in TypeScript', () => {
       "export const up = async (db: any) => {\n  await db.query({ text: 'select 1/0', values: [] }).catch(() => {})\n  await db.query({ text: 'select 1', values: [] })\n}\n",
       /^migrations\/0002_bad\.ts:2:\d+: division by zero$/,
     ],
+    [
+      'does not await a statement that fails',
+      "export const up = async (db: any) => {\n  db.query({ text: 'select 1; select 1/0', values: [] })\n}\n",
+      /^migrations\/0002_bad\.ts:2:\d+: division by zero$/,
+    ],
+    [
+      'does not await a statement, and throws',
+      "export const up = async (db: any) => {\n  db.query({ text: 'select 1; delete from books', values: [] })\n  throw new Error('no')\n}\n",
+      /^migrations\/0002_bad\.ts:3:\d+: no$/,
+    ],
     ['does not compile', 'export const up = 1 +\n', /^migrations\/0002_bad\.ts:2:1: Unexpected end of file$/],
     ['has no up', 'export default 1\n', /^migrations\/0002_bad\.ts exports no function `up`$/],
     [
