@@ -1,3 +1,4 @@
+import { uniqueColumns } from './choose/choose-key.js'
 import { addIndex, addRelation, commentIndex } from '../../config/edit/edit-index.js'
 import { setSetting } from '../../config/edit/edit-field.js'
 import { formatValue } from '../../config/edit/format-value.js'
@@ -73,11 +74,22 @@ function commentGone(text: string, file: string, { model, key, reason }: GoneInd
 
 /** How a model gets the primary key that its table has now. */
 export function newKeys({ model, now, live }: Followed): readonly string[] {
-  const isKeyless = model.key.length === 0 && live.constraints.some(({ kind }) => kind === 'primary_key')
+  const primary = live.constraints.find(({ kind }) => kind === 'primary_key')
   const isDescribed = now.key.every((name) => model.fields.some((field) => field.name === name))
-  if (!isKeyless || now.key.length === 0 || !isDescribed) return []
-  const steps = `write \`primary_key: ${formatValue(now.key)}\` and ${adviceForOperations(['list'], now.operations)}`
-  return [`${model.table}: records can only be listed, although the table has a primary key now; ${steps}`]
+  if (!primary || now.key.length === 0 || !isDescribed) return []
+  const step = `write \`primary_key: ${formatValue(now.key)}\``
+  if (model.key.length === 0) {
+    const steps = `${step} and ${adviceForOperations(['list'], now.operations)}`
+    return [`${model.table}: records can only be listed, although the table has a primary key now; ${steps}`]
+  }
+  const columns = model.key.map(({ column }) => column)
+  const isUnique = uniqueColumns(live).some((unique) => unique.every(({ name }) => columns.includes(name)))
+  const isPart = columns.length < primary.columns.length && columns.every((each) => primary.columns.includes(each))
+  if (isUnique || !isPart) return []
+  const names = model.key.map(({ name }) => name).join(', ')
+  return [
+    `${model.table}: several records can have the key \`${names}\` of the model, because the primary key of the table has more columns now; ${step}`,
+  ]
 }
 
 type Related = Pick<Followed, 'model' | 'now'>

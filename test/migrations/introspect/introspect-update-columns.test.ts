@@ -53,6 +53,23 @@ test('a relation follows a table that is renamed, whose model is added in the sa
   })
 })
 
+test('a primary key that has more columns now is reported', async () => {
+  await given('create table places (a int, b int, primary key (a, b))')
+  await run('introspect')
+  await given('alter table places drop constraint places_pkey, add c int, add primary key (a, b, c)')
+  const left =
+    'left  places: several records can have the key `a, b` of the model, because the primary key of the table has more columns now; write `primary_key: [a, b, c]`\n'
+  expect((await run('introspect', '--update')).stderr).toContain(left)
+  await project.write('resources.yaml', (await configuration()).replace('[a, b]', '[a, b, c]'))
+  expect(await run('introspect', '--update')).toMatchObject({
+    code: 0,
+    stderr: 'nothing to change: every table has a model in resources.yaml\n',
+  })
+  await project.write('resources.yaml', (await configuration()).replace('[a, b, c]', '[a, b]'))
+  await given('alter table places add unique (b)')
+  expect((await run('introspect', '--update')).stderr).not.toContain('several records')
+})
+
 test.each([
   ['bigserial', '{ type: bigint, default: { function: database } }'],
   ['bigint generated always as identity', '{ type: bigint, generated: true }'],

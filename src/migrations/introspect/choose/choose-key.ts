@@ -94,7 +94,7 @@ function uniqueKey(table: CatalogTable): readonly string[] | undefined {
 }
 
 /** The columns of each unique constraint and index that covers every row, ordered by the number of columns. */
-function uniqueColumns(table: CatalogTable): readonly (readonly CatalogColumn[])[] {
+export function uniqueColumns(table: CatalogTable): readonly (readonly CatalogColumn[])[] {
   const unique = [
     ...table.constraints.filter((each) => each.kind === 'unique' && isPlainUnique(each)),
     ...table.indexes.filter((each) => isPlainIndex(table.name, each, 'unique')),
