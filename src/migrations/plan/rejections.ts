@@ -152,9 +152,24 @@ function describe({ type, collation, identity, generated }: CatalogColumn): stri
  */
 function primaryKeyRejections({ wanted, from, to }: Pair): readonly string[] {
   const [old, now] = [from, to].map(({ constraints }) => constraints.find(({ kind }) => kind === 'primary_key'))
-  if (!now || old?.definition === now.definition) return []
+  if (!now) return nullableKeys(wanted, old, to)
+  if (old?.definition === now.definition) return []
   const shown = [old, now].map((key) => (key ? `${key.name} ${key.definition}` : 'none'))
   return [`the primary key of ${wanted.name} changes from ${shown.join(' to ')}: write the migration by hand`]
+}
+
+/** A model without a key leaves the primary key of its table, whose columns are never null. */
+function nullableKeys(
+  { name: table }: WantedTable,
+  key: CatalogConstraint | undefined,
+  to: CatalogTable,
+): readonly string[] {
+  return to.columns
+    .filter(({ name, nullable }) => nullable && key?.columns.includes(name))
+    .map(
+      ({ name }) =>
+        `column ${table}.${name} cannot become nullable, because it is part of the primary key ${key?.name} of the table: remove \`nullable: true\` from its field`,
+    )
 }
 
 /** An enum cannot lose a choice, so a column with other choices becomes a text. A renamed choice would keep the enum, and rewrite no row. */

@@ -257,3 +257,20 @@ test('a migration states what it owns, also after a rename', async () => {
     await database.close()
   }
 })
+
+test('a column of a primary key by hand cannot become nullable', async () => {
+  const prices = (settings: string) => `version: 1
+models:
+  price:
+    table: prices
+    primary_key: none
+    fields:
+      amount: { type: decimal${settings} }
+`
+  await folder.write('0001_prices.sql', '-- up\ncreate table prices (amount numeric primary key);\n')
+  expect(await plan(prices(''))).toMatchObject({ steps: [], rejections: [] })
+  const { rejections } = await plan(prices(', nullable: true'))
+  expect(rejections).toEqual([
+    'column prices.amount cannot become nullable, because it is part of the primary key prices_pkey of the table: remove `nullable: true` from its field',
+  ])
+})
