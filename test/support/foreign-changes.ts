@@ -242,7 +242,7 @@ const anIndex = (live: LiveDatabase, picks: Picks) => picks.one(live.tables.flat
 const freshName = (table: LiveTable, picks: Picks) =>
   picks.one(NEW_NAMES.filter((name) => !table.columns.some((column) => column.name === name)))
 
-/** What others do to a database, by name. */
+/** Statements by which other programs change a database, by name. */
 export const CHANGES: Readonly<Record<string, Change>> = {
   'add a column': (live, picks) => {
     const table = aTable(live, picks)

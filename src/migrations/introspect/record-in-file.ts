@@ -54,7 +54,8 @@ function parsed(text: string): Migration {
   return migration
 }
 
-const HEADER = '-- The tables as they were when they were taken over. There is no part that drops them.'
+const HEADER =
+  '-- Creates the tables that `introspect --manage` found. This file has no down part, so `migrate down` never drops them.'
 
 function render({ statements, known }: Recorded, lists: Lists): string {
   const named = known.filter((object) => !/[\r\n]/.test(object)).map((object) => `-- known: ${object}\n`)

@@ -177,7 +177,7 @@ describe('an adopted object blocks no later command', () => {
     expect(await planMigration(spec, folder.path, scratch)).toMatchObject({ steps: [], rejections: [] })
   })
 
-  test('a column that is no longer computed is adopted as a plain one, and gets a field', async () => {
+  test('after `drop expression`, an adoption records a plain column and adds a field', async () => {
     await run('alter table books add size integer generated always as (length(title)) stored')
     await adopt('books.size')
     await run('alter table books alter size drop expression')

@@ -42,14 +42,12 @@ interface Parts {
 type Find = (column: string, from: Parts, to: Parts) => Rule | undefined
 
 const EXACT: Rule = {}
-/** In the order of their ranges. */
+/** From the narrowest to the widest. */
 const INTEGERS: Readonly<Record<string, readonly [minimum: string, maximum: string]>> = {
   smallint: ['-32768', '32767'],
   integer: ['-2147483648', '2147483647'],
   bigint: ['-9223372036854775808', '9223372036854775807'],
 }
-/** How many digits the values of an integer type have at most. */
-const DIGITS: Readonly<Record<string, number>> = { smallint: 5, integer: 10, bigint: 19 }
 const TEXTS = ['text', 'character varying']
 const FLOATS = /^(?:real|double precision)\b/
 
@@ -82,7 +80,7 @@ const RULES: readonly Find[] = [
     const isNumber = from.name === 'numeric'
     const [precision, scale = 0] = to.sizes
     if (precision === undefined) return { rewrites: !isNumber }
-    const [had = DIGITS[from.name] ?? Number.POSITIVE_INFINITY, after = 0] = from.sizes
+    const [had = INTEGERS[from.name]?.[1].length ?? Number.POSITIVE_INFINITY, after = 0] = from.sizes
     if (scale >= after && precision - scale >= had - after) return { rewrites: !(isNumber && after === scale) }
     const where = `${column} <> round(${column}::numeric, ${scale}) or abs(${column}) >= 1e${precision - scale}::numeric`
     return { rewrites: true, misfit: { where, says: `do not fit ${spelled(to)}` } }
